@@ -1,0 +1,1 @@
+//! Builds and runs Kubernetes clusters on your own Linux hosts over SSH.

@@ -1,0 +1,2 @@
+//! The `kokctl` program.
+fn main() {}

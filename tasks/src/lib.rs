@@ -1,0 +1,2 @@
+//! Facts, resources, operations, tasks and the plan: everything that decides, without I/O.
+pub mod bundle;

@@ -1,0 +1,1 @@
+//! The lab, the release and the end-to-end tests of kokctl.
