@@ -1,0 +1,38 @@
+//! Where in a user's file a value stands.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in a file, printed as `file:line:column`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Position {
+    /// Name of the file as the user gave it.
+    pub file: Arc<str>,
+    /// Line, counted from 1.
+    pub line: u64,
+    /// Column in characters, counted from 1.
+    pub column: u64,
+}
+
+impl fmt::Display for Position {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// The places of a file's values by their path, for example `spec.hosts[0].address`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Positions(BTreeMap<String, Position>);
+
+impl Positions {
+    /// The place of the value at `path`.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&Position> {
+        self.0.get(path)
+    }
+
+    pub(crate) fn insert(&mut self, path: String, position: Position) {
+        self.0.insert(path, position);
+    }
+}
