@@ -1,1 +1,33 @@
 //! Certificate authorities, leaves and kubeconfigs of a Kubernetes cluster, made and inspected without I/O.
+//!
+//! The set is kubeadm's: same files, subjects, usages and names, so that kubeadm finds what it would have made itself. Time and
+//! randomness are arguments: the same input gives the same subjects, serial numbers and keys (signatures of ECDSA differ each time).
+//!
+//! * [`Authorities`] are made once and then loaded from what was found on a control plane.
+//! * [`control_plane`] makes all files of one control-plane host; [`leaf_files`] and [`kubeconfig_file`] make single ones.
+//! * [`inspect_certificate`] and [`verify_leaf`] say what was found, and whether it can stay.
+
+mod authority;
+mod control_plane;
+mod error;
+mod inspect;
+mod issue;
+mod key;
+mod kubeconfig;
+mod material;
+mod profile;
+mod secret;
+mod verify;
+
+pub use authority::{Authorities, Authority, FoundAuthorities};
+pub use control_plane::{ControlPlane, Endpoint, control_plane, kubeconfig_file, leaf_files};
+pub use error::PkiError;
+pub use inspect::{CertificateFacts, Subject, ca_fingerprint, inspect_certificate, matches_key};
+pub use issue::{Issued, Policy, issue};
+pub use key::{KeyAlgorithm, PrivateKey, Randomness};
+pub use kubeconfig::{Credentials, discovery_kubeconfig, kubeconfig};
+pub use material::{Content, Material, MaterialFile};
+pub use profile::{AuthorityKind, KubeconfigUser, LOOPBACK_SANS, Leaf, Profile, San};
+pub use rcgen::KeyPair;
+pub use secret::Secret;
+pub use verify::{Defect, signed_by, verify_leaf};

@@ -1,0 +1,195 @@
+//! Certificate authorities: made once, and from then on loaded from a control plane and never replaced.
+
+use time::OffsetDateTime;
+
+use crate::inspect::{CertificateFacts, inspect_certificate};
+use crate::issue::self_sign;
+use crate::key::PrivateKey;
+use crate::material::{Content, Material, MaterialFile};
+use crate::{AuthorityKind, PkiError, Policy, Randomness, Secret};
+
+/// A certificate authority with its private key. It has no `Debug` on purpose.
+pub struct Authority {
+    certificate_pem: String,
+    facts: CertificateFacts,
+    key: PrivateKey,
+}
+
+impl Authority {
+    /// Makes a new authority.
+    ///
+    /// # Errors
+    /// Those of [`Randomness`].
+    pub fn generate(
+        kind: AuthorityKind,
+        policy: &Policy,
+        now: OffsetDateTime,
+        randomness: &mut dyn Randomness,
+    ) -> Result<Self, PkiError> {
+        let key = PrivateKey::generate(policy.algorithm, randomness)?;
+        let certificate_pem = self_sign(kind, &key, policy, now, randomness)?;
+        let facts = inspect_certificate(&certificate_pem)?;
+        Ok(Self {
+            certificate_pem,
+            facts,
+            key,
+        })
+    }
+
+    /// Loads an authority as it was found. A file with several certificates counts by its first, as with kubeadm.
+    ///
+    /// # Errors
+    /// [`PkiError::Certificate`], [`PkiError::PrivateKey`], [`PkiError::NotAnAuthority`] if the certificate must not sign others, and
+    /// [`PkiError::KeyMismatch`] if the key is another one's.
+    pub fn from_pem(certificate_pem: String, key_pem: Secret) -> Result<Self, PkiError> {
+        let facts = inspect_certificate(&certificate_pem)?;
+        let refuse = |reason| PkiError::NotAnAuthority {
+            subject: facts.subject.to_string(),
+            reason,
+        };
+        if !facts.is_ca {
+            return Err(refuse("its basic constraints don't say CA:TRUE"));
+        }
+        if !facts.may_sign {
+            return Err(refuse("its key usage lacks keyCertSign"));
+        }
+        let key = PrivateKey::from_pem(key_pem)?;
+        if facts.public_key_sha256 != crate::inspect::public_key_digest(&key) {
+            return Err(PkiError::KeyMismatch(facts.subject.to_string()));
+        }
+        Ok(Self {
+            certificate_pem,
+            facts,
+            key,
+        })
+    }
+
+    /// The certificate in PEM, as it was made or found.
+    #[must_use]
+    pub fn certificate_pem(&self) -> &str {
+        &self.certificate_pem
+    }
+
+    /// The private key in PEM, as it was made or found.
+    #[must_use]
+    pub fn key_pem(&self) -> &Secret {
+        self.key.pem()
+    }
+
+    /// What the certificate says.
+    #[must_use]
+    pub fn facts(&self) -> &CertificateFacts {
+        &self.facts
+    }
+
+    pub(crate) fn key(&self) -> &PrivateKey {
+        &self.key
+    }
+}
+
+/// What signs for a cluster: three authorities, and the key of service accounts. It has no `Debug` on purpose.
+pub struct Authorities {
+    kubernetes: Authority,
+    etcd: Authority,
+    front_proxy: Authority,
+    service_account: PrivateKey,
+}
+
+/// What was found of a cluster's authorities, in PEM. Everything is optional; a certificate without its key is an error for the caller to
+/// find, since a new authority must never replace one that is in use.
+#[derive(Default)]
+pub struct FoundAuthorities {
+    /// Certificate and key of the Kubernetes authority.
+    pub kubernetes: Option<(String, Secret)>,
+    /// Certificate and key of the etcd authority.
+    pub etcd: Option<(String, Secret)>,
+    /// Certificate and key of the front proxy's authority.
+    pub front_proxy: Option<(String, Secret)>,
+    /// Private key of service accounts.
+    pub service_account: Option<Secret>,
+}
+
+impl Authorities {
+    /// Makes all of them new.
+    ///
+    /// # Errors
+    /// Those of [`Randomness`].
+    pub fn generate(
+        policy: &Policy,
+        now: OffsetDateTime,
+        randomness: &mut dyn Randomness,
+    ) -> Result<Self, PkiError> {
+        Self::complete(FoundAuthorities::default(), policy, now, randomness)
+    }
+
+    /// Loads what was found and makes only what is missing.
+    ///
+    /// # Errors
+    /// Those of [`Authority::from_pem`] and of [`Randomness`].
+    pub fn complete(
+        found: FoundAuthorities,
+        policy: &Policy,
+        now: OffsetDateTime,
+        randomness: &mut dyn Randomness,
+    ) -> Result<Self, PkiError> {
+        let mut authority = |kind, found: Option<(String, Secret)>| match found {
+            Some((certificate_pem, key_pem)) => Authority::from_pem(certificate_pem, key_pem),
+            None => Authority::generate(kind, policy, now, randomness),
+        };
+        let kubernetes = authority(AuthorityKind::Kubernetes, found.kubernetes)?;
+        let etcd = authority(AuthorityKind::Etcd, found.etcd)?;
+        let front_proxy = authority(AuthorityKind::FrontProxy, found.front_proxy)?;
+        let service_account = match found.service_account {
+            Some(key_pem) => PrivateKey::from_pem(key_pem)?,
+            None => PrivateKey::generate(policy.algorithm, randomness)?,
+        };
+        Ok(Self {
+            kubernetes,
+            etcd,
+            front_proxy,
+            service_account,
+        })
+    }
+
+    /// One of the three authorities.
+    #[must_use]
+    pub fn get(&self, kind: AuthorityKind) -> &Authority {
+        match kind {
+            AuthorityKind::Kubernetes => &self.kubernetes,
+            AuthorityKind::Etcd => &self.etcd,
+            AuthorityKind::FrontProxy => &self.front_proxy,
+        }
+    }
+
+    /// The key that signs the tokens of service accounts.
+    #[must_use]
+    pub fn service_account(&self) -> &PrivateKey {
+        &self.service_account
+    }
+
+    /// The files that every control plane of the cluster has alike: the authorities and the keys of service accounts.
+    #[must_use]
+    pub fn files(&self) -> Vec<MaterialFile> {
+        let mut files = Vec::new();
+        for kind in AuthorityKind::ALL {
+            let authority = self.get(kind);
+            files.push(MaterialFile::new(
+                Material::AuthorityCertificate(kind),
+                Content::Public(authority.certificate_pem.clone()),
+            ));
+            files.push(MaterialFile::new(
+                Material::AuthorityKey(kind),
+                Content::Secret(authority.key_pem().clone()),
+            ));
+        }
+        files.push(MaterialFile::new(
+            Material::ServiceAccountKey,
+            Content::Secret(self.service_account.pem().clone()),
+        ));
+        files.push(MaterialFile::new(
+            Material::ServiceAccountPublicKey,
+            Content::Public(self.service_account.public_key_pem()),
+        ));
+        files
+    }
+}

@@ -1,0 +1,57 @@
+//! What can go wrong while making or reading keys and certificates.
+
+/// Why a key, certificate or kubeconfig could not be made or read. No variant carries key material.
+#[derive(Debug, thiserror::Error)]
+pub enum PkiError {
+    /// A key pair could not be made, or a certificate could not be signed.
+    #[error("cannot make {what}")]
+    Make {
+        /// What was to be made.
+        what: String,
+        /// The library's reason.
+        #[source]
+        source: rcgen::Error,
+    },
+    /// The caller's source of randomness failed.
+    #[error("no randomness: {0}")]
+    Randomness(String),
+    /// A certificate could not be read.
+    #[error("cannot read the certificate: {0}")]
+    Certificate(String),
+    /// A private key could not be read. The reason is left out on purpose: it might quote the key.
+    #[error(
+        "cannot read the private key: neither PKCS#8, SEC 1 nor PKCS#1 in PEM, or of an unsupported kind"
+    )]
+    PrivateKey,
+    /// A certificate that was to sign others must not do so.
+    #[error("the certificate of {subject} cannot sign others: {reason}")]
+    NotAnAuthority {
+        /// Subject of the certificate.
+        subject: String,
+        /// What it lacks.
+        reason: &'static str,
+    },
+    /// A certificate and a private key don't belong together.
+    #[error("the certificate of {0} and the private key don't belong together")]
+    KeyMismatch(String),
+    /// A name cannot stand in a certificate.
+    #[error("{what} `{value}` cannot stand in a certificate: {reason}")]
+    InvalidName {
+        /// Which name it is.
+        what: &'static str,
+        /// The name.
+        value: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// A kubeconfig could not be read. The reason names the place, not the content.
+    #[error("cannot read the kubeconfig: {0}")]
+    Kubeconfig(String),
+}
+
+impl PkiError {
+    pub(crate) fn make(what: impl Into<String>) -> impl FnOnce(rcgen::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Make { what, source }
+    }
+}

@@ -1,0 +1,107 @@
+//! Kubeconfigs in one fixed form, with everything embedded.
+//!
+//! Every value is written as a JSON string, which is also a YAML string, so no name can change the structure around it.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use zeroize::Zeroizing;
+
+use crate::Secret;
+
+/// Name of the user in a kubeconfig without credentials: client-go wants one in every context.
+const NOBODY: &str = "anonymous";
+
+/// What a user logs in with.
+pub struct Credentials<'a> {
+    /// Name of the user's entry; to be readable, the common name of the certificate.
+    pub user: &'a str,
+    /// Client certificate in PEM.
+    pub certificate_pem: &'a str,
+    /// The certificate's private key in PEM.
+    pub key_pem: &'a Secret,
+}
+
+/// A kubeconfig that logs in with a client certificate. Its only context, also the current one, is `user@cluster_name`.
+#[must_use]
+pub fn kubeconfig(
+    cluster_name: &str,
+    server: &str,
+    ca_pem: &str,
+    credentials: &Credentials<'_>,
+) -> Secret {
+    let key = Zeroizing::new(STANDARD.encode(credentials.key_pem.expose()));
+    let certificate = STANDARD.encode(credentials.certificate_pem);
+    // Reserved at once: a growing string would leave copies of the key behind.
+    let mut text = String::with_capacity(4096 + 2 * ca_pem.len() + certificate.len() + key.len());
+    write_head(&mut text, cluster_name, server, ca_pem, credentials.user);
+    text.push_str("    client-certificate-data: ");
+    text.push_str(&certificate);
+    text.push_str("\n    client-key-data: ");
+    text.push_str(&key);
+    text.push('\n');
+    Secret::new(text)
+}
+
+/// A kubeconfig for kubeadm's file discovery: it says where the API is and which authority to trust, and holds no credentials.
+#[must_use]
+pub fn discovery_kubeconfig(cluster_name: &str, server: &str, ca_pem: &str) -> String {
+    let mut text = String::new();
+    write_head(&mut text, cluster_name, server, ca_pem, NOBODY);
+    let without_user = text.trim_end().len();
+    text.truncate(without_user);
+    text.push_str(" {}\n");
+    text
+}
+
+/// Everything up to and including the line `  user:`.
+fn write_head(text: &mut String, cluster_name: &str, server: &str, ca_pem: &str, user: &str) {
+    let cluster = quoted(cluster_name);
+    let context = quoted(&format!("{user}@{cluster_name}"));
+    let (server, user) = (quoted(server), quoted(user));
+    let ca = STANDARD.encode(ca_pem);
+    for line in [
+        "apiVersion: v1",
+        "kind: Config",
+        "clusters:",
+        &format!("- name: {cluster}"),
+        "  cluster:",
+        &format!("    certificate-authority-data: {ca}"),
+        &format!("    server: {server}"),
+        "contexts:",
+        &format!("- name: {context}"),
+        "  context:",
+        &format!("    cluster: {cluster}"),
+        &format!("    user: {user}"),
+        &format!("current-context: {context}"),
+        "preferences: {}",
+        "users:",
+        &format!("- name: {user}"),
+        "  user:",
+    ] {
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+/// The text as a JSON string in ASCII.
+fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            ' '..='~' => out.push(c),
+            _ => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String cannot fail.
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    out.push('"');
+    out
+}

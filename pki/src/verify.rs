@@ -1,0 +1,143 @@
+//! Checking a certificate that was found against what it should say.
+
+use std::fmt;
+
+use time::OffsetDateTime;
+
+use crate::inspect::{CertificateFacts, Subject, inspect_certificate, parse_der};
+use crate::{PkiError, Profile, San};
+
+/// One way in which a certificate is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Defect {
+    /// The certificate, or the authority's, cannot be read.
+    Unreadable(String),
+    /// Another authority signed it, by name or by signature.
+    WrongAuthority {
+        /// Issuer that the certificate names.
+        issuer: Subject,
+    },
+    /// It is not valid yet.
+    NotYetValid(OffsetDateTime),
+    /// It is not valid any more.
+    Expired(OffsetDateTime),
+    /// Its subject is another one.
+    Subject {
+        /// What it should be.
+        expected: Subject,
+        /// What it is.
+        found: Subject,
+    },
+    /// A name of the server is missing.
+    MissingName(San),
+    /// It may not identify a server, but should.
+    NoServerAuth,
+    /// It may not identify a client, but should.
+    NoClientAuth,
+    /// It is an authority, but should be a leaf.
+    IsAuthority,
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreadable(reason) => formatter.write_str(reason),
+            Self::WrongAuthority { issuer } => {
+                write!(formatter, "it is signed by another authority ({issuer})")
+            }
+            Self::NotYetValid(from) => write!(formatter, "it is not valid before {from}"),
+            Self::Expired(at) => write!(formatter, "it expired at {at}"),
+            Self::Subject { expected, found } => {
+                write!(formatter, "its subject is {found} instead of {expected}")
+            }
+            Self::MissingName(name) => write!(formatter, "it does not name {name}"),
+            Self::NoServerAuth => formatter.write_str("it may not identify a server"),
+            Self::NoClientAuth => formatter.write_str("it may not identify a client"),
+            Self::IsAuthority => formatter.write_str("it is an authority's certificate"),
+        }
+    }
+}
+
+/// Checks that a leaf certificate says what `expected` says, was signed by that authority, and is valid at `now`.
+///
+/// Names beyond the expected ones are no defect: kubeadm accepts them too.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn verify_leaf(
+    ca_pem: &str,
+    leaf_pem: &str,
+    expected: &Profile,
+    now: OffsetDateTime,
+) -> Result<(), Vec<Defect>> {
+    let unreadable = |error: PkiError| vec![Defect::Unreadable(error.to_string())];
+    let ca = inspect_certificate(ca_pem).map_err(unreadable)?;
+    let leaf = inspect_certificate(leaf_pem).map_err(unreadable)?;
+    let mut defects = Vec::new();
+    if !is_signed_by(&leaf, &ca) {
+        defects.push(Defect::WrongAuthority {
+            issuer: leaf.issuer.clone(),
+        });
+    }
+    check_validity(&leaf, now, &mut defects);
+    check_profile(&leaf, expected, &mut defects);
+    if defects.is_empty() {
+        Ok(())
+    } else {
+        Err(defects)
+    }
+}
+
+/// Whether the first certificate of `leaf_pem` carries a valid signature of the first one of `ca_pem`. Says nothing about dates.
+///
+/// # Errors
+/// Those of [`inspect_certificate`].
+pub fn signed_by(ca_pem: &str, leaf_pem: &str) -> Result<bool, PkiError> {
+    Ok(is_signed_by(
+        &inspect_certificate(leaf_pem)?,
+        &inspect_certificate(ca_pem)?,
+    ))
+}
+
+fn is_signed_by(leaf: &CertificateFacts, ca: &CertificateFacts) -> bool {
+    let (Ok(leaf), Ok(signer)) = (parse_der(leaf.der()), parse_der(ca.der())) else {
+        return false;
+    };
+    ca.is_ca
+        && ca.may_sign
+        && leaf.issuer().as_raw() == signer.subject().as_raw()
+        && leaf.verify_signature(Some(signer.public_key())).is_ok()
+}
+
+fn check_validity(leaf: &CertificateFacts, now: OffsetDateTime, defects: &mut Vec<Defect>) {
+    if now < leaf.not_before {
+        defects.push(Defect::NotYetValid(leaf.not_before));
+    }
+    if now > leaf.not_after {
+        defects.push(Defect::Expired(leaf.not_after));
+    }
+}
+
+fn check_profile(leaf: &CertificateFacts, expected: &Profile, defects: &mut Vec<Defect>) {
+    let subject = Subject {
+        common_name: Some(expected.common_name.clone()),
+        organizations: expected.organizations.clone(),
+    };
+    if leaf.subject != subject {
+        defects.push(Defect::Subject {
+            expected: subject,
+            found: leaf.subject.clone(),
+        });
+    }
+    let missing = expected.sans.iter().filter(|san| !leaf.sans.contains(san));
+    defects.extend(missing.cloned().map(Defect::MissingName));
+    if expected.server_auth && !leaf.server_auth {
+        defects.push(Defect::NoServerAuth);
+    }
+    if expected.client_auth && !leaf.client_auth {
+        defects.push(Defect::NoClientAuth);
+    }
+    if leaf.is_ca {
+        defects.push(Defect::IsAuthority);
+    }
+}
