@@ -15,6 +15,9 @@ use x509_parser::x509::X509Name;
 use crate::key::PrivateKey;
 use crate::{PkiError, San, Secret};
 
+const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
+const END: &str = "-----END CERTIFICATE-----";
+
 /// What a certificate says. Everything in it is public.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateFacts {
@@ -115,21 +118,16 @@ pub(crate) fn public_key_digest(key: &PrivateKey) -> String {
 }
 
 fn first_certificate(pem: &str) -> Result<Vec<u8>, PkiError> {
-    let mut rest = pem.as_bytes();
-    loop {
-        let (after, block) = parse_x509_pem(rest).map_err(|_| {
-            PkiError::Certificate("there is no PEM block of type CERTIFICATE".into())
-        })?;
-        if block.label == "CERTIFICATE" {
-            return Ok(block.contents);
-        }
-        if after.len() >= rest.len() {
-            return Err(PkiError::Certificate(
-                "there is no PEM block of type CERTIFICATE".into(),
-            ));
-        }
-        rest = after;
-    }
+    // The parser takes a block whose last line is cut off; Go doesn't, so a half-written file must not pass here.
+    let block = pem.find(BEGIN).and_then(|start| {
+        let length = pem.get(start..)?.find(END)? + END.len();
+        pem.get(start..start + length)
+    });
+    let missing =
+        || PkiError::Certificate("there is no complete PEM block of type CERTIFICATE".into());
+    let (_, parsed) =
+        parse_x509_pem(block.ok_or_else(missing)?.as_bytes()).map_err(|_| missing())?;
+    Ok(parsed.contents)
 }
 
 pub(crate) fn parse_der(der: &[u8]) -> Result<X509Certificate<'_>, PkiError> {

@@ -1,6 +1,7 @@
 //! Kubeconfigs in one fixed form, with everything embedded.
 //!
-//! Every value is written as a JSON string, which is also a YAML string, so no name can change the structure around it.
+//! Every value is written as a JSON string, which is also a YAML string, so no name can change the structure around it. That holds for
+//! base64 too: a short one may consist of digits only, which YAML would take for a number.
 
 use std::fmt::Write as _;
 
@@ -36,11 +37,15 @@ pub fn kubeconfig(
     // Reserved at once: a growing string would leave copies of the key behind.
     let mut text = String::with_capacity(4096 + 2 * ca_pem.len() + certificate.len() + key.len());
     write_head(&mut text, cluster_name, server, ca_pem, credentials.user);
-    text.push_str("    client-certificate-data: ");
-    text.push_str(&certificate);
-    text.push_str("\n    client-key-data: ");
-    text.push_str(&key);
-    text.push('\n');
+    for part in [
+        "    client-certificate-data: \"",
+        &certificate,
+        "\"\n    client-key-data: \"",
+        &key,
+        "\"\n",
+    ] {
+        text.push_str(part);
+    }
     Secret::new(text)
 }
 
@@ -67,7 +72,7 @@ fn write_head(text: &mut String, cluster_name: &str, server: &str, ca_pem: &str,
         "clusters:",
         &format!("- name: {cluster}"),
         "  cluster:",
-        &format!("    certificate-authority-data: {ca}"),
+        &format!("    certificate-authority-data: \"{ca}\""),
         &format!("    server: {server}"),
         "contexts:",
         &format!("- name: {context}"),

@@ -1,0 +1,113 @@
+//! Kubeconfigs as a YAML parser sees them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod support;
+
+use base64::Engine as _;
+use kok_pki::{
+    ControlPlane, Credentials, Endpoint, Policy, Secret, discovery_kubeconfig, kubeconfig,
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use support::{content, host, make};
+
+fn parse(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap()
+}
+
+fn encoded(text: &str) -> String {
+    base64::engine::general_purpose::STANDARD.encode(text)
+}
+
+#[test]
+fn the_kubeconfigs_of_a_control_plane_point_where_kubeadm_points_them() {
+    let (_, files) = make(1, &Policy::default());
+    let ca = encoded(content(&files, "pki/ca.crt"));
+    for (file, user, server) in [
+        (
+            "admin.conf",
+            "kubernetes-admin",
+            "https://api.demo.example:8443",
+        ),
+        (
+            "super-admin.conf",
+            "kubernetes-super-admin",
+            "https://api.demo.example:8443",
+        ),
+        (
+            "kubelet.conf",
+            "system:node:cp1",
+            "https://api.demo.example:8443",
+        ),
+        (
+            "controller-manager.conf",
+            "system:kube-controller-manager",
+            "https://10.0.0.11:6443",
+        ),
+        (
+            "scheduler.conf",
+            "system:kube-scheduler",
+            "https://10.0.0.11:6443",
+        ),
+    ] {
+        let config = parse(content(&files, file));
+        assert_eq!(config["apiVersion"], "v1");
+        assert_eq!(config["kind"], "Config");
+        assert_eq!(config["current-context"], format!("{user}@kubernetes"));
+        assert_eq!(
+            config["contexts"],
+            json!([{"name": format!("{user}@kubernetes"), "context": {"cluster": "kubernetes", "user": user}}])
+        );
+        assert_eq!(
+            config["clusters"],
+            json!([{"name": "kubernetes", "cluster": {"certificate-authority-data": ca, "server": server}}])
+        );
+        assert_eq!(config["users"][0]["name"], user);
+        let credentials = config["users"][0]["user"].as_object().unwrap();
+        let fields: Vec<_> = credentials.keys().map(String::as_str).collect();
+        assert_eq!(fields, ["client-certificate-data", "client-key-data"]);
+    }
+}
+
+#[test]
+fn addresses_of_ipv6_stand_in_brackets() {
+    let mut host = ControlPlane {
+        advertise_address: "2001:db8::11".parse().unwrap(),
+        endpoint: None,
+        ..host()
+    };
+    assert_eq!(host.local_server(), "https://[2001:db8::11]:6443");
+    assert_eq!(host.cluster_server(), "https://[2001:db8::11]:6443");
+    host.endpoint = Some(Endpoint {
+        host: "2001:db8::1".into(),
+        port: 443,
+    });
+    assert_eq!(host.cluster_server(), "https://[2001:db8::1]:443");
+}
+
+#[test]
+fn the_discovery_kubeconfig_holds_no_credentials() {
+    let text = discovery_kubeconfig("kubernetes", "https://10.0.0.11:6443", "CA");
+    assert_eq!(
+        text,
+        "apiVersion: v1\nkind: Config\nclusters:\n- name: \"kubernetes\"\n  cluster:\n    certificate-authority-data: \"Q0E=\"\n\
+         \x20   server: \"https://10.0.0.11:6443\"\ncontexts:\n- name: \"anonymous@kubernetes\"\n  context:\n    cluster: \"kubernetes\"\n\
+         \x20   user: \"anonymous\"\ncurrent-context: \"anonymous@kubernetes\"\npreferences: {}\nusers:\n- name: \"anonymous\"\n  user: {}\n"
+    );
+    assert_eq!(parse(&text)["users"][0]["user"], json!({}));
+}
+
+proptest! {
+    #[test]
+    fn no_name_changes_the_structure(cluster in any::<String>(), server in any::<String>(), user in any::<String>(), ca in any::<String>()) {
+        let key = Secret::new("key".into());
+        let text = kubeconfig(&cluster, &server, &ca, &Credentials { user: &user, certificate_pem: "certificate", key_pem: &key });
+        let context = format!("{user}@{cluster}");
+        prop_assert_eq!(parse(text.expose()), json!({
+            "apiVersion": "v1", "kind": "Config", "preferences": {}, "current-context": context,
+            "clusters": [{"name": cluster, "cluster": {"certificate-authority-data": encoded(&ca), "server": server}}],
+            "contexts": [{"name": context, "context": {"cluster": cluster, "user": user}}],
+            "users": [{"name": user, "user": {"client-certificate-data": encoded("certificate"), "client-key-data": encoded("key")}}],
+        }));
+    }
+}
