@@ -12,9 +12,17 @@
 //! Paths follow upstream's, so the same folder can come from a builder, from upstream or from a mirror. Nothing in it is
 //! trusted by name: whoever installs from it compares the sha256 of what it read with the one that stands here.
 
+mod check;
+mod error;
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
+use semver::Version;
 use serde::{Deserialize, Serialize};
+
+pub use error::BundleError;
 
 /// The newest layout of `bundle.json` that this code reads and the one it writes.
 pub const FORMAT: u32 = 1;
@@ -100,4 +108,142 @@ pub struct BundleImage {
     pub reference: String,
     /// Digest of the image manifest inside the archive, `sha256:` and 64 hexadecimal digits.
     pub manifest_digest: String,
+}
+
+impl Bundle {
+    /// Reads a `bundle.json` and checks it as [`Bundle::check`] does.
+    ///
+    /// # Errors
+    /// [`BundleError::NewerFormat`] for a layout that this code doesn't know, [`BundleError::Syntax`] for anything that isn't
+    /// an index, and what [`Bundle::check`] finds.
+    pub fn parse(text: &str) -> Result<Self, BundleError> {
+        check::parse(text)
+    }
+
+    /// Checks that every path stays inside the bundle and stands there once, that digests are digests, that no name, version
+    /// and architecture appears twice, and that every image which a release names is there for each architecture that has a
+    /// kubeadm of that release.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with the entry's name and what to do.
+    pub fn check(&self) -> Result<(), BundleError> {
+        check::check(self)
+    }
+
+    /// Puts everything into the order that this document promises.
+    pub fn sort(&mut self) {
+        self.kubernetes
+            .sort_by(|a, b| order(&a.version, &b.version));
+        self.files.sort_by(|a, b| {
+            a.name
+                .cmp(&b.name)
+                .then_with(|| order(&a.version, &b.version))
+                .then_with(|| a.architecture.cmp(&b.architecture))
+        });
+        self.images
+            .sort_by(|a, b| (&a.reference, &a.architecture).cmp(&(&b.reference, &b.architecture)));
+    }
+
+    /// The file of this name, version (without a leading `v`) and architecture.
+    ///
+    /// # Errors
+    /// [`BundleError::NoFile`], which says which versions there are.
+    pub fn file(
+        &self,
+        name: &str,
+        version: &str,
+        architecture: &str,
+    ) -> Result<&BundleFile, BundleError> {
+        let wanted = |file: &&BundleFile| {
+            file.name == name && file.version == version && file.architecture == architecture
+        };
+        self.files.iter().find(wanted).ok_or_else(|| {
+            let same = self.files.iter().filter(|file| file.name == name);
+            BundleError::NoFile {
+                name: name.to_owned(),
+                version: version.to_owned(),
+                architecture: architecture.to_owned(),
+                held: error::held(
+                    same.map(|file| format!("{} for {}", file.version, file.architecture)),
+                ),
+            }
+        })
+    }
+
+    /// The image with this full reference, for this architecture.
+    ///
+    /// # Errors
+    /// [`BundleError::NoImage`], which says which tags of the same repository there are.
+    pub fn image(&self, reference: &str, architecture: &str) -> Result<&BundleImage, BundleError> {
+        let wanted = |image: &&BundleImage| {
+            image.reference == reference && image.architecture == architecture
+        };
+        self.images.iter().find(wanted).ok_or_else(|| {
+            let repository = repository(reference);
+            let same = self
+                .images
+                .iter()
+                .filter(|image| self::repository(&image.reference) == repository);
+            BundleError::NoImage {
+                reference: reference.to_owned(),
+                architecture: architecture.to_owned(),
+                held: error::held(
+                    same.map(|image| format!("{} for {}", image.reference, image.architecture)),
+                ),
+            }
+        })
+    }
+
+    /// The Kubernetes release of this version, without a leading `v`.
+    ///
+    /// # Errors
+    /// [`BundleError::NoRelease`], which says which releases there are.
+    pub fn release(&self, version: &str) -> Result<&KubernetesRelease, BundleError> {
+        self.kubernetes
+            .iter()
+            .find(|release| release.version == version)
+            .ok_or_else(|| BundleError::NoRelease {
+                version: version.to_owned(),
+                held: error::held(
+                    self.kubernetes
+                        .iter()
+                        .map(|release| release.version.clone()),
+                ),
+            })
+    }
+
+    /// The versions of the files and images with this name, oldest first, each once; empty when there is nothing of the name.
+    #[must_use]
+    pub fn versions(&self, name: &str) -> Vec<&str> {
+        let files = self
+            .files
+            .iter()
+            .filter(|file| file.name == name)
+            .map(|file| file.version.as_str());
+        let images = self
+            .images
+            .iter()
+            .filter(|image| image.name == name)
+            .map(|image| image.version.as_str());
+        let mut versions: Vec<&str> = files.chain(images).collect();
+        versions.sort_by(|a, b| order(a, b));
+        versions.dedup();
+        versions
+    }
+}
+
+/// By semantic version; what isn't one comes after, by its text.
+fn order(a: &str, b: &str) -> std::cmp::Ordering {
+    match (Version::parse(a), Version::parse(b)) {
+        (Ok(left), Ok(right)) => left.cmp(&right).then_with(|| a.cmp(b)),
+        (Ok(_), Err(_)) => std::cmp::Ordering::Less,
+        (Err(_), Ok(_)) => std::cmp::Ordering::Greater,
+        (Err(_), Err(_)) => a.cmp(b),
+    }
+}
+
+fn repository(reference: &str) -> &str {
+    reference
+        .rsplit_once(':')
+        .map_or(reference, |(repository, _)| repository)
 }
