@@ -1,0 +1,157 @@
+//! Builds, lists and verifies the bundle that kokctl installs from. See `tests/release/README.md`.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use kok_tests::release::build::{Options, Summary, build, native_architecture};
+use kok_tests::release::progress::{Progress, clock};
+use kok_tests::release::source::discover;
+use kok_tests::release::verify::verify;
+use kok_tests::release::{error::ReleaseError, paths};
+
+/// Builds the bundle that kokctl installs from, out of published source modules.
+#[derive(Parser)]
+#[command(name = "release", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Build what has changed and put the bundle together; prints the bundle's folder
+    Build {
+        /// Folder of the bundle [default: `bundle` in the cache]
+        #[arg(long, value_name = "DIR")]
+        output: Option<PathBuf>,
+        /// Folder of built components [default: ${XDG_CACHE_HOME:-$HOME/.cache}/kok/release]
+        #[arg(long, value_name = "DIR")]
+        cache: Option<PathBuf>,
+        /// Folder of the components' descriptions [default: tests/release of the source tree]
+        #[arg(long, value_name = "DIR")]
+        recipes: Option<PathBuf>,
+    },
+    /// List the components and what each yields
+    List {
+        /// Folder of the components' descriptions [default: tests/release of the source tree]
+        #[arg(long, value_name = "DIR")]
+        recipes: Option<PathBuf>,
+    },
+    /// Read a whole bundle and compare every digest
+    Verify {
+        /// Folder of the bundle
+        #[arg(value_name = "DIR")]
+        bundle: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(error) => {
+            let mut text = format!("release: {error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                text.push_str(&format!(": {cause}"));
+                source = cause.source();
+            }
+            // Nobody is left to be told when standard error is gone.
+            let _ = writeln!(io::stderr(), "{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
+    match command {
+        Command::Build {
+            output,
+            cache,
+            recipes,
+        } => {
+            let cache = cache.map_or_else(paths::default_cache, Ok)?;
+            let output = output.unwrap_or_else(|| paths::default_output(&cache));
+            let options = Options {
+                recipes: absolute(&recipes.unwrap_or_else(paths::default_recipes))?,
+                cache: absolute(&cache)?,
+                output: absolute(&output)?,
+            };
+            run_build(&options)
+        }
+        Command::List { recipes } => list(&recipes.unwrap_or_else(paths::default_recipes)),
+        Command::Verify { bundle } => run_verify(&bundle),
+    }
+}
+
+/// Go runs in other folders, so nothing may depend on the current one.
+fn absolute(path: &Path) -> Result<PathBuf, ReleaseError> {
+    std::path::absolute(path).map_err(ReleaseError::io("find", path))
+}
+
+fn run_build(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
+    let mut progress = Progress::new();
+    let summary = build(options, &mut progress)?;
+    let Summary {
+        built,
+        components,
+        changed,
+        bundle,
+    } = &summary;
+    let size: u64 = bundle
+        .files
+        .iter()
+        .map(|file| file.size)
+        .chain(bundle.images.iter().map(|image| image.size))
+        .sum();
+    let mut stderr = io::stderr();
+    writeln!(
+        stderr,
+        "{} {} of {components} components built, {} files and {} images, {} MB, bundle {}",
+        clock(progress.elapsed()),
+        built.len(),
+        bundle.files.len(),
+        bundle.images.len(),
+        size / 1_000_000,
+        if *changed { "written" } else { "unchanged" },
+    )?;
+    writeln!(io::stdout(), "{}", options.output.display())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(recipes: &Path) -> Result<ExitCode, Box<dyn Error>> {
+    let mut stdout = io::stdout();
+    for component in discover(recipes, native_architecture())? {
+        writeln!(stdout, "{}", component.label())?;
+        for file in &component.recipe.files {
+            writeln!(stdout, "  file   {:<24} {}", file.name, file.path)?;
+        }
+        for image in &component.recipe.images {
+            writeln!(stdout, "  image  {:<24} {}", image.name, image.reference)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn run_verify(folder: &Path) -> Result<ExitCode, Box<dyn Error>> {
+    let (bundle, problems) = verify(folder)?;
+    let mut stdout = io::stdout();
+    for problem in &problems {
+        writeln!(stdout, "{problem}")?;
+    }
+    if problems.is_empty() {
+        writeln!(
+            stdout,
+            "{}: {} files and {} images, all as {} says",
+            folder.display(),
+            bundle.files.len(),
+            bundle.images.len(),
+            kok_tasks::bundle::INDEX
+        )?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(stdout, "{}: {} problems", folder.display(), problems.len())?;
+    Ok(ExitCode::FAILURE)
+}

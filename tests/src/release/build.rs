@@ -1,0 +1,249 @@
+//! The builder: from the components' folders to a whole bundle.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use kok_tasks::bundle::{Bundle, FORMAT};
+
+use super::RECIPE_VERSION;
+use super::assemble::Output;
+use super::cache::{Cache, CachedComponent};
+use super::error::{ReleaseError, Result};
+use super::golang::Go;
+use super::host::{self, Packages};
+use super::key::{Surroundings, component_key};
+use super::make::{HostFiles, Making};
+use super::progress::{Progress, clock};
+use super::source::{Component, discover};
+
+/// What to build from and where to.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Folder of the components' folders.
+    pub recipes: PathBuf,
+    /// Folder of built components. Go's compiled packages stand in `go-build` beside it.
+    pub cache: PathBuf,
+    /// Folder of the bundle.
+    pub output: PathBuf,
+}
+
+/// What a build came to.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// Components that were built now, with how long each took; the others came from the cache.
+    pub built: Vec<(String, Duration)>,
+    /// Number of all components.
+    pub components: usize,
+    /// Whether the bundle's folder was changed.
+    pub changed: bool,
+    /// The bundle's index.
+    pub bundle: Bundle,
+}
+
+/// The architecture of this machine as Go spells it.
+#[must_use]
+pub fn native_architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+/// Builds what has changed and puts the bundle together.
+///
+/// # Errors
+/// When something that is needed is missing, a component can't be built, or the components don't make a whole bundle. The
+/// components that were built until then stay in the cache, and the output has no index unless it was whole and unchanged.
+pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
+    let components = discover(&options.recipes, native_architecture())?;
+    // Everything that can be missing is found out before the first minute of building.
+    let builder = Builder::new(&components, options)?;
+    let cache = Cache::open(&options.cache, progress)?;
+    let mut output = Output::open(&options.output)?;
+    let mut built = Vec::new();
+    let mut parts = Vec::new();
+    for (index, component) in components.iter().enumerate() {
+        progress.component(index + 1, components.len(), &component.label());
+        let (part, took) = builder.obtain(component, &cache, &mut output, progress)?;
+        built.extend(took.map(|took| (component.label(), took)));
+        parts.push(part);
+    }
+    let bundle = combine(parts);
+    bundle.check()?;
+    let changed = output.finish(&bundle)?;
+    cache.prune()?;
+    Ok(Summary {
+        built,
+        components: components.len(),
+        changed,
+        bundle,
+    })
+}
+
+/// What all components are built with.
+struct Builder {
+    go: Go,
+    packages: Packages,
+    compiler: Option<String>,
+    host_files: HostFiles,
+}
+
+impl Builder {
+    fn new(components: &[Component], options: &Options) -> Result<Self> {
+        let build_cache = options
+            .cache
+            .parent()
+            .unwrap_or(&options.cache)
+            .join("go-build");
+        fs::create_dir_all(&build_cache).map_err(ReleaseError::io("create", &build_cache))?;
+        let go = Go::find(components, &build_cache, native_architecture())?;
+        let packages = Packages::query(
+            components
+                .iter()
+                .flat_map(|component| &component.recipe.packages)
+                .map(String::as_str),
+        )?;
+        check_packages(components, &packages)?;
+        let compiler = if components.iter().any(|component| component.recipe.go.cgo) {
+            Some(host::compiler_version()?)
+        } else {
+            None
+        };
+        let images = components
+            .iter()
+            .flat_map(|component| &component.recipe.images);
+        let programs: BTreeSet<&String> = images.flat_map(|image| &image.host_programs).collect();
+        let host_files = programs
+            .into_iter()
+            .map(|program| Ok((program.clone(), host::with_libraries(program)?)))
+            .collect::<Result<_>>()?;
+        Ok(Self {
+            go,
+            packages,
+            compiler,
+            host_files,
+        })
+    }
+
+    fn key(&self, component: &Component) -> String {
+        let packages = self
+            .packages
+            .select(&component.recipe.packages)
+            .unwrap_or_default();
+        let programs = component
+            .recipe
+            .images
+            .iter()
+            .flat_map(|image| &image.host_programs);
+        let host_files: BTreeMap<String, String> = programs
+            .filter_map(|program| self.host_files.get(program))
+            .flatten()
+            .cloned()
+            .collect();
+        let host_files: Vec<_> = host_files.into_iter().collect();
+        component_key(
+            component,
+            &Surroundings {
+                recipe_version: RECIPE_VERSION,
+                go_version: self.go.version(),
+                architecture: native_architecture(),
+                compiler: self.compiler.as_deref().filter(|_| component.recipe.go.cgo),
+                packages: &packages,
+                host_files: &host_files,
+            },
+        )
+    }
+
+    /// Takes a component from the cache or builds it, and brings it into the bundle. A damaged one is built again.
+    fn obtain(
+        &self,
+        component: &Component,
+        cache: &Cache,
+        output: &mut Output,
+        progress: &mut Progress,
+    ) -> Result<(CachedComponent, Option<Duration>)> {
+        let key = self.key(component);
+        let folder = cache.folder(component, &key);
+        if let Some(cached) = cache.load(component, &key) {
+            match output.place(&cached, &folder) {
+                Ok(()) => {
+                    progress.line("unchanged");
+                    return Ok((cached, None));
+                }
+                Err(error @ ReleaseError::Damaged { .. }) => {
+                    progress.line(&format!("{error}; building it again"))
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let started = Instant::now();
+        let built = self.make(component, &key, cache, progress)?;
+        output.place(&built, &folder)?;
+        progress.line(&format!("built in {}", clock(started.elapsed())));
+        Ok((built, Some(started.elapsed())))
+    }
+
+    fn make(
+        &self,
+        component: &Component,
+        key: &str,
+        cache: &Cache,
+        progress: &mut Progress,
+    ) -> Result<CachedComponent> {
+        let folder = cache.work_folder()?;
+        let (work, to) = (folder.path().join("work"), folder.path().join("component"));
+        for path in [&work, &to] {
+            fs::create_dir(path).map_err(ReleaseError::io("create", path))?;
+        }
+        progress.line("building");
+        let making = Making {
+            component,
+            key,
+            architecture: native_architecture(),
+            host_files: &self.host_files,
+            work: &work,
+            to: &to,
+        };
+        let built = making.run(&self.go, progress)?;
+        cache.store(component, &built, &to)?;
+        Ok(built)
+    }
+}
+
+/// Names all missing packages at once, with the components that need them.
+fn check_packages(components: &[Component], packages: &Packages) -> Result<()> {
+    let mut missing = BTreeSet::new();
+    let mut needed_by = Vec::new();
+    for component in components {
+        if let Err(names) = packages.select(&component.recipe.packages) {
+            missing.extend(names);
+            needed_by.push(component.label());
+        }
+    }
+    if missing.is_empty() {
+        return Ok(());
+    }
+    Err(ReleaseError::Packages {
+        needed_by: needed_by.join(", "),
+        missing: Vec::from_iter(missing).join(" "),
+    })
+}
+
+fn combine(parts: Vec<CachedComponent>) -> Bundle {
+    let mut bundle = Bundle {
+        format: FORMAT,
+        kubernetes: Vec::new(),
+        files: Vec::new(),
+        images: Vec::new(),
+    };
+    for part in parts {
+        bundle.kubernetes.extend(part.kubernetes);
+        bundle.files.extend(part.files);
+        bundle.images.extend(part.images);
+    }
+    bundle.sort();
+    bundle
+}

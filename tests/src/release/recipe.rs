@@ -1,0 +1,271 @@
+//! `component.yaml`: what a component and version is built from and what it yields.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::golang::executable_name;
+
+/// The content of a `component.yaml`. Every string may use `${version}`, `${major}`, `${minor}` and `${architecture}`; the
+/// version is the name of the folder.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Recipe {
+    /// What Go builds.
+    pub go: GoRecipe,
+    /// Debian packages that must be installed where it is built, alternatives as in `pkgconf | pkg-config`. Their versions are
+    /// part of the component's key.
+    #[serde(default)]
+    pub packages: Vec<String>,
+    /// Files of the bundle.
+    #[serde(default)]
+    pub files: Vec<FileRecipe>,
+    /// Images of the bundle.
+    #[serde(default)]
+    pub images: Vec<ImageRecipe>,
+    /// Set for Kubernetes itself.
+    #[serde(default)]
+    pub kubernetes_release: Option<KubernetesReleaseRecipe>,
+}
+
+/// What Go builds in the component's folder. Every binary is linked statically.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct GoRecipe {
+    /// Package by name of the binary.
+    pub binaries: BTreeMap<String, String>,
+    /// Whether C parts are compiled in; the packages must then name a C compiler and library.
+    #[serde(default)]
+    pub cgo: bool,
+    /// Build tags.
+    #[serde(default)]
+    pub tags: Vec<String>,
+    /// String variables that the linker sets, by import path and name.
+    #[serde(default)]
+    pub define: BTreeMap<String, String>,
+}
+
+/// A file of the bundle: a binary as it is, or an archive of binaries. Exactly one of the two is given.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct FileRecipe {
+    /// Name of the file in `bundle.json`.
+    pub name: String,
+    /// Upstream's address without the scheme.
+    pub path: String,
+    /// The binary that the file is.
+    #[serde(default)]
+    pub binary: Option<String>,
+    /// For a `.tar.gz` or `.tgz`: binary by path inside.
+    #[serde(default)]
+    pub archive: Option<BTreeMap<String, String>>,
+}
+
+/// An image of the bundle, with one layer.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct ImageRecipe {
+    /// Name of the image in `bundle.json`.
+    pub name: String,
+    /// Reference with tag.
+    pub reference: String,
+    /// Binary by absolute path inside.
+    pub contents: BTreeMap<String, String>,
+    /// Programs of this machine that are put into the image with the libraries that they need, at the same paths.
+    #[serde(default)]
+    pub host_programs: Vec<String>,
+    /// The program that a container runs, with its first arguments.
+    pub entrypoint: Vec<String>,
+}
+
+/// How a Kubernetes release tells which images it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct KubernetesReleaseRecipe {
+    /// The binary that is asked: `kubeadm config images list`.
+    pub kubeadm: String,
+}
+
+impl Recipe {
+    /// Reads a description, fills in its placeholders and checks that it holds together.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column where the text itself is.
+    pub fn parse(text: &str, version: &str, architecture: &str) -> Result<Self, String> {
+        let mut recipe: Self = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+        recipe.expand(&variables(version, architecture))?;
+        recipe.check()?;
+        Ok(recipe)
+    }
+
+    fn expand(&mut self, variables: &BTreeMap<&str, String>) -> Result<(), String> {
+        let of = |text: &mut String| expand(text, variables).map(|expanded| *text = expanded);
+        self.go.define.values_mut().try_for_each(of)?;
+        for file in &mut self.files {
+            of(&mut file.path)?;
+            if let Some(archive) = &mut file.archive {
+                *archive = archive
+                    .iter()
+                    .map(|(path, binary)| Ok((expand(path, variables)?, binary.clone())))
+                    .collect::<Result<_, String>>()?;
+            }
+        }
+        self.images
+            .iter_mut()
+            .try_for_each(|image| of(&mut image.reference))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.go.binaries.is_empty() {
+            return Err(
+                "go.binaries is empty: name at least one binary with its package".to_owned(),
+            );
+        }
+        let mut executables = BTreeSet::new();
+        for package in self.go.binaries.values() {
+            if !executables.insert(executable_name(package)) {
+                return Err(format!(
+                    "go.binaries: two packages make an executable {:?}",
+                    executable_name(package)
+                ));
+            }
+        }
+        for (name, value) in &self.go.define {
+            // They go through the linker's own splitting into words.
+            if value.contains(|c: char| c.is_whitespace() || c == '"' || c == '\'') {
+                return Err(format!(
+                    "go.define.{name}: {value:?} holds a space or a quote, which the linker's options can't carry"
+                ));
+            }
+        }
+        self.files
+            .iter()
+            .try_for_each(|file| self.check_file(file))?;
+        self.images
+            .iter()
+            .try_for_each(|image| self.check_image(image))?;
+        if let Some(release) = &self.kubernetes_release {
+            self.check_binary("kubernetesRelease.kubeadm", &release.kubeadm)?;
+        }
+        let mut names = BTreeSet::new();
+        let kinds = self
+            .files
+            .iter()
+            .map(|file| ("file", &file.name))
+            .chain(self.images.iter().map(|image| ("image", &image.name)));
+        for (kind, name) in kinds {
+            if !names.insert((kind, name)) {
+                return Err(format!(
+                    "there are two {kind}s with the name {name:?}: give one of them another name"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_file(&self, file: &FileRecipe) -> Result<(), String> {
+        let what = format!("file {:?}", file.name);
+        check_relative(&what, &file.path)?;
+        match (&file.binary, &file.archive) {
+            (Some(binary), None) => self.check_binary(&what, binary),
+            (None, Some(archive)) => {
+                if !file.path.ends_with(".tar.gz") && !file.path.ends_with(".tgz") {
+                    return Err(format!(
+                        "{what}: an archive's path ends with .tar.gz or .tgz, not so {:?}",
+                        file.path
+                    ));
+                }
+                archive.iter().try_for_each(|(path, binary)| {
+                    check_relative(&what, path)?;
+                    self.check_binary(&what, binary)
+                })
+            }
+            _ => Err(format!("{what}: give either `binary` or `archive`")),
+        }
+    }
+
+    fn check_image(&self, image: &ImageRecipe) -> Result<(), String> {
+        let what = format!("image {:?}", image.name);
+        if split_reference(&image.reference).is_none() {
+            return Err(format!(
+                "{what}: {:?} is not a reference with registry and tag, such as registry.k8s.io/pause:3.10.2",
+                image.reference
+            ));
+        }
+        if image.entrypoint.is_empty() {
+            return Err(format!("{what}: entrypoint is empty"));
+        }
+        image.contents.iter().try_for_each(|(path, binary)| {
+            let inner = path
+                .strip_prefix('/')
+                .ok_or_else(|| format!("{what}: {path:?} is not absolute"))?;
+            check_relative(&what, inner)?;
+            self.check_binary(&what, binary)
+        })
+    }
+
+    fn check_binary(&self, what: &str, binary: &str) -> Result<(), String> {
+        if self.go.binaries.contains_key(binary) {
+            return Ok(());
+        }
+        Err(format!(
+            "{what} names the binary {binary:?}, which is not among go.binaries"
+        ))
+    }
+}
+
+/// Repository and tag of a reference. `None` unless it has both, a registry's name, and nothing that can't be part of a path.
+#[must_use]
+pub fn split_reference(reference: &str) -> Option<(&str, &str)> {
+    let (repository, tag) = reference.rsplit_once(':')?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let valid = repository.contains('/')
+        && !tag.is_empty()
+        && !tag.contains('/')
+        && reference.replace(':', "").chars().all(allowed);
+    (valid && check_relative("", repository).is_ok() && tag != "." && tag != "..")
+        .then_some((repository, tag))
+}
+
+fn check_relative(what: &str, path: &str) -> Result<(), String> {
+    if path
+        .split('/')
+        .any(|part| part.is_empty() || part == "." || part == "..")
+    {
+        return Err(format!("{what}: {path:?} is not a plain relative path"));
+    }
+    Ok(())
+}
+
+fn variables(version: &str, architecture: &str) -> BTreeMap<&'static str, String> {
+    let mut parts = version.split('.').map(str::to_owned);
+    let (major, minor) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
+    BTreeMap::from([
+        ("version", version.to_owned()),
+        ("architecture", architecture.to_owned()),
+        ("major", major),
+        ("minor", minor),
+    ])
+}
+
+fn expand(text: &str, variables: &BTreeMap<&str, String>) -> Result<String, String> {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("${") {
+        let (name, behind) = after
+            .split_once('}')
+            .ok_or_else(|| format!("{text:?}: `${{` without `}}`"))?;
+        let known = || variables.keys().copied().collect::<Vec<_>>().join(", ");
+        let value = variables
+            .get(name)
+            .ok_or_else(|| format!("{text:?}: there is no ${{{name}}}; known are {}", known()))?;
+        result.push_str(before);
+        result.push_str(value);
+        rest = behind;
+    }
+    result.push_str(rest);
+    Ok(result)
+}
