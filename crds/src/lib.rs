@@ -1,19 +1,19 @@
 //! What a user writes: the Cluster objects, their validation and the model that comes out.
+//!
+//! [`read_cluster`] takes a file's text and gives a [`model::Cluster`], or every [`Problem`] of the file at once, each with its line and
+//! column. The text becomes a tree (`tree`), the tree becomes typed values (`decode`, `read`), and the whole is checked (`check`).
 
+mod check;
+mod decode;
 pub mod model;
 mod position;
 mod problem;
+mod read;
+mod syntax;
+mod tree;
+mod vars;
 
 pub use position::{Position, Positions};
 pub use problem::Problem;
-
-/// Reads the cluster out of a file's text. `file_name` only serves to say where something stands.
-///
-/// # Errors
-/// Everything that is wrong with the file, in the order of the file.
-pub fn read_cluster(file_name: &str, text: &str) -> Result<model::Cluster, Vec<Problem>> {
-    let _ = (file_name, text);
-    Err(vec![Problem::new(
-        "reading a cluster file comes with the next commit",
-    )])
-}
+pub use read::read_cluster;
+pub use vars::{VARIABLES, Variable};

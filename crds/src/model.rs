@@ -157,7 +157,7 @@ pub struct TimeSync {
     pub sources: Vec<String>,
 }
 
-/// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. `vars.rs` has the table.
+/// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. [`crate::VARIABLES`] has the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether the kubelet refuses to start on a host with version 1 control groups.

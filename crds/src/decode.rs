@@ -1,0 +1,340 @@
+//! Taking typed values out of the tree, while collecting everything that is wrong.
+
+use crate::position::Positions;
+use crate::tree::{Node, Value};
+use crate::{Position, Problem};
+
+/// What of a value is quoted in a message at most.
+const MAX_QUOTED: usize = 80;
+
+/// Collects problems and the places of values while a tree is read.
+///
+/// A method that returns `None` for a value that is there has recorded why.
+#[derive(Default)]
+pub(crate) struct Decoder {
+    problems: Vec<Problem>,
+    positions: Positions,
+}
+
+/// The fields that a map may have.
+pub(crate) struct Form {
+    /// What the map is, with its article.
+    pub(crate) what: &'static str,
+    /// Names of the fields, in the order in which they are listed to users.
+    pub(crate) fields: &'static [&'static str],
+    /// Names that users bring along from elsewhere, and what to do instead.
+    pub(crate) refused: &'static [(&'static str, &'static str)],
+}
+
+/// The fields of one map.
+pub(crate) struct Fields<'a> {
+    path: String,
+    position: Position,
+    what: &'static str,
+    entries: Vec<(&'a str, &'a Node)>,
+}
+
+impl<'a> Fields<'a> {
+    /// Where the map begins.
+    pub(crate) fn position(&self) -> &Position {
+        &self.position
+    }
+
+    /// The value of a field; a field without a value counts as absent, as in Kubernetes.
+    pub(crate) fn get(&self, name: &str) -> Option<Field<'a>> {
+        let (_, node) = self.entries.iter().find(|(key, _)| *key == name)?;
+        (!matches!(node.value, Value::Null)).then(|| Field {
+            path: join(&self.path, name),
+            node,
+        })
+    }
+}
+
+/// A value with its path in the document.
+#[derive(Clone)]
+pub(crate) struct Field<'a> {
+    pub(crate) path: String,
+    pub(crate) node: &'a Node,
+}
+
+impl Field<'_> {
+    /// Last part of the path, as the user knows the field.
+    pub(crate) fn name(&self) -> &str {
+        self.path.rsplit('.').next().unwrap_or_default()
+    }
+
+    /// Where the value begins.
+    pub(crate) fn position(&self) -> &Position {
+        &self.node.position
+    }
+}
+
+impl Decoder {
+    /// Records a problem.
+    pub(crate) fn report(&mut self, problem: Problem) {
+        self.problems.push(problem);
+    }
+
+    /// Where the value at `path` stands, if it was read.
+    pub(crate) fn position(&self, path: &str) -> Option<&Position> {
+        self.positions.get(path)
+    }
+
+    /// Whether nothing was wrong so far.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    /// Problems in the order of the file, and the places of all values.
+    pub(crate) fn finish(mut self) -> (Vec<Problem>, Positions) {
+        self.problems.sort_by(|a, b| a.position.cmp(&b.position));
+        self.problems.dedup();
+        (self.problems, self.positions)
+    }
+
+    /// The fields of a map; unknown ones are problems.
+    pub(crate) fn fields<'a>(&mut self, field: &Field<'a>, form: &Form) -> Option<Fields<'a>> {
+        let entries = self.entries(field, form.what)?;
+        for entry in entries
+            .iter()
+            .filter(|entry| !form.fields.contains(&entry.key.as_str()))
+        {
+            let problem = Problem::new(format!("unknown field {}", quote(&entry.key)))
+                .at(&entry.key_position)
+                .because(format!(
+                    "{} has the fields {}",
+                    form.what,
+                    form.fields.join(", ")
+                ));
+            let refused = form.refused.iter().find(|(name, _)| *name == entry.key);
+            self.report(match refused {
+                Some((_, hint)) => problem.hint(*hint),
+                None => with_nearest(problem, &entry.key, form.fields),
+            });
+        }
+        Some(Fields {
+            path: field.path.clone(),
+            position: field.node.position.clone(),
+            what: form.what,
+            entries: entries
+                .iter()
+                .map(|entry| (entry.key.as_str(), &entry.node))
+                .collect(),
+        })
+    }
+
+    /// The entries of a map with free keys.
+    pub(crate) fn entries<'a>(
+        &mut self,
+        field: &Field<'a>,
+        what: &str,
+    ) -> Option<&'a [crate::tree::Entry]> {
+        self.place(field);
+        match &field.node.value {
+            Value::Map(entries) => Some(entries),
+            _ => self.wrong_type(field, &format!("{what} is a map of names to values")),
+        }
+    }
+
+    /// A field that must be there.
+    pub(crate) fn required<'a>(&mut self, fields: &Fields<'a>, name: &str) -> Option<Field<'a>> {
+        let field = fields.get(name);
+        if field.is_none() {
+            self.report(
+                Problem::new(format!("the field `{name}` is missing"))
+                    .at(&fields.position)
+                    .because(format!("{} needs it", fields.what)),
+            );
+        }
+        field
+    }
+
+    /// Text. A number or a boolean is none: YAML may already have changed it.
+    pub(crate) fn text<'a>(&mut self, field: &Field<'a>) -> Option<&'a str> {
+        self.place(field);
+        match &field.node.value {
+            Value::Text(text) => Some(text),
+            Value::Bool(_) | Value::Integer(_) | Value::Float => {
+                let spelling = &field.node.spelling;
+                self.report(
+                    Problem::new(format!(
+                        "`{}` is text, not {}",
+                        field.name(),
+                        kind(&field.node.value)
+                    ))
+                    .at(field.position())
+                    .because(format!(
+                        "without quotes YAML takes {} for {}",
+                        quote(spelling),
+                        kind(&field.node.value)
+                    ))
+                    .hint(format!("write \"{}\"", spelling.escape_debug())),
+                );
+                None
+            }
+            _ => self.wrong_type(field, "it is text"),
+        }
+    }
+
+    /// A whole number of that range.
+    pub(crate) fn integer(
+        &mut self,
+        field: &Field<'_>,
+        range: std::ops::RangeInclusive<i64>,
+    ) -> Option<i64> {
+        self.place(field);
+        let because = format!(
+            "it is a whole number from {} to {}",
+            range.start(),
+            range.end()
+        );
+        match field.node.value {
+            Value::Integer(value) if range.contains(&value) => Some(value),
+            Value::Integer(_) | Value::Float => {
+                let problem = Problem::new(format!(
+                    "`{}` cannot be {}",
+                    field.name(),
+                    quote(&field.node.spelling)
+                ));
+                self.report(problem.at(field.position()).because(because));
+                None
+            }
+            _ => self.wrong_type(field, &because),
+        }
+    }
+
+    /// `true` or `false`.
+    pub(crate) fn boolean(&mut self, field: &Field<'_>) -> Option<bool> {
+        self.place(field);
+        match field.node.value {
+            Value::Bool(value) => Some(value),
+            _ => self.wrong_type(field, "it is `true` or `false`"),
+        }
+    }
+
+    /// The items of a list.
+    pub(crate) fn list<'a>(&mut self, field: &Field<'a>, because: &str) -> Option<Vec<Field<'a>>> {
+        self.place(field);
+        match &field.node.value {
+            Value::List(items) => {
+                let item = |(index, node)| Field {
+                    path: format!("{}[{index}]", field.path),
+                    node,
+                };
+                Some(items.iter().enumerate().map(item).collect())
+            }
+            _ => self.wrong_type(field, because),
+        }
+    }
+
+    /// A list of texts.
+    pub(crate) fn texts<'a>(
+        &mut self,
+        field: &Field<'a>,
+        because: &str,
+    ) -> Vec<(&'a str, Field<'a>)> {
+        let items = self.list(field, because).unwrap_or_default();
+        items
+            .into_iter()
+            .filter_map(|item| self.text(&item).map(|text| (text, item)))
+            .collect()
+    }
+
+    /// One of several words.
+    pub(crate) fn choice<T: Copy>(
+        &mut self,
+        field: &Field<'_>,
+        choices: &[(&str, T)],
+    ) -> Option<T> {
+        let text = self.text(field)?;
+        if let Some((_, value)) = choices.iter().find(|(word, _)| *word == text) {
+            return Some(*value);
+        }
+        let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
+        let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(text)))
+            .at(field.position())
+            .because(format!("it is one of {}", words.join(", ")));
+        self.report(with_nearest(problem, text, &words));
+        None
+    }
+
+    /// Remembers where a value stands.
+    pub(crate) fn place(&mut self, field: &Field<'_>) {
+        self.positions
+            .insert(field.path.clone(), field.node.position.clone());
+    }
+
+    fn wrong_type<T>(&mut self, field: &Field<'_>, because: &str) -> Option<T> {
+        let found = kind(&field.node.value);
+        let name = field.name();
+        let problem = if name.is_empty() {
+            Problem::new(format!("the document is {found}"))
+        } else {
+            Problem::new(format!("`{name}` cannot be {found}"))
+        };
+        self.report(problem.at(field.position()).because(because));
+        None
+    }
+}
+
+/// Text of a user in backquotes: in one line, and not too long.
+pub(crate) fn quote(text: &str) -> String {
+    let short: String = text
+        .chars()
+        .take(MAX_QUOTED)
+        .flat_map(char::escape_debug)
+        .collect();
+    // Quotes need no escape between backquotes.
+    let short = short.replace("\\\"", "\"").replace("\\'", "'");
+    if text.chars().nth(MAX_QUOTED).is_some() {
+        format!("`{short}…`")
+    } else {
+        format!("`{short}`")
+    }
+}
+
+/// Adds the known word that is nearest to what was written, if one is near.
+pub(crate) fn with_nearest(problem: Problem, written: &str, known: &[&str]) -> Problem {
+    match nearest(written, known) {
+        Some(word) => problem.hint(format!("did you mean `{word}`?")),
+        None => problem,
+    }
+}
+
+/// The nearest word by edits, where case and separators count for nothing.
+fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let plain = |text: &str| -> String {
+        let kept = text
+            .chars()
+            .take(MAX_QUOTED)
+            .filter(|c| !matches!(c, '_' | '-' | '.'));
+        kept.flat_map(char::to_lowercase).collect()
+    };
+    let written = plain(written);
+    let distance = |word: &str| strsim::damerau_levenshtein(&written, &plain(word));
+    let best = known
+        .iter()
+        .map(|word| (distance(word), *word))
+        .min_by_key(|(distance, _)| *distance)?;
+    // One edit per three letters: more, and the hint misleads.
+    (best.0 <= written.chars().count().div_ceil(3)).then_some(best.1)
+}
+
+fn join(path: &str, name: &str) -> String {
+    if path.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{path}.{name}")
+    }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "empty",
+        Value::Bool(_) => "a boolean",
+        Value::Integer(_) | Value::Float => "a number",
+        Value::Text(_) => "text",
+        Value::List(_) => "a list",
+        Value::Map(_) => "a map",
+    }
+}

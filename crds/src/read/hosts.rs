@@ -1,0 +1,266 @@
+//! The list of hosts.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use ipnet::Ipv4Net;
+
+use super::read_label;
+use super::ssh::{Login, read_host};
+use crate::decode::{Decoder, Field, Form, quote, with_nearest};
+use crate::model::{Host, Roles, Taint, TaintEffect};
+use crate::syntax::{address, label};
+use crate::{Position, Problem};
+
+const HOST: Form = Form {
+    what: "a host",
+    fields: &["name", "address", "roles", "ssh", "labels", "taints"],
+    refused: &[
+        ("ip", "write it as `address`"),
+        ("access_ip", "write it as `address`"),
+        ("ansible_host", "write it as `address`"),
+        ("ansible_user", "write it as `user` under `ssh`"),
+        ("ansible_port", "write it as `port` under `ssh`"),
+        ("port", "write it under `ssh`"),
+        ("user", "write it under `ssh`"),
+    ],
+};
+
+const TAINT: Form = Form {
+    what: "a taint",
+    fields: &["key", "value", "effect"],
+    refused: &[],
+};
+
+/// What roles are called elsewhere.
+const FOREIGN_ROLES: [(&str, &str); 7] = [
+    ("master", "control-plane"),
+    ("controlplane", "control-plane"),
+    ("control_plane", "control-plane"),
+    ("kube_control_plane", "control-plane"),
+    ("node", "worker"),
+    ("kube_node", "worker"),
+    ("agent", "worker"),
+];
+
+/// A host as far as it could be read, so that one wrong value doesn't hide what else is wrong.
+pub(crate) struct ReadHost {
+    pub(crate) name: Option<(String, Position)>,
+    pub(crate) address: Option<(IpAddr, Position)>,
+    pub(crate) roles: Option<Roles>,
+    /// Where the host's roles stand, or else the host.
+    pub(crate) roles_at: Position,
+    /// The whole host, if nothing was wrong with it.
+    pub(crate) host: Option<Host>,
+}
+
+pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>, ssh: &Login) -> Option<Vec<ReadHost>> {
+    let items = decoder.list(field, "it is a list of hosts")?;
+    Some(
+        items
+            .iter()
+            .filter_map(|item| read_one(decoder, item, ssh))
+            .collect(),
+    )
+}
+
+fn read_one(decoder: &mut Decoder, item: &Field<'_>, ssh: &Login) -> Option<ReadHost> {
+    let fields = decoder.fields(item, &HOST)?;
+    let name_field = decoder.required(&fields, "name");
+    let name = name_field.and_then(|field| {
+        let name = read_label(decoder, &field, "the name of a host")?;
+        Some((name, field.position().clone()))
+    });
+    let address_field = decoder.required(&fields, "address");
+    let address = address_field.and_then(|field| {
+        let address = read_address(decoder, &field)?;
+        Some((address, field.position().clone()))
+    });
+    let roles_field = decoder.required(&fields, "roles");
+    let roles_at = roles_field
+        .as_ref()
+        .map_or(item.position(), Field::position)
+        .clone();
+    let roles = roles_field.and_then(|field| read_roles(decoder, &field));
+    let login = read_host(decoder, fields.get("ssh"), ssh);
+    let labels = fields
+        .get("labels")
+        .map(|field| read_labels(decoder, &field))
+        .unwrap_or_default();
+    let taints = fields
+        .get("taints")
+        .map(|field| read_taints(decoder, &field))
+        .unwrap_or_default();
+    let whole = || {
+        Some(Host {
+            name: name.clone()?.0,
+            address: address.clone()?.0,
+            port: login.port,
+            roles: roles?,
+            ssh: login.ssh.clone(),
+            labels: labels.clone(),
+            taints: taints.clone(),
+            origin: item.position().clone(),
+        })
+    };
+    Some(ReadHost {
+        host: whole(),
+        name,
+        address,
+        roles,
+        roles_at,
+    })
+}
+
+fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
+    let text = decoder.text(field)?;
+    let problem = Problem::new(format!("{} cannot be the address of a host", quote(text)))
+        .at(field.position());
+    let problem = match text.parse::<IpAddr>() {
+        Err(_) => problem.because("it is no IP address").hint(
+            "write the host's IPv4 address; it stands in certificates, so that a name does not do",
+        ),
+        Ok(IpAddr::V6(_)) => problem.because("this version builds clusters that talk over IPv4"),
+        Ok(IpAddr::V4(address)) => match address::reserved(&Ipv4Net::from(address)) {
+            None => return Some(address.into()),
+            Some(reason) => problem.because(reason),
+        },
+    };
+    decoder.report(problem);
+    None
+}
+
+fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
+    let items = decoder.list(field, "it is a list of roles: control-plane, worker")?;
+    if items.is_empty() {
+        let problem = Problem::new("the host has no role").at(field.position());
+        decoder.report(problem.because("a host has the role control-plane, worker, or both"));
+        return None;
+    }
+    let mut roles = Roles::default();
+    let mut good = true;
+    for item in &items {
+        match decoder.text(item) {
+            Some("control-plane") if !roles.control_plane => roles.control_plane = true,
+            Some("worker") if !roles.worker => roles.worker = true,
+            Some(text) => {
+                decoder.report(role_problem(text).at(item.position()));
+                good = false;
+            }
+            None => good = false,
+        }
+    }
+    good.then_some(roles)
+}
+
+fn role_problem(text: &str) -> Problem {
+    let known = ["control-plane", "worker"];
+    if known.contains(&text) {
+        return Problem::new(format!("the role {} stands twice", quote(text)));
+    }
+    let problem = Problem::new(format!("unknown role {}", quote(text)))
+        .because("a host has the role control-plane, worker, or both");
+    if text == "etcd" {
+        return problem.hint("leave it out: so far etcd runs on the control planes");
+    }
+    match FOREIGN_ROLES.iter().find(|(foreign, _)| *foreign == text) {
+        Some((_, ours)) => problem.hint(format!("did you mean `{ours}`?")),
+        None => with_nearest(problem, text, &known),
+    }
+}
+
+fn read_labels(decoder: &mut Decoder, field: &Field<'_>) -> BTreeMap<String, String> {
+    let mut labels = BTreeMap::new();
+    for entry in decoder
+        .entries(field, "the labels of a host")
+        .unwrap_or_default()
+    {
+        if let Some(reason) = label::key(&entry.key) {
+            decoder.report(
+                Problem::new(format!(
+                    "{} cannot be the key of a label",
+                    quote(&entry.key)
+                ))
+                .at(&entry.key_position)
+                .because(reason),
+            );
+        }
+        let item = Field {
+            path: format!("{}.{}", field.path, entry.key),
+            node: &entry.node,
+        };
+        if let Some(value) = label_value(decoder, &item, "the value of a label") {
+            labels.insert(entry.key.clone(), value);
+        }
+    }
+    labels
+}
+
+fn read_taints(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Taint> {
+    let items = decoder
+        .list(field, "it is a list of taints")
+        .unwrap_or_default();
+    let mut taints: Vec<Taint> = Vec::new();
+    for item in &items {
+        let Some(taint) = read_taint(decoder, item) else {
+            continue;
+        };
+        if taints
+            .iter()
+            .any(|other| (&other.key, other.effect) == (&taint.key, taint.effect))
+        {
+            let what = format!("{}:{}", taint.key, taint.effect.as_str());
+            decoder.report(
+                Problem::new(format!("the taint {} stands twice", quote(&what)))
+                    .at(item.position())
+                    .because("the taints of a node differ in their key or their effect"),
+            );
+        }
+        taints.push(taint);
+    }
+    taints
+}
+
+fn read_taint(decoder: &mut Decoder, item: &Field<'_>) -> Option<Taint> {
+    let fields = decoder.fields(item, &TAINT)?;
+    let key_field = decoder.required(&fields, "key");
+    let key = key_field.and_then(|field| {
+        let text = decoder.text(&field)?;
+        let Some(reason) = label::key(text) else {
+            return Some(text.to_owned());
+        };
+        let problem = Problem::new(format!("{} cannot be the key of a taint", quote(text)));
+        decoder.report(problem.at(field.position()).because(reason));
+        None
+    });
+    let value = match fields.get("value") {
+        Some(field) => label_value(decoder, &field, "the value of a taint"),
+        None => Some(String::new()),
+    };
+    let effects = [
+        TaintEffect::NoSchedule,
+        TaintEffect::PreferNoSchedule,
+        TaintEffect::NoExecute,
+    ]
+    .map(|effect| (effect.as_str(), effect));
+    let effect_field = decoder.required(&fields, "effect");
+    let effect = effect_field.and_then(|field| decoder.choice(&field, &effects));
+    Some(Taint {
+        key: key?,
+        value: value?,
+        effect: effect?,
+    })
+}
+
+fn label_value(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<String> {
+    if matches!(field.node.value, crate::tree::Value::Null) {
+        return Some(String::new());
+    }
+    let text = decoder.text(field)?;
+    let Some(reason) = label::value(text) else {
+        return Some(text.to_owned());
+    };
+    let problem = Problem::new(format!("{} cannot be {what}", quote(text)));
+    decoder.report(problem.at(field.position()).because(reason));
+    None
+}

@@ -1,0 +1,277 @@
+//! From the tree to the model: one file per part of a Cluster.
+
+mod hosts;
+mod network;
+mod ssh;
+mod time;
+
+use semver::Version;
+
+pub(crate) use hosts::ReadHost;
+
+use crate::check;
+use crate::decode::{Decoder, Field, Form, quote, with_nearest};
+use crate::model::{Cluster, Settings};
+use crate::position::Positions;
+use crate::syntax::name::dns_label;
+use crate::tree::{self, Node, Value};
+use crate::vars::read_vars;
+use crate::{Position, Problem};
+
+const API_VERSION: &str = "kubeonkube.clay.io/v1alpha1";
+const KIND: &str = "Cluster";
+
+/// The first minor version whose kubeadm reads the configuration that we write (`kubeadm.k8s.io/v1beta4`).
+const FIRST_MINOR: u64 = 31;
+
+const CLUSTER: Form = Form {
+    what: "a Cluster",
+    fields: &["apiVersion", "kind", "metadata", "spec", "status"],
+    refused: &[],
+};
+
+/// Besides the name, everything that `kubectl get -o yaml` prints; it is read over.
+const METADATA: Form = Form {
+    what: "the metadata",
+    fields: &[
+        "name",
+        "namespace",
+        "labels",
+        "annotations",
+        "uid",
+        "resourceVersion",
+        "generation",
+        "creationTimestamp",
+        "managedFields",
+        "ownerReferences",
+        "finalizers",
+    ],
+    refused: &[],
+};
+
+const SPEC: Form = Form {
+    what: "the spec of a Cluster",
+    fields: &[
+        "kubernetesVersion",
+        "ssh",
+        "hosts",
+        "network",
+        "time",
+        "vars",
+    ],
+    refused: REFERENCES,
+};
+
+/// Fields by which kube-on-kube points to ConfigMaps and Secrets, and what stands in their place here.
+const REFERENCES: &[(&str, &str)] = &[
+    (
+        "hostsConfRef",
+        "this version reads everything from one file: write the hosts under `spec.hosts`",
+    ),
+    (
+        "varsConfRef",
+        "this version reads everything from one file: write the variables under `spec.vars`",
+    ),
+    (
+        "sshAuthRef",
+        "name the key's file in `spec.ssh.privateKeyFile`",
+    ),
+    (
+        "kubeconfRef",
+        "leave it out; `kokctl kubeconfig` prints the kubeconfig",
+    ),
+];
+
+/// Reads the cluster out of a file's text. `file_name` only serves to say where something stands.
+///
+/// # Errors
+/// Everything that is wrong with the file, in the order of the file; at least one problem. A syntax error hides what stands behind it.
+pub fn read_cluster(file_name: &str, text: &str) -> Result<Cluster, Vec<Problem>> {
+    let documents = tree::parse(file_name, text).map_err(|problem| vec![problem])?;
+    let mut decoder = Decoder::default();
+    let cluster = only_document(file_name, &documents, &mut decoder)
+        .and_then(|node| read_document(node, &mut decoder));
+    let clean = decoder.is_clean();
+    let (problems, positions) = decoder.finish();
+    match cluster {
+        Some(cluster) if clean => Ok(Cluster {
+            positions,
+            ..cluster
+        }),
+        // Cannot happen: whoever returns nothing has said why.
+        _ if problems.is_empty() => Err(vec![Problem::new("the file holds no cluster")]),
+        _ => Err(problems),
+    }
+}
+
+fn only_document<'a>(
+    file_name: &str,
+    documents: &'a [Node],
+    decoder: &mut Decoder,
+) -> Option<&'a Node> {
+    let expected = format!("a cluster file holds one document of kind {KIND}");
+    match documents {
+        [] => {
+            let start = Position {
+                file: file_name.into(),
+                line: 1,
+                column: 1,
+            };
+            decoder.report(
+                Problem::new("the file is empty")
+                    .at(&start)
+                    .because(expected),
+            );
+            None
+        }
+        [only] => Some(only),
+        [_, second, ..] => {
+            decoder.report(
+                Problem::new(format!("the file holds {} documents", documents.len()))
+                    .at(&second.position)
+                    .because(expected)
+                    .hint("move the other documents to files of their own"),
+            );
+            None
+        }
+    }
+}
+
+fn read_document(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
+    let root = Field {
+        path: String::new(),
+        node,
+    };
+    // Another kind has other fields: to list them all as unknown would only hide that.
+    if let Value::Map(entries) = &node.value {
+        let expected = [("apiVersion", API_VERSION), ("kind", KIND)];
+        let given = entries
+            .iter()
+            .filter(|entry| expected.iter().any(|(name, _)| *name == entry.key));
+        let mut wrong = false;
+        for entry in given {
+            wrong |= !is_expected(decoder, entry, &expected);
+        }
+        if wrong {
+            return None;
+        }
+    }
+    let top = decoder.fields(&root, &CLUSTER)?;
+    decoder.required(&top, "apiVersion");
+    decoder.required(&top, "kind");
+    let name = decoder
+        .required(&top, "metadata")
+        .and_then(|metadata| read_name(decoder, &metadata));
+    let spec = decoder
+        .required(&top, "spec")
+        .and_then(|spec| read_spec(decoder, &spec));
+    Some(Cluster {
+        name: name?,
+        ..spec?
+    })
+}
+
+fn is_expected(decoder: &mut Decoder, entry: &tree::Entry, expected: &[(&str, &str)]) -> bool {
+    let Some((name, word)) = expected.iter().find(|(name, _)| *name == entry.key) else {
+        return true;
+    };
+    let field = Field {
+        path: entry.key.clone(),
+        node: &entry.node,
+    };
+    if matches!(entry.node.value, Value::Null) {
+        return true;
+    }
+    match decoder.text(&field) {
+        Some(text) if text == *word => true,
+        Some(text) => {
+            let problem = Problem::new(format!("`{name}` is {}", quote(text)))
+                .at(field.position())
+                .because(format!("this version reads `{word}`"));
+            decoder.report(with_nearest(problem, text, &[word]));
+            false
+        }
+        None => false,
+    }
+}
+
+fn read_name(decoder: &mut Decoder, metadata: &Field<'_>) -> Option<String> {
+    let fields = decoder.fields(metadata, &METADATA)?;
+    let name = decoder.required(&fields, "name")?;
+    read_label(decoder, &name, "the name of a cluster")
+}
+
+/// A name that is a DNS label.
+fn read_label(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<String> {
+    let text = decoder.text(field)?;
+    match dns_label(text) {
+        None => Some(text.to_owned()),
+        Some(reason) => {
+            decoder.report(
+                Problem::new(format!("{} cannot be {what}: {reason}", quote(text)))
+                    .at(field.position())
+                    .because(format!("{what} is a DNS label (RFC 1123)")),
+            );
+            None
+        }
+    }
+}
+
+fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
+    let fields = decoder.fields(spec, &SPEC)?;
+    let version = decoder.required(&fields, "kubernetesVersion");
+    let kubernetes_version = version.and_then(|field| read_version(decoder, &field));
+    let ssh = ssh::read_defaults(decoder, fields.get("ssh"));
+    let hosts = decoder
+        .required(&fields, "hosts")
+        .and_then(|field| hosts::read(decoder, &field, &ssh));
+    let network = network::read(decoder, fields.get("network"));
+    let time = time::read(decoder, fields.get("time"));
+    let settings = match fields.get("vars") {
+        Some(field) => read_vars(decoder, &field),
+        None => Settings::default(),
+    };
+    let hosts = hosts?;
+    check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
+    if let Some(network) = &network {
+        check::network(decoder, network, &hosts, fields.position());
+    }
+    check::time_sources(decoder, fields.get("time").as_ref(), &hosts);
+    Some(Cluster {
+        name: String::new(),
+        kubernetes_version: kubernetes_version?,
+        hosts: hosts.into_iter().filter_map(|read| read.host).collect(),
+        network: network?,
+        time,
+        settings,
+        positions: Positions::default(),
+    })
+}
+
+fn read_version(decoder: &mut Decoder, field: &Field<'_>) -> Option<Version> {
+    let rule = "a version of Kubernetes has three numbers, as in 1.37.1";
+    let text = match &field.node.value {
+        // Unquoted, 1.37 is a number to YAML, and 1.30 would have become 1.3.
+        Value::Float | Value::Integer(_) => field.node.spelling.as_str(),
+        _ => decoder.text(field)?,
+    };
+    decoder.place(field);
+    let problem = |message: String| Problem::new(message).at(field.position());
+    let Ok(version) = Version::parse(text.strip_prefix('v').unwrap_or(text)) else {
+        decoder.report(
+            problem(format!("{} is no version of Kubernetes", quote(text)))
+                .because(rule)
+                .hint("write it with its patch number, for example `1.37.1`"),
+        );
+        return None;
+    };
+    if version.major != 1 || version.minor < FIRST_MINOR || !version.build.is_empty() {
+        decoder.report(
+            problem(format!("this version cannot build Kubernetes {version}")).because(format!(
+                "it builds upstream releases from 1.{FIRST_MINOR} on"
+            )),
+        );
+        return None;
+    }
+    Some(version)
+}

@@ -1,0 +1,247 @@
+//! Files that are right, and the model that comes out of them.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use kok_crds::model::{
+    Cluster, Host, KubeProxyMode, Network, NetworkPlugin, Roles, Settings, Ssh, Taint, TaintEffect,
+    TimeSync, TomlScalar,
+};
+use kok_crds::{VARIABLES, read_cluster};
+
+fn read(text: &str) -> Cluster {
+    read_cluster("cluster.yaml", text).unwrap_or_else(|problems| {
+        let texts: Vec<_> = problems.iter().map(ToString::to_string).collect();
+        panic!("{}", texts.join("\n"))
+    })
+}
+
+const SMALL: &str = "apiVersion: kubeonkube.clay.io/v1alpha1
+kind: Cluster
+metadata: {name: demo}
+spec:
+  kubernetesVersion: 1.37.1
+  hosts:
+    - {name: cp1, address: 10.0.0.11, roles: [control-plane]}
+    - {name: worker1, address: 10.0.0.12, roles: [worker]}
+";
+
+#[test]
+fn a_small_file_gets_the_defaults() {
+    let cluster = read(SMALL);
+    assert_eq!(cluster.name, "demo");
+    assert_eq!(cluster.kubernetes_version.to_string(), "1.37.1");
+    assert_eq!(
+        cluster.network,
+        Network {
+            plugin: NetworkPlugin::Flannel,
+            pod_cidr: "10.233.64.0/18".parse().unwrap(),
+            service_cidr: "10.233.0.0/18".parse().unwrap(),
+            node_prefix: 24,
+            cluster_domain: "cluster.local".into(),
+        }
+    );
+    assert_eq!(
+        cluster.network.kubernetes_service_ip().to_string(),
+        "10.233.0.1"
+    );
+    assert_eq!(cluster.network.cluster_dns().to_string(), "10.233.0.10");
+    assert_eq!(cluster.network.max_nodes(), 64);
+    assert_eq!(cluster.time, TimeSync::default());
+    assert_eq!(cluster.settings, Settings::default());
+    let names: Vec<_> = cluster
+        .control_planes()
+        .chain(cluster.workers())
+        .map(|host| host.name.as_str())
+        .collect();
+    assert_eq!(names, ["cp1", "worker1"]);
+    let host = cluster.host("cp1").unwrap();
+    assert_eq!((host.port, host.ssh.user.as_str()), (22, "root"));
+    assert!(host.roles.etcd() && !cluster.host("worker1").unwrap().roles.etcd());
+    assert_eq!(cluster.host("cp2"), None);
+}
+
+const FULL: &str = "# as kubectl prints it
+apiVersion: kubeonkube.clay.io/v1alpha1
+kind: Cluster
+metadata:
+  name: demo
+  namespace: kube-on-kube
+  labels: {a: b}
+  annotations: {c: d}
+  uid: 7c3e
+  generation: 3
+spec:
+  kubernetesVersion: v1.38.0-rc.1
+  ssh: {user: ops, port: 2222, privateKeyFile: ~/.ssh/id_ed25519, knownHostsFile: ~/.ssh/known_hosts}
+  hosts:
+    - &first
+      name: cp1
+      address: 10.0.0.11
+      roles: [control-plane, worker]
+    - name: w1
+      address: 10.0.0.12
+      roles: [worker]
+      ssh:
+        user: root
+        hostKey: SHA256:uNiVztksCsDhcc0u9e8BrrJXVGDR3gT2G0FSHAgE4gE
+      labels: {example.com/zone: a.1, empty: }
+      taints:
+        - {key: dedicated, value: gpu, effect: NoSchedule}
+        - {key: dedicated, effect: NoExecute}
+  network: {plugin: flannel, podCIDR: 10.16.0.0/16, serviceCIDR: 10.17.0.0/20, nodePrefix: 25, clusterDomain: demo.example}
+  time: {sources: [cp1]}
+  vars:
+    kubelet_fail_cgroup_v1: false
+    kube_proxy_mode: iptables
+    kube_proxy_conntrack_max_per_core: 0
+    kubeadm_ignore_preflight_errors: [Swap, FileContent--proc-sys-net-ipv4-ip_forward]
+    containerd_extra_runtime_args: {sandboxer: podsandbox, n: 3, privileged_without_host_devices: true}
+status: {conditions: []}
+---
+";
+
+#[test]
+fn a_full_file_keeps_every_value() {
+    let cluster = read(FULL);
+    assert_eq!(cluster.kubernetes_version.to_string(), "1.38.0-rc.1");
+    let worker = cluster.host("w1").unwrap();
+    assert_eq!(
+        worker,
+        &Host {
+            name: "w1".into(),
+            address: "10.0.0.12".parse().unwrap(),
+            port: 2222,
+            roles: Roles {
+                control_plane: false,
+                worker: true
+            },
+            ssh: Ssh {
+                user: "root".into(),
+                private_key_file: Some("~/.ssh/id_ed25519".into()),
+                known_hosts_file: Some("~/.ssh/known_hosts".into()),
+                host_key: Some("SHA256:uNiVztksCsDhcc0u9e8BrrJXVGDR3gT2G0FSHAgE4gE".into()),
+            },
+            labels: [("empty", ""), ("example.com/zone", "a.1")]
+                .map(|(k, v)| (k.into(), v.into()))
+                .into(),
+            taints: vec![
+                Taint {
+                    key: "dedicated".into(),
+                    value: "gpu".into(),
+                    effect: TaintEffect::NoSchedule
+                },
+                Taint {
+                    key: "dedicated".into(),
+                    value: String::new(),
+                    effect: TaintEffect::NoExecute
+                },
+            ],
+            origin: worker.origin.clone(),
+        }
+    );
+    assert_eq!(worker.origin.to_string(), "cluster.yaml:19:7");
+    assert_eq!(cluster.host("cp1").unwrap().ssh.user, "ops");
+    assert_eq!(cluster.workers().count(), 2);
+    assert_eq!(
+        cluster.time,
+        TimeSync {
+            servers: vec![],
+            sources: vec!["cp1".into()]
+        }
+    );
+    assert_eq!(cluster.network.cluster_dns().to_string(), "10.17.0.10");
+    assert_eq!(cluster.network.max_nodes(), 512);
+    let args = [
+        ("n", TomlScalar::Integer(3)),
+        ("privileged_without_host_devices", TomlScalar::Bool(true)),
+        ("sandboxer", TomlScalar::String("podsandbox".into())),
+    ];
+    assert_eq!(
+        cluster.settings,
+        Settings {
+            kubelet_fail_cgroup_v1: false,
+            kubeadm_ignore_preflight_errors: vec![
+                "Swap".into(),
+                "FileContent--proc-sys-net-ipv4-ip_forward".into()
+            ],
+            kube_proxy_mode: KubeProxyMode::Iptables,
+            kube_proxy_conntrack_max_per_core: Some(0),
+            containerd_extra_runtime_args: args
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
+        }
+    );
+}
+
+#[test]
+fn places_are_known_afterwards() {
+    let cluster = read(FULL);
+    let at = |path: &str| cluster.position_of(path).map(ToString::to_string);
+    assert_eq!(at("metadata.name").as_deref(), Some("cluster.yaml:5:9"));
+    assert_eq!(
+        at("spec.kubernetesVersion").as_deref(),
+        Some("cluster.yaml:12:22")
+    );
+    assert_eq!(
+        at("spec.network.podCIDR").as_deref(),
+        Some("cluster.yaml:29:39")
+    );
+    assert_eq!(
+        at("spec.vars.kube_proxy_mode").as_deref(),
+        Some("cluster.yaml:33:22")
+    );
+    assert_eq!(at("spec.time.servers"), None);
+    let of = |host: &str, field: &str| cluster.host_position(host, field).map(ToString::to_string);
+    assert_eq!(of("w1", "address").as_deref(), Some("cluster.yaml:20:16"));
+    assert_eq!(of("w1", "ssh.user").as_deref(), Some("cluster.yaml:23:15"));
+    assert_eq!(
+        of("cp1", "ssh.user").as_deref(),
+        Some("cluster.yaml:16:7"),
+        "left to its default"
+    );
+    assert_eq!(of("cp9", "address"), None);
+}
+
+#[test]
+fn aliases_and_merges_work() {
+    let text = SMALL.replace(
+        "- {name: worker1, address: 10.0.0.12, roles: [worker]}\n",
+        "",
+    ) + "    - &w {name: w1, address: 10.0.0.13, roles: [worker], labels: {a: b}}
+    - {<<: *w, name: w2, address: 10.0.0.14}
+";
+    let cluster = read(
+        &text
+            .replace("    -     -", "    -")
+            .replace("\n        - &w", "\n    - &w"),
+    );
+    assert_eq!(
+        cluster.host("w2").unwrap().labels,
+        cluster.host("w1").unwrap().labels
+    );
+}
+
+#[test]
+fn the_table_of_variables_is_sorted_and_complete() {
+    let names: Vec<_> = VARIABLES.iter().map(|variable| variable.name).collect();
+    assert!(names.is_sorted());
+    for variable in VARIABLES {
+        assert!(
+            variable.about.ends_with('.')
+                && !variable.kind.is_empty()
+                && !variable.default.is_empty()
+        );
+    }
+    let defaults = read(SMALL).settings;
+    let row = |name: &str| {
+        VARIABLES
+            .iter()
+            .find(|variable| variable.name == name)
+            .unwrap()
+            .default
+    };
+    assert_eq!(row("kube_proxy_mode"), defaults.kube_proxy_mode.as_str());
+    assert_eq!(
+        row("kubelet_fail_cgroup_v1"),
+        defaults.kubelet_fail_cgroup_v1.to_string()
+    );
+}
