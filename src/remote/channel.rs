@@ -1,0 +1,277 @@
+//! One command on one channel: feeds its input, reads its output to the end, and judges what came.
+use super::error::RunError;
+use super::frame::{Framer, StderrTail};
+use super::nonce::Nonce;
+use super::session::{Event, Events, Gone, Input};
+use super::text::last_line;
+use aws_lc_rs::digest;
+use std::io;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use zeroize::Zeroizing;
+
+/// How long a channel may stay open behind a script that has ended. A daemon that the script started may hold its standard output
+/// for ever, but what the script itself wrote is here by then.
+const GRACE: Duration = Duration::from_millis(500);
+/// Data is read and sent in pieces of this size: large enough that a read costs little, small enough for many hosts at once.
+const PIECE: usize = 256 << 10;
+
+/// How a script ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExitStatus {
+    /// By itself, with this code.
+    Exited(u32),
+    /// Its shell was killed by this signal (`KILL`, `TERM`, …).
+    Signaled(String),
+}
+
+/// What a script left. Only [`is_success`](Self::is_success) is success.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// The first bytes of its standard output, up to the script's limit.
+    pub stdout: Vec<u8>,
+    /// Whether there was more.
+    pub stdout_truncated: bool,
+    /// The last 64 KiB of its standard error.
+    pub stderr: Vec<u8>,
+    /// Whether there was more before.
+    pub stderr_truncated: bool,
+    /// The first 4 KiB of what the login wrote to standard output before the script began, for diagnosis.
+    pub noise: Vec<u8>,
+}
+
+impl Output {
+    /// Whether the script ended by itself with code 0.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        self.status == ExitStatus::Exited(0)
+    }
+
+    /// The last line of standard error, on one line and safe to show: most programs say there why they failed.
+    #[must_use]
+    pub fn reason(&self) -> Option<String> {
+        last_line(&self.stderr)
+    }
+}
+
+/// What was sent behind a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Sent {
+    pub(super) bytes: u64,
+    pub(super) sha256: [u8; 32],
+}
+
+/// Everything that a channel has brought.
+pub(super) struct Collected {
+    framer: Framer,
+    stderr: StderrTail,
+    exit: Option<ExitStatus>,
+    refused: bool,
+    closed: bool,
+}
+
+impl Collected {
+    fn new(nonce: &Nonce, stdout_limit: usize) -> Self {
+        Self {
+            framer: Framer::new(nonce, stdout_limit),
+            stderr: StderrTail::new(nonce),
+            exit: None,
+            refused: false,
+            closed: false,
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            Event::Stdout(data) => self.framer.push(&data),
+            Event::Stderr(data) => self.stderr.push(&data),
+            Event::Exited(code) => self.exit = Some(ExitStatus::Exited(code)),
+            Event::Signaled(name) => self.exit = Some(ExitStatus::Signaled(name)),
+            Event::Refused => self.refused = true,
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        self.refused || (self.framer.ended() && self.exit.is_some())
+    }
+
+    /// The script's result, or why there is none. `gone` is why the channel ended if nothing else tells.
+    pub(super) fn judge(
+        mut self,
+        host: &str,
+        user: &str,
+        gone: String,
+    ) -> Result<Output, RunError> {
+        self.framer.finish();
+        let (said_before, stderr) = self.stderr.split();
+        let host = host.to_owned();
+        if self.refused {
+            return Err(RunError::NotStarted {
+                host,
+                reason: "the SSH server does not run commands".to_owned(),
+            });
+        }
+        let Some(status) = self.exit else {
+            return Err(RunError::Unknown { host, reason: gone });
+        };
+        if !self.framer.began() {
+            let said = last_line(&said_before).or_else(|| last_line(&self.framer.noise.bytes));
+            return Err(not_begun(host, user, &status, said));
+        }
+        if matches!(status, ExitStatus::Exited(_)) && !self.framer.ended() {
+            let said =
+                last_line(&stderr.bytes).map_or_else(String::new, |said| format!(": {said}"));
+            return Err(RunError::Unknown {
+                host,
+                reason: format!("the shell gave up inside the script{said}"),
+            });
+        }
+        Ok(Output {
+            status,
+            stdout: self.framer.output.bytes,
+            stdout_truncated: self.framer.output.truncated,
+            stderr: stderr.bytes,
+            stderr_truncated: stderr.truncated,
+            noise: self.framer.noise.bytes,
+        })
+    }
+}
+
+/// The command ended before our shell said its first word. Which of its parts failed is told by the exit code alone: texts differ
+/// between versions, and between sudo and sudo-rs.
+fn not_begun(host: String, user: &str, status: &ExitStatus, said: Option<String>) -> RunError {
+    let user = user.to_owned();
+    match status {
+        // sudo says 1 when it refuses; login shells say 1 (csh), 126 or 127 when there is no sudo.
+        ExitStatus::Exited(1 | 126 | 127) if user != "root" => {
+            RunError::SudoRefused { host, user, said }
+        }
+        _ => RunError::NoShell { host, user, said },
+    }
+}
+
+/// A command that was started.
+pub(super) struct Running {
+    input: Input,
+    done: oneshot::Receiver<Collected>,
+}
+
+impl Running {
+    /// Reads the channel from now on, in a task of its own, whatever becomes of this value.
+    pub(super) fn new(
+        (input, events): (Input, Events),
+        nonce: &Nonce,
+        stdout_limit: usize,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
+        let (sender, done) = oneshot::channel();
+        tokio::spawn(drain(
+            events,
+            Collected::new(nonce, stdout_limit),
+            sender,
+            permit,
+        ));
+        Self { input, done }
+    }
+
+    /// Sends the script and what follows it, and waits for the end. Without `Sent`, the command ended before all was sent.
+    pub(super) async fn complete<R: AsyncRead + Unpin>(
+        &mut self,
+        script: Zeroizing<String>,
+        source: R,
+    ) -> io::Result<Option<(Collected, Option<Sent>)>> {
+        let Self { input, done } = self;
+        let feed = feed(input, script, source);
+        tokio::pin!(feed);
+        let mut fed = None;
+        loop {
+            tokio::select! {
+                // In this order, or a feed that is through might be missed.
+                biased;
+                end = &mut feed, if fed.is_none() => fed = Some(end?),
+                collected = &mut *done => {
+                    return Ok(collected.ok().map(|collected| (collected, fed.flatten())));
+                }
+            }
+        }
+    }
+
+    /// Closes the channel. The command, if it still runs, finds its input and output closed; it is not killed.
+    pub(super) fn abandon(self) {
+        tokio::spawn(async move {
+            // The session may be stuck or gone; then there is nothing to close.
+            let _ = tokio::time::timeout(GRACE, self.input.close()).await;
+        });
+    }
+
+    pub(super) fn finish(self, collected: &Collected) {
+        if !collected.closed {
+            self.abandon();
+        }
+    }
+}
+
+/// Hands over what came when the channel has ended, or a moment after the script has; then goes on reading, so that nothing this
+/// channel still brings can block the others.
+async fn drain(
+    mut events: Events,
+    mut collected: Collected,
+    done: oneshot::Sender<Collected>,
+    _permit: OwnedSemaphorePermit,
+) {
+    loop {
+        let next = if collected.is_complete() {
+            match tokio::time::timeout(GRACE, events.next()).await {
+                Ok(next) => next,
+                Err(_) => break,
+            }
+        } else {
+            events.next().await
+        };
+        match next {
+            Some(event) => collected.take(event),
+            None => {
+                collected.closed = true;
+                break;
+            }
+        }
+    }
+    let closed = collected.closed;
+    // Nobody may wait any more.
+    let _ = done.send(collected);
+    while !closed && events.next().await.is_some() {}
+}
+
+/// Sends all there is and computes the digest of the data on its way. Nothing if the channel ended before.
+async fn feed<R: AsyncRead + Unpin>(
+    input: &Input,
+    script: Zeroizing<String>,
+    mut source: R,
+) -> io::Result<Option<Sent>> {
+    if let Err(Gone) = input.send(script.as_bytes().to_vec()).await {
+        return Ok(None);
+    }
+    let mut context = digest::Context::new(&digest::SHA256);
+    let mut bytes = 0;
+    loop {
+        let mut piece = Vec::with_capacity(PIECE);
+        let read = source.read_buf(&mut piece).await?;
+        if read == 0 {
+            break;
+        }
+        context.update(&piece);
+        bytes += read as u64;
+        if let Err(Gone) = input.send(piece).await {
+            return Ok(None);
+        }
+    }
+    if let Err(Gone) = input.end().await {
+        return Ok(None);
+    }
+    let mut sha256 = [0; 32];
+    sha256.copy_from_slice(context.finish().as_ref());
+    Ok(Some(Sent { bytes, sha256 }))
+}

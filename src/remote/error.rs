@@ -1,0 +1,206 @@
+//! Why a host could not be reached, or a script's outcome is not what was hoped for.
+//!
+//! Each error says what is wrong by `Display`; `because` and `hint` give the rest of the message's four parts, and the host and
+//! address are fields.
+use super::host_key::HostKeyFault;
+use super::identity::IdentityFault;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// There is no connection. No script was sent, so nothing on the host has changed.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot connect to {host}: {fault}")]
+pub struct ConnectError {
+    /// The host's name in the cluster.
+    pub host: String,
+    /// Address and port that were tried.
+    pub address: SocketAddr,
+    /// The login that was tried.
+    pub user: String,
+    /// What went wrong.
+    pub fault: Box<ConnectFault>,
+}
+
+/// What went wrong while connecting.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConnectFault {
+    /// Nobody listens on the port.
+    #[error("connection refused")]
+    Refused,
+    /// There is no way to the host.
+    #[error("it is unreachable")]
+    Unreachable {
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// A deadline passed.
+    #[error("no answer within {} s while {phase}", .after.as_secs_f64())]
+    TimedOut {
+        /// What we waited for.
+        phase: Phase,
+        /// The deadline.
+        after: Duration,
+    },
+    /// The server closed the connection before it showed its host key, each time we tried.
+    #[error("it closed the connection before the login, {attempts} times")]
+    Dropped {
+        /// How often we tried.
+        attempts: u32,
+        /// What it sent before, if anything.
+        said: Option<String>,
+    },
+    /// The server does not speak SSH 2, or broke its rules.
+    #[error("what answers there does not speak SSH as it should")]
+    Protocol {
+        /// What was wrong.
+        reason: String,
+    },
+    /// Client and server have no algorithm of one kind in common.
+    #[error("it offers no {kind} that is still safe")]
+    NoCommonAlgorithm {
+        /// Which kind of algorithm.
+        kind: String,
+        /// What the server offers.
+        offered: Vec<String>,
+    },
+    /// The host is not the one we mean, or nobody can tell.
+    #[error(transparent)]
+    HostKey(#[from] HostKeyFault),
+    /// We have nothing to log in with.
+    #[error(transparent)]
+    Identity(#[from] IdentityFault),
+    /// The host did not accept our keys.
+    #[error("login as {user} refused")]
+    LoginRefused {
+        /// The login.
+        user: String,
+        /// The keys that were offered.
+        tried: Vec<String>,
+        /// Keys that were not offered, and why.
+        skipped: Vec<String>,
+        /// What the server said about it.
+        reason: Option<String>,
+    },
+}
+
+/// What is being waited for while connecting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// The TCP connection.
+    Connecting,
+    /// SSH's greeting and key exchange.
+    Handshake,
+    /// The login.
+    Login,
+}
+
+impl std::fmt::Display for Phase {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Connecting => "connecting",
+            Self::Handshake => "waiting for the SSH greeting and key exchange",
+            Self::Login => "logging in",
+        })
+    }
+}
+
+impl ConnectError {
+    /// Whether the host key was the reason.
+    #[must_use]
+    pub fn is_host_key(&self) -> bool {
+        matches!(*self.fault, ConnectFault::HostKey(_))
+    }
+}
+
+/// A script or stream without a usable result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The script was not started: nothing on the host has changed, and it may be sent again.
+    #[error("{host}: the script could not be started")]
+    NotStarted {
+        /// The host's name.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+    /// The script was not started because sudo refused.
+    #[error("{host}: {user} may not use sudo without a password")]
+    SudoRefused {
+        /// The host's name.
+        host: String,
+        /// The login.
+        user: String,
+        /// What sudo said.
+        said: Option<String>,
+    },
+    /// The script was not started because no POSIX shell answered.
+    #[error("{host}: the login of {user} does not start a shell")]
+    NoShell {
+        /// The host's name.
+        host: String,
+        /// The login.
+        user: String,
+        /// What came instead.
+        said: Option<String>,
+    },
+    /// Nobody knows whether the script ran, or how far. Only looking at the host can tell.
+    #[error("{host}: the outcome of the script is unknown")]
+    Unknown {
+        /// The host's name.
+        host: String,
+        /// Why.
+        reason: String,
+    },
+    /// The deadline passed. The script may still be running.
+    #[error("{host}: no result within {} s", .after.as_secs_f64())]
+    Deadline {
+        /// The host's name.
+        host: String,
+        /// The deadline.
+        after: Duration,
+    },
+    /// What was to be sent could not be read. What was sent of it was thrown away or must be looked at.
+    #[error("{host}: the data to send can't be read")]
+    Source {
+        /// The host's name.
+        host: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// What was to be sent is not what it should be. The file on the host was left as it was.
+    #[error("{host}: the data for {path} is corrupted")]
+    Corrupted {
+        /// The host's name.
+        host: String,
+        /// Where it was to be put.
+        path: String,
+        /// SHA-256 that it should have, in hexadecimal.
+        expected: String,
+        /// SHA-256 of what was read, in hexadecimal.
+        found: String,
+    },
+    /// The host could not store the file. What was there before is still there.
+    #[error("{host}: {path} could not be written")]
+    NotWritten {
+        /// The host's name.
+        host: String,
+        /// The file.
+        path: String,
+        /// What the host said.
+        reason: String,
+    },
+}
+
+impl RunError {
+    /// Whether the script may have changed anything: then only a probe can tell what to do next.
+    #[must_use]
+    pub fn may_have_run(&self) -> bool {
+        matches!(
+            self,
+            Self::Unknown { .. } | Self::Deadline { .. } | Self::Source { .. }
+        )
+    }
+}

@@ -1,0 +1,246 @@
+//! The `because` and `hint` of this module's errors.
+use super::error::{ConnectError, ConnectFault, Phase, RunError};
+use super::host_key::HostKeyFault;
+use super::identity::IdentityFault;
+use std::fmt::Display;
+use std::net::SocketAddr;
+
+impl ConnectError {
+    /// Why, as far as it is known.
+    #[must_use]
+    pub fn because(&self) -> Option<String> {
+        match &*self.fault {
+            ConnectFault::Refused => Some(format!("nothing listens on {}", self.address)),
+            ConnectFault::Unreachable { source } => Some(source.to_string()),
+            ConnectFault::TimedOut { .. } => None,
+            ConnectFault::Dropped { said, .. } => {
+                said.as_ref().map(|said| format!("it said: {said}"))
+            }
+            ConnectFault::Protocol { reason } => Some(reason.clone()),
+            ConnectFault::NoCommonAlgorithm { offered, .. } => {
+                Some(format!("it offers {}", list(offered)))
+            }
+            ConnectFault::HostKey(fault) => fault.because(),
+            ConnectFault::Identity(fault) => fault.because(),
+            ConnectFault::LoginRefused {
+                tried,
+                skipped,
+                reason,
+                ..
+            } => Some(login_because(tried, skipped, reason.as_deref())),
+        }
+    }
+
+    /// What the user can do.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let address = self.address;
+        Some(match &*self.fault {
+            ConnectFault::Refused => "check address and port in the cluster file, and that sshd runs on the host".to_owned(),
+            ConnectFault::Unreachable { .. } | ConnectFault::TimedOut { phase: Phase::Connecting, .. } => {
+                "check the address in the cluster file, that the host is on, and routes and firewalls on the way".to_owned()
+            }
+            ConnectFault::TimedOut { .. } => {
+                format!("check that {address} is the host's sshd and that the host is not overloaded")
+            }
+            ConnectFault::Dropped { .. } => {
+                "sshd drops logins when there are too many at once or after failed ones: look for MaxStartups and \
+                 PerSourcePenalties in its log, then try again"
+                    .to_owned()
+            }
+            ConnectFault::Protocol { .. } => format!("check that an SSH server listens on {address}"),
+            ConnectFault::NoCommonAlgorithm { .. } => "update OpenSSH on the host, or enable its default algorithms".to_owned(),
+            ConnectFault::HostKey(fault) => fault.hint(address),
+            ConnectFault::Identity(fault) => fault.hint(),
+            ConnectFault::LoginRefused { user, .. } => {
+                format!("add the public key to ~{user}/.ssh/authorized_keys on the host, or name another user or privateKeyFile")
+            }
+        })
+    }
+}
+
+fn login_because(tried: &[String], skipped: &[String], reason: Option<&str>) -> String {
+    let mut text = format!("the host did not accept {}", list(tried));
+    if !skipped.is_empty() {
+        text.push_str(&format!("; not offered: {}", list(skipped)));
+    }
+    if let Some(reason) = reason {
+        text.push_str(&format!("; {reason}"));
+    }
+    text
+}
+
+impl HostKeyFault {
+    fn because(&self) -> Option<String> {
+        match self {
+            Self::Unknown {
+                shown,
+                lookup,
+                files,
+            } => {
+                let files: Vec<_> = files.iter().map(|file| file.display()).collect();
+                Some(format!(
+                    "the host showed {shown}; {} does not know {lookup}",
+                    list(&files)
+                ))
+            }
+            Self::Changed {
+                shown,
+                lookup,
+                recorded,
+            } => {
+                let recorded: Vec<_> = recorded
+                    .iter()
+                    .map(|(key, place)| format!("{key} at {place}"))
+                    .collect();
+                Some(format!(
+                    "the host showed {shown}; recorded for {lookup} is {}",
+                    list(&recorded)
+                ))
+            }
+            Self::Revoked { shown, place } => {
+                Some(format!("{shown} is marked @revoked at {place}"))
+            }
+            Self::NotPinned { shown, pinned } => {
+                Some(format!("the host showed {shown}; hostKey pins {pinned}"))
+            }
+            Self::OnlyAuthority { shown, place } => Some(format!(
+                "the host showed {shown}; {place} names a @cert-authority"
+            )),
+            Self::BadPin { pinned } => Some(format!(
+                "hostKey is {:?}",
+                super::text::printable(pinned.as_bytes())
+            )),
+            Self::Unreadable { file, source } => Some(format!("{}: {source}", file.display())),
+            Self::BrokenRevocation { place } => Some(format!(
+                "the @revoked line at {place} holds no key that can be read"
+            )),
+        }
+    }
+
+    fn hint(&self, address: SocketAddr) -> String {
+        let scan = format!("ssh-keyscan -p {} {}", address.port(), address.ip());
+        match self {
+            Self::Unknown { shown, .. } => format!(
+                "compare the fingerprint with `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub` on the host's console; if it is the \
+                 same, add `{scan}` to known_hosts, or set hostKey: {} for the host in the cluster file",
+                shown.fingerprint
+            ),
+            Self::Changed { lookup, .. } => format!(
+                "if the host was reinstalled, compare the fingerprint on its console, then remove the old key with \
+                 `ssh-keygen -R '{lookup}'` and add `{scan}`; if it was not, somebody may be between you and the host"
+            ),
+            Self::Revoked { .. } => "give the host a new host key; a revoked one must not be used again".to_owned(),
+            Self::NotPinned { .. } => {
+                "compare with `ssh-keygen -lf` on the host's console and correct hostKey; of several host keys, pin the Ed25519 \
+                 one, which is preferred"
+                    .to_owned()
+            }
+            Self::OnlyAuthority { .. } => format!("add the host's own key to known_hosts with `{scan}`, or set hostKey"),
+            Self::BadPin { .. } => "write it as `ssh-keygen -l` prints it: SHA256: and 43 characters".to_owned(),
+            Self::Unreadable { .. } => "check knownHostsFile in the cluster file, and the file's permissions".to_owned(),
+            Self::BrokenRevocation { .. } => "correct or remove the line".to_owned(),
+        }
+    }
+}
+
+impl IdentityFault {
+    fn because(&self) -> Option<String> {
+        match self {
+            Self::Unreadable { source, .. } => Some(source.to_string()),
+            Self::TooOpen { .. } => {
+                Some("a private key that others can read is not private".to_owned())
+            }
+            Self::Encrypted { .. } => {
+                Some("this version of kokctl can't ask for a passphrase".to_owned())
+            }
+            Self::NotAKey { reason, .. } => Some(reason.clone()),
+            Self::TooShort { .. } => Some("RSA keys below 2048 bits are not safe".to_owned()),
+            Self::None { searched, skipped } => {
+                let searched: Vec<_> = searched.iter().map(|path| path.display()).collect();
+                let mut text = format!(
+                    "no agent has one, and there is no usable {}",
+                    list(&searched)
+                );
+                if !skipped.is_empty() {
+                    text.push_str(&format!("; {}", list(skipped)));
+                }
+                Some(text)
+            }
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::Unreadable { .. } => "check privateKeyFile in the cluster file".to_owned(),
+            Self::TooOpen { path, .. } => format!("chmod 600 {}", path.display()),
+            Self::Encrypted { path } => {
+                format!("load it into an SSH agent (`ssh-add {}`) and leave out privateKeyFile, or use a key without a passphrase", path.display())
+            }
+            Self::NotAKey { .. } => "name the private key, not the .pub file; OpenSSH, PKCS#8 and PEM formats are read".to_owned(),
+            Self::TooShort { .. } => "make a new key: ssh-keygen -t ed25519".to_owned(),
+            Self::None { .. } => "set privateKeyFile in the cluster file, start an SSH agent, or make a key: ssh-keygen -t ed25519".to_owned(),
+        }
+    }
+}
+
+impl RunError {
+    /// The host it happened on.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        match self {
+            Self::NotStarted { host, .. }
+            | Self::SudoRefused { host, .. }
+            | Self::NoShell { host, .. }
+            | Self::Unknown { host, .. }
+            | Self::Deadline { host, .. }
+            | Self::Source { host, .. }
+            | Self::Corrupted { host, .. }
+            | Self::NotWritten { host, .. } => host,
+        }
+    }
+
+    /// Why, as far as it is known.
+    #[must_use]
+    pub fn because(&self) -> Option<String> {
+        match self {
+            Self::NotStarted { reason, .. }
+            | Self::Unknown { reason, .. }
+            | Self::NotWritten { reason, .. } => Some(reason.clone()),
+            Self::SudoRefused { said, .. } | Self::NoShell { said, .. } => said.clone(),
+            Self::Deadline { .. } => Some("the script may still be running on the host".to_owned()),
+            Self::Source { source, .. } => Some(source.to_string()),
+            Self::Corrupted {
+                expected, found, ..
+            } => Some(format!("its sha256 is {found}, it should be {expected}")),
+        }
+    }
+
+    /// What the user can do.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NotStarted { .. } => "try again; nothing was changed".to_owned(),
+            Self::SudoRefused { user, .. } => {
+                format!("install sudo and add this line to /etc/sudoers.d/kokctl on the host: {user} ALL=(ALL) NOPASSWD: ALL")
+            }
+            Self::NoShell { user, .. } => {
+                format!("give {user} a login shell, and no ForceCommand or command= in authorized_keys")
+            }
+            Self::Unknown { .. } | Self::Deadline { .. } => {
+                "run the same command again: it looks at the host first and does only what is missing".to_owned()
+            }
+            Self::Source { .. } => "check the file and its permissions".to_owned(),
+            Self::Corrupted { .. } => "fetch or build the bundle again".to_owned(),
+            Self::NotWritten { .. } => "look for a full disk or a read-only file system on the host".to_owned(),
+        })
+    }
+}
+
+fn list<T: Display>(items: &[T]) -> String {
+    items
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ")
+}

@@ -1,0 +1,323 @@
+//! Decides whether a host is the one we mean. No credential leaves before this said yes.
+use super::known_hosts::{self, Line, Marker};
+use super::target::Target;
+use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+/// Host key algorithms in the order we ask for them. RSA with SHA-1 is not among them.
+const ALGORITHMS: [Algorithm; 6] = [
+    Algorithm::Ed25519,
+    Algorithm::Ecdsa {
+        curve: EcdsaCurve::NistP256,
+    },
+    Algorithm::Ecdsa {
+        curve: EcdsaCurve::NistP384,
+    },
+    Algorithm::Ecdsa {
+        curve: EcdsaCurve::NistP521,
+    },
+    Algorithm::Rsa {
+        hash: Some(HashAlg::Sha512),
+    },
+    Algorithm::Rsa {
+        hash: Some(HashAlg::Sha256),
+    },
+];
+
+/// A host key as people compare it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyPrint {
+    /// The key's type, such as `ssh-ed25519`.
+    pub algorithm: String,
+    /// `SHA256:…`, as `ssh-keygen -l` prints it.
+    pub fingerprint: String,
+}
+
+impl KeyPrint {
+    pub(super) fn of(key: &PublicKey) -> Self {
+        Self {
+            algorithm: key.algorithm().to_string(),
+            fingerprint: key.fingerprint(HashAlg::Sha256).to_string(),
+        }
+    }
+}
+
+impl fmt::Display for KeyPrint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.algorithm, self.fingerprint)
+    }
+}
+
+/// A line of a known_hosts file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, counted from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file.display(), self.line)
+    }
+}
+
+/// Why a host key was not accepted. Nothing was sent to the host but the key exchange.
+#[derive(Debug, thiserror::Error)]
+pub enum HostKeyFault {
+    /// Nothing is recorded for the host.
+    #[error("its host key is not known")]
+    Unknown {
+        /// What the host showed.
+        shown: KeyPrint,
+        /// The host as known_hosts writes it.
+        lookup: String,
+        /// The files that were searched.
+        files: Vec<PathBuf>,
+    },
+    /// Other keys are recorded for the host. The host was reinstalled, or somebody stands between.
+    #[error("its host key has changed")]
+    Changed {
+        /// What the host showed.
+        shown: KeyPrint,
+        /// The host as known_hosts writes it.
+        lookup: String,
+        /// What is recorded, and where.
+        recorded: Vec<(KeyPrint, Place)>,
+    },
+    /// The key is marked `@revoked`.
+    #[error("its host key is revoked")]
+    Revoked {
+        /// What the host showed.
+        shown: KeyPrint,
+        /// Where it is revoked.
+        place: Place,
+    },
+    /// The fingerprint that the cluster file pins is another one.
+    #[error("its host key is not the pinned one")]
+    NotPinned {
+        /// What the host showed.
+        shown: KeyPrint,
+        /// What was pinned.
+        pinned: String,
+    },
+    /// Only a `@cert-authority` line speaks of the host, and host certificates are not supported.
+    #[error("its host key can only be verified by a certificate, which kokctl does not support")]
+    OnlyAuthority {
+        /// What the host showed.
+        shown: KeyPrint,
+        /// Where the authority stands.
+        place: Place,
+    },
+    /// The pinned fingerprint is none.
+    #[error("its pinned host key is not a SHA256 fingerprint")]
+    BadPin {
+        /// What was pinned.
+        pinned: String,
+    },
+    /// A known_hosts file is there but can't be read.
+    #[error("the known_hosts file can't be read")]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A `@revoked` line for this host can't be understood, so nobody knows what must be refused.
+    #[error("a revoked key of the host can't be read")]
+    BrokenRevocation {
+        /// The line.
+        place: Place,
+    },
+}
+
+/// All that is known about a target's host key before connecting.
+#[derive(Debug)]
+pub(super) struct HostKeys {
+    lookup: String,
+    pinned: Option<String>,
+    files: Vec<PathBuf>,
+    /// Lines for exactly this address and port.
+    exact: Vec<(PathBuf, Line)>,
+    /// Lines for the address without the port, when the port is not 22. They can confirm a key, not accuse one.
+    portless: Vec<(PathBuf, Line)>,
+}
+
+impl HostKeys {
+    /// Reads the known_hosts files that count for `target`. A file that the target names must exist; the usual ones need not.
+    pub(super) fn load(target: &Target, usual: Vec<PathBuf>) -> Result<Self, HostKeyFault> {
+        let pinned = target.host_key.as_deref().map(checked_pin).transpose()?;
+        let address = target.address.to_string();
+        let lookup = if target.port == 22 {
+            address.clone()
+        } else {
+            format!("[{address}]:{}", target.port)
+        };
+        let named = target.known_hosts_file.is_some();
+        let files = target
+            .known_hosts_file
+            .clone()
+            .map_or(usual, |file| vec![file]);
+        let mut keys = Self {
+            lookup,
+            pinned,
+            files: files.clone(),
+            exact: Vec::new(),
+            portless: Vec::new(),
+        };
+        for file in files {
+            let text = match std::fs::read(&file) {
+                // A file with a line that is not UTF-8 still counts for its other lines.
+                Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !named => continue,
+                Err(source) => return Err(HostKeyFault::Unreadable { file, source }),
+            };
+            let with_file = |line| (file.clone(), line);
+            keys.exact.extend(
+                known_hosts::matching(&text, &keys.lookup)
+                    .into_iter()
+                    .map(with_file),
+            );
+            if target.port != 22 {
+                keys.portless.extend(
+                    known_hosts::matching(&text, &address)
+                        .into_iter()
+                        .map(with_file),
+                );
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Algorithms to ask for, those of recorded keys first: a host that is known by its RSA key must not be called unknown
+    /// because it has an Ed25519 key too.
+    pub(super) fn algorithms(&self) -> Vec<Algorithm> {
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        for algorithm in ALGORITHMS {
+            if self
+                .recorded(&self.exact)
+                .chain(self.recorded(&self.portless))
+                .any(|(key, _)| same_type(key, &algorithm))
+            {
+                first.push(algorithm);
+            } else {
+                rest.push(algorithm);
+            }
+        }
+        first.append(&mut rest);
+        first
+    }
+
+    /// Accepts or refuses the key that the host has just proven to hold.
+    pub(super) fn verify(&self, key: &PublicKey) -> Result<(), HostKeyFault> {
+        let shown = KeyPrint::of(key);
+        self.refuse_revoked(key, &shown)?;
+        if let Some(pinned) = &self.pinned {
+            return if *pinned == shown.fingerprint {
+                Ok(())
+            } else {
+                Err(HostKeyFault::NotPinned {
+                    shown,
+                    pinned: pinned.clone(),
+                })
+            };
+        }
+        let holds = |(recorded, _): (&PublicKey, Place)| recorded.key_data() == key.key_data();
+        if self.recorded(&self.exact).any(holds) {
+            return Ok(());
+        }
+        let recorded: Vec<_> = self
+            .recorded(&self.exact)
+            .map(|(key, place)| (KeyPrint::of(key), place))
+            .collect();
+        if !recorded.is_empty() {
+            return Err(HostKeyFault::Changed {
+                shown,
+                lookup: self.lookup.clone(),
+                recorded,
+            });
+        }
+        if self.recorded(&self.portless).any(holds) {
+            return Ok(());
+        }
+        if let Some((file, line)) = self
+            .exact
+            .iter()
+            .find(|(_, line)| line.marker == Marker::CertAuthority)
+        {
+            return Err(HostKeyFault::OnlyAuthority {
+                shown,
+                place: place(file, line),
+            });
+        }
+        Err(HostKeyFault::Unknown {
+            shown,
+            lookup: self.lookup.clone(),
+            files: self.files.clone(),
+        })
+    }
+
+    fn refuse_revoked(&self, key: &PublicKey, shown: &KeyPrint) -> Result<(), HostKeyFault> {
+        let lines = self.exact.iter().chain(&self.portless);
+        for (file, line) in lines.filter(|(_, line)| line.marker == Marker::Revoked) {
+            match &line.key {
+                None => {
+                    return Err(HostKeyFault::BrokenRevocation {
+                        place: place(file, line),
+                    });
+                }
+                Some(revoked) if revoked.key_data() == key.key_data() => {
+                    return Err(HostKeyFault::Revoked {
+                        shown: shown.clone(),
+                        place: place(file, line),
+                    });
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::unused_self)]
+    fn recorded<'a>(
+        &self,
+        lines: &'a [(PathBuf, Line)],
+    ) -> impl Iterator<Item = (&'a PublicKey, Place)> {
+        lines
+            .iter()
+            .filter(|(_, line)| line.marker == Marker::HostKey)
+            .filter_map(|(file, line)| line.key.as_ref().map(|key| (key, place(file, line))))
+    }
+}
+
+fn place(file: &std::path::Path, line: &Line) -> Place {
+    Place {
+        file: file.to_owned(),
+        line: line.number,
+    }
+}
+
+/// An RSA key serves all RSA signature algorithms.
+fn same_type(key: &PublicKey, algorithm: &Algorithm) -> bool {
+    match algorithm {
+        Algorithm::Rsa { .. } => matches!(key.algorithm(), Algorithm::Rsa { .. }),
+        other => key.algorithm() == *other,
+    }
+}
+
+/// `SHA256:` and 43 characters of unpadded base64; padding, which some tools print, is dropped.
+fn checked_pin(pin: &str) -> Result<String, HostKeyFault> {
+    let trimmed = pin.trim().trim_end_matches('=');
+    let digest = trimmed.strip_prefix("SHA256:").unwrap_or_default();
+    let base64 = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/';
+    if digest.len() == 43 && digest.bytes().all(base64) {
+        Ok(trimmed.to_owned())
+    } else {
+        Err(HostKeyFault::BadPin {
+            pinned: pin.to_owned(),
+        })
+    }
+}

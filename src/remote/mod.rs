@@ -1,0 +1,33 @@
+//! Hosts over SSH: connections, scripts, files.
+//!
+//! A [`Connection`] is opened to a [`Target`] whose host key is verified always and before any credential is used. Over it a
+//! [`Script`] runs as root, by sudo if the login is another one; bulk data is streamed behind a script. What comes back is bounded
+//! and exact: an [`Output`], or an error that says whether the host may have changed. No exit status is never taken for success.
+mod channel;
+mod connection;
+mod error;
+mod explain;
+mod file;
+mod frame;
+mod host_key;
+mod identity;
+mod known_hosts;
+mod nonce;
+mod script;
+mod session;
+mod socket;
+mod target;
+mod text;
+
+pub use channel::{ExitStatus, Output};
+pub use connection::{Connection, SentData, Streamed};
+pub use error::{ConnectError, ConnectFault, Phase, RunError};
+pub use file::PutFile;
+pub use host_key::{HostKeyFault, KeyPrint, Place};
+pub use identity::IdentityFault;
+pub use kok_tasks::shell::quote;
+pub use script::Script;
+pub use target::{Deadlines, Target};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,127 @@
+//! Scripts and the text around them.
+//!
+//! sshd hands a command to the login shell, which may be anything. So the command is one of four constants that mean the same to
+//! sh, bash, zsh, csh, tcsh and fish; all that differs travels by standard input, where nobody but our own `/bin/sh` reads it.
+use super::nonce::Nonce;
+use std::fmt::Write as _;
+use zeroize::Zeroizing;
+
+/// Standard output that is kept unless a script asks for another limit.
+const DEFAULT_STDOUT_LIMIT: usize = 1 << 20;
+
+/// What every script finds. A user's profile, sudo's settings or sshd's environment must not change what our commands mean.
+const ENVIRONMENT: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC\n\
+    export PATH LC_ALL TZ\nunset IFS CDPATH ENV BASH_ENV LANGUAGE\numask 077\ncd / || exit\n";
+
+/// A POSIX shell script to run on a host as root.
+///
+/// It finds a fixed `PATH`, `LC_ALL=C`, `TZ=UTC`, `umask 077` and `/` as its folder, and its `exit` ends only itself. It may
+/// hold secrets: it reaches the host by standard input alone, and has neither `Debug` nor `Display`.
+pub struct Script {
+    body: Zeroizing<String>,
+    pub(super) stdout_limit: usize,
+}
+
+impl Script {
+    /// A script with this body. Values in it were quoted by [`quote`](super::quote).
+    #[must_use]
+    pub fn new(body: impl Into<String>) -> Self {
+        Self {
+            body: Zeroizing::new(body.into()),
+            stdout_limit: DEFAULT_STDOUT_LIMIT,
+        }
+    }
+
+    /// Keeps at most `bytes` of standard output (1 MiB if not set). The rest is read and thrown away, and the output says so.
+    #[must_use]
+    pub fn stdout_limit(mut self, bytes: usize) -> Self {
+        self.stdout_limit = bytes;
+        self
+    }
+
+    /// The text for a shell that reads its script from standard input: one function, called on the last line. A script that was
+    /// cut off on its way therefore does nothing.
+    pub(super) fn for_run(&self, nonce: &Nonce) -> Zeroizing<String> {
+        self.framed(nonce, "( kokctl_script ) </dev/null; kokctl_status=$?")
+    }
+
+    /// The text for [`LOADER`]: the second stage of the loader, the script, its end line. Whatever follows on the same stream is
+    /// the script's standard input, to the byte: `read` takes no more than its line from a pipe.
+    pub(super) fn for_stream(&self, nonce: &Nonce) -> Zeroizing<String> {
+        // What a consumer leaves, such as the padding of an archive, is read too: so success means that all was sent. A consumer
+        // that failed need not be sent the rest.
+        let call =
+            "( kokctl_script ); kokctl_status=$?; [ \"$kokctl_status\" != 0 ] || cat >/dev/null";
+        let script = self.framed(nonce, call);
+        let mut text = Zeroizing::new(String::with_capacity(script.len() + 512));
+        // The command substitution would drop a trailing newline, so it carries an x behind it.
+        let _ = writeln!(
+            text,
+            "nl=$(printf '\\nx'); nl=${{nl%x}}; s=; while IFS= read -r l; do \
+             if [ \"$l\" = kokctl-script-{nonce} ]; then eval \"$s\"; exit; fi; s=$s$l$nl; done; exit 97"
+        );
+        text.push_str(&script);
+        let _ = writeln!(text, "kokctl-script-{nonce}");
+        text
+    }
+
+    fn framed(&self, nonce: &Nonce, call: &str) -> Zeroizing<String> {
+        let mut text = Zeroizing::new(String::with_capacity(self.body.len() + 1024));
+        // Both streams are marked, so that what a login shell said before is told apart from what the script says.
+        let _ = writeln!(
+            text,
+            "printf '\\n{}\\n'; printf '\\n{}\\n' >&2",
+            begin_mark(nonce),
+            begin_mark(nonce)
+        );
+        text.push_str(ENVIRONMENT);
+        text.push_str("kokctl_script() {\n:\n");
+        text.push_str(&self.body);
+        let _ = writeln!(
+            text,
+            "\n}}\n{call}; \
+             printf '\\n{} %s\\n' \"$kokctl_status\"; exit \"$kokctl_status\"",
+            end_mark(nonce)
+        );
+        text
+    }
+}
+
+/// The line behind which a script's output begins.
+pub(super) fn begin_mark(nonce: &Nonce) -> String {
+    format!("kokctl-begin-{nonce}")
+}
+
+/// The line, followed by the exit status, before which a script's output ended.
+pub(super) fn end_mark(nonce: &Nonce) -> String {
+    format!("kokctl-end-{nonce}")
+}
+
+/// The command for a script that arrives whole and reads nothing itself.
+const RUN: &str = "exec /bin/sh -s";
+const RUN_SUDO: &str = "exec sudo -n /bin/sh -s";
+/// The command for a script with data behind it. `sh -s` may read ahead and swallow data, the builtin `read` may not. Inside the
+/// single quotes is nothing that csh (`!`, newline) or fish (backslash) would touch.
+pub(super) const LOADER: &str = r#"exec /bin/sh -c 'IFS= read -r loader; eval "$loader"'"#;
+const LOADER_SUDO: &str = r#"exec sudo -n /bin/sh -c 'IFS= read -r loader; eval "$loader"'"#;
+
+/// How a script is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Start {
+    /// The script is all that comes.
+    Run,
+    /// Data for the script comes behind it.
+    Stream,
+}
+
+impl Start {
+    /// The constant command for this start.
+    pub(super) fn command(self, sudo: bool) -> &'static str {
+        match (self, sudo) {
+            (Self::Run, false) => RUN,
+            (Self::Run, true) => RUN_SUDO,
+            (Self::Stream, false) => LOADER,
+            (Self::Stream, true) => LOADER_SUDO,
+        }
+    }
+}

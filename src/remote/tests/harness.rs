@@ -1,0 +1,323 @@
+//! An sshd of the test's own, and a relay that can be cut.
+use crate::remote::identity::Surroundings;
+use crate::remote::{ConnectError, Connection, Deadlines, Target};
+use std::fmt::Write as _;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+
+const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+/// More than anything here takes on a busy machine.
+pub(super) const LONG: Duration = Duration::from_secs(30);
+
+/// Runs before sshd in its namespaces: users, sudo rules and `/run` are replaced there and nowhere else.
+const SETUP: &str = r#"set -e
+mount -t tmpfs tmpfs /run
+mkdir -p /run/sshd
+for file in passwd shadow sudoers; do mount --bind "$1/$file" "/etc/$file"; done
+exec /usr/sbin/sshd -D -f "$1/sshd_config" -E "$1/log"
+"#;
+
+/// Login shells that a host may have. The first two are part of every Debian; the others are tested where they are installed.
+pub(super) const SHELLS: [(&str, &str); 6] = [
+    ("dash", "/bin/dash"),
+    ("bash", "/bin/bash"),
+    ("zsh", "/usr/bin/zsh"),
+    ("fish", "/usr/bin/fish"),
+    ("tcsh", "/usr/bin/tcsh"),
+    ("nologin", "/usr/sbin/nologin"),
+];
+
+/// A running sshd and the folder with its keys, ended on drop.
+pub(super) struct Sshd {
+    process: Child,
+    pub(super) dir: tempfile::TempDir,
+    pub(super) port: u16,
+}
+
+impl Sshd {
+    pub(super) fn start() -> Self {
+        Self::with_host_keys(&["ed25519"])
+    }
+
+    pub(super) fn with_host_keys(types: &[&str]) -> Self {
+        assert!(
+            rustix::process::geteuid().is_root(),
+            "these tests start sshd in namespaces of its own: run them as root"
+        );
+        assert!(
+            Path::new("/usr/sbin/sshd").exists(),
+            "these tests need sshd: apt-get install openssh-server sudo"
+        );
+        let dir = tempfile::tempdir().unwrap();
+        // Logins that are not root read their keys as themselves.
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        for kind in types {
+            keygen(&dir.path().join(format!("host_{kind}")), &["-t", kind]);
+        }
+        keygen(&dir.path().join("key"), &["-t", "ed25519"]);
+        fs::copy(
+            dir.path().join("key.pub"),
+            dir.path().join("authorized_keys"),
+        )
+        .unwrap();
+        write_users(dir.path());
+        let port = std::net::TcpListener::bind((LOCALHOST, 0))
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        write_config(dir.path(), port, types);
+        let process = Command::new("unshare")
+            .args([
+                "--mount",
+                "--pid",
+                "--fork",
+                "--kill-child",
+                "--mount-proc",
+                "--propagation",
+                "private",
+            ])
+            .args(["/bin/sh", "-c", SETUP, "sh"])
+            .arg(dir.path())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let sshd = Self { process, dir, port };
+        sshd.wait_for_log("Server listening on");
+        sshd
+    }
+
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// root with the right key and a known_hosts that knows the host.
+    pub(super) fn target(&self) -> Target {
+        let known_hosts = self.path("known_hosts");
+        if !known_hosts.exists() {
+            fs::write(&known_hosts, self.known_hosts_line("ed25519")).unwrap();
+        }
+        Target {
+            name: "cp1".to_owned(),
+            address: LOCALHOST,
+            port: self.port,
+            user: "root".to_owned(),
+            private_key_file: Some(self.path("key")),
+            known_hosts_file: Some(known_hosts),
+            host_key: None,
+        }
+    }
+
+    pub(super) fn known_hosts_line(&self, kind: &str) -> String {
+        format!("[127.0.0.1]:{} {}", self.port, self.host_public_key(kind))
+    }
+
+    /// `type base64` and a newline.
+    pub(super) fn host_public_key(&self, kind: &str) -> String {
+        public_key(&self.path(&format!("host_{kind}")))
+    }
+
+    pub(super) fn fingerprint(&self, kind: &str) -> String {
+        fingerprint(&self.path(&format!("host_{kind}.pub")))
+    }
+
+    /// The target with a known_hosts of this text.
+    pub(super) fn target_knowing(&self, known_hosts: &str) -> Target {
+        fs::write(self.path("known_hosts"), known_hosts).unwrap();
+        self.target()
+    }
+
+    pub(super) async fn connect(&self) -> Connection {
+        open(&self.target())
+            .await
+            .unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
+    }
+
+    pub(super) async fn connect_as(&self, user: &str) -> Connection {
+        let target = Target {
+            user: user.to_owned(),
+            ..self.target()
+        };
+        open(&target)
+            .await
+            .unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
+    }
+
+    pub(super) fn log(&self) -> String {
+        fs::read_to_string(self.path("log")).unwrap_or_default()
+    }
+
+    /// Whether anybody tried to log in. sshd says so at its debug level before it looks at the key.
+    pub(super) fn saw_a_login(&self) -> bool {
+        self.log().contains("userauth-request")
+    }
+
+    pub(super) fn wait_for_log(&self, text: &str) {
+        let start = Instant::now();
+        while !self.log().contains(text) {
+            assert!(
+                start.elapsed() < LONG,
+                "sshd never said {text:?}:\n{}",
+                self.log()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Sshd {
+    fn drop(&mut self) {
+        // The kernel ends the whole PID namespace with it.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Without an agent and without the usual files: what a test sees must not depend on who runs it.
+pub(super) async fn open(target: &Target) -> Result<Connection, ConnectError> {
+    Connection::open_from(target, &Deadlines::default(), &Surroundings::default()).await
+}
+
+pub(super) async fn refused(target: &Target) -> ConnectError {
+    match open(target).await {
+        Ok(_) => panic!("the connection was accepted"),
+        Err(error) => error,
+    }
+}
+
+fn write_users(dir: &Path) {
+    let mut passwd =
+        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
+            .to_owned();
+    passwd.push_str("sshd:x:150:65534::/run/sshd:/usr/sbin/nologin\n");
+    let mut shadow = "root:*:20000:0:99999:7:::\nnobody:*:20000:0:99999:7:::\n".to_owned();
+    let mut sudoers = String::new();
+    let users = SHELLS
+        .into_iter()
+        .chain([("ops", "/bin/sh"), ("plain", "/bin/sh")]);
+    for (uid, (name, shell)) in (2000_u32..).zip(users) {
+        let home = dir.join("home").join(name);
+        fs::create_dir_all(home.join(".config/fish")).unwrap();
+        // No newline at the end: the next thing written follows on the same line.
+        for file in [".bashrc", ".zshenv", ".cshrc", ".config/fish/config.fish"] {
+            fs::write(
+                home.join(file),
+                "echo welcome; echo careful 1>&2; printf tail",
+            )
+            .unwrap();
+        }
+        if name == "tcsh" {
+            fs::write(home.join(".cshrc"), "echo welcome; printf tail\n").unwrap();
+        }
+        let _ = writeln!(passwd, "{name}:x:{uid}:{uid}::{}:{shell}", home.display());
+        let _ = writeln!(shadow, "{name}:*:20000:0:99999:7:::");
+        let rule = if name == "plain" {
+            "ALL"
+        } else {
+            "NOPASSWD: ALL"
+        };
+        let _ = writeln!(sudoers, "{name} ALL=(ALL) {rule}");
+        let owned = Command::new("chown")
+            .arg("-R")
+            .arg(format!("{uid}:{uid}"))
+            .arg(&home)
+            .status();
+        assert!(owned.unwrap().success());
+    }
+    for (name, text, mode) in [
+        ("passwd", passwd, 0o644),
+        ("shadow", shadow, 0o600),
+        ("sudoers", sudoers, 0o440),
+    ] {
+        fs::write(dir.join(name), text).unwrap();
+        fs::set_permissions(dir.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    }
+}
+
+fn write_config(dir: &Path, port: u16, types: &[&str]) {
+    let mut config = format!(
+        "ListenAddress 127.0.0.1:{port}\nPidFile none\nUsePAM no\nStrictModes no\nLogLevel DEBUG1\n\
+         AuthorizedKeysFile {}/authorized_keys\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n",
+        dir.display()
+    );
+    for kind in types {
+        let _ = writeln!(config, "HostKey {}/host_{kind}", dir.display());
+    }
+    fs::write(dir.join("sshd_config"), config).unwrap();
+}
+
+pub(super) fn keygen(path: &Path, options: &[&str]) {
+    let made = Command::new("ssh-keygen")
+        .args(["-q", "-N", "", "-C", "test"])
+        .args(options)
+        .arg("-f")
+        .arg(path)
+        .status();
+    assert!(made.unwrap().success(), "ssh-keygen failed");
+}
+
+/// `type base64` and a newline, without the comment.
+pub(super) fn public_key(private: &Path) -> String {
+    let text = fs::read_to_string(private.with_extension("pub")).unwrap();
+    let mut fields = text.split(' ');
+    format!("{} {}\n", fields.next().unwrap(), fields.next().unwrap())
+}
+
+pub(super) fn fingerprint(public: &Path) -> String {
+    let output = Command::new("ssh-keygen")
+        .arg("-lf")
+        .arg(public)
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .split(' ')
+        .nth(1)
+        .unwrap()
+        .to_owned()
+}
+
+/// Passes TCP connections on to a port until it is cut.
+pub(super) struct Relay {
+    pub(super) port: u16,
+    task: JoinHandle<()>,
+}
+
+impl Relay {
+    /// The first `dropped` connections are closed as soon as they are accepted.
+    pub(super) async fn to(port: u16, dropped: usize) -> Self {
+        let listener = TcpListener::bind((LOCALHOST, 0)).await.unwrap();
+        let own = listener.local_addr().unwrap().port();
+        let task = tokio::spawn(async move {
+            let mut links = tokio::task::JoinSet::new();
+            for count in 0.. {
+                let (mut client, _) = listener.accept().await.unwrap();
+                if count < dropped {
+                    continue;
+                }
+                links.spawn(async move {
+                    let mut server = TcpStream::connect((LOCALHOST, port)).await.unwrap();
+                    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+                });
+            }
+        });
+        Self { port: own, task }
+    }
+
+    /// Closes all connections.
+    pub(super) fn cut(&self) {
+        self.task.abort();
+    }
+}
+
+impl Drop for Relay {
+    fn drop(&mut self) {
+        self.cut();
+    }
+}
