@@ -1,11 +1,9 @@
 //! Taking typed values out of the tree, while collecting everything that is wrong.
 
 use crate::position::Positions;
-use crate::tree::{Node, Value};
+use crate::tree::{Entry, Node, Value};
+use crate::words::{nearest, quote, with_nearest};
 use crate::{Position, Problem};
-
-/// What of a value is quoted in a message at most.
-const MAX_QUOTED: usize = 80;
 
 /// Collects problems and the places of values while a tree is read.
 ///
@@ -32,6 +30,8 @@ pub(crate) struct Fields<'a> {
     position: Position,
     what: &'static str,
     entries: Vec<(&'a str, &'a Node)>,
+    /// Fields that stand there under a misspelled name, which has been reported.
+    misspelled: Vec<&'static str>,
 }
 
 impl<'a> Fields<'a> {
@@ -43,10 +43,7 @@ impl<'a> Fields<'a> {
     /// The value of a field; a field without a value counts as absent, as in Kubernetes.
     pub(crate) fn get(&self, name: &str) -> Option<Field<'a>> {
         let (_, node) = self.entries.iter().find(|(key, _)| *key == name)?;
-        (!matches!(node.value, Value::Null)).then(|| Field {
-            path: join(&self.path, name),
-            node,
-        })
+        (!matches!(node.value, Value::Null)).then(|| Field { path: join(&self.path, name), node })
     }
 }
 
@@ -95,40 +92,32 @@ impl Decoder {
     /// The fields of a map; unknown ones are problems.
     pub(crate) fn fields<'a>(&mut self, field: &Field<'a>, form: &Form) -> Option<Fields<'a>> {
         let entries = self.entries(field, form.what)?;
-        for entry in entries
-            .iter()
-            .filter(|entry| !form.fields.contains(&entry.key.as_str()))
-        {
-            let problem = Problem::new(format!("unknown field {}", quote(&entry.key)))
-                .at(&entry.key_position)
-                .because(format!(
-                    "{} has the fields {}",
-                    form.what,
-                    form.fields.join(", ")
-                ));
+        let known = |entry: &&Entry| form.fields.contains(&entry.key.as_str());
+        let mut misspelled = Vec::new();
+        for entry in entries.iter().filter(|entry| !known(entry)) {
             let refused = form.refused.iter().find(|(name, _)| *name == entry.key);
-            self.report(match refused {
-                Some((_, hint)) => problem.hint(*hint),
-                None => with_nearest(problem, &entry.key, form.fields),
-            });
+            let near = nearest(&entry.key, form.fields).filter(|_| refused.is_none());
+            misspelled.extend(near);
+            let did_you_mean = near.map(|name| format!("did you mean `{name}`?"));
+            let problem = Problem::new(format!("unknown field {}", quote(&entry.key))).at(&entry.key_position).because(format!(
+                "{} has the fields {}",
+                form.what,
+                form.fields.join(", ")
+            ));
+            let hint = refused.map(|(_, hint)| (*hint).to_owned()).or(did_you_mean);
+            self.report(Problem { hint, ..problem });
         }
         Some(Fields {
             path: field.path.clone(),
             position: field.node.position.clone(),
             what: form.what,
-            entries: entries
-                .iter()
-                .map(|entry| (entry.key.as_str(), &entry.node))
-                .collect(),
+            entries: entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect(),
+            misspelled,
         })
     }
 
     /// The entries of a map with free keys.
-    pub(crate) fn entries<'a>(
-        &mut self,
-        field: &Field<'a>,
-        what: &str,
-    ) -> Option<&'a [crate::tree::Entry]> {
+    pub(crate) fn entries<'a>(&mut self, field: &Field<'a>, what: &str) -> Option<&'a [Entry]> {
         self.place(field);
         match &field.node.value {
             Value::Map(entries) => Some(entries),
@@ -139,11 +128,9 @@ impl Decoder {
     /// A field that must be there.
     pub(crate) fn required<'a>(&mut self, fields: &Fields<'a>, name: &str) -> Option<Field<'a>> {
         let field = fields.get(name);
-        if field.is_none() {
+        if field.is_none() && !fields.misspelled.contains(&name) {
             self.report(
-                Problem::new(format!("the field `{name}` is missing"))
-                    .at(&fields.position)
-                    .because(format!("{} needs it", fields.what)),
+                Problem::new(format!("the field `{name}` is missing")).at(&fields.position).because(format!("{} needs it", fields.what)),
             );
         }
         field
@@ -157,18 +144,10 @@ impl Decoder {
             Value::Bool(_) | Value::Integer(_) | Value::Float => {
                 let spelling = &field.node.spelling;
                 self.report(
-                    Problem::new(format!(
-                        "`{}` is text, not {}",
-                        field.name(),
-                        kind(&field.node.value)
-                    ))
-                    .at(field.position())
-                    .because(format!(
-                        "without quotes YAML takes {} for {}",
-                        quote(spelling),
-                        kind(&field.node.value)
-                    ))
-                    .hint(format!("write \"{}\"", spelling.escape_debug())),
+                    Problem::new(format!("`{}` is text, not {}", field.name(), kind(&field.node.value)))
+                        .at(field.position())
+                        .because(format!("without quotes YAML takes {} for {}", quote(spelling), kind(&field.node.value)))
+                        .hint(format!("write \"{}\"", spelling.escape_debug())),
                 );
                 None
             }
@@ -177,25 +156,13 @@ impl Decoder {
     }
 
     /// A whole number of that range.
-    pub(crate) fn integer(
-        &mut self,
-        field: &Field<'_>,
-        range: std::ops::RangeInclusive<i64>,
-    ) -> Option<i64> {
+    pub(crate) fn integer(&mut self, field: &Field<'_>, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         self.place(field);
-        let because = format!(
-            "it is a whole number from {} to {}",
-            range.start(),
-            range.end()
-        );
+        let because = format!("it is a whole number from {} to {}", range.start(), range.end());
         match field.node.value {
             Value::Integer(value) if range.contains(&value) => Some(value),
             Value::Integer(_) | Value::Float => {
-                let problem = Problem::new(format!(
-                    "`{}` cannot be {}",
-                    field.name(),
-                    quote(&field.node.spelling)
-                ));
+                let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&field.node.spelling)));
                 self.report(problem.at(field.position()).because(because));
                 None
             }
@@ -217,10 +184,7 @@ impl Decoder {
         self.place(field);
         match &field.node.value {
             Value::List(items) => {
-                let item = |(index, node)| Field {
-                    path: format!("{}[{index}]", field.path),
-                    node,
-                };
+                let item = |(index, node)| Field { path: format!("{}[{index}]", field.path), node };
                 Some(items.iter().enumerate().map(item).collect())
             }
             _ => self.wrong_type(field, because),
@@ -228,24 +192,13 @@ impl Decoder {
     }
 
     /// A list of texts.
-    pub(crate) fn texts<'a>(
-        &mut self,
-        field: &Field<'a>,
-        because: &str,
-    ) -> Vec<(&'a str, Field<'a>)> {
+    pub(crate) fn texts<'a>(&mut self, field: &Field<'a>, because: &str) -> Vec<(&'a str, Field<'a>)> {
         let items = self.list(field, because).unwrap_or_default();
-        items
-            .into_iter()
-            .filter_map(|item| self.text(&item).map(|text| (text, item)))
-            .collect()
+        items.into_iter().filter_map(|item| self.text(&item).map(|text| (text, item))).collect()
     }
 
     /// One of several words.
-    pub(crate) fn choice<T: Copy>(
-        &mut self,
-        field: &Field<'_>,
-        choices: &[(&str, T)],
-    ) -> Option<T> {
+    pub(crate) fn choice<T: Copy>(&mut self, field: &Field<'_>, choices: &[(&str, T)]) -> Option<T> {
         let text = self.text(field)?;
         if let Some((_, value)) = choices.iter().find(|(word, _)| *word == text) {
             return Some(*value);
@@ -260,8 +213,7 @@ impl Decoder {
 
     /// Remembers where a value stands.
     pub(crate) fn place(&mut self, field: &Field<'_>) {
-        self.positions
-            .insert(field.path.clone(), field.node.position.clone());
+        self.positions.insert(field.path.clone(), field.node.position.clone());
     }
 
     fn wrong_type<T>(&mut self, field: &Field<'_>, because: &str) -> Option<T> {
@@ -277,55 +229,8 @@ impl Decoder {
     }
 }
 
-/// Text of a user in backquotes: in one line, and not too long.
-pub(crate) fn quote(text: &str) -> String {
-    let short: String = text
-        .chars()
-        .take(MAX_QUOTED)
-        .flat_map(char::escape_debug)
-        .collect();
-    // Quotes need no escape between backquotes.
-    let short = short.replace("\\\"", "\"").replace("\\'", "'");
-    if text.chars().nth(MAX_QUOTED).is_some() {
-        format!("`{short}…`")
-    } else {
-        format!("`{short}`")
-    }
-}
-
-/// Adds the known word that is nearest to what was written, if one is near.
-pub(crate) fn with_nearest(problem: Problem, written: &str, known: &[&str]) -> Problem {
-    match nearest(written, known) {
-        Some(word) => problem.hint(format!("did you mean `{word}`?")),
-        None => problem,
-    }
-}
-
-/// The nearest word by edits, where case and separators count for nothing.
-fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let plain = |text: &str| -> String {
-        let kept = text
-            .chars()
-            .take(MAX_QUOTED)
-            .filter(|c| !matches!(c, '_' | '-' | '.'));
-        kept.flat_map(char::to_lowercase).collect()
-    };
-    let written = plain(written);
-    let distance = |word: &str| strsim::damerau_levenshtein(&written, &plain(word));
-    let best = known
-        .iter()
-        .map(|word| (distance(word), *word))
-        .min_by_key(|(distance, _)| *distance)?;
-    // One edit per three letters: more, and the hint misleads.
-    (best.0 <= written.chars().count().div_ceil(3)).then_some(best.1)
-}
-
 fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
-    }
+    if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
 fn kind(value: &Value) -> &'static str {

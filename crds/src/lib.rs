@@ -12,6 +12,7 @@ mod read;
 mod syntax;
 mod tree;
 mod vars;
+mod words;
 
 pub use position::{Position, Positions};
 pub use problem::Problem;

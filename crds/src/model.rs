@@ -243,10 +243,7 @@ impl Cluster {
     /// left to its default. `None` only for a host that the cluster doesn't have.
     #[must_use]
     pub fn host_position(&self, host: &str, field: &str) -> Option<&Position> {
-        let index = self
-            .hosts
-            .iter()
-            .position(|candidate| candidate.name == host)?;
+        let index = self.hosts.iter().position(|candidate| candidate.name == host)?;
         let found = self.positions.get(&format!("spec.hosts[{index}].{field}"));
         found.or_else(|| self.hosts.get(index).map(|host| &host.origin))
     }

@@ -23,12 +23,7 @@ impl Problem {
     /// A problem of which only the message is known.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            message: message.into(),
-            position: None,
-            because: None,
-            hint: None,
-        }
+        Self { message: message.into(), position: None, because: None, hint: None }
     }
 
     /// Says where it stands.

@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::NonFiniteFloatPolicy;
 use serde_saphyr::{Error, Location, Options, Spanned, UserMessageFormatter};
 
-use crate::decode::quote;
+use crate::words::quote;
 use crate::{Position, Problem};
 
 /// More than the description of five thousand hosts with all their labels; larger files are a mistake or an attack.
@@ -53,23 +53,14 @@ pub(crate) struct Entry {
 pub(crate) fn parse(file_name: &str, text: &str) -> Result<Vec<Node>, Problem> {
     let file: Arc<str> = Arc::from(file_name);
     if text.len() > MAX_BYTES {
-        return Err(
-            Problem::new(format!("the file is {} bytes long", text.len()))
-                .at(&Position {
-                    file,
-                    line: 1,
-                    column: 1,
-                })
-                .because(format!("more than {MAX_BYTES} bytes are not read"))
-                .hint("give each cluster a file of its own"),
-        );
+        return Err(Problem::new(format!("the file is {} bytes long", text.len()))
+            .at(&Position { file, line: 1, column: 1 })
+            .because(format!("more than {MAX_BYTES} bytes are not read"))
+            .hint("give each cluster a file of its own"));
     }
-    let raw: Vec<Raw> = serde_saphyr::from_multiple_with_options(text, options())
-        .map_err(|error| syntax_problem(&error, &file))?;
+    let raw: Vec<Raw> = serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| syntax_problem(&error, &file))?;
     let nodes = raw.into_iter().map(|raw| raw.located(&file, text));
-    Ok(nodes
-        .filter(|node| !matches!(node.value, Value::Null))
-        .collect())
+    Ok(nodes.filter(|node| !matches!(node.value, Value::Null)).collect())
 }
 
 fn options() -> Options {
@@ -84,47 +75,38 @@ fn options() -> Options {
 }
 
 fn syntax_problem(error: &Error, file: &Arc<str>) -> Problem {
-    let location = error.location();
-    let problem = match error.without_snippet() {
+    let error = error.without_snippet();
+    let problem = match error {
         Error::DuplicateMappingKey { key, .. } => {
-            let name = key.as_deref().map(quote).unwrap_or_default();
-            Problem::new(format!("the field {name} stands twice").replace("  ", " "))
+            let name = key.as_deref().unwrap_or("of that name");
+            Problem::new(format!("the field {} stands twice", quote(name)))
                 .because("a map has each of its fields once")
                 .hint("keep one of the two")
+        }
+        Error::Budget { .. } | Error::AliasReplayLimitExceeded { .. } | Error::AliasReplayStackDepthExceeded { .. } => {
+            Problem::new("the file is too complex")
+                .because("it has far more or far deeper values than a cluster, perhaps through aliases")
+                .hint("write it without aliases")
         }
         other => {
             let text = other.render_with_formatter(&UserMessageFormatter);
             // The place has a line of its own.
-            let text = text.split(" at line ").next().unwrap_or_default();
-            Problem::new(format!(
-                "the file is not the YAML that we read: {}",
-                one_line(text)
-            ))
+            let text = one_line(text.split(" at line ").next().unwrap_or_default());
+            Problem::new(format!("the file is not the YAML that we read: {text}"))
+                .because("what follows could not be read, so there may be more")
+                .hint("look at the quotes, brackets and indentation at and before this place")
         }
     };
-    match location {
-        Some(location) => problem.at(&position(file, &location)),
-        None => problem.at(&Position {
-            file: Arc::clone(file),
-            line: 1,
-            column: 1,
-        }),
-    }
+    let start = || Position { file: Arc::clone(file), line: 1, column: 1 };
+    problem.at(&error.location().map_or_else(start, |location| position(file, &location)))
 }
 
 fn one_line(text: &str) -> String {
-    text.trim()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
+    text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 fn position(file: &Arc<str>, location: &Location) -> Position {
-    Position {
-        file: Arc::clone(file),
-        line: location.line().max(1),
-        column: location.column().max(1),
-    }
+    Position { file: Arc::clone(file), line: location.line().max(1), column: location.column().max(1) }
 }
 
 /// A node as the deserializer hands it out.
@@ -142,24 +124,14 @@ enum RawValue {
 
 impl Raw {
     fn located(self, file: &Arc<str>, text: &str) -> Node {
-        let Spanned {
-            value,
-            referenced,
-            defined,
-            ..
-        } = self.0;
+        let Spanned { value, referenced, defined, .. } = self.0;
         let value = match value {
             RawValue::Null => Value::Null,
             RawValue::Bool(value) => Value::Bool(value),
             RawValue::Integer(value) => Value::Integer(value),
             RawValue::Float => Value::Float,
             RawValue::Text(value) => Value::Text(value),
-            RawValue::List(items) => Value::List(
-                items
-                    .into_iter()
-                    .map(|item| item.located(file, text))
-                    .collect(),
-            ),
+            RawValue::List(items) => Value::List(items.into_iter().map(|item| item.located(file, text)).collect()),
             RawValue::Map(entries) => {
                 let located = |(key, node): (Spanned<String>, Self)| Entry {
                     key_position: position(file, &key.referenced),
@@ -173,24 +145,17 @@ impl Raw {
             Value::Integer(_) | Value::Float | Value::Bool(_) => spelling(&defined, text),
             _ => String::new(),
         };
-        Node {
-            value,
-            position: position(file, &referenced),
-            spelling,
-        }
+        Node { value, position: position(file, &referenced), spelling }
     }
 }
 
 fn spelling(location: &Location, text: &str) -> String {
     let span = location.span();
-    let slice = span
-        .byte_offset()
-        .zip(span.byte_len())
-        .and_then(|(start, length)| {
-            let start = usize::try_from(start).ok()?;
-            let end = start.checked_add(usize::try_from(length).ok()?)?;
-            text.get(start..end)
-        });
+    let slice = span.byte_offset().zip(span.byte_len()).and_then(|(start, length)| {
+        let start = usize::try_from(start).ok()?;
+        let end = start.checked_add(usize::try_from(length).ok()?)?;
+        text.get(start..end)
+    });
     slice.unwrap_or_default().to_owned()
 }
 

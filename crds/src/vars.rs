@@ -3,9 +3,10 @@
 //! Adding one is a field of [`Settings`] and a row of [`VARIABLES`].
 
 use crate::Problem;
-use crate::decode::{Decoder, Field, quote, with_nearest};
+use crate::decode::{Decoder, Field};
 use crate::model::{KubeProxyMode, Settings, TomlScalar};
 use crate::tree::Value;
+use crate::words::{quote, with_nearest};
 
 /// A variable.
 pub struct Variable {
@@ -36,8 +37,7 @@ pub static VARIABLES: &[Variable] = &[
         about: "Connections that the kernel tracks per CPU core; 0 leaves its limit alone, as on hosts that may not change it.",
         read: |decoder, field, settings| {
             let value = decoder.integer(field, 0..=i64::from(i32::MAX));
-            settings.kube_proxy_conntrack_max_per_core =
-                value.and_then(|value| u32::try_from(value).ok());
+            settings.kube_proxy_conntrack_max_per_core = value.and_then(|value| u32::try_from(value).ok());
         },
     },
     Variable {
@@ -47,11 +47,8 @@ pub static VARIABLES: &[Variable] = &[
         default: "nftables",
         about: "How kube-proxy programs the kernel.",
         read: |decoder, field, settings| {
-            let modes = [KubeProxyMode::Nftables, KubeProxyMode::Iptables]
-                .map(|mode| (mode.as_str(), mode));
-            settings.kube_proxy_mode = decoder
-                .choice(field, &modes)
-                .unwrap_or(settings.kube_proxy_mode);
+            let modes = [KubeProxyMode::Nftables, KubeProxyMode::Iptables].map(|mode| (mode.as_str(), mode));
+            settings.kube_proxy_mode = decoder.choice(field, &modes).unwrap_or(settings.kube_proxy_mode);
         },
     },
     Variable {
@@ -89,14 +86,8 @@ const FIELDS_INSTEAD: [(&str, &str); 9] = [
 /// Reads `spec.vars`.
 pub(crate) fn read_vars(decoder: &mut Decoder, field: &Field<'_>) -> Settings {
     let mut settings = Settings::default();
-    for entry in decoder
-        .entries(field, "the vars of a cluster")
-        .unwrap_or_default()
-    {
-        let item = Field {
-            path: format!("{}.{}", field.path, entry.key),
-            node: &entry.node,
-        };
+    for entry in decoder.entries(field, "the vars of a cluster").unwrap_or_default() {
+        let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         match VARIABLES.iter().find(|variable| variable.name == entry.key) {
             // As with fields: a name without a value leaves the default.
             Some(_) if matches!(entry.node.value, Value::Null) => {}
@@ -109,63 +100,36 @@ pub(crate) fn read_vars(decoder: &mut Decoder, field: &Field<'_>) -> Settings {
 
 fn unknown(name: &str) -> Problem {
     let problem = Problem::new(format!("unknown variable {}", quote(name)));
-    if let Some((_, field)) = FIELDS_INSTEAD
-        .iter()
-        .find(|(variable, _)| *variable == name)
-    {
-        return problem
-            .because("that is a field of a Cluster here")
-            .hint(format!("write it as `{field}`"));
+    if let Some((_, field)) = FIELDS_INSTEAD.iter().find(|(variable, _)| *variable == name) {
+        return problem.because("that is a field of a Cluster here").hint(format!("write it as `{field}`"));
     }
     let names: Vec<_> = VARIABLES.iter().map(|variable| variable.name).collect();
-    with_nearest(
-        problem.because(format!("this version knows {}", names.join(", "))),
-        name,
-        &names,
-    )
+    with_nearest(problem.because(format!("this version knows {}", names.join(", "))), name, &names)
 }
 
-fn kubeadm_ignore_preflight_errors(
-    decoder: &mut Decoder,
-    field: &Field<'_>,
-    settings: &mut Settings,
-) {
+fn kubeadm_ignore_preflight_errors(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let rule = "it is a list of names of kubeadm's checks";
     for (text, item) in decoder.texts(field, rule) {
         // kubeadm names checks like `Swap` and `FileContent--proc-sys-net-ipv4-ip_forward`; a comma would make two of one.
         let is_name = !text.is_empty() && text.chars().all(|c| c.is_ascii_graphic() && c != ',');
         if is_name {
-            settings
-                .kubeadm_ignore_preflight_errors
-                .push(text.to_owned());
+            settings.kubeadm_ignore_preflight_errors.push(text.to_owned());
         } else {
             let problem = Problem::new(format!("{} is no name of a check of kubeadm", quote(text)));
-            decoder.report(
-                problem
-                    .at(item.position())
-                    .because(rule)
-                    .hint("`kubeadm init` prints the names in brackets"),
-            );
+            decoder.report(problem.at(item.position()).because(rule).hint("`kubeadm init` prints the names in brackets"));
         }
     }
 }
 
-fn containerd_extra_runtime_args(
-    decoder: &mut Decoder,
-    field: &Field<'_>,
-    settings: &mut Settings,
-) {
+fn containerd_extra_runtime_args(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let what = "`containerd_extra_runtime_args`";
     for entry in decoder.entries(field, what).unwrap_or_default() {
         let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         if entry.key.is_empty() || !entry.key.chars().all(is_key) {
             decoder.report(
-                Problem::new(format!(
-                    "{} is no name of an option of containerd",
-                    quote(&entry.key)
-                ))
-                .at(&entry.key_position)
-                .because("it may only have letters, digits, `_` and `-`"),
+                Problem::new(format!("{} is no name of an option of containerd", quote(&entry.key)))
+                    .at(&entry.key_position)
+                    .because("it may only have letters, digits, `_` and `-`"),
             );
         }
         let value = match &entry.node.value {
@@ -181,8 +145,6 @@ fn containerd_extra_runtime_args(
                 continue;
             }
         };
-        settings
-            .containerd_extra_runtime_args
-            .insert(entry.key.clone(), value);
+        settings.containerd_extra_runtime_args.insert(entry.key.clone(), value);
     }
 }

@@ -16,22 +16,14 @@ fn rendered(problems: &[Problem]) -> String {
 #[test]
 fn every_wrong_file_is_explained() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
-    let mut files: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 20, "the files of this test are missing");
     for file in files {
         let name = file.file_stem().unwrap().to_str().unwrap();
         let text = fs::read_to_string(&file).unwrap();
-        let Err(problems) = read_cluster("cluster.yaml", &text) else {
-            panic!("{name}: accepted")
-        };
-        assert!(
-            problems.iter().all(|problem| problem.position.is_some()),
-            "{name}: a problem has no place"
-        );
+        let Err(problems) = read_cluster("cluster.yaml", &text) else { panic!("{name}: accepted") };
+        assert!(problems.iter().all(|problem| problem.position.is_some()), "{name}: a problem has no place");
         insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false}, {
             insta::assert_snapshot!(name, rendered(&problems));
         });
@@ -52,9 +44,6 @@ fn a_file_that_is_too_large_is_not_read() {
 fn nothing_of_a_value_can_break_the_lines() {
     let text = "apiVersion: \"a\\nb\\e[31m`\"\nkind: \"".to_owned() + &"x".repeat(500) + "\"\n";
     let problems = read_cluster("cluster.yaml", &text).unwrap_err();
-    assert!(
-        rendered(&problems)
-            .starts_with("error: `apiVersion` is `a\\nb\\u{1b}[31m``\n   at: cluster.yaml:1:13\n")
-    );
+    assert!(rendered(&problems).starts_with("error: `apiVersion` is `a\\nb\\u{1b}[31m``\n   at: cluster.yaml:1:13\n"));
     assert!(problems.iter().all(|problem| problem.message.len() < 200));
 }

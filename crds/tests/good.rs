@@ -2,8 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::model::{
-    Cluster, Host, KubeProxyMode, Network, NetworkPlugin, Roles, Settings, Ssh, Taint, TaintEffect,
-    TimeSync, TomlScalar,
+    Cluster, Host, KubeProxyMode, Network, NetworkPlugin, Roles, Settings, Ssh, Taint, TaintEffect, TimeSync, TomlScalar,
 };
 use kok_crds::{VARIABLES, read_cluster};
 
@@ -39,19 +38,12 @@ fn a_small_file_gets_the_defaults() {
             cluster_domain: "cluster.local".into(),
         }
     );
-    assert_eq!(
-        cluster.network.kubernetes_service_ip().to_string(),
-        "10.233.0.1"
-    );
+    assert_eq!(cluster.network.kubernetes_service_ip().to_string(), "10.233.0.1");
     assert_eq!(cluster.network.cluster_dns().to_string(), "10.233.0.10");
     assert_eq!(cluster.network.max_nodes(), 64);
     assert_eq!(cluster.time, TimeSync::default());
     assert_eq!(cluster.settings, Settings::default());
-    let names: Vec<_> = cluster
-        .control_planes()
-        .chain(cluster.workers())
-        .map(|host| host.name.as_str())
-        .collect();
+    let names: Vec<_> = cluster.control_planes().chain(cluster.workers()).map(|host| host.name.as_str()).collect();
     assert_eq!(names, ["cp1", "worker1"]);
     let host = cluster.host("cp1").unwrap();
     assert_eq!((host.port, host.ssh.user.as_str()), (22, "root"));
@@ -110,30 +102,17 @@ fn a_full_file_keeps_every_value() {
             name: "w1".into(),
             address: "10.0.0.12".parse().unwrap(),
             port: 2222,
-            roles: Roles {
-                control_plane: false,
-                worker: true
-            },
+            roles: Roles { control_plane: false, worker: true },
             ssh: Ssh {
                 user: "root".into(),
                 private_key_file: Some("~/.ssh/id_ed25519".into()),
                 known_hosts_file: Some("~/.ssh/known_hosts".into()),
                 host_key: Some("SHA256:uNiVztksCsDhcc0u9e8BrrJXVGDR3gT2G0FSHAgE4gE".into()),
             },
-            labels: [("empty", ""), ("example.com/zone", "a.1")]
-                .map(|(k, v)| (k.into(), v.into()))
-                .into(),
+            labels: [("empty", ""), ("example.com/zone", "a.1")].map(|(k, v)| (k.into(), v.into())).into(),
             taints: vec![
-                Taint {
-                    key: "dedicated".into(),
-                    value: "gpu".into(),
-                    effect: TaintEffect::NoSchedule
-                },
-                Taint {
-                    key: "dedicated".into(),
-                    value: String::new(),
-                    effect: TaintEffect::NoExecute
-                },
+                Taint { key: "dedicated".into(), value: "gpu".into(), effect: TaintEffect::NoSchedule },
+                Taint { key: "dedicated".into(), value: String::new(), effect: TaintEffect::NoExecute },
             ],
             origin: worker.origin.clone(),
         }
@@ -141,13 +120,7 @@ fn a_full_file_keeps_every_value() {
     assert_eq!(worker.origin.to_string(), "cluster.yaml:19:7");
     assert_eq!(cluster.host("cp1").unwrap().ssh.user, "ops");
     assert_eq!(cluster.workers().count(), 2);
-    assert_eq!(
-        cluster.time,
-        TimeSync {
-            servers: vec![],
-            sources: vec!["cp1".into()]
-        }
-    );
+    assert_eq!(cluster.time, TimeSync { servers: vec![], sources: vec!["cp1".into()] });
     assert_eq!(cluster.network.cluster_dns().to_string(), "10.17.0.10");
     assert_eq!(cluster.network.max_nodes(), 512);
     let args = [
@@ -159,15 +132,10 @@ fn a_full_file_keeps_every_value() {
         cluster.settings,
         Settings {
             kubelet_fail_cgroup_v1: false,
-            kubeadm_ignore_preflight_errors: vec![
-                "Swap".into(),
-                "FileContent--proc-sys-net-ipv4-ip_forward".into()
-            ],
+            kubeadm_ignore_preflight_errors: vec!["Swap".into(), "FileContent--proc-sys-net-ipv4-ip_forward".into()],
             kube_proxy_mode: KubeProxyMode::Iptables,
             kube_proxy_conntrack_max_per_core: Some(0),
-            containerd_extra_runtime_args: args
-                .map(|(name, value)| (name.to_owned(), value))
-                .into(),
+            containerd_extra_runtime_args: args.map(|(name, value)| (name.to_owned(), value)).into(),
         }
     );
 }
@@ -177,47 +145,25 @@ fn places_are_known_afterwards() {
     let cluster = read(FULL);
     let at = |path: &str| cluster.position_of(path).map(ToString::to_string);
     assert_eq!(at("metadata.name").as_deref(), Some("cluster.yaml:5:9"));
-    assert_eq!(
-        at("spec.kubernetesVersion").as_deref(),
-        Some("cluster.yaml:12:22")
-    );
-    assert_eq!(
-        at("spec.network.podCIDR").as_deref(),
-        Some("cluster.yaml:29:39")
-    );
-    assert_eq!(
-        at("spec.vars.kube_proxy_mode").as_deref(),
-        Some("cluster.yaml:33:22")
-    );
+    assert_eq!(at("spec.kubernetesVersion").as_deref(), Some("cluster.yaml:12:22"));
+    assert_eq!(at("spec.network.podCIDR").as_deref(), Some("cluster.yaml:29:39"));
+    assert_eq!(at("spec.vars.kube_proxy_mode").as_deref(), Some("cluster.yaml:33:22"));
     assert_eq!(at("spec.time.servers"), None);
     let of = |host: &str, field: &str| cluster.host_position(host, field).map(ToString::to_string);
     assert_eq!(of("w1", "address").as_deref(), Some("cluster.yaml:20:16"));
     assert_eq!(of("w1", "ssh.user").as_deref(), Some("cluster.yaml:23:15"));
-    assert_eq!(
-        of("cp1", "ssh.user").as_deref(),
-        Some("cluster.yaml:16:7"),
-        "left to its default"
-    );
+    assert_eq!(of("cp1", "ssh.user").as_deref(), Some("cluster.yaml:16:7"), "left to its default");
     assert_eq!(of("cp9", "address"), None);
 }
 
 #[test]
 fn aliases_and_merges_work() {
-    let text = SMALL.replace(
-        "- {name: worker1, address: 10.0.0.12, roles: [worker]}\n",
-        "",
-    ) + "    - &w {name: w1, address: 10.0.0.13, roles: [worker], labels: {a: b}}
+    let text = SMALL.replace("- {name: worker1, address: 10.0.0.12, roles: [worker]}\n", "")
+        + "    - &w {name: w1, address: 10.0.0.13, roles: [worker], labels: {a: b}}
     - {<<: *w, name: w2, address: 10.0.0.14}
 ";
-    let cluster = read(
-        &text
-            .replace("    -     -", "    -")
-            .replace("\n        - &w", "\n    - &w"),
-    );
-    assert_eq!(
-        cluster.host("w2").unwrap().labels,
-        cluster.host("w1").unwrap().labels
-    );
+    let cluster = read(&text.replace("    -     -", "    -").replace("\n        - &w", "\n    - &w"));
+    assert_eq!(cluster.host("w2").unwrap().labels, cluster.host("w1").unwrap().labels);
 }
 
 #[test]
@@ -225,23 +171,10 @@ fn the_table_of_variables_is_sorted_and_complete() {
     let names: Vec<_> = VARIABLES.iter().map(|variable| variable.name).collect();
     assert!(names.is_sorted());
     for variable in VARIABLES {
-        assert!(
-            variable.about.ends_with('.')
-                && !variable.kind.is_empty()
-                && !variable.default.is_empty()
-        );
+        assert!(variable.about.ends_with('.') && !variable.kind.is_empty() && !variable.default.is_empty());
     }
     let defaults = read(SMALL).settings;
-    let row = |name: &str| {
-        VARIABLES
-            .iter()
-            .find(|variable| variable.name == name)
-            .unwrap()
-            .default
-    };
+    let row = |name: &str| VARIABLES.iter().find(|variable| variable.name == name).unwrap().default;
     assert_eq!(row("kube_proxy_mode"), defaults.kube_proxy_mode.as_str());
-    assert_eq!(
-        row("kubelet_fail_cgroup_v1"),
-        defaults.kubelet_fail_cgroup_v1.to_string()
-    );
+    assert_eq!(row("kubelet_fail_cgroup_v1"), defaults.kubelet_fail_cgroup_v1.to_string());
 }

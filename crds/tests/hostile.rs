@@ -16,9 +16,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
             let addresses: BTreeSet<_> = cluster.hosts.iter().map(|host| host.address).collect();
             prop_assert_eq!(names.len(), cluster.hosts.len());
             prop_assert_eq!(addresses.len(), cluster.hosts.len());
-            prop_assert!(
-                u64::try_from(cluster.hosts.len()).unwrap() <= cluster.network.max_nodes()
-            );
+            prop_assert!(u64::try_from(cluster.hosts.len()).unwrap() <= cluster.network.max_nodes());
             let network = &cluster.network;
             prop_assert!(!network.pod_cidr.contains(&network.service_cidr));
             prop_assert!(!network.service_cidr.contains(&network.pod_cidr));
@@ -30,12 +28,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
             for problem in problems {
                 let position = problem.position.clone().unwrap();
                 prop_assert!(position.line >= 1 && position.column >= 1);
-                prop_assert!(
-                    !problem
-                        .to_string()
-                        .chars()
-                        .any(|c| c.is_control() && c != '\n')
-                );
+                prop_assert!(!problem.to_string().chars().any(|c| c.is_control() && c != '\n'));
                 prop_assert!(problem.to_string().lines().count() <= 4);
             }
         }

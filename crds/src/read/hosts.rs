@@ -7,9 +7,10 @@ use ipnet::Ipv4Net;
 
 use super::read_label;
 use super::ssh::{Login, read_host};
-use crate::decode::{Decoder, Field, Form, quote, with_nearest};
+use crate::decode::{Decoder, Field, Fields, Form};
 use crate::model::{Host, Roles, Taint, TaintEffect};
 use crate::syntax::{address, label};
+use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
 const HOST: Form = Form {
@@ -26,11 +27,7 @@ const HOST: Form = Form {
     ],
 };
 
-const TAINT: Form = Form {
-    what: "a taint",
-    fields: &["key", "value", "effect"],
-    refused: &[],
-};
+const TAINT: Form = Form { what: "a taint", fields: &["key", "value", "effect"], refused: &[] };
 
 /// What roles are called elsewhere.
 const FOREIGN_ROLES: [(&str, &str); 7] = [
@@ -47,79 +44,57 @@ const FOREIGN_ROLES: [(&str, &str); 7] = [
 pub(crate) struct ReadHost {
     pub(crate) name: Option<(String, Position)>,
     pub(crate) address: Option<(IpAddr, Position)>,
-    pub(crate) roles: Option<Roles>,
-    /// Where the host's roles stand, or else the host.
-    pub(crate) roles_at: Position,
+    pub(crate) roles: Option<(Roles, Position)>,
     /// The whole host, if nothing was wrong with it.
     pub(crate) host: Option<Host>,
 }
 
 pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>, ssh: &Login) -> Option<Vec<ReadHost>> {
     let items = decoder.list(field, "it is a list of hosts")?;
-    Some(
-        items
-            .iter()
-            .filter_map(|item| read_one(decoder, item, ssh))
-            .collect(),
-    )
+    Some(items.iter().filter_map(|item| read_one(decoder, item, ssh)).collect())
 }
 
 fn read_one(decoder: &mut Decoder, item: &Field<'_>, ssh: &Login) -> Option<ReadHost> {
     let fields = decoder.fields(item, &HOST)?;
-    let name_field = decoder.required(&fields, "name");
-    let name = name_field.and_then(|field| {
-        let name = read_label(decoder, &field, "the name of a host")?;
-        Some((name, field.position().clone()))
-    });
-    let address_field = decoder.required(&fields, "address");
-    let address = address_field.and_then(|field| {
-        let address = read_address(decoder, &field)?;
-        Some((address, field.position().clone()))
-    });
-    let roles_field = decoder.required(&fields, "roles");
-    let roles_at = roles_field
-        .as_ref()
-        .map_or(item.position(), Field::position)
-        .clone();
-    let roles = roles_field.and_then(|field| read_roles(decoder, &field));
+    let name = placed(decoder, &fields, "name", |decoder, field| read_label(decoder, field, "the name of a host"));
+    let address = placed(decoder, &fields, "address", read_address);
+    let roles = placed(decoder, &fields, "roles", read_roles);
     let login = read_host(decoder, fields.get("ssh"), ssh);
-    let labels = fields
-        .get("labels")
-        .map(|field| read_labels(decoder, &field))
-        .unwrap_or_default();
-    let taints = fields
-        .get("taints")
-        .map(|field| read_taints(decoder, &field))
-        .unwrap_or_default();
+    let labels = fields.get("labels").map(|field| read_labels(decoder, &field));
+    let taints = fields.get("taints").map(|field| read_taints(decoder, &field));
     let whole = || {
         Some(Host {
             name: name.clone()?.0,
-            address: address.clone()?.0,
+            address: address.as_ref()?.0,
             port: login.port,
-            roles: roles?,
-            ssh: login.ssh.clone(),
-            labels: labels.clone(),
-            taints: taints.clone(),
+            roles: roles.as_ref()?.0,
+            ssh: login.ssh,
+            labels: labels.unwrap_or_default(),
+            taints: taints.unwrap_or_default(),
             origin: item.position().clone(),
         })
     };
-    Some(ReadHost {
-        host: whole(),
-        name,
-        address,
-        roles,
-        roles_at,
-    })
+    Some(ReadHost { host: whole(), name, address, roles })
+}
+
+/// A required value with its place.
+fn placed<T>(
+    decoder: &mut Decoder,
+    fields: &Fields<'_>,
+    name: &str,
+    read: impl FnOnce(&mut Decoder, &Field<'_>) -> Option<T>,
+) -> Option<(T, Position)> {
+    let field = decoder.required(fields, name)?;
+    Some((read(decoder, &field)?, field.position().clone()))
 }
 
 fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
     let text = decoder.text(field)?;
-    let problem = Problem::new(format!("{} cannot be the address of a host", quote(text)))
-        .at(field.position());
+    let problem = Problem::new(format!("{} cannot be the address of a host", quote(text))).at(field.position());
     let problem = match text.parse::<IpAddr>() {
-        Err(_) => problem.because("it is no IP address").hint(
-            "write the host's IPv4 address; it stands in certificates, so that a name does not do",
-        ),
+        Err(_) => problem
+            .because("it is no IP address")
+            .hint("write the host's IPv4 address; it stands in certificates, so that a name does not do"),
         Ok(IpAddr::V6(_)) => problem.because("this version builds clusters that talk over IPv4"),
         Ok(IpAddr::V4(address)) => match address::reserved(&Ipv4Net::from(address)) {
             None => return Some(address.into()),
@@ -158,8 +133,7 @@ fn role_problem(text: &str) -> Problem {
     if known.contains(&text) {
         return Problem::new(format!("the role {} stands twice", quote(text)));
     }
-    let problem = Problem::new(format!("unknown role {}", quote(text)))
-        .because("a host has the role control-plane, worker, or both");
+    let problem = Problem::new(format!("unknown role {}", quote(text))).because("a host has the role control-plane, worker, or both");
     if text == "etcd" {
         return problem.hint("leave it out: so far etcd runs on the control planes");
     }
@@ -171,24 +145,13 @@ fn role_problem(text: &str) -> Problem {
 
 fn read_labels(decoder: &mut Decoder, field: &Field<'_>) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
-    for entry in decoder
-        .entries(field, "the labels of a host")
-        .unwrap_or_default()
-    {
+    for entry in decoder.entries(field, "the labels of a host").unwrap_or_default() {
         if let Some(reason) = label::key(&entry.key) {
             decoder.report(
-                Problem::new(format!(
-                    "{} cannot be the key of a label",
-                    quote(&entry.key)
-                ))
-                .at(&entry.key_position)
-                .because(reason),
+                Problem::new(format!("{} cannot be the key of a label", quote(&entry.key))).at(&entry.key_position).because(reason),
             );
         }
-        let item = Field {
-            path: format!("{}.{}", field.path, entry.key),
-            node: &entry.node,
-        };
+        let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         if let Some(value) = label_value(decoder, &item, "the value of a label") {
             labels.insert(entry.key.clone(), value);
         }
@@ -197,18 +160,13 @@ fn read_labels(decoder: &mut Decoder, field: &Field<'_>) -> BTreeMap<String, Str
 }
 
 fn read_taints(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Taint> {
-    let items = decoder
-        .list(field, "it is a list of taints")
-        .unwrap_or_default();
+    let items = decoder.list(field, "it is a list of taints").unwrap_or_default();
     let mut taints: Vec<Taint> = Vec::new();
     for item in &items {
         let Some(taint) = read_taint(decoder, item) else {
             continue;
         };
-        if taints
-            .iter()
-            .any(|other| (&other.key, other.effect) == (&taint.key, taint.effect))
-        {
+        if taints.iter().any(|other| (&other.key, other.effect) == (&taint.key, taint.effect)) {
             let what = format!("{}:{}", taint.key, taint.effect.as_str());
             decoder.report(
                 Problem::new(format!("the taint {} stands twice", quote(&what)))
@@ -237,19 +195,10 @@ fn read_taint(decoder: &mut Decoder, item: &Field<'_>) -> Option<Taint> {
         Some(field) => label_value(decoder, &field, "the value of a taint"),
         None => Some(String::new()),
     };
-    let effects = [
-        TaintEffect::NoSchedule,
-        TaintEffect::PreferNoSchedule,
-        TaintEffect::NoExecute,
-    ]
-    .map(|effect| (effect.as_str(), effect));
+    let effects = [TaintEffect::NoSchedule, TaintEffect::PreferNoSchedule, TaintEffect::NoExecute].map(|effect| (effect.as_str(), effect));
     let effect_field = decoder.required(&fields, "effect");
     let effect = effect_field.and_then(|field| decoder.choice(&field, &effects));
-    Some(Taint {
-        key: key?,
-        value: value?,
-        effect: effect?,
-    })
+    Some(Taint { key: key?, value: value?, effect: effect? })
 }
 
 fn label_value(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<String> {

@@ -10,12 +10,13 @@ use semver::Version;
 pub(crate) use hosts::ReadHost;
 
 use crate::check;
-use crate::decode::{Decoder, Field, Form, quote, with_nearest};
+use crate::decode::{Decoder, Field, Form};
 use crate::model::{Cluster, Settings};
 use crate::position::Positions;
 use crate::syntax::name::dns_label;
 use crate::tree::{self, Node, Value};
 use crate::vars::read_vars;
+use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
 const API_VERSION: &str = "kubeonkube.clay.io/v1alpha1";
@@ -24,11 +25,7 @@ const KIND: &str = "Cluster";
 /// The first minor version whose kubeadm reads the configuration that we write (`kubeadm.k8s.io/v1beta4`).
 const FIRST_MINOR: u64 = 31;
 
-const CLUSTER: Form = Form {
-    what: "a Cluster",
-    fields: &["apiVersion", "kind", "metadata", "spec", "status"],
-    refused: &[],
-};
+const CLUSTER: Form = Form { what: "a Cluster", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
 
 /// Besides the name, everything that `kubectl get -o yaml` prints; it is read over.
 const METADATA: Form = Form {
@@ -49,37 +46,15 @@ const METADATA: Form = Form {
     refused: &[],
 };
 
-const SPEC: Form = Form {
-    what: "the spec of a Cluster",
-    fields: &[
-        "kubernetesVersion",
-        "ssh",
-        "hosts",
-        "network",
-        "time",
-        "vars",
-    ],
-    refused: REFERENCES,
-};
+const SPEC: Form =
+    Form { what: "the spec of a Cluster", fields: &["kubernetesVersion", "ssh", "hosts", "network", "time", "vars"], refused: REFERENCES };
 
 /// Fields by which kube-on-kube points to ConfigMaps and Secrets, and what stands in their place here.
 const REFERENCES: &[(&str, &str)] = &[
-    (
-        "hostsConfRef",
-        "this version reads everything from one file: write the hosts under `spec.hosts`",
-    ),
-    (
-        "varsConfRef",
-        "this version reads everything from one file: write the variables under `spec.vars`",
-    ),
-    (
-        "sshAuthRef",
-        "name the key's file in `spec.ssh.privateKeyFile`",
-    ),
-    (
-        "kubeconfRef",
-        "leave it out; `kokctl kubeconfig` prints the kubeconfig",
-    ),
+    ("hostsConfRef", "this version reads everything from one file: write the hosts under `spec.hosts`"),
+    ("varsConfRef", "this version reads everything from one file: write the variables under `spec.vars`"),
+    ("sshAuthRef", "name the key's file in `spec.ssh.privateKeyFile`"),
+    ("kubeconfRef", "leave it out; `kokctl kubeconfig` prints the kubeconfig"),
 ];
 
 /// Reads the cluster out of a file's text. `file_name` only serves to say where something stands.
@@ -89,39 +64,23 @@ const REFERENCES: &[(&str, &str)] = &[
 pub fn read_cluster(file_name: &str, text: &str) -> Result<Cluster, Vec<Problem>> {
     let documents = tree::parse(file_name, text).map_err(|problem| vec![problem])?;
     let mut decoder = Decoder::default();
-    let cluster = only_document(file_name, &documents, &mut decoder)
-        .and_then(|node| read_document(node, &mut decoder));
+    let cluster = only_document(file_name, &documents, &mut decoder).and_then(|node| read_document(node, &mut decoder));
     let clean = decoder.is_clean();
     let (problems, positions) = decoder.finish();
     match cluster {
-        Some(cluster) if clean => Ok(Cluster {
-            positions,
-            ..cluster
-        }),
+        Some(cluster) if clean => Ok(Cluster { positions, ..cluster }),
         // Cannot happen: whoever returns nothing has said why.
         _ if problems.is_empty() => Err(vec![Problem::new("the file holds no cluster")]),
         _ => Err(problems),
     }
 }
 
-fn only_document<'a>(
-    file_name: &str,
-    documents: &'a [Node],
-    decoder: &mut Decoder,
-) -> Option<&'a Node> {
+fn only_document<'a>(file_name: &str, documents: &'a [Node], decoder: &mut Decoder) -> Option<&'a Node> {
     let expected = format!("a cluster file holds one document of kind {KIND}");
     match documents {
         [] => {
-            let start = Position {
-                file: file_name.into(),
-                line: 1,
-                column: 1,
-            };
-            decoder.report(
-                Problem::new("the file is empty")
-                    .at(&start)
-                    .because(expected),
-            );
+            let start = Position { file: file_name.into(), line: 1, column: 1 };
+            decoder.report(Problem::new("the file is empty").at(&start).because(expected));
             None
         }
         [only] => Some(only),
@@ -138,16 +97,11 @@ fn only_document<'a>(
 }
 
 fn read_document(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
-    let root = Field {
-        path: String::new(),
-        node,
-    };
+    let root = Field { path: String::new(), node };
     // Another kind has other fields: to list them all as unknown would only hide that.
     if let Value::Map(entries) = &node.value {
         let expected = [("apiVersion", API_VERSION), ("kind", KIND)];
-        let given = entries
-            .iter()
-            .filter(|entry| expected.iter().any(|(name, _)| *name == entry.key));
+        let given = entries.iter().filter(|entry| expected.iter().any(|(name, _)| *name == entry.key));
         let mut wrong = false;
         for entry in given {
             wrong |= !is_expected(decoder, entry, &expected);
@@ -159,35 +113,24 @@ fn read_document(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
     let top = decoder.fields(&root, &CLUSTER)?;
     decoder.required(&top, "apiVersion");
     decoder.required(&top, "kind");
-    let name = decoder
-        .required(&top, "metadata")
-        .and_then(|metadata| read_name(decoder, &metadata));
-    let spec = decoder
-        .required(&top, "spec")
-        .and_then(|spec| read_spec(decoder, &spec));
-    Some(Cluster {
-        name: name?,
-        ..spec?
-    })
+    let name = decoder.required(&top, "metadata").and_then(|metadata| read_name(decoder, &metadata));
+    let spec = decoder.required(&top, "spec").and_then(|spec| read_spec(decoder, &spec));
+    Some(Cluster { name: name?, ..spec? })
 }
 
 fn is_expected(decoder: &mut Decoder, entry: &tree::Entry, expected: &[(&str, &str)]) -> bool {
     let Some((name, word)) = expected.iter().find(|(name, _)| *name == entry.key) else {
         return true;
     };
-    let field = Field {
-        path: entry.key.clone(),
-        node: &entry.node,
-    };
+    let field = Field { path: entry.key.clone(), node: &entry.node };
     if matches!(entry.node.value, Value::Null) {
         return true;
     }
     match decoder.text(&field) {
         Some(text) if text == *word => true,
         Some(text) => {
-            let problem = Problem::new(format!("`{name}` is {}", quote(text)))
-                .at(field.position())
-                .because(format!("this version reads `{word}`"));
+            let problem =
+                Problem::new(format!("`{name}` is {}", quote(text))).at(field.position()).because(format!("this version reads `{word}`"));
             decoder.report(with_nearest(problem, text, &[word]));
             false
         }
@@ -222,9 +165,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let version = decoder.required(&fields, "kubernetesVersion");
     let kubernetes_version = version.and_then(|field| read_version(decoder, &field));
     let ssh = ssh::read_defaults(decoder, fields.get("ssh"));
-    let hosts = decoder
-        .required(&fields, "hosts")
-        .and_then(|field| hosts::read(decoder, &field, &ssh));
+    let hosts = decoder.required(&fields, "hosts").and_then(|field| hosts::read(decoder, &field, &ssh));
     let network = network::read(decoder, fields.get("network"));
     let time = time::read(decoder, fields.get("time"));
     let settings = match fields.get("vars") {
@@ -267,9 +208,8 @@ fn read_version(decoder: &mut Decoder, field: &Field<'_>) -> Option<Version> {
     };
     if version.major != 1 || version.minor < FIRST_MINOR || !version.build.is_empty() {
         decoder.report(
-            problem(format!("this version cannot build Kubernetes {version}")).because(format!(
-                "it builds upstream releases from 1.{FIRST_MINOR} on"
-            )),
+            problem(format!("this version cannot build Kubernetes {version}"))
+                .because(format!("it builds upstream releases from 1.{FIRST_MINOR} on")),
         );
         return None;
     }

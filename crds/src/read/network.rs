@@ -5,20 +5,15 @@ use std::net::Ipv4Addr;
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::Problem;
-use crate::decode::{Decoder, Field, Form, quote, with_nearest};
+use crate::decode::{Decoder, Field, Form};
 use crate::model::{Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
+use crate::words::{quote, with_nearest};
 
 const NETWORK: Form = Form {
     what: "the network of a cluster",
-    fields: &[
-        "plugin",
-        "podCIDR",
-        "serviceCIDR",
-        "nodePrefix",
-        "clusterDomain",
-    ],
+    fields: &["plugin", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
     refused: &[
         ("dnsDomain", "write it as `clusterDomain`"),
         ("podSubnet", "write it as `podCIDR`"),
@@ -33,16 +28,7 @@ const DEFAULT_SERVICES: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 233, 0, 
 const DEFAULT_NODE_PREFIX: u8 = 24;
 
 /// Plugins that people ask for; this version installs none of them.
-const OTHER_PLUGINS: [&str; 8] = [
-    "calico",
-    "canal",
-    "cilium",
-    "kube-ovn",
-    "kube-router",
-    "macvlan",
-    "weave",
-    "none",
-];
+const OTHER_PLUGINS: [&str; 8] = ["calico", "canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave", "none"];
 
 pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Network> {
     let mut network = Network {
@@ -68,9 +54,7 @@ pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Ne
         keep(read_range(decoder, &field).map(|range| network.service_cidr = range));
     }
     if let Some(field) = fields.get("nodePrefix") {
-        let prefix = decoder
-            .integer(&field, 0..=32)
-            .and_then(|prefix| u8::try_from(prefix).ok());
+        let prefix = decoder.integer(&field, 0..=32).and_then(|prefix| u8::try_from(prefix).ok());
         keep(prefix.map(|prefix| network.node_prefix = prefix));
     }
     if let Some(field) = fields.get("clusterDomain") {
@@ -85,12 +69,9 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
     if text == flannel.as_str() {
         return Some(flannel);
     }
-    let problem = Problem::new(format!(
-        "this version cannot install the network plugin {}",
-        quote(text)
-    ))
-    .at(field.position())
-    .because("so far it installs flannel only");
+    let problem = Problem::new(format!("this version cannot install the network plugin {}", quote(text)))
+        .at(field.position())
+        .because("so far it installs flannel only");
     decoder.report(if OTHER_PLUGINS.contains(&text) {
         problem.hint("write `flannel`, or leave the field out")
     } else {
@@ -101,19 +82,14 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
 
 fn read_range(decoder: &mut Decoder, field: &Field<'_>) -> Option<Ipv4Net> {
     let text = decoder.text(field)?;
-    let problem =
-        Problem::new(format!("`{}` cannot be {}", field.name(), quote(text))).at(field.position());
+    let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(text))).at(field.position());
     let problem = match text.parse::<IpNet>() {
-        Err(_) => problem.because("it is no range of addresses").hint(format!(
-            "write an address and a prefix length, for example `{DEFAULT_PODS}`"
-        )),
+        Err(_) => problem
+            .because("it is no range of addresses")
+            .hint(format!("write an address and a prefix length, for example `{DEFAULT_PODS}`")),
         Ok(IpNet::V6(_)) => problem.because("this version builds clusters that talk over IPv4"),
         Ok(IpNet::V4(range)) if range.trunc() != range => problem
-            .because(format!(
-                "{} is not the first address of a /{}",
-                range.addr(),
-                range.prefix_len()
-            ))
+            .because(format!("{} is not the first address of a /{}", range.addr(), range.prefix_len()))
             .hint(format!("did you mean `{}`?", range.trunc())),
         Ok(IpNet::V4(range)) => match address::reserved(&range) {
             None => return Some(range),
@@ -132,9 +108,7 @@ fn read_domain(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
     decoder.report(
         Problem::new(format!("`clusterDomain` cannot be {}", quote(text)))
             .at(field.position())
-            .because(format!(
-                "it is a DNS name without a dot at its end, but {reason}"
-            )),
+            .because(format!("it is a DNS name without a dot at its end, but {reason}")),
     );
     None
 }

@@ -1,9 +1,10 @@
 //! How to log in: the cluster's defaults, and what a host says differently.
 
 use crate::Problem;
-use crate::decode::{Decoder, Field, Fields, Form, quote};
+use crate::decode::{Decoder, Field, Fields, Form};
 use crate::model::Ssh;
 use crate::syntax::name;
+use crate::words::quote;
 
 /// OpenSSH's port.
 const DEFAULT_PORT: u16 = 22;
@@ -15,30 +16,15 @@ const DEFAULTS: Form = Form {
     what: "the ssh of a cluster",
     fields: &["user", "port", "privateKeyFile", "knownHostsFile"],
     refused: &[
-        (
-            "hostKey",
-            "a host key belongs to one host: write it under that host's `ssh`",
-        ),
-        (
-            "password",
-            "logins are by key only: name the key's file in `privateKeyFile`",
-        ),
+        ("hostKey", "a host key belongs to one host: write it under that host's `ssh`"),
+        ("password", "logins are by key only: name the key's file in `privateKeyFile`"),
     ],
 };
 
 const OF_HOST: Form = Form {
     what: "the ssh of a host",
-    fields: &[
-        "user",
-        "port",
-        "privateKeyFile",
-        "knownHostsFile",
-        "hostKey",
-    ],
-    refused: &[(
-        "password",
-        "logins are by key only: name the key's file in `privateKeyFile`",
-    )],
+    fields: &["user", "port", "privateKeyFile", "knownHostsFile", "hostKey"],
+    refused: &[("password", "logins are by key only: name the key's file in `privateKeyFile`")],
 };
 
 /// A login with its port.
@@ -50,15 +36,8 @@ pub(super) struct Login {
 
 /// The logins of hosts that say nothing themselves.
 pub(super) fn read_defaults(decoder: &mut Decoder, field: Option<Field<'_>>) -> Login {
-    let builtin = Login {
-        ssh: Ssh {
-            user: "root".into(),
-            private_key_file: None,
-            known_hosts_file: None,
-            host_key: None,
-        },
-        port: DEFAULT_PORT,
-    };
+    let builtin =
+        Login { ssh: Ssh { user: "root".into(), private_key_file: None, known_hosts_file: None, host_key: None }, port: DEFAULT_PORT };
     match field.and_then(|field| decoder.fields(&field, &DEFAULTS)) {
         Some(fields) => read(decoder, &fields, &builtin),
         None => builtin,
@@ -66,11 +45,7 @@ pub(super) fn read_defaults(decoder: &mut Decoder, field: Option<Field<'_>>) -> 
 }
 
 /// The login of one host.
-pub(super) fn read_host(
-    decoder: &mut Decoder,
-    field: Option<Field<'_>>,
-    defaults: &Login,
-) -> Login {
+pub(super) fn read_host(decoder: &mut Decoder, field: Option<Field<'_>>, defaults: &Login) -> Login {
     match field.and_then(|field| decoder.fields(&field, &OF_HOST)) {
         Some(fields) => read(decoder, &fields, defaults),
         None => defaults.clone(),
@@ -82,10 +57,7 @@ fn read(decoder: &mut Decoder, fields: &Fields<'_>, defaults: &Login) -> Login {
     if let Some(user) = checked(decoder, fields.get("user"), name::user) {
         login.ssh.user = user;
     }
-    if let Some(port) = fields
-        .get("port")
-        .and_then(|field| read_port(decoder, &field))
-    {
+    if let Some(port) = fields.get("port").and_then(|field| read_port(decoder, &field)) {
         login.port = port;
     }
     if let Some(path) = checked(decoder, fields.get("privateKeyFile"), name::path) {
@@ -94,23 +66,15 @@ fn read(decoder: &mut Decoder, fields: &Fields<'_>, defaults: &Login) -> Login {
     if let Some(path) = checked(decoder, fields.get("knownHostsFile"), name::path) {
         login.ssh.known_hosts_file = Some(path);
     }
-    login.ssh.host_key = fields
-        .get("hostKey")
-        .and_then(|field| read_fingerprint(decoder, &field));
+    login.ssh.host_key = fields.get("hostKey").and_then(|field| read_fingerprint(decoder, &field));
     login
 }
 
 pub(super) fn read_port(decoder: &mut Decoder, field: &Field<'_>) -> Option<u16> {
-    decoder
-        .integer(field, 1..=65535)
-        .and_then(|port| u16::try_from(port).ok())
+    decoder.integer(field, 1..=65535).and_then(|port| u16::try_from(port).ok())
 }
 
-fn checked(
-    decoder: &mut Decoder,
-    field: Option<Field<'_>>,
-    check: fn(&str) -> Option<&'static str>,
-) -> Option<String> {
+fn checked(decoder: &mut Decoder, field: Option<Field<'_>>, check: fn(&str) -> Option<&'static str>) -> Option<String> {
     let field = field?;
     let text = decoder.text(&field)?;
     let Some(reason) = check(text) else {

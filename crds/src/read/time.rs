@@ -3,35 +3,25 @@
 use std::net::IpAddr;
 
 use crate::Problem;
-use crate::decode::{Decoder, Field, Form, quote};
+use crate::decode::{Decoder, Field, Form};
 use crate::model::TimeSync;
 use crate::syntax::name::dns_name;
+use crate::words::quote;
 
-const TIME: Form = Form {
-    what: "the time of a cluster",
-    fields: &["servers", "sources"],
-    refused: &[("ntpServers", "write them as `servers`")],
-};
+const TIME: Form =
+    Form { what: "the time of a cluster", fields: &["servers", "sources"], refused: &[("ntpServers", "write them as `servers`")] };
 
 pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync {
     let mut time = TimeSync::default();
-    let Some(fields) = field
-        .as_ref()
-        .and_then(|field| decoder.fields(field, &TIME))
-    else {
+    let Some(fields) = field.as_ref().and_then(|field| decoder.fields(field, &TIME)) else {
         return time;
     };
     if let Some(field) = fields.get("servers") {
         for (text, item) in decoder.texts(&field, "it is a list of NTP servers") {
-            let is_server =
-                text.parse::<IpAddr>().is_ok() || dns_name(&text.to_ascii_lowercase()).is_none();
+            let is_server = text.parse::<IpAddr>().is_ok() || dns_name(&text.to_ascii_lowercase()).is_none();
             if !is_server {
                 let problem = Problem::new(format!("{} is no NTP server", quote(text)));
-                decoder.report(
-                    problem
-                        .at(item.position())
-                        .because("it is a DNS name or an IP address"),
-                );
+                decoder.report(problem.at(item.position()).because("it is a DNS name or an IP address"));
             }
             remember(decoder, &mut time.servers, text, &item);
         }

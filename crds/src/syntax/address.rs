@@ -7,14 +7,8 @@ use ipnet::Ipv4Net;
 /// Ranges that never belong to a host, a pod or a service, with their reason.
 const RESERVED: [(Ipv4Net, &str); 5] = [
     (range(0, 0, 8), "0.0.0.0/8 means \"this network\""),
-    (
-        range(127, 0, 8),
-        "127.0.0.0/8 is every machine's own loopback",
-    ),
-    (
-        range(169, 254, 16),
-        "169.254.0.0/16 is valid on one link only",
-    ),
+    (range(127, 0, 8), "127.0.0.0/8 is every machine's own loopback"),
+    (range(169, 254, 16), "169.254.0.0/16 is valid on one link only"),
     (range(224, 0, 4), "224.0.0.0/4 is for multicast"),
     (range(240, 0, 4), "240.0.0.0/4 is reserved"),
 ];
@@ -25,10 +19,7 @@ const fn range(first: u8, second: u8, prefix: u8) -> Ipv4Net {
 
 /// Why a range cannot be used, if it touches a reserved one.
 pub(crate) fn reserved(net: &Ipv4Net) -> Option<&'static str> {
-    RESERVED
-        .iter()
-        .find(|(reserved, _)| overlap(reserved, net))
-        .map(|(_, reason)| *reason)
+    RESERVED.iter().find(|(reserved, _)| overlap(reserved, net)).map(|(_, reason)| *reason)
 }
 
 /// Whether two ranges have an address in common.

@@ -7,20 +7,14 @@ pub(crate) fn key(text: &str) -> Option<&'static str> {
     match text.split_once('/') {
         None => short_name(text),
         Some((_, name)) if name.contains('/') => Some("it has more than one `/`"),
-        Some((prefix, _)) if dns_name(prefix).is_some() => {
-            Some("the part before `/` is no DNS name")
-        }
+        Some((prefix, _)) if dns_name(prefix).is_some() => Some("the part before `/` is no DNS name"),
         Some((_, name)) => short_name(name),
     }
 }
 
 /// What is wrong with the value of a label or a taint; it may be empty.
 pub(crate) fn value(text: &str) -> Option<&'static str> {
-    if text.is_empty() {
-        None
-    } else {
-        short_name(text)
-    }
+    if text.is_empty() { None } else { short_name(text) }
 }
 
 fn short_name(text: &str) -> Option<&'static str> {
