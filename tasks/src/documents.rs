@@ -1,0 +1,128 @@
+//! kubeadm's documents, as far as more than one task needs them or a secret stands in them.
+
+use std::fmt;
+
+use kok_crds::model::{Cluster, Host};
+use kok_pki::LOOPBACK_SANS;
+use serde::Serialize;
+
+use crate::API_SERVER_PORT;
+use crate::templates::{TemplateError, render};
+
+/// How long a bootstrap token is valid: longer than a run takes, and no longer than a coffee break, in case the run dies before it
+/// removes it.
+const TOKEN_VALIDITY: &str = "30m0s";
+
+/// What kubeadm's configuration of a control plane says.
+#[derive(Debug, Serialize)]
+pub(crate) struct ControlPlaneDocument<'a> {
+    name: &'a str,
+    address: String,
+    taints: Vec<TaintDocument>,
+    ignore_preflight_errors: &'a [String],
+    cluster_name: &'a str,
+    kubernetes_version: String,
+    endpoint: String,
+    pod_cidr: String,
+    service_cidr: String,
+    cluster_domain: &'a str,
+    certificate_names: Vec<&'static str>,
+    node_prefix: String,
+    fail_cgroup_v1: bool,
+    kube_proxy_mode: &'static str,
+    conntrack_max_per_core: Option<u32>,
+}
+
+impl<'a> ControlPlaneDocument<'a> {
+    pub(crate) fn new(cluster: &'a Cluster, host: &'a Host, endpoint: &str) -> Self {
+        let (network, settings) = (&cluster.network, &cluster.settings);
+        Self {
+            name: &host.name,
+            address: host.address.to_string(),
+            taints: taints(host),
+            ignore_preflight_errors: &settings.kubeadm_ignore_preflight_errors,
+            cluster_name: &cluster.name,
+            kubernetes_version: format!("v{}", cluster.kubernetes_version),
+            endpoint: endpoint.to_owned(),
+            pod_cidr: network.pod_cidr.to_string(),
+            service_cidr: network.service_cidr.to_string(),
+            cluster_domain: &network.cluster_domain,
+            certificate_names: LOOPBACK_SANS.to_vec(),
+            node_prefix: network.node_prefix.to_string(),
+            fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
+            kube_proxy_mode: settings.kube_proxy_mode.as_str(),
+            conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
+        }
+    }
+}
+
+/// A taint in a kubeadm document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct TaintDocument {
+    key: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    value: String,
+    effect: &'static str,
+}
+
+impl fmt::Display for TaintDocument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}:{}", self.key, self.value, self.effect)
+    }
+}
+
+/// What a host's node is registered with: its owner's taints, and on a control plane that is no worker the one that keeps workload away.
+pub(crate) fn taints(host: &Host) -> Vec<TaintDocument> {
+    let own = host.roles.control_plane && !host.roles.worker;
+    let own = own.then(|| TaintDocument { key: "node-role.kubernetes.io/control-plane".to_owned(), value: String::new(), effect: "NoSchedule" });
+    let users = host.taints.iter().map(|taint| TaintDocument { key: taint.key.clone(), value: taint.value.clone(), effect: taint.effect.as_str() });
+    own.into_iter().chain(users).collect()
+}
+
+/// kubeadm's JoinConfiguration of a host. With a token it is a secret.
+///
+/// # Errors
+/// [`TemplateError`] for a defect of the template.
+pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result<String, TemplateError> {
+    #[derive(Serialize)]
+    struct Join<'a> {
+        token: &'a str,
+        name: &'a str,
+        address: String,
+        taints: Vec<TaintDocument>,
+        ignore_preflight_errors: &'a [String],
+    }
+    let context = Join {
+        token,
+        name: &host.name,
+        address: host.address.to_string(),
+        taints: taints(host),
+        ignore_preflight_errors: &cluster.settings.kubeadm_ignore_preflight_errors,
+    };
+    render("kubeadm/join.yaml.j2", &context)
+}
+
+/// kubeadm's InitConfiguration with the run's bootstrap token: a secret.
+///
+/// # Errors
+/// [`TemplateError`] for a defect of the template.
+pub fn bootstrap_token_configuration(cluster: &Cluster, control_plane: &Host, token: &str) -> Result<String, TemplateError> {
+    #[derive(Serialize)]
+    struct Token<'a> {
+        token: &'a str,
+        ttl: &'static str,
+        name: &'a str,
+        address: String,
+        kubernetes_version: String,
+        endpoint: String,
+    }
+    let context = Token {
+        token,
+        ttl: TOKEN_VALIDITY,
+        name: &control_plane.name,
+        address: control_plane.address.to_string(),
+        kubernetes_version: format!("v{}", cluster.kubernetes_version),
+        endpoint: std::net::SocketAddr::new(control_plane.address, API_SERVER_PORT).to_string(),
+    };
+    render("kubeadm/bootstrap-token.yaml.j2", &context)
+}

@@ -1,0 +1,106 @@
+//! containerd with runc and the network plugins, out of the bundle.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::TomlScalar;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::host;
+use crate::artifact::{Artifact, Placed};
+use crate::bundle::BundleFile;
+use crate::operations::BINARIES;
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Archive, Binary, Directory, File, Resource, Unit, UnitGoal};
+use crate::templates::render;
+
+pub(super) const NAME: &str = "container-runtime";
+
+/// The step after which containers can be started.
+pub(super) const SERVICE: &str = "service";
+
+/// Steps whose programs every pod's network needs.
+pub(super) const PLUGINS: [&str; 2] = ["cni-plugins", "flannel-plugin"];
+
+const CONFIGURATION: &str = "/etc/containerd/config.toml";
+const UNIT: &str = "/etc/systemd/system/containerd.service";
+const PLUGIN_FOLDER: &str = "/opt/cni/bin";
+
+#[derive(Serialize)]
+struct Containerd {
+    pause_image: String,
+    extra_runtime_args: BTreeMap<String, Value>,
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let archive = view.file("containerd", None)?;
+    let containerd = unpack(draft, "containerd", archive, BINARIES, "bin/");
+    let runc = draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));
+    let settings = folders(draft);
+    let text = render("containerd/config.toml.j2", &configuration(view)?)?;
+    let configuration = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
+    draft.needs(&configuration, &settings, Reason::Inside);
+    let unit_file = draft.add("unit", Resource::File(File::text(UNIT, render("containerd/containerd.service.j2", &())?)));
+
+    let reads = [CONFIGURATION, UNIT, "/usr/local/bin/containerd"].map(str::to_owned).to_vec();
+    let unit = Unit { name: "containerd.service".to_owned(), goal: UnitGoal::Running, reads };
+    let service = draft.add(SERVICE, Resource::Unit(unit));
+    draft.needs(&service, &containerd, Reason::Runs);
+    draft.needs(&service, &runc, Reason::Runs);
+    draft.needs(&service, &configuration, Reason::Reads);
+    draft.needs(&service, &unit_file, Reason::Reads);
+    host::needs_kernel(view, draft, &service);
+    plugins(view, draft)
+}
+
+fn folders(draft: &mut Draft<'_>) -> StepId {
+    let settings = draft.add("settings", Resource::Directory(Directory { path: "/etc/containerd".to_owned(), mode: 0o755 }));
+    let mirrors = draft.add("mirrors", Resource::Directory(Directory { path: "/etc/containerd/certs.d".to_owned(), mode: 0o755 }));
+    draft.needs(&mirrors, &settings, Reason::Inside);
+    settings
+}
+
+fn configuration(view: &HostView<'_>) -> Result<Containerd, Refusal> {
+    let extra = &view.cluster().settings.containerd_extra_runtime_args;
+    let scalar = |value: &TomlScalar| match value {
+        TomlScalar::Bool(value) => Value::from(*value),
+        TomlScalar::Integer(value) => Value::from(*value),
+        TomlScalar::String(value) => Value::from(value.as_str()),
+    };
+    Ok(Containerd {
+        pause_image: view.release_image("pause")?.reference.clone(),
+        extra_runtime_args: extra.iter().map(|(key, value)| (key.clone(), scalar(value))).collect(),
+    })
+}
+
+fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let parent = draft.add("cni-folder", Resource::Directory(Directory { path: "/opt/cni".to_owned(), mode: 0o755 }));
+    let folder = draft.add("plugin-folder", Resource::Directory(Directory { path: PLUGIN_FOLDER.to_owned(), mode: 0o755 }));
+    draft.needs(&folder, &parent, Reason::Inside);
+    for (step, name) in PLUGINS.into_iter().zip(["cni-plugins", "flannel-cni-plugin"]) {
+        let file = view.file(name, None)?;
+        let step = unpack(draft, step, file, PLUGIN_FOLDER, "");
+        draft.needs(&step, &folder, Reason::Inside);
+    }
+    Ok(())
+}
+
+/// Puts the files of an archive that lie below `prefix` into `folder`.
+fn unpack(draft: &mut Draft<'_>, step: &str, file: &BundleFile, folder: &str, prefix: &str) -> StepId {
+    let placed = file.contents.iter().filter_map(|entry| {
+        let name = entry.path.strip_prefix(prefix)?;
+        // Licences and the like lie beside the programs of some archives.
+        let program = !name.contains('/') && !name.contains('.') && name != "LICENSE" && name != "README";
+        program.then(|| Placed { entry: entry.clone(), path: format!("{folder}/{}", installed_name(name)) })
+    });
+    let archive = Archive { artifact: Artifact::from(file), folder: folder.to_owned(), files: placed.collect() };
+    draft.add(step, Resource::Archive(archive))
+}
+
+/// Upstream's archive of the flannel plugin has the architecture in the program's name; containerd looks for `flannel`.
+fn installed_name(name: &str) -> &str {
+    match name.split_once('-') {
+        Some(("flannel", _)) => "flannel",
+        _ => name,
+    }
+}

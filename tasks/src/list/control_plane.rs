@@ -1,0 +1,132 @@
+//! API server, controller manager and scheduler, and what a new cluster needs first.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::kubeadm_configuration::{self, Configuration, KUBEADM};
+use super::{certificates, container_runtime, etcd, host, images, kubelet, kubelet_join};
+use crate::operations::{
+    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, KubeletFinalize, KubeletStart, MarkNode, Operation,
+    Preflight, RemoveTokens, StaticPods, UploadConfiguration,
+};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+
+pub(super) const NAME: &str = "control-plane";
+
+/// Step after which administrators may ask and change everything.
+pub(super) const ADMINISTRATORS: &str = "administrators";
+
+/// Step after which the cluster knows its own configuration.
+pub(super) const UPLOADED: &str = "uploaded";
+
+/// Step after which hosts can join.
+pub(super) const TOKEN: &str = "bootstrap-token";
+
+/// Step that puts kube-proxy and CoreDNS into the cluster.
+pub(super) const ADDONS: &str = "addons";
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.control_plane {
+        return Ok(());
+    }
+    let configuration = kubeadm_configuration::bootstrap(view)?;
+    preflight(view, draft, &configuration);
+    let manifests = manifests(view, draft, &configuration);
+    let kubelet = start_kubelet(view, draft, &configuration, &manifests);
+    let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
+    // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes.
+    draft.within(Duration::from_secs(240));
+    draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
+    draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
+    let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
+    draft.needs(&administrators, &ready, Reason::TalksTo);
+    cluster_wide(view, draft, &administrators)?;
+    finalize(view, draft, &configuration, &kubelet, &ready);
+    Ok(())
+}
+
+fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) {
+    let operation = Preflight { configuration: configuration.path.clone(), source: configuration.source() };
+    let step = draft.add("preflight", Operation::Preflight(operation));
+    // Twice what kubeadm needs when an image is missing and can't be pulled.
+    draft.within(Duration::from_secs(600));
+    draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
+    draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
+    draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
+    draft.needs(&step, &view.id(kubelet::NAME, "kubelet"), Reason::Because("it asks the kubelet for its version"));
+    draft.needs(&step, &view.id(kubelet::NAME, "unit"), Reason::Because("it asks systemd for the kubelet's unit"));
+    let checked = images::CONTROL_PLANE.iter().chain(&["pause", "coredns", "kube-proxy"]);
+    for image in checked {
+        draft.needs(&step, &view.id(images::NAME, image), Reason::Because("it would try to pull an image that is missing"));
+    }
+    host::needs_kernel(view, draft, &step);
+}
+
+fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) -> StepId {
+    let operation =
+        StaticPods { component: Component::ControlPlane, configuration: configuration.path.clone(), source: configuration.source() };
+    let step = draft.add("manifests", Operation::StaticPods(operation));
+    draft.needs(&step, &view.id(NAME, "preflight"), Reason::Because("kubeadm checks a host before it changes it"));
+    draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
+    draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
+    certificates::needed_by(view, draft, &step);
+    step
+}
+
+fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> StepId {
+    let operation = KubeletStart { configuration: configuration.path.clone(), source: configuration.source(), reads: kubelet::reads() };
+    let step = draft.add("kubelet", Operation::KubeletStart(operation));
+    draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    draft.needs(&step, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
+    kubelet::needed_by(view, draft, &step);
+    certificates::needed_by(view, draft, &step);
+    images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
+    step
+}
+
+/// What only one control plane does, for all: in this version there is only one.
+fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) -> Result<(), Refusal> {
+    let uploaded = kubeadm_configuration::cluster(view)?;
+    let (step, path, source) = (uploaded.step, uploaded.path.clone(), uploaded.source());
+    let upload = UploadConfiguration { configuration: path.clone(), source: source.clone() };
+    let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
+    draft.needs(&upload, administrators, Reason::Because("only administrators may"));
+    draft.needs(&upload, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
+    let addons = draft.add(ADDONS, Operation::Addons(Addons { configuration: path, source }));
+    draft.needs(&addons, administrators, Reason::Because("only administrators may"));
+    draft.needs(&addons, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
+
+    let joining = kubelet_join::joining(view)?;
+    let token = BootstrapToken { id: view.inputs.token_id.to_owned(), needed: !joining.is_empty() };
+    let token = draft.add(TOKEN, Operation::BootstrapToken(token));
+    draft.needs(&token, administrators, Reason::Because("only administrators may"));
+    let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
+    draft.triggered_by(token.clone());
+    draft.needs(&removal, &token, Reason::Because("a token can't be removed before it is made"));
+    for host in joining {
+        draft.needs(&removal, &StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED), Reason::Because("that host still needs the token"));
+    }
+    mark(view, draft, administrators);
+    Ok(())
+}
+
+/// The labels and the taint that kubeadm's `mark-control-plane` gives, and what the owner asks for.
+fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) {
+    let own = ["node-role.kubernetes.io/control-plane", "node.kubernetes.io/exclude-from-external-load-balancers"];
+    let mut labels: BTreeMap<String, String> = own.map(|label| (label.to_owned(), String::new())).into_iter().collect();
+    labels.extend(view.host.labels.clone());
+    let mark = MarkNode { node: view.host.name.clone(), labels, taints: crate::documents::taints(view.host).iter().map(ToString::to_string).collect() };
+    let step = draft.add("marked", Operation::MarkNode(mark));
+    draft.needs(&step, administrators, Reason::Because("only administrators may"));
+}
+
+fn finalize(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, kubelet: &StepId, ready: &StepId) {
+    let credential = draft.add("kubelet-credential", Operation::CredentialReady(CredentialReady));
+    draft.within(Duration::from_secs(240));
+    draft.needs(&credential, kubelet, Reason::Because("the kubelet writes it"));
+    let finalized = draft.add("kubelet-finalized", Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
+    draft.needs(&finalized, &credential, Reason::Reads);
+    draft.needs(&finalized, ready, Reason::Because("the kubelet is restarted, and the API server has to be up by then"));
+    draft.needs(&finalized, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
+}

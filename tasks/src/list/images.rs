@@ -1,0 +1,43 @@
+//! The images that a host's roles need, and no others.
+
+use std::time::Duration;
+
+use super::container_runtime;
+use crate::artifact::Artifact;
+use crate::bundle::BundleImage;
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Image, Resource};
+
+pub(super) const NAME: &str = "images";
+
+/// Static pods of a control plane.
+pub(super) const CONTROL_PLANE: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+
+/// On every node: the scheduler may place CoreDNS anywhere.
+const NODE: [&str; 3] = ["pause", "kube-proxy", "coredns"];
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let control_plane: &[&str] = if view.host.roles.control_plane { &CONTROL_PLANE } else { &[] };
+    for component in NODE.iter().take(1).chain(control_plane).chain(NODE.iter().skip(1)) {
+        add(view, draft, component, view.release_image(component)?);
+    }
+    for name in ["flannel", "echo"] {
+        add(view, draft, name, view.image(name)?);
+    }
+    Ok(())
+}
+
+fn add(view: &HostView<'_>, draft: &mut Draft<'_>, step: &str, image: &BundleImage) {
+    let resource = Image { reference: image.reference.clone(), digest: image.manifest_digest.clone(), artifact: Artifact::from(image) };
+    let step = draft.add(step, Resource::Image(resource));
+    // 120 MB over a thin line, five hosts at once.
+    draft.within(Duration::from_secs(600));
+    draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
+}
+
+/// Says that a step starts containers of these images.
+pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, images: &[&str]) {
+    for image in images {
+        draft.needs(step, &view.id(NAME, image), Reason::StartsImage);
+    }
+}

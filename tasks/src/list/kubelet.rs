@@ -1,0 +1,40 @@
+//! The kubelet's program and unit. What it runs with is written by kubeadm, when the host becomes a node.
+
+use crate::operations::BINARIES;
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Binary, Directory, File, Resource, Unit, UnitGoal};
+use crate::templates::render;
+
+pub(super) const NAME: &str = "kubelet";
+
+const UNIT: &str = "/etc/systemd/system/kubelet.service";
+const DROP_IN_FOLDER: &str = "/etc/systemd/system/kubelet.service.d";
+const DROP_IN: &str = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf";
+
+/// What the kubelet reads when it starts, besides what kubeadm writes.
+pub(super) fn reads() -> Vec<String> {
+    vec![format!("{BINARIES}/kubelet"), UNIT.to_owned(), DROP_IN.to_owned()]
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let version = view.cluster().kubernetes_version.to_string();
+    let artifact = view.artifact("kubelet", Some(&version))?;
+    let binary = draft.add("kubelet", Resource::Binary(Binary { path: format!("{BINARIES}/kubelet"), artifact }));
+    let unit_file = draft.add("unit-file", Resource::File(File::text(UNIT, render("kubelet/kubelet.service.j2", &())?)));
+    let folder = draft.add("drop-in-folder", Resource::Directory(Directory { path: DROP_IN_FOLDER.to_owned(), mode: 0o755 }));
+    let drop_in = draft.add("drop-in", Resource::File(File::text(DROP_IN, render("kubelet/10-kubeadm.conf.j2", &())?)));
+    draft.needs(&drop_in, &folder, Reason::Inside);
+    // Static pods are looked for from the kubelet's first moment; on a worker the folder stays empty.
+    let unit = Unit { name: "kubelet.service".to_owned(), goal: UnitGoal::Enabled, reads: Vec::new() };
+    let unit = draft.add("unit", Resource::Unit(unit));
+    for (step, reason) in [(&binary, Reason::Runs), (&unit_file, Reason::Reads), (&drop_in, Reason::Reads)] {
+        draft.needs(&unit, step, reason);
+    }
+    Ok(())
+}
+
+/// Says that a step starts the kubelet.
+pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    draft.needs(step, &view.id(NAME, "kubelet"), Reason::Runs);
+    draft.needs(step, &view.id(NAME, "unit"), Reason::Because("it starts the kubelet"));
+}

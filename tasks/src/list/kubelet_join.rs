@@ -1,0 +1,60 @@
+//! A worker becomes a node. Everything but the join itself is done while the control plane starts.
+
+use std::time::Duration;
+
+use super::kubeadm_configuration::{FOLDER, KUBEADM};
+use super::{container_runtime, control_plane, host, images, kubeadm_configuration, kubelet};
+use crate::change::Verdict;
+use crate::digest::sha256;
+use crate::documents;
+use crate::operations::{Join, MarkNode, Operation};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+
+pub(super) const NAME: &str = "kubelet-join";
+
+/// Step after which the host is a node.
+pub(super) const JOINED: &str = "joined";
+
+fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, Refusal> {
+    // The token is no part of the sum: another token is no reason to join again.
+    let document = documents::join_configuration(view.cluster(), host, "")?;
+    Ok(Join { host: host.name.clone(), source: sha256(document.as_bytes()), reads: kubelet::reads() })
+}
+
+/// Names of the workers that are no nodes yet, as far as it is known.
+pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
+    let mut joining = Vec::new();
+    for host in view.cluster().hosts.iter().filter(|host| !host.roles.control_plane) {
+        match operation(view, host)?.diff(view.seen.observations(&host.name)) {
+            Verdict::Differs(change) if !Join::needs_token(&change) => {}
+            Verdict::Same => {}
+            Verdict::Differs(_) | Verdict::Unseen => joining.push(host.name.clone()),
+        }
+    }
+    Ok(joining)
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if view.host.roles.control_plane {
+        return Ok(());
+    }
+    let first = view.control_plane()?.name.clone();
+    let join = draft.add(JOINED, Operation::Join(operation(view, view.host)?));
+    // kubeadm waits 5 minutes for the kubelet's certificate (`tlsBootstrap`).
+    draft.within(Duration::from_secs(360));
+    let of_control_plane = |name: &str| StepId::new(&first, control_plane::NAME, name);
+    draft.needs(&join, &of_control_plane(control_plane::TOKEN), Reason::Because("it needs the token"));
+    draft.needs(&join, &of_control_plane(control_plane::UPLOADED), Reason::Because("it takes the kubelet's configuration from the cluster"));
+    draft.needs(&join, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
+    draft.needs(&join, &view.id(kubeadm_configuration::NAME, FOLDER), Reason::Inside);
+    draft.needs(&join, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
+    kubelet::needed_by(view, draft, &join);
+    images::needed_by(view, draft, &join, &["pause"]);
+    host::needs_kernel(view, draft, &join);
+    if !view.host.labels.is_empty() {
+        let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints: Vec::new() };
+        let marked = draft.add_on(&first, "marked", Operation::MarkNode(mark));
+        draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
+    }
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! The tasks, one file each, in the order in which people think of them. The order in which steps run follows from their needs alone.
+
+pub(crate) mod certificates;
+mod container_runtime;
+mod control_plane;
+mod etcd;
+mod host;
+mod images;
+mod kubeadm_configuration;
+mod kubelet;
+mod kubelet_join;
+mod network;
+mod network_check;
+mod time_sync;
+
+use crate::plan::{Draft, HostView, Refusal};
+
+/// A task: what a host needs of one subject.
+#[derive(Debug)]
+pub struct Task {
+    /// Its name, as it stands in the names of its steps.
+    pub name: &'static str,
+    /// One sentence for people.
+    pub about: &'static str,
+    /// Emits the steps of one host.
+    pub plan: fn(&HostView<'_>, &mut Draft<'_>) -> Result<(), Refusal>,
+}
+
+/// Every task. A new one is a file beside this one and a line here.
+pub const TASKS: &[Task] = &[
+    Task { name: host::NAME, about: "folders, kernel modules and parameters, and the record of whose host it is", plan: host::plan },
+    Task { name: time_sync::NAME, about: "the clock follows its source", plan: time_sync::plan },
+    Task { name: container_runtime::NAME, about: "containerd with runc and the network plugins", plan: container_runtime::plan },
+    Task { name: images::NAME, about: "the images that the host's roles need, pinned", plan: images::plan },
+    Task { name: certificates::NAME, about: "certificates and kubeconfigs of the control plane", plan: certificates::plan },
+    Task { name: kubeadm_configuration::NAME, about: "kubeadm and its configuration", plan: kubeadm_configuration::plan },
+    Task { name: etcd::NAME, about: "the etcd member of a control plane", plan: etcd::plan },
+    Task { name: kubelet::NAME, about: "the kubelet's program and unit", plan: kubelet::plan },
+    Task { name: control_plane::NAME, about: "API server, controller manager, scheduler and what the cluster needs first", plan: control_plane::plan },
+    Task { name: kubelet_join::NAME, about: "a worker becomes a node", plan: kubelet_join::plan },
+    Task { name: network::NAME, about: "the pod network", plan: network::plan },
+    Task { name: network_check::NAME, about: "pods of all nodes answer each other", plan: network_check::plan },
+];

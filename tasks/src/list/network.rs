@@ -1,0 +1,101 @@
+//! The pod network: flannel.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{container_runtime, control_plane, images, kubelet_join};
+use crate::operations::{ApplyManifest, NodesReady, Operation, WorkloadReady};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Directory, File, Resource};
+use crate::templates::render;
+
+pub(super) const NAME: &str = "network";
+
+/// Step after which all nodes are Ready.
+pub(super) const NODES_READY: &str = "nodes-ready";
+
+/// Steps after which what carries pods and their names runs everywhere.
+pub(super) const RUNNING: [&str; 3] = ["flannel-running", "kube-proxy-running", "coredns-running"];
+
+#[derive(Serialize)]
+struct Flannel<'a> {
+    image: &'a str,
+    network_configuration: String,
+}
+
+/// Everything of flannel in the cluster.
+pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
+    let network = &view.cluster().network;
+    let configuration = json!({
+        "Network": network.pod_cidr.to_string(),
+        "EnableNFTables": true,
+        "Backend": {"Type": "vxlan"},
+    });
+    let context = Flannel { image: &view.image("flannel")?.reference, network_configuration: configuration.to_string() };
+    let text = render("flannel/flannel.yaml.j2", &context)?;
+    Ok(ApplyManifest { what: "flannel", text, namespace: "kube-flannel", name: "kube-flannel-ds" })
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let parent = draft.add("folder", Resource::Directory(Directory { path: "/etc/cni".to_owned(), mode: 0o755 }));
+    let folder = draft.add("configuration-folder", Resource::Directory(Directory { path: "/etc/cni/net.d".to_owned(), mode: 0o755 }));
+    draft.needs(&folder, &parent, Reason::Inside);
+    let text = render("flannel/10-flannel.conflist.j2", &())?;
+    let file = draft.add("configuration", Resource::File(File::text("/etc/cni/net.d/10-flannel.conflist", text)));
+    draft.needs(&file, &folder, Reason::Inside);
+    for plugin in container_runtime::PLUGINS {
+        draft.needs(&file, &view.id(container_runtime::NAME, plugin), Reason::Because("the runtime takes the network as ready once the file is there"));
+    }
+    if view.host.name == view.control_plane()?.name {
+        cluster_wide(view, draft)?;
+    }
+    Ok(())
+}
+
+fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
+    let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
+    draft.needs(&flannel, &administrators, Reason::Because("only administrators may"));
+    let nodes: Vec<String> = view.cluster().hosts.iter().map(|host| host.name.clone()).collect();
+    let count = nodes.len() as u64;
+    let version = view.cluster().kubernetes_version.to_string();
+    let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
+    draft.within(WAIT);
+    draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
+    draft.needs(&ready, &view.id(control_plane::NAME, "kubelet-finalized"), Reason::Because("that restarts the kubelet"));
+    for host in &view.cluster().hosts {
+        draft.needs(&ready, &StepId::new(&host.name, NAME, "configuration"), Reason::Because("a node without a network is not Ready"));
+        if !host.roles.control_plane {
+            draft.needs(&ready, &StepId::new(&host.name, kubelet_join::NAME, kubelet_join::JOINED), Reason::Because("that host has to join first"));
+        }
+    }
+    let addons = view.id(control_plane::NAME, control_plane::ADDONS);
+    let [flannel_running, proxy_running, dns_running] = RUNNING;
+    running(view, draft, flannel_running, ("DaemonSet", "kube-flannel", "kube-flannel-ds", count), &flannel, &ready, "flannel");
+    running(view, draft, proxy_running, ("DaemonSet", "kube-system", "kube-proxy", count), &addons, &ready, "kube-proxy");
+    running(view, draft, dns_running, ("Deployment", "kube-system", "coredns", 1), &addons, &ready, "coredns");
+    Ok(())
+}
+
+/// Containers of images that are there start within seconds; a busy host takes its time.
+const WAIT: Duration = Duration::from_secs(300);
+
+fn running(
+    view: &HostView<'_>,
+    draft: &mut Draft<'_>,
+    step: &str,
+    (kind, namespace, name, at_least): (&'static str, &'static str, &'static str, u64),
+    applied: &StepId,
+    nodes: &StepId,
+    image: &str,
+) {
+    let step = draft.add(step, Operation::WorkloadReady(WorkloadReady { kind, namespace, name, at_least }));
+    draft.within(WAIT);
+    draft.needs(&step, applied, Reason::Because("it has to be in the cluster before it can run"));
+    draft.needs(&step, nodes, Reason::Because("it runs on nodes that are Ready"));
+    for host in &view.cluster().hosts {
+        draft.needs(&step, &StepId::new(&host.name, images::NAME, image), Reason::StartsImage);
+    }
+}

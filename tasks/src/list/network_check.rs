@@ -1,0 +1,49 @@
+//! The end of every run that changes nodes or their network: pods of all nodes answer each other.
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{images, network};
+use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage, WorkloadReady};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::templates::render;
+
+pub(super) const NAME: &str = "network-check";
+
+#[derive(Serialize)]
+struct Check<'a> {
+    image: &'a str,
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if view.host.name != view.control_plane()?.name {
+        return Ok(());
+    }
+    let hosts = &view.cluster().hosts;
+    let text = render("network-check/network-check.yaml.j2", &Check { image: &view.image("echo")?.reference })?;
+    let name = "network-check";
+    let manifest = ApplyManifest { what: "the network check", text, namespace: NETWORK_CHECK_NAMESPACE, name };
+    let workload = WorkloadReady { kind: "DaemonSet", namespace: NETWORK_CHECK_NAMESPACE, name, at_least: hosts.len() as u64 };
+    let nodes: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+    let network_sum = network::manifest(view)?.sum();
+    let stage = |stage| Operation::NetworkCheck(NetworkCheck { stage, network: network_sum.clone(), nodes: nodes.clone() });
+
+    let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
+    draft.needs(&deployed, &view.id(network::NAME, network::NODES_READY), Reason::Because("it has a pod on every node"));
+    let running = draft.add("pods-running", stage(Stage::Running(workload)));
+    draft.within(Duration::from_secs(300));
+    draft.needs(&running, &deployed, Reason::Because("they have to be in the cluster before they can run"));
+    for host in hosts {
+        draft.needs(&running, &StepId::new(&host.name, images::NAME, "echo"), Reason::StartsImage);
+    }
+    let answered = draft.add("answers", stage(Stage::Answer));
+    draft.within(Duration::from_secs(180));
+    draft.needs(&answered, &running, Reason::TalksTo);
+    for step in network::RUNNING {
+        draft.needs(&answered, &view.id(network::NAME, step), Reason::TalksTo);
+    }
+    let record = draft.add("record", stage(Stage::Record));
+    draft.needs(&record, &answered, Reason::Because("only a proof that was given is recorded"));
+    Ok(())
+}

@@ -1,0 +1,190 @@
+//! What the cluster says of itself, asked with kubectl on a control plane.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::parse::ParseError;
+
+/// Objects that tasks look at. Asked for in one command, by `kubectl get -f`; what does not exist is left out of the answer.
+pub(super) const SCRIPT: &str = r#"mark kube-ready
+if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
+  kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=5s "$@"; }
+  if kube get --raw /readyz 2>&1; then
+    mark kube-nodes
+    kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.conditions[?(@.type=="Ready")].message}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\n"}{end}' 2>&1
+    mark kube-objects
+    kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
+{"apiVersion":"v1","kind":"List","items":[
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubeadm-config","namespace":"kube-system"}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubelet-config","namespace":"kube-system"}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kokctl","namespace":"kube-system"}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cluster-info","namespace":"kube-public"}},
+{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-proxy","namespace":"kube-system"}},
+{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"coredns","namespace":"kube-system"}},
+{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-flannel-ds","namespace":"kube-flannel"}},
+{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"network-check","namespace":"kokctl-network-check"}},
+{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"kubeadm:cluster-admins"}},
+{"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"kubeadm:node-autoapprove-bootstrap"}}
+]}
+KUBERNETES_OBJECTS
+    mark kube-tokens
+    kube -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name 2>&1
+  fi
+else
+  echo absent
+fi
+"#;
+
+/// Asks each pod of the network check, through the API server's proxy, to ask all pods and the service. Only after [`SCRIPT`].
+pub(super) const NETWORK_CHECK: &str = r#"mark network-check-pods
+if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
+  pods=$(kube -n kokctl-network-check get pods -o jsonpath='{range .items[*]}{.spec.nodeName} {.metadata.name} {.status.podIP}{"\n"}{end}' 2>/dev/null)
+  query="timeout=3s&target=http://network-check.kokctl-network-check:8080/"
+  while read -r node pod address; do
+    [ -n "$address" ] && query="$query&target=http://$address:8080/"
+  done <<PODS
+$pods
+PODS
+  while read -r node pod address; do
+    [ -n "$address" ] || continue
+    mark network-check "$node"
+    kube get --raw "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query" 2>&1 </dev/null
+  done <<PODS
+$pods
+PODS
+fi
+"#;
+
+/// The cluster as one API server shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KubernetesState {
+    /// No administrator's kubeconfig or no kubectl on the host: nothing was set up yet.
+    Absent,
+    /// The API server doesn't answer or isn't ready; what it or kubectl said.
+    NotReady(String),
+    /// The API server is ready, but doesn't answer the administrator's questions: the group has no rights yet. What was said instead.
+    Unanswered(String),
+    /// The API server is ready and answers.
+    Ready {
+        /// Nodes by name.
+        nodes: BTreeMap<String, NodeState>,
+        /// The objects that exist of those that tasks look at, by `kind/namespace/name`.
+        objects: BTreeMap<String, KubernetesObject>,
+        /// Names of the secrets that hold bootstrap tokens.
+        bootstrap_tokens: Vec<String>,
+    },
+}
+
+/// A node object.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct NodeState {
+    /// Changes when the node is deleted and registered again.
+    pub uid: String,
+    /// The machine-id that its kubelet reports.
+    pub machine_id: String,
+    /// Version of its kubelet, with a leading `v`.
+    pub kubelet_version: String,
+    /// Whether its Ready condition is true.
+    pub ready: bool,
+    /// What the Ready condition says.
+    pub message: String,
+    /// Its labels.
+    pub labels: BTreeMap<String, String>,
+    /// Its taints as `key=value:effect`.
+    pub taints: Vec<String>,
+}
+
+/// An object of the API.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KubernetesObject(pub Value);
+
+impl KubernetesObject {
+    /// The text at a JSON pointer.
+    #[must_use]
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.0.pointer(pointer).and_then(Value::as_str)
+    }
+
+    /// The number at a JSON pointer; 0 where there is none, as the API leaves zeros out.
+    #[must_use]
+    pub fn number(&self, pointer: &str) -> u64 {
+        self.0.pointer(pointer).and_then(Value::as_u64).unwrap_or(0)
+    }
+}
+
+impl KubernetesState {
+    /// An object by kind, namespace (empty for cluster-wide kinds) and name.
+    #[must_use]
+    pub fn object(&self, kind: &str, namespace: &str, name: &str) -> Option<&KubernetesObject> {
+        match self {
+            Self::Ready { objects, .. } => objects.get(&format!("{kind}/{namespace}/{name}")),
+            _ => None,
+        }
+    }
+
+    /// A node by name.
+    #[must_use]
+    pub fn node(&self, name: &str) -> Option<&NodeState> {
+        match self {
+            Self::Ready { nodes, .. } => nodes.get(name),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Taint {
+    key: String,
+    #[serde(default)]
+    value: String,
+    effect: String,
+}
+
+pub(super) fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
+    let mut nodes = BTreeMap::new();
+    for line in body.lines().filter(|line| !line.is_empty()) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, uid, machine_id, version, ready, message, labels, taints] = fields.as_slice() else {
+            return Err(ParseError::new("kube-nodes", line));
+        };
+        let labels = parse_json_or_default(labels).ok_or_else(|| ParseError::new("kube-nodes", labels))?;
+        let taints: Vec<Taint> = parse_json_or_default(taints).ok_or_else(|| ParseError::new("kube-nodes", taints))?;
+        let node = NodeState {
+            uid: (*uid).to_owned(),
+            machine_id: (*machine_id).to_owned(),
+            kubelet_version: (*version).to_owned(),
+            ready: *ready == "True",
+            message: (*message).to_owned(),
+            labels,
+            taints: taints.into_iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect(),
+        };
+        nodes.insert((*name).to_owned(), node);
+    }
+    Ok(nodes)
+}
+
+fn parse_json_or_default<T: Default + for<'a> Deserialize<'a>>(text: &str) -> Option<T> {
+    if text.is_empty() { Some(T::default()) } else { serde_json::from_str(text).ok() }
+}
+
+pub(super) fn parse_objects(body: &str) -> Result<BTreeMap<String, KubernetesObject>, ParseError> {
+    if body.trim().is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let value: Value = serde_json::from_str(body).map_err(|_| ParseError::new("kube-objects", body))?;
+    let items = match value.pointer("/items").and_then(Value::as_array) {
+        Some(items) => items.clone(),
+        None => vec![value],
+    };
+    let mut objects = BTreeMap::new();
+    for item in items {
+        let object = KubernetesObject(item);
+        let kind = object.text("/kind").unwrap_or_default();
+        let namespace = object.text("/metadata/namespace").unwrap_or_default();
+        let name = object.text("/metadata/name").unwrap_or_default();
+        objects.insert(format!("{kind}/{namespace}/{name}"), object);
+    }
+    Ok(objects)
+}

@@ -1,0 +1,109 @@
+//! What a probe is asked to look at.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One thing to look at on a host.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Look {
+    /// Kind, mode and owner of a path, and the target of a symbolic link.
+    Path(String),
+    /// As [`Look::Path`], with the sha256 of the file. If that differs from `expected` and the file is small, its content comes along, so that
+    /// a plan can show the difference. Never ask for the content of a secret: use `expected: None`.
+    File {
+        /// Absolute path.
+        path: String,
+        /// The sha256 that makes the content uninteresting.
+        expected: Option<String>,
+    },
+    /// As [`Look::File`] for a large file: it is hashed again only when its size, times or inode moved since it was hashed last.
+    LargeFile(String),
+    /// The whole content of a small file that is no secret, such as a certificate.
+    Content(String),
+    /// Load, active and enabled state of a systemd unit and when it started.
+    Unit(String),
+    /// A kernel parameter, by its dotted name.
+    Sysctl(String),
+    /// Whether a kernel module is loaded or built in.
+    KernelModule(String),
+    /// The images that containerd holds for Kubernetes.
+    Images,
+    /// Nodes and objects of the cluster, asked from this host's API server.
+    Kubernetes,
+    /// What the pods of the network check say of each other, asked through this host's API server.
+    NetworkCheck,
+    /// What chronyd says of its synchronisation.
+    TimeTracking,
+}
+
+/// Everything one probe looks at, grouped by kind so that each kind costs one command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Looks {
+    pub(super) paths: BTreeSet<String>,
+    pub(super) files: BTreeMap<String, Option<String>>,
+    pub(super) large: BTreeSet<String>,
+    pub(super) contents: BTreeSet<String>,
+    pub(super) units: BTreeSet<String>,
+    pub(super) sysctls: BTreeSet<String>,
+    pub(super) modules: BTreeSet<String>,
+    pub(super) images: bool,
+    pub(super) kubernetes: bool,
+    pub(super) network_check: bool,
+    pub(super) time: bool,
+}
+
+impl Looks {
+    /// Adds one thing to look at; the same thing twice costs nothing.
+    pub fn add(&mut self, look: Look) {
+        match look {
+            Look::Path(path) => {
+                self.paths.insert(path);
+            }
+            Look::File { path, expected } => {
+                self.paths.insert(path.clone());
+                self.files.insert(path, expected);
+            }
+            Look::LargeFile(path) => {
+                self.paths.insert(path.clone());
+                self.large.insert(path);
+            }
+            Look::Content(path) => {
+                self.contents.insert(path);
+            }
+            Look::Unit(name) => {
+                self.units.insert(name);
+            }
+            Look::Sysctl(name) => {
+                self.sysctls.insert(name);
+            }
+            Look::KernelModule(name) => {
+                self.modules.insert(name);
+            }
+            Look::Images => self.images = true,
+            Look::Kubernetes => self.kubernetes = true,
+            Look::NetworkCheck => self.network_check = true,
+            Look::TimeTracking => self.time = true,
+        }
+    }
+
+    /// Whether there is nothing to look at.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Extend<Look> for Looks {
+    fn extend<I: IntoIterator<Item = Look>>(&mut self, looks: I) {
+        for look in looks {
+            self.add(look);
+        }
+    }
+}
+
+impl FromIterator<Look> for Looks {
+    fn from_iter<I: IntoIterator<Item = Look>>(looks: I) -> Self {
+        let mut all = Self::default();
+        all.extend(looks);
+        all
+    }
+}

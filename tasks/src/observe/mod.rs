@@ -1,0 +1,24 @@
+//! Looking at a host: one script asks for facts and for everything that the plan's steps want to know, batched by kind; one parser reads
+//! the answer.
+//!
+//! The answer is hostile input. It is cut into sections by lines that begin with a nonce that the host could not know before; whatever is
+//! missing, cut off or of the wrong shape becomes a [`ParseError`] that names the section and never a panic.
+
+mod kubernetes;
+mod look;
+mod parse;
+mod script;
+mod state;
+
+pub use kubernetes::{KubernetesObject, KubernetesState, NodeState};
+pub use look::{Look, Looks};
+pub(crate) use parse::text_of;
+pub use parse::{ParseError, Section, parse, sections};
+pub use script::{Nonce, probe_script, section_marker};
+pub use state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, TimeTracking, UnitState};
+
+/// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.
+pub const STATE_DIRECTORY: &str = "/var/lib/kokctl";
+
+/// Where running scripts keep what must not survive a reboot: the lock, and inputs of jobs. A tmpfs on every systemd host.
+pub const RUNTIME_DIRECTORY: &str = "/run/kokctl";

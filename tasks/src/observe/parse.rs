@@ -1,0 +1,253 @@
+//! Reading the answer of a probe.
+
+use std::collections::BTreeMap;
+use std::str;
+
+use thiserror::Error;
+
+use super::kubernetes::{KubernetesState, parse_nodes, parse_objects};
+use super::look::Looks;
+use super::script::Nonce;
+use super::state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, TimeTracking, UnitState};
+
+/// An answer that isn't what the probe's script prints.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the host's answer has an unreadable `{section}`: {excerpt:?}")]
+pub struct ParseError {
+    /// The section of the answer, or the fact.
+    pub section: String,
+    /// The beginning of what stood there.
+    pub excerpt: String,
+}
+
+impl ParseError {
+    pub(crate) fn new(section: &str, found: &str) -> Self {
+        // Enough to recognise it, too little to flood a terminal.
+        Self { section: section.to_owned(), excerpt: found.chars().take(80).collect() }
+    }
+}
+
+/// A named part of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Section<'a> {
+    /// What follows the nonce on the section's first line, up to the first blank.
+    pub name: &'a str,
+    /// What follows the name.
+    pub argument: &'a str,
+    /// Everything up to the next section.
+    pub body: &'a [u8],
+}
+
+/// Cuts an answer into its sections. What stands before the first one is dropped; it is noise of a login.
+#[must_use]
+pub fn sections<'a>(nonce: &Nonce, answer: &'a [u8]) -> Vec<Section<'a>> {
+    let mark = format!("\n{} ", nonce.as_str());
+    let mut starts = Vec::new();
+    let mut from = 0;
+    while let Some(found) = answer.get(from..).and_then(|rest| find(rest, mark.as_bytes())) {
+        starts.push(from + found);
+        from += found + mark.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([answer.len()]);
+    starts
+        .iter()
+        .zip(ends)
+        .filter_map(|(&start, end)| {
+            let text = answer.get(start + mark.len()..end)?;
+            let line_end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
+            let (line, body) = text.split_at_checked(line_end)?;
+            let (name, argument) = str::from_utf8(line).ok()?.split_once(' ').unwrap_or((str::from_utf8(line).ok()?, ""));
+            Some(Section { name, argument: argument.trim_end(), body: body.get(1..).unwrap_or_default() })
+        })
+        .collect()
+}
+
+fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+    haystack.windows(needle.len()).position(|window| window == needle)
+}
+
+/// Reads the answer to the probe of `looks`.
+///
+/// # Errors
+/// [`ParseError`] if a section is missing, is of the wrong shape, or the answer stops before its end.
+pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations, ParseError> {
+    let sections = sections(nonce, answer);
+    let body = |name: &str| text_of(&sections, name);
+    body("end")?;
+    let mut seen = Observations::default();
+    read_clock(body("clock")?, &mut seen)?;
+    if !looks.paths.is_empty() {
+        read_paths(body("paths")?, looks, &mut seen)?;
+    }
+    if !looks.files.is_empty() {
+        read_sums("sums", body("sums")?, &mut seen)?;
+    }
+    if !looks.large.is_empty() {
+        read_sums("large", body("large")?, &mut seen)?;
+    }
+    for section in sections.iter().filter(|section| section.name == "content") {
+        seen.contents.insert(section.argument.to_owned(), section.body.to_vec());
+    }
+    if !looks.units.is_empty() {
+        seen.units = read_units(body("units")?);
+    }
+    if !looks.sysctls.is_empty() {
+        let text = body("sysctls")?;
+        let read: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once('=')).collect();
+        seen.sysctls = looks.sysctls.iter().map(|name| (name.clone(), read.get(name.as_str()).map(|v| v.trim().to_owned()))).collect();
+    }
+    if !looks.modules.is_empty() {
+        let text = body("modules")?;
+        seen.modules = looks.modules.iter().map(|name| (name.clone(), text.lines().any(|line| line == name))).collect();
+    }
+    if looks.images {
+        seen.images = Some(read_images(body("images")?)?);
+    }
+    if looks.time {
+        seen.time = Some(read_time(body("time")?));
+    }
+    if looks.kubernetes {
+        seen.kubernetes = Some(read_kubernetes(&sections)?);
+    }
+    if looks.network_check {
+        body("network-check-pods")?;
+        seen.network_check = Some(read_reports(&sections));
+    }
+    Ok(seen)
+}
+
+fn read_reports(sections: &[Section<'_>]) -> BTreeMap<String, String> {
+    let reports = sections.iter().filter(|section| section.name == "network-check");
+    reports.map(|section| (section.argument.to_owned(), String::from_utf8_lossy(section.body).into_owned())).collect()
+}
+
+pub(crate) fn text_of<'a>(sections: &[Section<'a>], name: &str) -> Result<&'a str, ParseError> {
+    let section = sections.iter().find(|section| section.name == name).ok_or_else(|| ParseError::new(name, "missing"))?;
+    str::from_utf8(section.body).map_err(|_| ParseError::new(name, "not UTF-8"))
+}
+
+fn read_clock(text: &str, seen: &mut Observations) -> Result<(), ParseError> {
+    let wrong = || ParseError::new("clock", text);
+    let mut lines = text.lines();
+    seen.clock_nanoseconds = lines.next().and_then(|line| line.parse().ok()).ok_or_else(wrong)?;
+    let uptime = lines.next().and_then(|line| line.split(' ').next()).ok_or_else(wrong)?;
+    let (seconds, hundredths) = uptime.split_once('.').ok_or_else(wrong)?;
+    let seconds: u64 = seconds.parse().map_err(|_| wrong())?;
+    let hundredths: u64 = hundredths.parse().map_err(|_| wrong())?;
+    seen.monotonic_microseconds = seconds.saturating_mul(1_000_000).saturating_add(hundredths.saturating_mul(10_000));
+    Ok(())
+}
+
+fn read_paths(text: &str, looks: &Looks, seen: &mut Observations) -> Result<(), ParseError> {
+    seen.paths = looks.paths.iter().map(|path| (path.clone(), PathState::Missing)).collect();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let (metadata, path) = read_path(line).ok_or_else(|| ParseError::new("paths", line))?;
+        if let Some(entry) = seen.paths.get_mut(path) {
+            *entry = PathState::Present(metadata);
+        }
+    }
+    Ok(())
+}
+
+fn read_path(line: &str) -> Option<(Metadata, &str)> {
+    let mut fields = line.splitn(6, ' ');
+    let raw = u32::from_str_radix(fields.next()?, 16).ok()?;
+    let user = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let size = fields.next()?.parse().ok()?;
+    let changed_nanoseconds = read_seconds(fields.next()?)?;
+    // The S_IFMT bits of stat(2).
+    let kind = match raw & 0o170_000 {
+        0o100_000 => Kind::File,
+        0o040_000 => Kind::Directory,
+        0o120_000 => Kind::Symlink,
+        _ => Kind::Other,
+    };
+    Some((Metadata { kind, mode: raw & 0o7777, user, group, size, changed_nanoseconds, sha256: None }, fields.next()?))
+}
+
+/// Seconds with or without a fraction (coreutils other than GNU's may print none), as nanoseconds.
+fn read_seconds(text: &str) -> Option<i128> {
+    let (seconds, fraction) = text.split_once('.').unwrap_or((text, "0"));
+    let fraction: i128 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
+    Some(seconds.parse::<i64>().ok()? as i128 * 1_000_000_000 + fraction)
+}
+
+fn read_sums(section: &str, text: &str, seen: &mut Observations) -> Result<(), ParseError> {
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        let (sum, path) = line.split_once("  ").ok_or_else(|| ParseError::new(section, line))?;
+        if sum.len() != 64 || !sum.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(ParseError::new(section, line));
+        }
+        if let Some(PathState::Present(metadata)) = seen.paths.get_mut(path) {
+            metadata.sha256 = Some(sum.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn read_units(text: &str) -> BTreeMap<String, UnitState> {
+    let mut units = BTreeMap::new();
+    for block in text.split("\n\n") {
+        let properties: BTreeMap<&str, &str> = block.lines().filter_map(|line| line.split_once('=')).collect();
+        let property = |name: &str| properties.get(name).copied().unwrap_or_default().to_owned();
+        let state = UnitState {
+            load: property("LoadState"),
+            active: property("ActiveState"),
+            file: property("UnitFileState"),
+            needs_reload: property("NeedDaemonReload") == "yes",
+            started_microseconds: property("ExecMainStartTimestampMonotonic").parse().unwrap_or(0),
+        };
+        if let Some(id) = properties.get("Id") {
+            units.insert((*id).to_owned(), state);
+        }
+    }
+    units
+}
+
+fn read_images(text: &str) -> Result<ImageStore, ParseError> {
+    if text.trim() == "unavailable" {
+        return Ok(ImageStore::Unavailable);
+    }
+    let mut images = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.is_empty() && !line.starts_with("REF ")) {
+        let mut words = line.split_ascii_whitespace();
+        let reference = words.next().unwrap_or_default();
+        let digest = words.find(|word| word.starts_with("sha256:")).ok_or_else(|| ParseError::new("images", line))?;
+        let pinned = line.contains("io.cri-containerd.pinned=pinned");
+        images.insert(reference.to_owned(), ImageState { digest: digest.to_owned(), pinned });
+    }
+    Ok(ImageStore::Images(images))
+}
+
+/// The comma-separated form of `chronyc -c tracking`: reference, name, stratum, …, leap status last.
+fn read_time(text: &str) -> TimeTracking {
+    let fields: Vec<&str> = text.trim().split(',').collect();
+    match (fields.first(), fields.get(2).and_then(|stratum| stratum.parse().ok()), fields.last()) {
+        (Some(reference), Some(stratum), Some(leap)) if fields.len() > 3 => {
+            TimeTracking::Tracking { reference: (*reference).to_owned(), stratum, leap: (*leap).to_owned() }
+        }
+        _ => TimeTracking::Unavailable,
+    }
+}
+
+fn read_kubernetes(sections: &[Section<'_>]) -> Result<KubernetesState, ParseError> {
+    let ready = text_of(sections, "kube-ready")?.trim();
+    if ready == "absent" {
+        return Ok(KubernetesState::Absent);
+    }
+    if !sections.iter().any(|section| section.name == "kube-nodes") {
+        return Ok(KubernetesState::NotReady(ready.chars().take(400).collect()));
+    }
+    let (nodes, objects) = (text_of(sections, "kube-nodes")?, text_of(sections, "kube-objects")?);
+    // Without rights, or when the API server goes away between two questions, kubectl prints an error where a table is expected.
+    let (Ok(nodes), Ok(objects)) = (parse_nodes(nodes), parse_objects(objects)) else {
+        return Ok(KubernetesState::Unanswered(format!("{} {}", excerpt(nodes), excerpt(objects))));
+    };
+    let tokens = text_of(sections, "kube-tokens")?.lines().filter_map(|line| line.strip_prefix("secret/")).map(str::to_owned);
+    Ok(KubernetesState::Ready { nodes, objects, bootstrap_tokens: tokens.collect() })
+}
+
+fn excerpt(text: &str) -> String {
+    text.trim().chars().take(200).collect()
+}

@@ -1,0 +1,192 @@
+//! The text of a probe.
+
+use std::fmt::Write as _;
+
+use super::look::Looks;
+use super::{RUNTIME_DIRECTORY, STATE_DIRECTORY};
+use crate::facts;
+use crate::shell::quote;
+
+/// Contents that differ are shown in plans; a file above this length is only compared.
+const CONTENT_LIMIT: usize = 64 * 1024;
+
+/// Random text that begins each section of an answer, so that no content of a file can pass for a section.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nonce(String);
+
+impl Nonce {
+    /// A nonce of 128 random bits.
+    #[must_use]
+    pub fn new(random: [u8; 16]) -> Self {
+        Self(hex::encode(random))
+    }
+
+    /// The nonce as it stands in scripts and answers.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The shell function `mark NAME [ARGUMENT]` that begins a section of the answer.
+#[must_use]
+pub fn section_marker(nonce: &Nonce) -> String {
+    format!("mark() {{ printf '\\n%s %s\\n' {} \"$*\"; }}\n", nonce.as_str())
+}
+
+/// The script that answers `looks`, with the host's facts first if `with_facts`.
+///
+/// Read-only but for the hashes of large files, which it remembers where kokctl already has a folder of its own. It needs root. The first
+/// probe of a run (`with_facts`) waits until scripts of an earlier run, that were still under way when its link broke, have ended.
+#[must_use]
+pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
+    let mut script = section_marker(nonce);
+    if with_facts {
+        script.push_str(&wait_for_earlier_scripts());
+        script.push_str(facts::SCRIPT);
+    }
+    script.push_str("mark clock\ndate +%s%N\ncat /proc/uptime\n");
+    push_paths(&mut script, looks);
+    push_files(&mut script, looks);
+    push_large(&mut script, looks);
+    for path in &looks.contents {
+        let path = quote(path);
+        let _ = writeln!(script, "[ -f {path} ] && {{ mark content {path}; head -c {CONTENT_LIMIT} <{path}; }}");
+    }
+    push_units(&mut script, looks);
+    push_kernel(&mut script, looks);
+    if looks.time {
+        script.push_str("mark time\nchronyc -n -c tracking 2>/dev/null || echo unavailable\n");
+    }
+    if looks.images {
+        script.push_str(IMAGES);
+    }
+    if looks.kubernetes {
+        script.push_str(super::kubernetes::SCRIPT);
+    }
+    if looks.network_check {
+        script.push_str(super::kubernetes::NETWORK_CHECK);
+    }
+    script.push_str("mark end\n");
+    script
+}
+
+/// Scripts that change a host hold the lock shared, so an exclusive lock says that none is left. 120 s is more than any of them takes; if
+/// one holds it longer, the probe says so and the run ends with it.
+fn wait_for_earlier_scripts() -> String {
+    format!(
+        "if [ -d {RUNTIME_DIRECTORY} ]; then\n  mark lock\n  ( flock -x -w 120 9 || echo busy ) 9>{RUNTIME_DIRECTORY}/lock\nfi\n"
+    )
+}
+
+fn quoted<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
+    items.into_iter().map(|item| quote(item)).collect::<Vec<_>>().join(" ")
+}
+
+fn push_paths(script: &mut String, looks: &Looks) {
+    if !looks.paths.is_empty() {
+        let paths = quoted(&looks.paths);
+        let _ = writeln!(script, "mark paths\nstat -c '%f %u %g %s %.9Z %n' -- {paths} 2>/dev/null");
+    }
+}
+
+/// One `sha256sum` for all; then the content of those whose sum isn't the expected one, by a comparison inside the shell.
+fn push_files(script: &mut String, looks: &Looks) {
+    if looks.files.is_empty() {
+        return;
+    }
+    let paths = quoted(looks.files.keys());
+    let _ = writeln!(script, "mark sums\nsums=$(sha256sum -- {paths} 2>/dev/null)\nprintf '%s\\n' \"$sums\"");
+    let _ = writeln!(
+        script,
+        "unlike() {{ case \"$sums\" in *\"$1  $2\"*) return;; esac; [ -f \"$2\" ] || return 0; mark content \"$2\"; head -c {CONTENT_LIMIT} <\"$2\"; }}"
+    );
+    for (path, expected) in &looks.files {
+        if let Some(expected) = expected {
+            let _ = writeln!(script, "unlike {} {}", quote(expected), quote(path));
+        }
+    }
+}
+
+/// A large file is hashed only if no line of the record has its present size, times and inode.
+fn push_large(script: &mut String, looks: &Looks) {
+    if looks.large.is_empty() {
+        return;
+    }
+    let paths = quoted(&looks.large);
+    let _ = write!(
+        script,
+        r#"mark large
+newline='
+'
+known="$newline$(cat {STATE_DIRECTORY}/hashes 2>/dev/null)$newline"
+stat -c '%n|%s|%.9Y|%.9Z|%i' -- {paths} 2>/dev/null | while IFS= read -r line; do
+  path=${{line%%|*}}
+  case "$known" in
+    *"$newline$line "*) sum=${{known##*"$newline$line "}}; sum=${{sum%%"$newline"*}};;
+    *) sum=$(sha256sum <"$path"); sum=${{sum%% *}}
+       [ -d {STATE_DIRECTORY} ] && printf '%s %s\n' "$line" "$sum" >>{STATE_DIRECTORY}/hashes;;
+  esac
+  printf '%s  %s\n' "$sum" "$path"
+done
+"#
+    );
+}
+
+fn push_units(script: &mut String, looks: &Looks) {
+    if !looks.units.is_empty() {
+        let units = quoted(&looks.units);
+        let _ = writeln!(
+            script,
+            "mark units\nsystemctl show -p Id -p LoadState -p ActiveState -p UnitFileState -p NeedDaemonReload -p ExecMainStartTimestampMonotonic -- {units} 2>/dev/null"
+        );
+    }
+}
+
+/// Kernel parameters and modules without a single further process. A module counts as there when it is loaded or built in: `/sys/module`
+/// has both (for those with parameters), `modules.builtin` the rest, and some are known by what they provide.
+fn push_kernel(script: &mut String, looks: &Looks) {
+    if !looks.sysctls.is_empty() {
+        script.push_str("mark sysctls\n");
+        for name in &looks.sysctls {
+            let file = quote(&format!("/proc/sys/{}", name.replace('.', "/")));
+            let _ = writeln!(script, "[ -r {file} ] && IFS= read -r value <{file} && printf '%s=%s\\n' {} \"$value\"", quote(name));
+        }
+    }
+    if !looks.modules.is_empty() {
+        script.push_str("mark modules\nbuiltin=$(cat /lib/modules/\"$(uname -r)\"/modules.builtin 2>/dev/null)\nfilesystems=$(cat /proc/filesystems)\n");
+        for name in &looks.modules {
+            let name = quote(name);
+            let _ = writeln!(
+                script,
+                "if [ -d /sys/module/{name} ]; then echo {name}; else case \"$builtin$filesystems\" in */{name}.ko*|*\"\t\"{name}*) echo {name};; \
+                 *) [ {name} = br_netfilter ] && [ -d /proc/sys/net/bridge ] && echo {name};; esac; fi"
+            );
+        }
+    }
+}
+
+/// `ctr` prints reference, type, digest, size, platforms and labels, separated by blanks; only the first word, the word that begins with
+/// `sha256:` and the label of pinned images matter.
+const IMAGES: &str = "mark images\nif [ -S /run/containerd/containerd.sock ]; then /usr/local/bin/ctr -n k8s.io images ls 2>/dev/null || echo unavailable; else echo unavailable; fi\n";
+
+#[cfg(test)]
+mod tests {
+    use super::super::look::Look;
+    use super::*;
+
+    #[test]
+    fn batches_each_kind_into_one_command() {
+        let looks: Looks = (0..50).map(|i| Look::File { path: format!("/etc/f{i}"), expected: None }).collect();
+        let script = probe_script(&Nonce::new([7; 16]), &looks, false);
+        assert_eq!(script.matches("stat -c").count(), 1);
+        assert_eq!(script.matches("sha256sum").count(), 1);
+    }
+
+    #[test]
+    fn quotes_what_it_looks_at() {
+        let looks: Looks = [Look::Path("/a b'; rm -rf /".to_owned())].into_iter().collect();
+        let script = probe_script(&Nonce::new([7; 16]), &looks, false);
+        assert!(script.contains(r"'/a b'\''; rm -rf /'"), "{script}");
+    }
+}

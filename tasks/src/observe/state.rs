@@ -1,0 +1,183 @@
+//! What a probe saw.
+
+use std::collections::BTreeMap;
+
+use super::kubernetes::KubernetesState;
+
+/// What is known of one host besides its facts. A key that is missing was never looked at.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observations {
+    /// Paths, with the hash of those for which it was asked.
+    pub paths: BTreeMap<String, PathState>,
+    /// Content of small files that are no secrets.
+    pub contents: BTreeMap<String, Vec<u8>>,
+    /// systemd units.
+    pub units: BTreeMap<String, UnitState>,
+    /// Kernel parameters; `None` where the kernel has no such parameter.
+    pub sysctls: BTreeMap<String, Option<String>>,
+    /// Kernel modules: loaded or built in.
+    pub modules: BTreeMap<String, bool>,
+    /// Images of containerd.
+    pub images: Option<ImageStore>,
+    /// The cluster as this host's API server shows it.
+    pub kubernetes: Option<KubernetesState>,
+    /// What the pods of the network check report, by the node that they run on.
+    pub network_check: Option<BTreeMap<String, String>>,
+    /// chronyd's own report.
+    pub time: Option<TimeTracking>,
+    /// The host's monotonic clock when it was probed, in microseconds since boot.
+    pub monotonic_microseconds: u64,
+    /// The host's wall clock when it was probed, in nanoseconds since 1970.
+    pub clock_nanoseconds: i128,
+}
+
+/// A path on a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PathState {
+    /// Nothing there.
+    Missing,
+    /// Something there.
+    Present(Metadata),
+}
+
+impl PathState {
+    /// The metadata, if something is there.
+    #[must_use]
+    pub fn present(&self) -> Option<&Metadata> {
+        match self {
+            Self::Missing => None,
+            Self::Present(metadata) => Some(metadata),
+        }
+    }
+}
+
+/// What kind of thing a path is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A socket, device or named pipe.
+    Other,
+}
+
+/// Kind, permissions and content of a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Metadata {
+    /// What it is; links are not followed.
+    pub kind: Kind,
+    /// The permission bits, `07777` at the most.
+    pub mode: u32,
+    /// Owner.
+    pub user: u32,
+    /// Group.
+    pub group: u32,
+    /// Length in bytes.
+    pub size: u64,
+    /// When the inode changed last, in nanoseconds since 1970.
+    pub changed_nanoseconds: i128,
+    /// Lower-case hexadecimal, where it was asked for and the file could be read.
+    pub sha256: Option<String>,
+}
+
+/// A systemd unit.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnitState {
+    /// `loaded`, `not-found`, `masked` …
+    pub load: String,
+    /// `active`, `inactive`, `failed`, `activating` …
+    pub active: String,
+    /// `enabled`, `disabled`, `static` … empty for a unit without a file.
+    pub file: String,
+    /// Whether the unit's files changed since systemd read them.
+    pub needs_reload: bool,
+    /// When its main process started, in microseconds since boot; 0 for never.
+    pub started_microseconds: u64,
+}
+
+/// The images of containerd's `k8s.io` namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImageStore {
+    /// containerd isn't there or doesn't answer.
+    Unavailable,
+    /// Images by reference.
+    Images(BTreeMap<String, ImageState>),
+}
+
+/// One image of containerd.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageState {
+    /// Digest of its manifest or index.
+    pub digest: String,
+    /// Whether the kubelet's garbage collection leaves it alone.
+    pub pinned: bool,
+}
+
+/// `chronyc -c tracking`, as far as it matters here.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TimeTracking {
+    /// chronyd isn't there or doesn't answer.
+    Unavailable,
+    /// What it follows, and how well.
+    Tracking {
+        /// Reference identifier, eight hexadecimal digits; `7F7F0101` is the host's own clock.
+        reference: String,
+        /// Stratum, 0 while not synchronised.
+        stratum: u8,
+        /// `Normal`, `Not synchronised` …
+        leap: String,
+    },
+}
+
+impl Observations {
+    pub(crate) const fn nothing() -> Self {
+        Self {
+            paths: BTreeMap::new(),
+            contents: BTreeMap::new(),
+            units: BTreeMap::new(),
+            sysctls: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            images: None,
+            kubernetes: None,
+            network_check: None,
+            time: None,
+            monotonic_microseconds: 0,
+            clock_nanoseconds: 0,
+        }
+    }
+
+    /// Takes over what a later probe saw; what it did not look at stays as it was.
+    pub fn merge(&mut self, later: Self) {
+        self.paths.extend(later.paths);
+        self.contents.extend(later.contents);
+        self.units.extend(later.units);
+        self.sysctls.extend(later.sysctls);
+        self.modules.extend(later.modules);
+        self.images = later.images.or(self.images.take());
+        self.kubernetes = later.kubernetes.or(self.kubernetes.take());
+        self.network_check = later.network_check.or(self.network_check.take());
+        self.time = later.time.or(self.time.take());
+        self.monotonic_microseconds = later.monotonic_microseconds;
+        self.clock_nanoseconds = later.clock_nanoseconds;
+    }
+
+    /// Whether the main process of `unit` started before the file at `path` was changed, so that it runs with what stood there before.
+    /// False where either is unknown or missing.
+    #[must_use]
+    pub fn started_before(&self, unit: &str, path: &str) -> bool {
+        // Both clocks are read in one probe, but with the kernel's coarse resolution (up to 10 ms each).
+        const SLACK_NANOSECONDS: i128 = 20_000_000;
+        let Some(PathState::Present(file)) = self.paths.get(path) else {
+            return false;
+        };
+        let started = match self.units.get(unit) {
+            Some(unit) if unit.started_microseconds > 0 => unit.started_microseconds,
+            _ => return false,
+        };
+        let age = i128::from(self.monotonic_microseconds.saturating_sub(started)) * 1_000;
+        self.clock_nanoseconds - age + SLACK_NANOSECONDS < file.changed_nanoseconds
+    }
+}

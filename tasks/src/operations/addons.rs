@@ -1,0 +1,59 @@
+//! kube-proxy and CoreDNS, by kubeadm's phases.
+
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{KubernetesState, Look, Observations};
+use crate::operations::KUBECTL;
+use crate::operations::ready::waiting;
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+use crate::shell::quote;
+
+/// kube-proxy and CoreDNS in the version and with the configuration of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addons {
+    /// Path of kubeadm's configuration on the host.
+    pub configuration: String,
+    /// Its sha256; stands as an annotation of both objects.
+    pub source: String,
+}
+
+const ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
+
+impl Addons {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Kubernetes]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let state = seen!(&seen.kubernetes);
+        if !matches!(state, KubernetesState::Ready { .. }) {
+            return waiting("kube-proxy and CoreDNS", state);
+        }
+        for (kind, name) in [("DaemonSet", "kube-proxy"), ("Deployment", "coredns")] {
+            match state.object(kind, "kube-system", name) {
+                None => return Verdict::differs("apply", format!("{kind} {name} does not exist")),
+                Some(object) if object.text(ANNOTATION) != Some(&self.source) => {
+                    return Verdict::differs("apply", format!("{kind} {name} was made from another configuration"));
+                }
+                Some(_) => {}
+            }
+        }
+        Verdict::Same
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let script = format!(
+            "{KUBECTL}kubeadm init phase addon all --config={}\n\
+             kube -n kube-system annotate --overwrite daemonset/kube-proxy deployment/coredns kokctl.io/source-sha256={} >/dev/null\n",
+            quote(&self.configuration),
+            quote(&self.source)
+        );
+        let mut fragment = Fragment::default();
+        fragment.feed(Content::Bytes(script.as_bytes()), "job addons");
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "kube-proxy and CoreDNS".to_owned()
+    }
+}

@@ -1,0 +1,65 @@
+//! The rights of the administrators' group.
+
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{KubernetesState, Look, Observations};
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+use crate::secret_name::SecretName;
+
+/// The binding that gives the group of `admin.conf` its rights. kubeadm makes it with `super-admin.conf`; here that kubeconfig exists only
+/// while it is needed, in a tmpfs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterAdmins {
+    /// The control plane that asks its own API server.
+    pub host: String,
+}
+
+/// Group and binding have the same name since Kubernetes 1.29 (kubeadm's constant `ClusterAdminsGroupAndClusterRoleBinding`).
+const NAME: &str = "kubeadm:cluster-admins";
+
+const SCRIPT: &str = r"super() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/run/kokctl/super-admin.conf --request-timeout=20s --server-side=true --field-manager=kokctl --force-conflicts=true apply -f -; }
+result=0
+super <<'--BINDING--' || result=$?
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: kubeadm:cluster-admins
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: cluster-admin
+subjects:
+- apiGroup: rbac.authorization.k8s.io
+  kind: Group
+  name: kubeadm:cluster-admins
+--BINDING--
+rm -f /run/kokctl/super-admin.conf
+exit $result
+";
+
+impl ClusterAdmins {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Kubernetes]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let state = seen!(&seen.kubernetes);
+        // Without the binding, admin.conf may read nothing at all: then the probe's questions fail, but `/readyz` is open to everybody.
+        match state {
+            KubernetesState::Ready { .. } if state.object("ClusterRoleBinding", "", NAME).is_some() => Verdict::Same,
+            _ => Verdict::differs("bind to cluster-admin", "the group kubeadm:cluster-admins has no rights yet"),
+        }
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let mut fragment = Fragment::default();
+        let kubeconfig = SecretName::SuperAdminKubeconfig { host: self.host.clone() };
+        fragment.put("/run/kokctl/super-admin.conf", 0o600, Content::Secret(&kubeconfig));
+        fragment.line(SCRIPT);
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "administrators' rights".to_owned()
+    }
+}

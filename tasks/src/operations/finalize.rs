@@ -1,0 +1,52 @@
+//! kubelet.conf names the certificate that the kubelet renews by itself.
+
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Look, Observations};
+use crate::operations::ready::CLIENT_CERTIFICATE;
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+use crate::shell::quote;
+
+/// kubeadm's `kubelet-finalize`. It returns without an error while the kubelet's own certificate is missing, so done is what kubelet.conf
+/// says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KubeletFinalize {
+    /// Path of kubeadm's configuration on the host.
+    pub configuration: String,
+}
+
+const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
+
+/// Prints `yes` if kubelet.conf names the kubelet's own certificate. The file itself may hold a private key, so it is never asked for.
+const NAMES_CERTIFICATE: &str = "/var/lib/kokctl/made/kubelet-finalized";
+
+impl KubeletFinalize {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Content(NAMES_CERTIFICATE.to_owned()), Look::File { path: KUBELET_CONF.to_owned(), expected: None }]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let conf = seen!(seen.paths.get(KUBELET_CONF)).present().and_then(|file| file.sha256.clone());
+        let record = seen.contents.get(NAMES_CERTIFICATE).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+        match (conf, record) {
+            (Some(conf), Some(record)) if conf == record => Verdict::Same,
+            _ => Verdict::differs("point to the kubelet's own certificate", format!("{KUBELET_CONF} does not name {CLIENT_CERTIFICATE} yet")),
+        }
+    }
+
+    /// The record is the sum of a kubelet.conf in which the name was found, so it holds for that very content.
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let script = format!(
+            "kubeadm init phase kubelet-finalize all --config={}\ngrep -qF {CLIENT_CERTIFICATE} {KUBELET_CONF}\n\
+             mkdir -p -m 700 /var/lib/kokctl/made\nsum=$(sha256sum <{KUBELET_CONF})\nprintf '%s\\n' \"${{sum%% *}}\" >{NAMES_CERTIFICATE}\n",
+            quote(&self.configuration)
+        );
+        let mut fragment = Fragment::default();
+        fragment.feed(Content::Bytes(script.as_bytes()), "job kubelet-finalize");
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "kubelet.conf with the kubelet's own certificate".to_owned()
+    }
+}

@@ -1,0 +1,77 @@
+//! The kubelet of a control plane: its configuration by kubeadm, and its start.
+
+use super::record::Record;
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Look, Observations};
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+use crate::shell::quote;
+
+const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
+
+/// The kubelet of a control plane, configured and running.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KubeletStart {
+    /// Path of kubeadm's configuration on the host.
+    pub configuration: String,
+    /// Its sha256.
+    pub source: String,
+    /// Files besides its configuration that the kubelet read when it started: binary and unit.
+    pub reads: Vec<String>,
+}
+
+impl KubeletStart {
+    fn record(&self) -> Record<'_> {
+        Record { name: "kubelet", source: &self.source, files: &FILES }
+    }
+
+    pub(super) fn outputs(&self) -> Vec<String> {
+        FILES.iter().map(|path| (*path).to_owned()).collect()
+    }
+
+    pub(super) fn looks(&self) -> Vec<Look> {
+        let mut looks = self.record().looks();
+        looks.push(Look::Unit("kubelet.service".to_owned()));
+        looks.extend(self.reads.iter().map(|path| Look::Path(path.clone())));
+        looks
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let files = self.record().diff(seen);
+        if files != Verdict::Same {
+            return files;
+        }
+        running("kubelet.service", self.reads.iter().map(String::as_str).chain(FILES), seen)
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let configuration = quote(&self.configuration);
+        let script = format!(
+            "{forget}systemctl daemon-reload\nkubeadm init phase kubelet-start --config={configuration}\n{keep}",
+            forget = self.record().forget(),
+            keep = self.record().keep(),
+        );
+        let mut fragment = Fragment::default();
+        fragment.feed(Content::Bytes(script.as_bytes()), "job kubelet-start");
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "kubelet".to_owned()
+    }
+}
+
+/// Whether a unit runs with the present content of the files that it read at its start.
+pub(super) fn running<'a>(unit: &str, reads: impl Iterator<Item = &'a str>, seen: &Observations) -> Verdict {
+    let state = seen!(seen.units.get(unit));
+    if state.active != "active" {
+        return Verdict::differs("start", format!("{unit} is {}", state.active));
+    }
+    for path in reads {
+        seen!(seen.paths.get(path));
+        if seen.started_before(unit, path) {
+            return Verdict::differs("restart", format!("{path} changed after {unit} was started"));
+        }
+    }
+    Verdict::Same
+}

@@ -1,0 +1,159 @@
+//! Operations: changes with an effect beyond one file or unit. Each says what to look at, when it is done, and what to do. Done is what
+//! the host or the cluster says, never that a command ended without an error.
+
+mod addons;
+mod bootstrap_token;
+mod cluster_admins;
+mod finalize;
+mod join;
+mod kubelet;
+mod manifest;
+mod mark;
+mod network_check;
+mod pki_tree;
+mod preflight;
+mod ready;
+mod record;
+mod reset;
+mod static_pods;
+mod time_sync;
+mod tokens;
+mod upload;
+
+pub use addons::Addons;
+pub use bootstrap_token::BootstrapToken;
+pub use cluster_admins::ClusterAdmins;
+pub use finalize::KubeletFinalize;
+pub use join::Join;
+pub use kubelet::KubeletStart;
+pub use manifest::ApplyManifest;
+pub use mark::MarkNode;
+pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stage};
+pub use pki_tree::PkiTree;
+pub use preflight::Preflight;
+pub use ready::{ApiServerReady, CredentialReady, NodesReady, WorkloadReady};
+pub use reset::Reset;
+pub use static_pods::{Component, StaticPods};
+pub use time_sync::TimeSynchronised;
+pub use tokens::{RemoveTokens, TOKEN_PREFIX};
+pub use upload::UploadConfiguration;
+
+use crate::change::{Change, Verdict};
+use crate::observe::{Look, Observations};
+use crate::resources::Act;
+
+/// Where the binaries of a bundle are installed.
+pub const BINARIES: &str = "/usr/local/bin";
+
+/// Start of a script that talks to the API server as the administrator. Credentials stay in the file; `HOME` keeps kubectl's cache of the
+/// API's kinds in a tmpfs.
+pub(crate) const KUBECTL: &str = "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=20s \"$@\"; }\n";
+
+/// A change of a cluster, or a condition that it has to reach.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    /// The whole certificate set of a new control plane.
+    PkiTree(PkiTree),
+    /// kubeadm's own checks of a host.
+    Preflight(Preflight),
+    /// Manifests of etcd or the control plane.
+    StaticPods(StaticPods),
+    /// The kubelet's configuration and its start.
+    KubeletStart(KubeletStart),
+    /// The local API server answers.
+    ApiServerReady(ApiServerReady),
+    /// The administrators' group has its rights.
+    ClusterAdmins(ClusterAdmins),
+    /// kubeadm's configuration stands in the cluster.
+    UploadConfiguration(UploadConfiguration),
+    /// A short-lived token and the rules for those who join with it.
+    BootstrapToken(BootstrapToken),
+    /// Labels and taints of a node.
+    MarkNode(MarkNode),
+    /// The kubelet has a certificate of its own.
+    CredentialReady(CredentialReady),
+    /// kubelet.conf names the kubelet's own certificate.
+    KubeletFinalize(KubeletFinalize),
+    /// kube-proxy and CoreDNS.
+    Addons(Addons),
+    /// A host becomes a node.
+    Join(Join),
+    /// No token of ours is left.
+    RemoveTokens(RemoveTokens),
+    /// Objects of a manifest.
+    ApplyManifest(ApplyManifest),
+    /// A DaemonSet or Deployment runs everywhere it should.
+    WorkloadReady(WorkloadReady),
+    /// Nodes are Ready.
+    NodesReady(NodesReady),
+    /// Pods of all nodes answer each other.
+    NetworkCheck(NetworkCheck),
+    /// The host's clock follows its source.
+    TimeSynchronised(TimeSynchronised),
+    /// The host is what it was before it became part of the cluster.
+    Reset(Reset),
+}
+
+macro_rules! each {
+    ($self:ident, $it:ident => $call:expr) => {
+        match $self {
+            Operation::PkiTree($it) => $call,
+            Operation::Preflight($it) => $call,
+            Operation::StaticPods($it) => $call,
+            Operation::KubeletStart($it) => $call,
+            Operation::ApiServerReady($it) => $call,
+            Operation::ClusterAdmins($it) => $call,
+            Operation::UploadConfiguration($it) => $call,
+            Operation::BootstrapToken($it) => $call,
+            Operation::MarkNode($it) => $call,
+            Operation::CredentialReady($it) => $call,
+            Operation::KubeletFinalize($it) => $call,
+            Operation::Addons($it) => $call,
+            Operation::Join($it) => $call,
+            Operation::RemoveTokens($it) => $call,
+            Operation::ApplyManifest($it) => $call,
+            Operation::WorkloadReady($it) => $call,
+            Operation::NodesReady($it) => $call,
+            Operation::NetworkCheck($it) => $call,
+            Operation::TimeSynchronised($it) => $call,
+            Operation::Reset($it) => $call,
+        }
+    };
+}
+
+impl Operation {
+    /// What must be seen to know whether it is done.
+    #[must_use]
+    pub fn looks(&self) -> Vec<Look> {
+        each!(self, it => it.looks())
+    }
+
+    /// Whether it is done.
+    #[must_use]
+    pub fn diff(&self, seen: &Observations) -> Verdict {
+        each!(self, it => it.diff(seen))
+    }
+
+    /// What does it.
+    #[must_use]
+    pub fn act(&self, change: &Change) -> Act {
+        each!(self, it => it.act(change))
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        each!(self, it => it.title())
+    }
+
+    /// The paths that it writes and nobody else may.
+    #[must_use]
+    pub fn writes(&self) -> Vec<String> {
+        match self {
+            Self::PkiTree(_) => vec!["/etc/kubernetes/pki".to_owned()],
+            Self::StaticPods(it) => it.outputs(),
+            Self::KubeletStart(it) => it.outputs(),
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The proof that the network carries: pods of all nodes answer each other.
+//!
+//! Four steps share this file, because they share one condition: the check is needed while the cluster's own record of it (ConfigMap
+//! `kube-system/kokctl`) does not name exactly the present nodes and the present network manifest.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::manifest::ApplyManifest;
+use super::ready::{WorkloadReady, waiting};
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{KubernetesState, Look, Observations};
+use crate::operations::KUBECTL;
+use crate::resources::Act;
+use crate::script::Fragment;
+use crate::shell::quote;
+
+/// One step of the check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NetworkCheck {
+    /// Which one.
+    pub stage: Stage,
+    /// sum of the manifest of the network plugin.
+    pub network: String,
+    /// Names of the nodes that take part: all.
+    pub nodes: Vec<String>,
+}
+
+/// The steps of a network check, in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Stage {
+    /// A pod on every node that answers and asks.
+    Deploy(ApplyManifest),
+    /// They run.
+    Running(WorkloadReady),
+    /// Each answers each, and the cluster's DNS and service addresses work from each.
+    Answer,
+    /// The result is recorded and the pods are removed.
+    Record,
+}
+
+/// Namespace of the pods of the check.
+pub const NAMESPACE: &str = "kokctl-network-check";
+
+#[derive(Deserialize)]
+struct Answer {
+    target: String,
+    ok: bool,
+    #[serde(default)]
+    error: Option<String>,
+    #[serde(default)]
+    status: Option<u16>,
+}
+
+impl NetworkCheck {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        match self.stage {
+            Stage::Answer => vec![Look::Kubernetes, Look::NetworkCheck],
+            _ => vec![Look::Kubernetes],
+        }
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let state = seen!(&seen.kubernetes);
+        let KubernetesState::Ready { nodes, .. } = state else {
+            return waiting("the network check", state);
+        };
+        let uids = nodes.iter().map(|(name, node)| format!("{name}={}", node.uid));
+        let expected: BTreeSet<String> = uids.chain([format!("network={}", self.network)]).collect();
+        let recorded = state.object("ConfigMap", "kube-system", "kokctl").and_then(|map| map.text("/data/network-check"));
+        if recorded.is_some_and(|text| text.lines().map(str::to_owned).collect::<BTreeSet<_>>() == expected) {
+            return Verdict::Same;
+        }
+        match &self.stage {
+            Stage::Deploy(manifest) => manifest.diff(seen),
+            Stage::Running(workload) => workload.diff(seen),
+            Stage::Answer => self.answers(seen),
+            Stage::Record => Verdict::differs("record", "the network of the present nodes is not proven yet"),
+        }
+    }
+
+    /// Each pod must have asked every pod, itself included, and the service by its name, and got an answer.
+    fn answers(&self, seen: &Observations) -> Verdict {
+        let wait = |because: String| Verdict::differs("wait until every pod answers every other", because);
+        let reports = seen!(&seen.network_check);
+        if let Some(missing) = self.nodes.iter().find(|node| !reports.contains_key(*node)) {
+            return wait(format!("the pod of node {missing} has not reported"));
+        }
+        for (node, report) in reports {
+            let Ok(answers) = serde_json::from_str::<Vec<Answer>>(report) else {
+                return wait(format!("the pod of node {node} could not be asked: {}", report.trim().chars().take(200).collect::<String>()));
+            };
+            if answers.len() < self.nodes.len() + 1 {
+                return wait(format!("the pod of node {node} asked {} of {} others", answers.len(), self.nodes.len() + 1));
+            }
+            if let Some(failed) = answers.iter().find(|answer| !answer.ok) {
+                let why = failed.error.clone().unwrap_or_else(|| format!("status {}", failed.status.unwrap_or_default()));
+                return wait(format!("from node {node}, {} does not answer: {why}", failed.target));
+            }
+        }
+        Verdict::Same
+    }
+
+    pub(super) fn act(&self, change: &Change) -> Act {
+        match &self.stage {
+            Stage::Deploy(manifest) => manifest.act(change),
+            Stage::Running(_) | Stage::Answer => Act::Wait,
+            Stage::Record => Act::Script(Fragment::text(format!(
+                "{KUBECTL}proven=$(kube get nodes -o jsonpath='{{range .items[*]}}{{.metadata.name}}={{.metadata.uid}}{{\"\\n\"}}{{end}}'; printf 'network=%s' {})\n\
+                 kube -n kube-system create configmap kokctl --from-literal=network-check=\"$proven\" --dry-run=client -o json | \
+                 kube apply --server-side --field-manager=kokctl --force-conflicts -f - >/dev/null\n\
+                 kube delete namespace {NAMESPACE} --ignore-not-found --wait=false >/dev/null\n",
+                quote(&self.network)
+            ))),
+        }
+    }
+
+    pub(super) fn title(&self) -> String {
+        match &self.stage {
+            Stage::Deploy(_) => "pods of the network check".to_owned(),
+            Stage::Running(_) => "pods of the network check running".to_owned(),
+            Stage::Answer => "every pod answers every other".to_owned(),
+            Stage::Record => "record of the network check".to_owned(),
+        }
+    }
+}
+
+/// Reports by node: what the pod of that node says of everything that it asked.
+pub type Reports = BTreeMap<String, String>;

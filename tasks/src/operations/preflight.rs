@@ -1,0 +1,52 @@
+//! kubeadm's own checks of a host that is to become a control plane.
+
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Look, Observations, PathState};
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+use crate::shell::quote;
+
+/// `kubeadm init phase preflight`, once, before anything of a control plane is written: later it would find our own files and ports.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Preflight {
+    /// Path of kubeadm's configuration on the host.
+    pub configuration: String,
+    /// Its sha256.
+    pub source: String,
+}
+
+const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+const ETCD_MANIFEST: &str = "/etc/kubernetes/manifests/etcd.yaml";
+const RECORD: &str = "/var/lib/kokctl/made/preflight";
+
+impl Preflight {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        let paths = [MANIFEST, ETCD_MANIFEST].map(|path| Look::Path(path.to_owned()));
+        paths.into_iter().chain([Look::Content(RECORD.to_owned())]).collect()
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        for path in [MANIFEST, ETCD_MANIFEST] {
+            if *seen!(seen.paths.get(path)) != PathState::Missing {
+                return Verdict::Same;
+            }
+        }
+        let passed = seen.contents.get(RECORD).is_some_and(|text| text.trim_ascii() == self.source.as_bytes());
+        if passed { Verdict::Same } else { Verdict::differs("check", "kubeadm has not checked this host yet") }
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let script = format!(
+            "kubeadm init phase preflight --config={}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
+            quote(&self.configuration),
+            quote(&self.source)
+        );
+        let mut fragment = Fragment::default();
+        fragment.feed(Content::Bytes(script.as_bytes()), "job preflight");
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "kubeadm's preflight checks".to_owned()
+    }
+}

@@ -1,0 +1,107 @@
+//! A host leaves its cluster and becomes what it was.
+
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Look, Observations, PathState};
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+
+/// Everything of Kubernetes, containerd and kokctl is removed from a host, its data included. Only what kokctl installs is touched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reset;
+
+/// What must be gone at the end; directories whose mount points may belong to the owner of the host are emptied instead.
+const PATHS: &[&str] = &[
+    "/etc/kubernetes",
+    "/etc/cni/net.d/10-flannel.conflist",
+    "/etc/containerd/config.toml",
+    "/etc/systemd/system/containerd.service",
+    "/etc/systemd/system/kubelet.service",
+    "/etc/systemd/system/kubelet.service.d",
+    "/etc/modules-load.d/kokctl.conf",
+    "/etc/sysctl.d/90-kokctl.conf",
+    "/usr/local/bin/containerd",
+    "/usr/local/bin/containerd-shim-runc-v2",
+    "/usr/local/bin/ctr",
+    "/usr/local/bin/kubeadm",
+    "/usr/local/bin/kubectl",
+    "/usr/local/bin/kubelet",
+    "/usr/local/sbin/runc",
+    "/opt/cni/bin/flannel",
+    "/var/lib/cni",
+    "/var/lib/etcd/member",
+    "/var/lib/kubelet/config.yaml",
+    "/var/lib/kubelet/pki",
+    "/var/lib/kokctl",
+    "/run/flannel",
+];
+
+/// `kubeadm reset` ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
+/// Shims outlive containerd (`KillMode=process`), so their control groups are ended by systemd and what is left of them by containerd's
+/// own record of its tasks.
+const SCRIPT: &str = r#"set +e
+kubeadm=/usr/local/bin/kubeadm
+systemctl disable --now kubelet.service 2>&1
+if [ -x "$kubeadm" ] && [ -S /run/containerd/containerd.sock ]; then
+  "$kubeadm" reset --force --cri-socket=unix:///run/containerd/containerd.sock 2>&1
+fi
+if [ -x /usr/local/bin/ctr ] && [ -S /run/containerd/containerd.sock ]; then
+  for task in $(/usr/local/bin/ctr -n k8s.io tasks ls -q); do /usr/local/bin/ctr -n k8s.io tasks kill -s SIGKILL "$task"; done
+  for container in $(/usr/local/bin/ctr -n k8s.io containers ls -q); do
+    /usr/local/bin/ctr -n k8s.io tasks delete -f "$container"
+    /usr/local/bin/ctr -n k8s.io containers delete "$container"
+  done
+fi
+systemctl disable --now containerd.service 2>&1
+unmount_below() {
+  while read -r _ where _; do
+    case $where in "$1"/*) echo "$where";; esac
+  done </proc/mounts | sort -r | while IFS= read -r where; do umount -l "$(printf '%b' "$where")"; done
+}
+for folder in /var/lib/kubelet /var/lib/containerd /run/containerd /run/netns /var/run/netns; do unmount_below "$folder"; done
+rm -f /run/netns/cni-* 2>/dev/null
+for link in flannel.1 cni0; do ip link delete "$link" 2>/dev/null; done
+for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
+for folder in /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
+  [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete
+done
+rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/90-kokctl.conf
+rm -rf /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
+for name in containerd containerd-shim-runc-v2 ctr kubeadm kubectl kubelet; do rm -f "/usr/local/bin/$name"; done
+rm -rf /usr/local/sbin/runc /opt/cni/bin /var/lib/cni /run/flannel /run/containerd
+rmdir /etc/cni/net.d /etc/cni /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null
+systemctl daemon-reload
+systemctl reset-failed kubelet.service containerd.service 2>/dev/null
+rm -rf /var/lib/kokctl
+exit 0
+"#;
+
+impl Reset {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        let units = ["kubelet.service", "containerd.service"].map(|name| Look::Unit(name.to_owned()));
+        PATHS.iter().map(|path| Look::Path((*path).to_owned())).chain(units).collect()
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        for path in PATHS {
+            if *seen!(seen.paths.get(*path)) != PathState::Missing {
+                return Verdict::differs("remove", format!("{path} exists"));
+            }
+        }
+        for unit in ["kubelet.service", "containerd.service"] {
+            if seen!(seen.units.get(unit)).active == "active" {
+                return Verdict::differs("remove", format!("{unit} is active"));
+            }
+        }
+        Verdict::Same
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let mut fragment = Fragment::default();
+        fragment.feed(Content::Bytes(SCRIPT.as_bytes()), "job reset");
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "everything of Kubernetes removed".to_owned()
+    }
+}

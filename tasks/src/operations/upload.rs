@@ -1,0 +1,58 @@
+//! kubeadm's configuration in the cluster, where later joins and upgrades find it.
+
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{KubernetesState, Look, Observations};
+use crate::operations::KUBECTL;
+use crate::operations::ready::waiting;
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+use crate::shell::quote;
+
+/// The ConfigMaps `kubeadm-config` and `kubelet-config`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadConfiguration {
+    /// Path of the configuration on the host.
+    pub configuration: String,
+    /// Its sha256; stands as an annotation of `kubeadm-config`, and is lost when something else uploads another one.
+    pub source: String,
+}
+
+/// JSON pointer of the annotation; `~1` is `/`.
+const ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
+
+impl UploadConfiguration {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Kubernetes]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let state = seen!(&seen.kubernetes);
+        if !matches!(state, KubernetesState::Ready { .. }) {
+            return waiting("the upload of the configuration", state);
+        }
+        if state.object("ConfigMap", "kube-system", "kubelet-config").is_none() {
+            return Verdict::differs("upload", "the cluster has no ConfigMap kubelet-config");
+        }
+        match state.object("ConfigMap", "kube-system", "kubeadm-config") {
+            None => Verdict::differs("upload", "the cluster has no ConfigMap kubeadm-config"),
+            Some(object) if object.text(ANNOTATION) == Some(&self.source) => Verdict::Same,
+            Some(_) => Verdict::differs("upload", "the ConfigMap kubeadm-config was made from another configuration"),
+        }
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let script = format!(
+            "{KUBECTL}kubeadm init phase upload-config all --config={}\n\
+             kube -n kube-system annotate --overwrite configmap kubeadm-config kokctl.io/source-sha256={} >/dev/null\n",
+            quote(&self.configuration),
+            quote(&self.source)
+        );
+        let mut fragment = Fragment::default();
+        fragment.feed(Content::Bytes(script.as_bytes()), "job upload-config");
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "configuration in the cluster".to_owned()
+    }
+}

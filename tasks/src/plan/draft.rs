@@ -1,0 +1,157 @@
+//! How a task says what it wants.
+
+use std::time::Duration;
+
+use kok_crds::model::{Cluster, Host};
+
+use super::graph::{Action, Reason, Step, StepId};
+use super::make::{Inputs, Seen};
+use super::refusal::Refusal;
+use crate::artifact::Artifact;
+use crate::bundle::{BundleFile, BundleImage};
+use crate::facts::HostFacts;
+use crate::observe::Observations;
+
+/// Long enough for any single change of a file or unit on a busy host.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+/// What a task may look at when it decides: the cluster as its owner wants it, the bundle, and what was seen of the host.
+#[derive(Debug, Clone, Copy)]
+pub struct HostView<'a> {
+    /// What the plan is made from.
+    pub inputs: &'a Inputs<'a>,
+    /// The host that the task plans for.
+    pub host: &'a Host,
+    /// What was seen of all hosts.
+    pub seen: &'a Seen,
+    /// The facts of the host, or what we expect before we have seen any.
+    pub facts: &'a HostFacts,
+}
+
+impl<'a> HostView<'a> {
+    /// The cluster as its owner wants it.
+    #[must_use]
+    pub fn cluster(&self) -> &'a Cluster {
+        self.inputs.cluster
+    }
+
+    /// What was seen of the host, nothing before it was probed.
+    #[must_use]
+    pub fn observations(&self) -> &'a Observations {
+        self.seen.observations(&self.host.name)
+    }
+
+    /// The first control plane of the file: the one that cluster-wide steps of this version run on.
+    ///
+    /// # Errors
+    /// [`Refusal`] if there is none; the reader of the file has made sure that there is one.
+    pub fn control_plane(&self) -> Result<&'a Host, Refusal> {
+        self.cluster().control_planes().next().ok_or_else(|| Refusal::new("the cluster has no control plane"))
+    }
+
+    /// Where the API server is reached by everybody: `address:port`.
+    ///
+    /// # Errors
+    /// As [`HostView::control_plane`].
+    pub fn endpoint(&self) -> Result<String, Refusal> {
+        let host = self.control_plane()?;
+        Ok(std::net::SocketAddr::new(host.address, crate::API_SERVER_PORT).to_string())
+    }
+
+    /// A file of the bundle by name, for the host's architecture: of the version given, or the newest.
+    ///
+    /// # Errors
+    /// [`Refusal`] naming what the bundle has instead.
+    pub fn file(&self, name: &str, version: Option<&str>) -> Result<&'a BundleFile, Refusal> {
+        self.inputs.bundle_file(name, version, &self.facts.architecture).map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
+    }
+
+    /// An image that the cluster's release of Kubernetes names for a component.
+    ///
+    /// # Errors
+    /// [`Refusal`] naming what the bundle lacks.
+    pub fn release_image(&self, component: &str) -> Result<&'a BundleImage, Refusal> {
+        self.inputs.release_image(component, &self.facts.architecture).map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
+    }
+
+    /// The newest image of that name which belongs to no release of Kubernetes.
+    ///
+    /// # Errors
+    /// [`Refusal`] if the bundle has none.
+    pub fn image(&self, name: &str) -> Result<&'a BundleImage, Refusal> {
+        self.inputs.newest_image(name, &self.facts.architecture).map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
+    }
+
+    /// An artifact for a binary of the bundle.
+    ///
+    /// # Errors
+    /// As [`HostView::file`].
+    pub fn artifact(&self, name: &str, version: Option<&str>) -> Result<Artifact, Refusal> {
+        self.file(name, version).map(Artifact::from)
+    }
+
+    /// Name of a step of another task on this host.
+    #[must_use]
+    pub fn id(&self, task: &str, name: &str) -> StepId {
+        StepId::new(&self.host.name, task, name)
+    }
+}
+
+/// The steps of one task on one host, as they are being written down.
+#[derive(Debug)]
+pub struct Draft<'a> {
+    host: &'a str,
+    task: &'static str,
+    steps: Vec<Step>,
+    edges: Vec<(StepId, StepId, Reason)>,
+}
+
+impl<'a> Draft<'a> {
+    /// A draft of a task on a host.
+    #[must_use]
+    pub fn new(host: &'a str, task: &'static str) -> Self {
+        Self { host, task, steps: Vec::new(), edges: Vec::new() }
+    }
+
+    /// Adds a step and returns its name.
+    pub fn add(&mut self, name: &str, action: impl Into<Action>) -> StepId {
+        self.add_on(self.host, name, action)
+    }
+
+    /// Adds a step that acts on another host, such as a control plane that is asked about this host's node.
+    pub fn add_on(&mut self, host: &str, name: &str, action: impl Into<Action>) -> StepId {
+        let id = StepId::new(self.host, self.task, name);
+        self.steps.push(Step {
+            id: id.clone(),
+            host: host.to_owned(),
+            task: self.task,
+            action: action.into(),
+            deadline: DEADLINE,
+            triggers: Vec::new(),
+        });
+        id
+    }
+
+    /// Gives the step that was added last another deadline.
+    pub fn within(&mut self, deadline: Duration) {
+        if let Some(step) = self.steps.last_mut() {
+            step.deadline = deadline;
+        }
+    }
+
+    /// Has a change of `of` ask for the step that was added last.
+    pub fn triggered_by(&mut self, of: StepId) {
+        if let Some(step) = self.steps.last_mut() {
+            step.triggers.push(of);
+        }
+    }
+
+    /// Says that `later` needs `earlier`, and why.
+    pub fn needs(&mut self, later: &StepId, earlier: &StepId, reason: Reason) {
+        self.edges.push((later.clone(), earlier.clone(), reason));
+    }
+
+    pub(super) fn into_parts(self) -> (Vec<Step>, Vec<(StepId, StepId, Reason)>) {
+        (self.steps, self.edges)
+    }
+}

@@ -1,0 +1,247 @@
+//! Steps and the reasons for their order.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use petgraph::Direction;
+use petgraph::acyclic::Acyclic;
+use petgraph::data::Build as _;
+use petgraph::graph::{DiGraph, NodeIndex};
+use petgraph::visit::EdgeRef as _;
+
+use crate::change::{Change, Verdict};
+use crate::observe::{Look, Observations};
+use crate::operations::Operation;
+use crate::resources::{Act, Resource};
+
+/// Name of a step, unique in its plan: `host/task/name`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StepId(String);
+
+impl StepId {
+    /// The name of a step of a task on a host.
+    #[must_use]
+    pub fn new(host: &str, task: &str, name: &str) -> Self {
+        Self(format!("{host}/{task}/{name}"))
+    }
+
+    /// As it is printed.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a step is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// A desired piece of the host.
+    Resource(Resource),
+    /// A change beyond it, or a condition.
+    Operation(Operation),
+}
+
+impl From<Resource> for Action {
+    fn from(resource: Resource) -> Self {
+        Self::Resource(resource)
+    }
+}
+
+impl From<Operation> for Action {
+    fn from(operation: Operation) -> Self {
+        Self::Operation(operation)
+    }
+}
+
+/// One resource or operation on one host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its name.
+    pub id: StepId,
+    /// The host that it acts on.
+    pub host: String,
+    /// The task that emitted it.
+    pub task: &'static str,
+    /// What it is about.
+    pub action: Action,
+    /// How long acting and coming true may take together.
+    pub deadline: Duration,
+    /// Steps whose change is reason enough to do this one, whatever was seen of it.
+    pub triggers: Vec<StepId>,
+}
+
+impl Step {
+    /// What must be seen to know whether it is done.
+    #[must_use]
+    pub fn looks(&self) -> Vec<Look> {
+        match &self.action {
+            Action::Resource(resource) => resource.looks(),
+            Action::Operation(operation) => operation.looks(),
+        }
+    }
+
+    /// Whether it is done.
+    #[must_use]
+    pub fn diff(&self, seen: &Observations) -> Verdict {
+        match &self.action {
+            Action::Resource(resource) => resource.diff(seen),
+            Action::Operation(operation) => operation.diff(seen),
+        }
+    }
+
+    /// What brings `change` about.
+    #[must_use]
+    pub fn act(&self, change: &Change) -> Act {
+        match &self.action {
+            Action::Resource(resource) => resource.act(change),
+            Action::Operation(operation) => operation.act(change),
+        }
+    }
+
+    /// What it is, for people.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match &self.action {
+            Action::Resource(resource) => resource.title(),
+            Action::Operation(operation) => operation.title(),
+        }
+    }
+
+    /// What it alone may write on its host.
+    #[must_use]
+    pub fn writes(&self) -> Vec<String> {
+        match &self.action {
+            Action::Resource(resource) => resource.writes(),
+            Action::Operation(operation) => operation.writes(),
+        }
+    }
+}
+
+/// Why one step comes after another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// The later one lies in the folder that the earlier one makes.
+    Inside,
+    /// The later one reads the file that the earlier one writes.
+    Reads,
+    /// The later one runs the program that the earlier one installs.
+    Runs,
+    /// The later one talks to the service that the earlier one starts.
+    TalksTo,
+    /// The later one starts containers of the image that the earlier one imports.
+    StartsImage,
+    /// The later one needs kernel settings that the earlier one makes.
+    NeedsKernel,
+    /// Anything else, in words that complete the sentence "because …".
+    Because(&'static str),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Inside => "it lies in that folder",
+            Self::Reads => "it reads that file",
+            Self::Runs => "it runs that program",
+            Self::TalksTo => "it talks to that service",
+            Self::StartsImage => "it starts containers of that image",
+            Self::NeedsKernel => "it needs that setting of the kernel",
+            Self::Because(words) => words,
+        })
+    }
+}
+
+/// Steps with their order. Steps that need no change are in it too: an order that goes through one of them still holds.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    graph: Acyclic<DiGraph<Step, Reason>>,
+    index: BTreeMap<StepId, NodeIndex>,
+    changes: BTreeMap<StepId, Change>,
+}
+
+impl Plan {
+    /// Adds a step.
+    ///
+    /// # Errors
+    /// Its name, if the plan has a step of that name.
+    pub(crate) fn add(&mut self, step: Step) -> Result<(), StepId> {
+        let id = step.id.clone();
+        if self.index.contains_key(&id) {
+            return Err(id);
+        }
+        let node = self.graph.add_node(step);
+        self.index.insert(id, node);
+        Ok(())
+    }
+
+    /// Says that `later` needs `earlier`.
+    ///
+    /// # Errors
+    /// A sentence, if one of them is not in the plan or the two would need each other.
+    pub(crate) fn order(&mut self, later: &StepId, earlier: &StepId, reason: Reason) -> Result<(), String> {
+        let node = |id: &StepId| self.index.get(id).copied().ok_or_else(|| format!("{later} needs {id}, which is no step of the plan"));
+        let (from, to) = (node(earlier)?, node(later)?);
+        self.graph.try_add_edge(from, to, reason).map(|_| ()).map_err(|_| format!("{later} and {earlier} would need each other"))
+    }
+
+    /// All steps, earlier ones first; steps that don't need each other in the order of the tasks.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.graph.nodes_iter().filter_map(|node| self.graph.node_weight(node))
+    }
+
+    /// Steps that change something.
+    pub fn changes(&self) -> impl Iterator<Item = (&Step, &Change)> {
+        self.steps().filter_map(|step| self.changes.get(&step.id).map(|change| (step, change)))
+    }
+
+    /// What a step has to change; `None` for one that is already as desired.
+    #[must_use]
+    pub fn change(&self, id: &StepId) -> Option<&Change> {
+        self.changes.get(id)
+    }
+
+    /// Whether nothing is to be done.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// A step by name.
+    #[must_use]
+    pub fn step(&self, id: &StepId) -> Option<&Step> {
+        self.index.get(id).and_then(|node| self.graph.node_weight(*node))
+    }
+
+    pub(super) fn set_changes(&mut self, changes: BTreeMap<StepId, Change>) {
+        self.changes = changes;
+    }
+
+    /// What must be done before a step, each with the reason.
+    #[must_use]
+    pub fn needs(&self, id: &StepId) -> Vec<(&Step, &Reason)> {
+        self.neighbours(id, Direction::Incoming)
+    }
+
+    /// What waits for a step, each with the reason.
+    #[must_use]
+    pub fn needed_by(&self, id: &StepId) -> Vec<(&Step, &Reason)> {
+        self.neighbours(id, Direction::Outgoing)
+    }
+
+    fn neighbours(&self, id: &StepId, direction: Direction) -> Vec<(&Step, &Reason)> {
+        let Some(&node) = self.index.get(id) else { return Vec::new() };
+        let edges = self.graph.edges_directed(node, direction);
+        edges
+            .filter_map(|edge| {
+                let other = if direction == Direction::Incoming { edge.source() } else { edge.target() };
+                Some((self.graph.node_weight(other)?, edge.weight()))
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,242 @@
+//! From a cluster, a bundle and what was seen of the hosts to a plan.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use kok_crds::model::Cluster;
+
+use super::draft::{Draft, HostView};
+use super::graph::{Plan, Step, StepId};
+use super::lint::lint;
+use super::refusal::Refusal;
+use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage};
+use crate::change::{Change, Verdict};
+use crate::facts::HostFacts;
+use crate::list::TASKS;
+use crate::observe::{Looks, Observations};
+use crate::operations::{Operation, Reset};
+use crate::preconditions;
+
+/// What a plan is made from, besides what was seen of the hosts.
+#[derive(Debug, Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The cluster as its owner wants it.
+    pub cluster: &'a Cluster,
+    /// What can be installed.
+    pub bundle: &'a Bundle,
+    /// The public half of the run's bootstrap token. Random, so it comes from outside.
+    pub token_id: &'a str,
+    /// The time at which the run began, in seconds since 1970: certificates are judged by it.
+    pub now_seconds: i64,
+}
+
+/// What was seen of the hosts so far.
+#[derive(Debug, Clone, Default)]
+pub struct Seen {
+    facts: BTreeMap<String, HostFacts>,
+    clock_offsets: BTreeMap<String, i64>,
+    observations: BTreeMap<String, Observations>,
+}
+
+static NOTHING: Observations = Observations::nothing();
+
+impl Seen {
+    /// Takes over the facts of a host.
+    pub fn add_facts(&mut self, host: &str, facts: HostFacts) {
+        self.facts.insert(host.to_owned(), facts);
+    }
+
+    /// Takes over how far a host's clock is ahead of ours, measured around the probe.
+    pub fn add_clock_offset(&mut self, host: &str, seconds: i64) {
+        self.clock_offsets.insert(host.to_owned(), seconds);
+    }
+
+    /// How far a host's clock is ahead of ours.
+    #[must_use]
+    pub fn clock_offset_seconds(&self, host: &str) -> Option<i64> {
+        self.clock_offsets.get(host).copied()
+    }
+
+    /// Takes over what a probe of a host saw.
+    pub fn add_observations(&mut self, host: &str, observations: Observations) {
+        self.observations.entry(host.to_owned()).or_default().merge(observations);
+    }
+
+    /// The facts of a host, if it was probed.
+    #[must_use]
+    pub fn facts(&self, host: &str) -> Option<&HostFacts> {
+        self.facts.get(host)
+    }
+
+    /// What was seen of a host.
+    #[must_use]
+    pub fn observations(&self, host: &str) -> &Observations {
+        self.observations.get(host).unwrap_or(&NOTHING)
+    }
+}
+
+/// The outcome of an attempt to make a plan.
+#[derive(Debug)]
+pub enum Making {
+    /// Here it is.
+    Made(Box<Plan>),
+    /// Something that decides was not looked at yet, by host. Look, and try again.
+    LookFirst(BTreeMap<String, Looks>),
+}
+
+/// What a first probe of each host has to look at.
+///
+/// # Errors
+/// [`Refusal`] where the cluster can't be built from the bundle, whatever the hosts are.
+pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal>> {
+    let plan = draft(inputs, &Seen::default())?;
+    let mut looks: BTreeMap<String, Looks> = inputs.cluster.hosts.iter().map(|host| (host.name.clone(), Looks::default())).collect();
+    for step in plan.steps() {
+        looks.entry(step.host.clone()).or_default().extend(step.looks());
+    }
+    for host in &inputs.cluster.hosts {
+        looks.entry(host.name.clone()).or_default().extend(crate::list::certificates::looks(host));
+    }
+    Ok(looks)
+}
+
+/// Makes the plan that brings the hosts from what was seen to what is desired.
+///
+/// # Errors
+/// All [`Refusal`]s that can be found without touching a host: preconditions that don't hold, artifacts that the bundle lacks.
+pub fn make(inputs: &Inputs<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let refusals = preconditions::check(inputs, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let mut plan = draft(inputs, seen)?;
+    let unseen = compare(&mut plan, seen);
+    if !unseen.is_empty() {
+        return Ok(Making::LookFirst(unseen));
+    }
+    Ok(Making::Made(Box::new(plan)))
+}
+
+/// The plan that takes every host out of the cluster, in parallel.
+///
+/// # Errors
+/// [`Refusal`] for a defect of kokctl.
+pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let mut plan = Plan::default();
+    for host in &cluster.hosts {
+        let mut draft = Draft::new(&host.name, "reset");
+        draft.add("reset", Operation::Reset(Reset));
+        // Ending the containers of a busy host takes its time.
+        draft.within(Duration::from_secs(300));
+        enter(&mut plan, draft).map_err(|refusal| vec![refusal])?;
+    }
+    let unseen = compare(&mut plan, seen);
+    if unseen.is_empty() { Ok(Making::Made(Box::new(plan))) } else { Ok(Making::LookFirst(unseen)) }
+}
+
+fn draft(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
+    let expected = HostFacts::expected();
+    let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
+    for task in TASKS {
+        for host in &inputs.cluster.hosts {
+            let facts = seen.facts(&host.name).unwrap_or(&expected);
+            let view = HostView { inputs, host, seen, facts };
+            let mut draft = Draft::new(&host.name, task.name);
+            match (task.plan)(&view, &mut draft) {
+                Ok(()) => drafts.push(draft),
+                Err(refusal) if refusals.contains(&refusal) => {}
+                Err(refusal) => refusals.push(refusal),
+            }
+        }
+    }
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let mut plan = Plan::default();
+    let mut edges = Vec::new();
+    for draft in drafts {
+        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+    }
+    for (later, earlier, reason) in edges {
+        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
+    }
+    match lint(&plan).first() {
+        Some(finding) => Err(vec![defect(finding.to_string())]),
+        None => Ok(plan),
+    }
+}
+
+type Edges = Vec<(StepId, StepId, super::graph::Reason)>;
+
+fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal> {
+    let (steps, edges) = draft.into_parts();
+    for step in steps {
+        plan.add(step).map_err(|id| defect(format!("two steps have the name {id}")))?;
+    }
+    Ok(edges)
+}
+
+fn defect(sentence: String) -> Refusal {
+    Refusal::new("kokctl made a plan that breaks its own rules").because(sentence).hint("this is a defect of kokctl; please report it")
+}
+
+/// Sets what each step has to change. Returns what has to be looked at before that can be said.
+fn compare(plan: &mut Plan, seen: &Seen) -> BTreeMap<String, Looks> {
+    let mut unseen: BTreeMap<String, Looks> = BTreeMap::new();
+    let mut changes: BTreeMap<StepId, Change> = BTreeMap::new();
+    for step in plan.steps() {
+        match step.diff(seen.observations(&step.host)) {
+            Verdict::Same => {
+                if let Some(change) = triggered(step, &changes) {
+                    changes.insert(step.id.clone(), change);
+                }
+            }
+            Verdict::Differs(change) => {
+                changes.insert(step.id.clone(), change);
+            }
+            Verdict::Unseen => unseen.entry(step.host.clone()).or_default().extend(step.looks()),
+        }
+    }
+    plan.set_changes(changes);
+    unseen
+}
+
+/// Triggers stand before the steps that they trigger, because those need them.
+fn triggered(step: &Step, changes: &BTreeMap<StepId, Change>) -> Option<Change> {
+    let trigger = step.triggers.iter().find(|id| changes.contains_key(*id))?;
+    Some(Change::new("do again", format!("{trigger} changes")))
+}
+
+impl<'a> Inputs<'a> {
+    pub(super) fn bundle_file(&self, name: &str, version: Option<&str>, architecture: &str) -> Result<&'a BundleFile, Refusal> {
+        let newest = self.bundle.versions(name).last().copied().unwrap_or("of any version");
+        self.bundle.file(name, version.unwrap_or(newest), architecture).map_err(|error| lacks(&error))
+    }
+
+    pub(super) fn release_image(&self, component: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let release = self.bundle.release(&self.cluster.kubernetes_version.to_string()).map_err(|error| {
+            let place = self.cluster.position_of("spec.kubernetesVersion");
+            let refusal = lacks(&error);
+            place.map_or(refusal.clone(), |place| refusal.at(place.to_string()))
+        })?;
+        let reference = release.images.get(component).ok_or_else(|| {
+            Refusal::new(format!("Kubernetes {} of the bundle names no image of {component}", release.version))
+                .hint("build or fetch the bundle again")
+        })?;
+        self.bundle.image(reference, architecture).map_err(|error| lacks(&error))
+    }
+
+    pub(super) fn newest_image(&self, name: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let newest = self.bundle.versions(name).last().copied();
+        let found = self.bundle.images.iter().find(|image| {
+            image.name == name && image.architecture == architecture && Some(image.version.as_str()) == newest
+        });
+        found.ok_or_else(|| {
+            Refusal::new(format!("the bundle holds no image {name} for {architecture}")).hint("use a bundle that has it, given with --bundle")
+        })
+    }
+}
+
+fn lacks(error: &BundleError) -> Refusal {
+    Refusal::new(error.to_string())
+}

@@ -1,0 +1,56 @@
+//! Why no plan is made.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A reason not to touch anything: what is wrong, where, why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct Refusal {
+    /// What is wrong.
+    pub what: String,
+    /// The host, or the place in the user's file.
+    pub at: Option<String>,
+    /// Why that is wrong.
+    pub because: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Refusal {
+    /// A refusal that so far says only what is wrong.
+    #[must_use]
+    pub fn new(what: impl Into<String>) -> Self {
+        Self { what: what.into(), at: None, because: None, hint: None }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(self, at: impl Into<String>) -> Self {
+        Self { at: Some(at.into()), ..self }
+    }
+
+    /// Says why.
+    #[must_use]
+    pub fn because(self, because: impl Into<String>) -> Self {
+        Self { because: Some(because.into()), ..self }
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl From<crate::templates::TemplateError> for Refusal {
+    fn from(error: crate::templates::TemplateError) -> Self {
+        Self::new(error.to_string()).hint("this is a defect of kokctl; please report it")
+    }
+}

@@ -1,0 +1,65 @@
+//! An executable out of the bundle.
+
+use super::Act;
+use crate::artifact::Artifact;
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Kind, Look, Observations, PathState};
+use crate::script::Fragment;
+use crate::shell::quote;
+
+/// An executable file owned by root, mode 0755, streamed from the bundle and compared by digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Binary {
+    /// Absolute path; its folder exists or is made by an earlier step.
+    pub path: String,
+    /// Where it comes from.
+    pub artifact: Artifact,
+}
+
+/// Permissions of everything that is executed.
+pub(super) const EXECUTABLE: u32 = 0o755;
+
+/// Compares an executable on a host with the digest that it should have.
+pub(super) fn compare(path: &str, expected: &str, seen: &Observations) -> Verdict {
+    match seen!(seen.paths.get(path)) {
+        PathState::Missing => Verdict::differs("install", format!("{path} does not exist")),
+        PathState::Present(is) if is.kind == Kind::File && is.sha256.as_deref() == Some(expected) => {
+            if is.mode == EXECUTABLE && (is.user, is.group) == (0, 0) {
+                Verdict::Same
+            } else {
+                Verdict::differs("install", format!("{path} has mode {:04o} and owner {}:{}", is.mode, is.user, is.group))
+            }
+        }
+        PathState::Present(_) => Verdict::differs("install", format!("{path} is another file than the bundle's")),
+    }
+}
+
+impl Binary {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::LargeFile(self.path.clone())]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        compare(&self.path, &self.artifact.sha256, seen)
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let script = format!(
+            "target={}\ntemporary=$(mktemp \"${{target%/*}}/.kokctl-XXXXXXXXXX\")\ntrap 'rm -f \"$temporary\"' EXIT\nchmod 0755 \"$temporary\"\n\
+             cat >\"$temporary\"\nsync \"$temporary\"\nsum=$(sha256sum <\"$temporary\")\n\
+             [ \"${{sum%% *}}\" = {} ] || {{ echo \"what arrived has another sha256: ${{sum%% *}}\" >&2; exit 1; }}\n\
+             mv -fT \"$temporary\" \"$target\"\n",
+            quote(&self.path),
+            quote(&self.artifact.sha256),
+        );
+        Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() }
+    }
+
+    pub(super) fn writes(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("binary {} ({})", self.path, self.artifact.title)
+    }
+}

@@ -1,0 +1,124 @@
+//! A small file with its content, mode and owner root.
+
+use similar::TextDiff;
+
+use super::Act;
+use crate::change::{Change, Verdict, seen};
+use crate::digest::sha256;
+use crate::secret_name::SecretName;
+use crate::observe::{Kind, Look, Metadata, Observations, PathState};
+use crate::script::{Content, Fragment};
+
+/// A file owned by root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Absolute path; its folder exists or is made by an earlier step.
+    pub path: String,
+    /// Permission bits.
+    pub mode: u32,
+    /// What stands in it.
+    pub content: FileContent,
+}
+
+/// Content of a [`File`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FileContent {
+    /// This text, shown in plans.
+    Text(String),
+    /// Made or read at the time of the run, and not compared: whether it has to be written again, and why, was decided by the task that
+    /// knows how to judge it. `None` says that what stands there is right.
+    Secret {
+        /// What is written.
+        name: SecretName,
+        /// Why it has to be written although something stands there.
+        replace: Option<String>,
+    },
+}
+
+impl File {
+    /// A file with this text that everybody may read.
+    #[must_use]
+    pub fn text(path: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { path: path.into(), mode: 0o644, content: FileContent::Text(text.into()) }
+    }
+
+    /// The same with other permissions.
+    #[must_use]
+    pub fn mode(self, mode: u32) -> Self {
+        Self { mode, ..self }
+    }
+
+    pub(super) fn looks(&self) -> Vec<Look> {
+        match &self.content {
+            FileContent::Text(text) => {
+                vec![Look::File { path: self.path.clone(), expected: Some(sha256(text.as_bytes())) }]
+            }
+            FileContent::Secret { .. } => vec![Look::Path(self.path.clone())],
+        }
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let is = match seen!(seen.paths.get(&self.path)) {
+            PathState::Missing => return self.created(),
+            PathState::Present(is) if is.kind != Kind::File => {
+                return Verdict::differs("create", "something that is no regular file stands in its place");
+            }
+            PathState::Present(is) => is,
+        };
+        match &self.content {
+            FileContent::Text(text) if is.sha256.as_deref() != Some(&sha256(text.as_bytes())) => {
+                return self.replaced(text, seen);
+            }
+            FileContent::Secret { replace: Some(reason), .. } => return Verdict::differs("write", reason.clone()),
+            _ => {}
+        }
+        self.permissions(is)
+    }
+
+    fn created(&self) -> Verdict {
+        let mut change = Change::new("create", "it does not exist");
+        if let FileContent::Text(text) = &self.content {
+            change.diff = Some(unified(&self.path, "", text));
+        }
+        Verdict::Differs(change)
+    }
+
+    fn replaced(&self, text: &str, seen: &Observations) -> Verdict {
+        let found = seen.contents.get(&self.path).map(|bytes| String::from_utf8_lossy(bytes));
+        let mut change = Change::new("replace the content", "its content is not what it should be");
+        change.diff = found.map(|found| unified(&self.path, &found, text));
+        Verdict::Differs(change)
+    }
+
+    fn permissions(&self, is: &Metadata) -> Verdict {
+        if is.mode == self.mode && (is.user, is.group) == (0, 0) {
+            return Verdict::Same;
+        }
+        Verdict::differs(
+            format!("set mode {:04o} and owner root", self.mode),
+            format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group),
+        )
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let mut fragment = Fragment::default();
+        let content = match &self.content {
+            FileContent::Text(text) => Content::Bytes(text.as_bytes()),
+            FileContent::Secret { name, .. } => Content::Secret(name),
+        };
+        fragment.put(&self.path, self.mode, content);
+        Act::Script(fragment)
+    }
+
+    pub(super) fn writes(&self) -> Vec<String> {
+        vec![self.path.clone()]
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("file {}", self.path)
+    }
+}
+
+fn unified(path: &str, old: &str, new: &str) -> String {
+    TextDiff::from_lines(old, new).unified_diff().context_radius(2).header(&format!("{path} (host)"), &format!("{path} (desired)")).to_string()
+}

@@ -1,0 +1,58 @@
+//! An image in containerd's namespace of Kubernetes.
+
+use super::Act;
+use crate::artifact::Artifact;
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{ImageStore, Look, Observations};
+use crate::script::Fragment;
+use crate::shell::quote;
+
+/// An image of the bundle, streamed into containerd without touching the disk on its way and pinned against the kubelet's garbage
+/// collection, which could not pull it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Full reference with tag.
+    pub reference: String,
+    /// Digest of its manifest.
+    pub digest: String,
+    /// Where it comes from.
+    pub artifact: Artifact,
+}
+
+impl Image {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Images]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let ImageStore::Images(images) = seen!(&seen.images) else {
+            return Verdict::differs("import", "containerd does not run yet");
+        };
+        match images.get(&self.reference) {
+            None => Verdict::differs("import", "containerd does not have it"),
+            Some(image) if image.digest != self.digest => {
+                Verdict::differs("import", format!("containerd has {} under this name", image.digest))
+            }
+            Some(image) if !image.pinned => Verdict::differs("import", "it is not pinned"),
+            Some(_) => Verdict::Same,
+        }
+    }
+
+    /// The label is the one by which containerd's CRI plugin tells the kubelet that an image is pinned.
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let script = format!(
+            "/usr/local/bin/ctr -n k8s.io images import --digests=false - >/dev/null\n\
+             /usr/local/bin/ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned >/dev/null\n",
+            quote(&self.reference)
+        );
+        Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() }
+    }
+
+    pub(super) fn writes(&self) -> Vec<String> {
+        vec![format!("image {}", self.reference)]
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("image {}", self.reference)
+    }
+}

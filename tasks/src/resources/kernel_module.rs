@@ -1,0 +1,36 @@
+//! A kernel module.
+
+use super::Act;
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Look, Observations};
+use crate::script::Fragment;
+use crate::shell::quote;
+
+/// A kernel module that is loaded or built in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelModule {
+    /// Name as `modprobe` takes it.
+    pub name: String,
+}
+
+impl KernelModule {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::KernelModule(self.name.clone())]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        if *seen!(seen.modules.get(&self.name)) { Verdict::Same } else { Verdict::differs("load", "it is neither loaded nor built in") }
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        Act::Script(Fragment::text(format!("modprobe -- {}\n", quote(&self.name))))
+    }
+
+    pub(super) fn writes(&self) -> Vec<String> {
+        vec![format!("kernel module {}", self.name)]
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("kernel module {}", self.name)
+    }
+}

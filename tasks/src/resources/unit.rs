@@ -1,0 +1,82 @@
+//! A systemd unit.
+
+use super::Act;
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Look, Observations};
+use crate::script::Fragment;
+use crate::shell::quote;
+
+/// A systemd unit that is known, enabled and, if so desired, running with the present content of its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// Full name, such as `containerd.service`.
+    pub name: String,
+    /// Whether it should run.
+    pub goal: UnitGoal,
+    /// Files that its main process read when it started. One that changed after that start asks for a restart, whoever changed it and
+    /// whenever: nobody has to remember that a restart is still owed.
+    pub reads: Vec<String>,
+}
+
+/// Whether a unit should run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UnitGoal {
+    /// Enabled and running.
+    Running,
+    /// Enabled; something else starts it.
+    Enabled,
+}
+
+const START: &str = "start";
+const RESTART: &str = "restart";
+
+impl Unit {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        let paths = self.reads.iter().map(|path| Look::Path(path.clone()));
+        [Look::Unit(self.name.clone())].into_iter().chain(paths).collect()
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let is = seen!(seen.units.get(&self.name));
+        if self.goal == UnitGoal::Running && is.active == "active" {
+            for path in &self.reads {
+                seen!(seen.paths.get(path));
+                if seen.started_before(&self.name, path) {
+                    return Verdict::differs(RESTART, format!("{path} changed after it was started"));
+                }
+            }
+        }
+        if is.needs_reload {
+            return Verdict::differs("reload", "its unit file changed since systemd read it");
+        }
+        if self.goal == UnitGoal::Running && is.active != "active" {
+            let state = if is.load == "loaded" { &is.active } else { &is.load };
+            return Verdict::differs(START, format!("it is {state}"));
+        }
+        if is.file != "enabled" {
+            let state = if is.file.is_empty() { &is.load } else { &is.file };
+            return Verdict::differs("enable", format!("it is {state}"));
+        }
+        Verdict::Same
+    }
+
+    /// Starts or restarts only where that is the change: enabling a unit is no reason to interrupt it.
+    pub(super) fn act(&self, change: &Change) -> Act {
+        let name = quote(&self.name);
+        let mut script = format!("systemctl daemon-reload\nsystemctl enable --quiet -- {name}\n");
+        if [START, RESTART].contains(&change.summary.as_str()) {
+            script.push_str(&format!(
+                "systemctl restart -- {name} || {{ systemctl status --no-pager --lines=30 -- {name} >&2; exit 1; }}\n"
+            ));
+        }
+        Act::Script(Fragment::text(script))
+    }
+
+    pub(super) fn writes(&self) -> Vec<String> {
+        vec![format!("unit {}", self.name)]
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("unit {}", self.name)
+    }
+}

@@ -1,0 +1,45 @@
+//! Names of the secret things that a run makes or reads when it needs them.
+//!
+//! A plan holds these names and never what they stand for. The run turns a name into bytes at the moment a script is sent; neither a plan
+//! nor an event nor the journal ever sees them.
+
+use std::fmt;
+
+/// A secret, or a document that holds one, by name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SecretName {
+    /// One file of a control plane below `/etc/kubernetes`: `pki/ca.key`, `admin.conf` …
+    ControlPlaneFile {
+        /// The control plane.
+        host: String,
+        /// Path below `/etc/kubernetes`.
+        path: String,
+    },
+    /// A kubeconfig of the group `system:masters`, which may do everything whatever the cluster's rules say.
+    SuperAdminKubeconfig {
+        /// The control plane whose API server it talks to.
+        host: String,
+    },
+    /// kubeadm's InitConfiguration with the run's bootstrap token.
+    BootstrapTokenConfiguration,
+    /// kubeadm's JoinConfiguration of a host with the run's bootstrap token.
+    JoinConfiguration {
+        /// The host that joins.
+        host: String,
+    },
+    /// The kubeconfig by which a joining host finds the cluster: its address and its certificate authority. No secret, but known only when
+    /// the authority exists.
+    DiscoveryKubeconfig,
+}
+
+impl fmt::Display for SecretName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ControlPlaneFile { host, path } => write!(f, "{path} of {host}"),
+            Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
+            Self::BootstrapTokenConfiguration => f.write_str("InitConfiguration with the bootstrap token"),
+            Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),
+            Self::DiscoveryKubeconfig => f.write_str("discovery kubeconfig"),
+        }
+    }
+}
