@@ -75,8 +75,7 @@ fn options() -> Options {
 }
 
 fn syntax_problem(error: &Error, file: &Arc<str>) -> Problem {
-    let error = error.without_snippet();
-    let problem = match error {
+    let problem = match innermost(error) {
         Error::DuplicateMappingKey { key, .. } => {
             let name = key.as_deref().unwrap_or("of that name");
             Problem::new(format!("the field {} stands twice", quote(name)))
@@ -99,6 +98,14 @@ fn syntax_problem(error: &Error, file: &Arc<str>) -> Problem {
     };
     let start = || Position { file: Arc::clone(file), line: 1, column: 1 };
     problem.at(&error.location().map_or_else(start, |location| position(file, &location)))
+}
+
+/// The error itself: one that is met through an alias comes wrapped.
+fn innermost(mut error: &Error) -> &Error {
+    while let Error::AliasError { error: inner, .. } | Error::WithSnippet { error: inner, .. } = error {
+        error = inner;
+    }
+    error
 }
 
 fn one_line(text: &str) -> String {
