@@ -67,16 +67,13 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
-        Command::Build {
-            output,
-            cache,
-            recipes,
-        } => {
+        Command::Build { output, cache, recipes } => {
             let cache = cache.map_or_else(paths::default_cache, Ok)?;
             let output = output.unwrap_or_else(|| paths::default_output(&cache));
             let options = Options {
                 recipes: absolute(&recipes.unwrap_or_else(paths::default_recipes))?,
                 cache: absolute(&cache)?,
+                build_cache: paths::build_cache()?,
                 output: absolute(&output)?,
             };
             run_build(&options)
@@ -94,18 +91,8 @@ fn absolute(path: &Path) -> Result<PathBuf, ReleaseError> {
 fn run_build(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
     let mut progress = Progress::new();
     let summary = build(options, &mut progress)?;
-    let Summary {
-        built,
-        components,
-        changed,
-        bundle,
-    } = &summary;
-    let size: u64 = bundle
-        .files
-        .iter()
-        .map(|file| file.size)
-        .chain(bundle.images.iter().map(|image| image.size))
-        .sum();
+    let Summary { built, components, changed, bundle } = &summary;
+    let size: u64 = bundle.files.iter().map(|file| file.size).chain(bundle.images.iter().map(|image| image.size)).sum();
     let mut stderr = io::stderr();
     writeln!(
         stderr,

@@ -23,8 +23,10 @@ use super::source::{Component, discover};
 pub struct Options {
     /// Folder of the components' folders.
     pub recipes: PathBuf,
-    /// Folder of built components. Go's compiled packages stand in `go-build` beside it.
+    /// Folder of built components.
     pub cache: PathBuf,
+    /// Folder of Go's compiled packages.
+    pub build_cache: PathBuf,
     /// Folder of the bundle.
     pub output: PathBuf,
 }
@@ -93,13 +95,9 @@ struct Builder {
 
 impl Builder {
     fn new(components: &[Component], options: &Options) -> Result<Self> {
-        let build_cache = options
-            .cache
-            .parent()
-            .unwrap_or(&options.cache)
-            .join("go-build");
-        fs::create_dir_all(&build_cache).map_err(ReleaseError::io("create", &build_cache))?;
-        let go = Go::find(components, &build_cache, native_architecture())?;
+        let build_cache = &options.build_cache;
+        fs::create_dir_all(build_cache).map_err(ReleaseError::io("create", build_cache))?;
+        let go = Go::find(components, build_cache, native_architecture())?;
         let packages = Packages::query(
             components
                 .iter()

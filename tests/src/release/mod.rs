@@ -21,7 +21,11 @@ pub mod paths;
 pub mod progress;
 pub mod recipe;
 pub mod source;
+mod toolchain;
 pub mod verify;
+
+#[cfg(test)]
+mod tests;
 
 /// Version of the way in which components are built and packed. It is part of every component's key: raise it whenever a change
 /// of this module changes bytes, so that nobody goes on using what was made the old way.

@@ -29,6 +29,14 @@ pub fn default_cache() -> Result<PathBuf> {
     Ok(cache_root()?.join("release"))
 }
 
+/// The folder of Go's compiled packages. It grows to about 10 GB and is shared by all caches of built components.
+///
+/// # Errors
+/// As [`cache_root`].
+pub fn build_cache() -> Result<PathBuf> {
+    Ok(cache_root()?.join("go-build"))
+}
+
 /// The bundle's folder when `--output` is not given.
 #[must_use]
 pub fn default_output(cache: &Path) -> PathBuf {

@@ -6,8 +6,8 @@ use serde::Deserialize;
 
 use super::golang::executable_name;
 
-/// The content of a `component.yaml`. Every string may use `${version}`, `${major}`, `${minor}` and `${architecture}`; the
-/// version is the name of the folder.
+/// The content of a `component.yaml`. Definitions, paths of files and in archives, and references may use `${version}`,
+/// `${major}`, `${minor}` and `${architecture}`; the version is the name of the folder.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Recipe {
