@@ -41,6 +41,19 @@ fn the_file_of_these_tests_is_good() {
     assert!(read_cluster("f", GOOD).is_ok());
 }
 
+#[test]
+fn deep_and_large_files_end_in_problems() {
+    let limit = 1 << 20;
+    for piece in
+        ["[", "{a: ", "- ", "&a [*a, ", "? ", "a: {b: c}\n", "- x\n", "'", "\"\\u0041", "!t ", "%YAML 1.2\n---\n", "  \n", "#", "|\n "]
+    {
+        for text in [piece.repeat(100), piece.repeat(limit / piece.len())] {
+            check(&text).unwrap();
+            check(&format!("{GOOD}  x: {text}")).unwrap();
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 

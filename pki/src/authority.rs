@@ -20,20 +20,11 @@ impl Authority {
     ///
     /// # Errors
     /// Those of [`Randomness`].
-    pub fn generate(
-        kind: AuthorityKind,
-        policy: &Policy,
-        now: OffsetDateTime,
-        randomness: &mut dyn Randomness,
-    ) -> Result<Self, PkiError> {
+    pub fn generate(kind: AuthorityKind, policy: &Policy, now: OffsetDateTime, randomness: &mut dyn Randomness) -> Result<Self, PkiError> {
         let key = PrivateKey::generate(policy.algorithm, randomness)?;
         let certificate_pem = self_sign(kind, &key, policy, now, randomness)?;
         let facts = inspect_certificate(&certificate_pem)?;
-        Ok(Self {
-            certificate_pem,
-            facts,
-            key,
-        })
+        Ok(Self { certificate_pem, facts, key })
     }
 
     /// Loads an authority as it was found. A file with several certificates counts by its first, as with kubeadm.
@@ -43,10 +34,7 @@ impl Authority {
     /// [`PkiError::KeyMismatch`] if the key is another one's.
     pub fn from_pem(certificate_pem: String, key_pem: Secret) -> Result<Self, PkiError> {
         let facts = inspect_certificate(&certificate_pem)?;
-        let refuse = |reason| PkiError::NotAnAuthority {
-            subject: facts.subject.to_string(),
-            reason,
-        };
+        let refuse = |reason| PkiError::NotAnAuthority { subject: facts.subject.to_string(), reason };
         if !facts.is_ca {
             return Err(refuse("its basic constraints don't say CA:TRUE"));
         }
@@ -57,11 +45,7 @@ impl Authority {
         if facts.public_key_sha256 != crate::inspect::public_key_digest(&key) {
             return Err(PkiError::KeyMismatch(facts.subject.to_string()));
         }
-        Ok(Self {
-            certificate_pem,
-            facts,
-            key,
-        })
+        Ok(Self { certificate_pem, facts, key })
     }
 
     /// The certificate in PEM, as it was made or found.
@@ -114,11 +98,7 @@ impl Authorities {
     ///
     /// # Errors
     /// Those of [`Randomness`].
-    pub fn generate(
-        policy: &Policy,
-        now: OffsetDateTime,
-        randomness: &mut dyn Randomness,
-    ) -> Result<Self, PkiError> {
+    pub fn generate(policy: &Policy, now: OffsetDateTime, randomness: &mut dyn Randomness) -> Result<Self, PkiError> {
         Self::complete(FoundAuthorities::default(), policy, now, randomness)
     }
 
@@ -143,12 +123,7 @@ impl Authorities {
             Some(key_pem) => PrivateKey::from_pem(key_pem)?,
             None => PrivateKey::generate(policy.algorithm, randomness)?,
         };
-        Ok(Self {
-            kubernetes,
-            etcd,
-            front_proxy,
-            service_account,
-        })
+        Ok(Self { kubernetes, etcd, front_proxy, service_account })
     }
 
     /// One of the three authorities.
@@ -173,23 +148,11 @@ impl Authorities {
         let mut files = Vec::new();
         for kind in AuthorityKind::ALL {
             let authority = self.get(kind);
-            files.push(MaterialFile::new(
-                Material::AuthorityCertificate(kind),
-                Content::Public(authority.certificate_pem.clone()),
-            ));
-            files.push(MaterialFile::new(
-                Material::AuthorityKey(kind),
-                Content::Secret(authority.key_pem().clone()),
-            ));
+            files.push(MaterialFile::new(Material::AuthorityCertificate(kind), Content::Public(authority.certificate_pem.clone())));
+            files.push(MaterialFile::new(Material::AuthorityKey(kind), Content::Secret(authority.key_pem().clone())));
         }
-        files.push(MaterialFile::new(
-            Material::ServiceAccountKey,
-            Content::Secret(self.service_account.pem().clone()),
-        ));
-        files.push(MaterialFile::new(
-            Material::ServiceAccountPublicKey,
-            Content::Public(self.service_account.public_key_pem()),
-        ));
+        files.push(MaterialFile::new(Material::ServiceAccountKey, Content::Secret(self.service_account.pem().clone())));
+        files.push(MaterialFile::new(Material::ServiceAccountPublicKey, Content::Public(self.service_account.public_key_pem())));
         files
     }
 }

@@ -45,10 +45,7 @@ impl ControlPlane {
     /// URL of the API server on this host.
     #[must_use]
     pub fn local_server(&self) -> String {
-        format!(
-            "https://{}",
-            SocketAddr::new(self.advertise_address, self.bind_port)
-        )
+        format!("https://{}", SocketAddr::new(self.advertise_address, self.bind_port))
     }
 
     /// URL of the cluster's endpoint, or of the API server on this host if the cluster has none.
@@ -77,24 +74,10 @@ pub fn control_plane(
 ) -> Result<Vec<MaterialFile>, PkiError> {
     let mut files = authorities.files();
     for leaf in Leaf::ALL {
-        files.extend(leaf_files(
-            leaf,
-            host,
-            authorities,
-            policy,
-            now,
-            randomness,
-        )?);
+        files.extend(leaf_files(leaf, host, authorities, policy, now, randomness)?);
     }
     for user in KubeconfigUser::ALL {
-        files.push(kubeconfig_file(
-            user,
-            host,
-            authorities,
-            policy,
-            now,
-            randomness,
-        )?);
+        files.push(kubeconfig_file(user, host, authorities, policy, now, randomness)?);
     }
     Ok(files)
 }
@@ -112,22 +95,10 @@ pub fn leaf_files(
     randomness: &mut dyn Randomness,
 ) -> Result<[MaterialFile; 2], PkiError> {
     let profile = leaf.profile(host);
-    let issued = issue(
-        &profile,
-        authorities.get(profile.authority),
-        policy,
-        now,
-        randomness,
-    )?;
+    let issued = issue(&profile, authorities.get(profile.authority), policy, now, randomness)?;
     Ok([
-        MaterialFile::new(
-            Material::LeafCertificate(leaf),
-            Content::Public(issued.certificate_pem),
-        ),
-        MaterialFile::new(
-            Material::LeafKey(leaf),
-            Content::Secret(issued.key.pem().clone()),
-        ),
+        MaterialFile::new(Material::LeafCertificate(leaf), Content::Public(issued.certificate_pem)),
+        MaterialFile::new(Material::LeafKey(leaf), Content::Secret(issued.key.pem().clone())),
     ])
 }
 
@@ -150,14 +121,7 @@ pub fn kubeconfig_file(
         &host.cluster_name,
         &user.server(host),
         authority.certificate_pem(),
-        &Credentials {
-            user: &profile.common_name,
-            certificate_pem: &issued.certificate_pem,
-            key_pem: issued.key.pem(),
-        },
+        &Credentials { user: &profile.common_name, certificate_pem: &issued.certificate_pem, key_pem: issued.key.pem() },
     );
-    Ok(MaterialFile::new(
-        Material::Kubeconfig(user),
-        Content::Secret(text),
-    ))
+    Ok(MaterialFile::new(Material::Kubeconfig(user), Content::Secret(text)))
 }

@@ -19,9 +19,7 @@ pub enum PkiError {
     #[error("cannot read the certificate: {0}")]
     Certificate(String),
     /// A private key could not be read. The reason is left out on purpose: it might quote the key.
-    #[error(
-        "cannot read the private key: neither PKCS#8, SEC 1 nor PKCS#1 in PEM, or of an unsupported kind"
-    )]
+    #[error("cannot read the private key: neither PKCS#8, SEC 1 nor PKCS#1 in PEM, or of an unsupported kind")]
     PrivateKey,
     /// A certificate that was to sign others must not do so.
     #[error("the certificate of {subject} cannot sign others: {reason}")]

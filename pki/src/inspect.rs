@@ -67,14 +67,7 @@ pub struct Subject {
 
 impl fmt::Display for Subject {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "CN={}",
-            self.common_name
-                .as_deref()
-                .unwrap_or_default()
-                .escape_default()
-        )?;
+        write!(formatter, "CN={}", self.common_name.as_deref().unwrap_or_default().escape_default())?;
         for organization in &self.organizations {
             write!(formatter, ", O={}", organization.escape_default())?;
         }
@@ -97,10 +90,7 @@ pub fn inspect_certificate(pem: &str) -> Result<CertificateFacts, PkiError> {
 /// # Errors
 /// Those of [`inspect_certificate`].
 pub fn ca_fingerprint(pem: &str) -> Result<String, PkiError> {
-    Ok(format!(
-        "sha256:{}",
-        inspect_certificate(pem)?.public_key_sha256
-    ))
+    Ok(format!("sha256:{}", inspect_certificate(pem)?.public_key_sha256))
 }
 
 /// Whether a certificate was made for this private key.
@@ -123,64 +113,34 @@ fn first_certificate(pem: &str) -> Result<Vec<u8>, PkiError> {
         let length = pem.get(start..)?.find(END)? + END.len();
         pem.get(start..start + length)
     });
-    let missing =
-        || PkiError::Certificate("there is no complete PEM block of type CERTIFICATE".into());
-    let (_, parsed) =
-        parse_x509_pem(block.ok_or_else(missing)?.as_bytes()).map_err(|_| missing())?;
+    let missing = || PkiError::Certificate("there is no complete PEM block of type CERTIFICATE".into());
+    let (_, parsed) = parse_x509_pem(block.ok_or_else(missing)?.as_bytes()).map_err(|_| missing())?;
     Ok(parsed.contents)
 }
 
 pub(crate) fn parse_der(der: &[u8]) -> Result<X509Certificate<'_>, PkiError> {
-    let (rest, certificate) = X509Certificate::from_der(der)
-        .map_err(|_| PkiError::Certificate("it is no well-formed X.509 certificate".into()))?;
-    if rest.is_empty() {
-        Ok(certificate)
-    } else {
-        Err(PkiError::Certificate(
-            "there is data behind the certificate".into(),
-        ))
-    }
+    let (rest, certificate) =
+        X509Certificate::from_der(der).map_err(|_| PkiError::Certificate("it is no well-formed X.509 certificate".into()))?;
+    if rest.is_empty() { Ok(certificate) } else { Err(PkiError::Certificate("there is data behind the certificate".into())) }
 }
 
 fn facts_of(certificate: &X509Certificate<'_>) -> Result<CertificateFacts, PkiError> {
-    let malformed =
-        |what: &str| PkiError::Certificate(format!("its {what} is malformed or stands twice"));
-    let constraints = certificate
-        .basic_constraints()
-        .map_err(|_| malformed("basic constraints"))?;
-    let key_usage = certificate
-        .key_usage()
-        .map_err(|_| malformed("key usage"))?;
-    let extended = certificate
-        .extended_key_usage()
-        .map_err(|_| malformed("extended key usage"))?;
-    let names = certificate
-        .subject_alternative_name()
-        .map_err(|_| malformed("list of names"))?;
+    let malformed = |what: &str| PkiError::Certificate(format!("its {what} is malformed or stands twice"));
+    let constraints = certificate.basic_constraints().map_err(|_| malformed("basic constraints"))?;
+    let key_usage = certificate.key_usage().map_err(|_| malformed("key usage"))?;
+    let extended = certificate.extended_key_usage().map_err(|_| malformed("extended key usage"))?;
+    let names = certificate.subject_alternative_name().map_err(|_| malformed("list of names"))?;
     let validity = certificate.validity();
     Ok(CertificateFacts {
         subject: subject_of(certificate.subject()),
         issuer: subject_of(certificate.issuer()),
-        sans: names
-            .map(|names| {
-                names
-                    .value
-                    .general_names
-                    .iter()
-                    .filter_map(san_of)
-                    .collect()
-            })
-            .unwrap_or_default(),
+        sans: names.map(|names| names.value.general_names.iter().filter_map(san_of).collect()).unwrap_or_default(),
         not_before: validity.not_before.to_datetime(),
         not_after: validity.not_after.to_datetime(),
         is_ca: constraints.is_some_and(|constraints| constraints.value.ca),
         may_sign: key_usage.is_none_or(|usage| usage.value.key_cert_sign()),
-        server_auth: extended
-            .as_ref()
-            .is_none_or(|usage| usage.value.any || usage.value.server_auth),
-        client_auth: extended
-            .as_ref()
-            .is_none_or(|usage| usage.value.any || usage.value.client_auth),
+        server_auth: extended.as_ref().is_none_or(|usage| usage.value.any || usage.value.server_auth),
+        client_auth: extended.as_ref().is_none_or(|usage| usage.value.any || usage.value.client_auth),
         serial: hex(certificate.raw_serial()),
         public_key_sha256: sha256_hex(certificate.public_key().raw),
         sha256: sha256_hex(certificate.as_raw()),
@@ -189,13 +149,8 @@ fn facts_of(certificate: &X509Certificate<'_>) -> Result<CertificateFacts, PkiEr
 }
 
 fn subject_of(name: &X509Name<'_>) -> Subject {
-    let text = |attribute: &x509_parser::x509::AttributeTypeAndValue<'_>| {
-        attribute.as_str().map(str::to_owned).unwrap_or_default()
-    };
-    Subject {
-        common_name: name.iter_common_name().last().map(text),
-        organizations: name.iter_organization().map(text).collect(),
-    }
+    let text = |attribute: &x509_parser::x509::AttributeTypeAndValue<'_>| attribute.as_str().map(str::to_owned).unwrap_or_default();
+    Subject { common_name: name.iter_common_name().last().map(text), organizations: name.iter_organization().map(text).collect() }
 }
 
 fn san_of(name: &GeneralName<'_>) -> Option<San> {
@@ -210,9 +165,7 @@ fn address_of(bytes: &[u8]) -> Option<IpAddr> {
     if let Ok(octets) = <[u8; 4]>::try_from(bytes) {
         return Some(Ipv4Addr::from(octets).into());
     }
-    <[u8; 16]>::try_from(bytes)
-        .ok()
-        .map(|octets| Ipv6Addr::from(octets).into())
+    <[u8; 16]>::try_from(bytes).ok().map(|octets| Ipv6Addr::from(octets).into())
 }
 
 fn sha256_hex(bytes: &[u8]) -> String {

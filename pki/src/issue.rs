@@ -2,16 +2,12 @@
 
 use rcgen::string::Ia5String;
 use rcgen::{
-    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
-    Issuer, KeyUsagePurpose, SanType,
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyUsagePurpose, SanType,
 };
 use time::{Duration, OffsetDateTime};
 
 use crate::key::{PrivateKey, serial_number};
 use crate::{Authority, AuthorityKind, KeyAlgorithm, PkiError, Profile, Randomness, San};
-
-/// Upper bound of a common name (X.520, `ub-common-name`); Go and OpenSSL refuse or truncate longer ones.
-const MAX_COMMON_NAME: usize = 64;
 
 /// How keys are made and how long certificates live.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,15 +62,9 @@ pub fn issue(
     params.not_after = whole_seconds(now + policy.leaf_validity).min(signer.not_after);
     params.serial_number = Some(serial_number(randomness)?);
     let what = || format!("the certificate of {}", profile.common_name);
-    let issuer = Issuer::from_ca_cert_der(&signer.der().into(), authority.key().pair())
-        .map_err(PkiError::make(what()))?;
-    let certificate = params
-        .signed_by(key.pair(), &issuer)
-        .map_err(PkiError::make(what()))?;
-    Ok(Issued {
-        certificate_pem: certificate.pem(),
-        key,
-    })
+    let issuer = Issuer::from_ca_cert_der(&signer.der().into(), authority.key().pair()).map_err(PkiError::make(what()))?;
+    let certificate = params.signed_by(key.pair(), &issuer).map_err(PkiError::make(what()))?;
+    Ok(Issued { certificate_pem: certificate.pem(), key })
 }
 
 /// Makes the self-signed certificate of an authority.
@@ -92,60 +82,32 @@ pub(crate) fn self_sign(
     params.not_after = whole_seconds(now + policy.authority_validity);
     params.serial_number = Some(serial_number(randomness)?);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    params.key_usages = vec![
-        KeyUsagePurpose::DigitalSignature,
-        KeyUsagePurpose::KeyEncipherment,
-        KeyUsagePurpose::KeyCertSign,
-    ];
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment, KeyUsagePurpose::KeyCertSign];
     // kubeadm names its authorities in a SAN too; tools that compare look for it.
     params.subject_alt_names = vec![san_type(&San::Dns(name.to_owned()))?];
-    let certificate = params
-        .self_signed(key.pair())
-        .map_err(PkiError::make(format!(
-            "the certificate of the authority {name}"
-        )))?;
+    let certificate = params.self_signed(key.pair()).map_err(PkiError::make(format!("the certificate of the authority {name}")))?;
     Ok(certificate.pem())
 }
 
 fn leaf_params(profile: &Profile) -> Result<CertificateParams, PkiError> {
     let mut params = CertificateParams::default();
     params.distinguished_name = distinguished_name(&profile.common_name, &profile.organizations)?;
-    params.subject_alt_names = profile
-        .sans
-        .iter()
-        .map(san_type)
-        .collect::<Result<_, _>>()?;
+    params.subject_alt_names = profile.sans.iter().map(san_type).collect::<Result<_, _>>()?;
     params.is_ca = IsCa::ExplicitNoCa;
     params.use_authority_key_identifier_extension = true;
-    params.key_usages = vec![
-        KeyUsagePurpose::DigitalSignature,
-        KeyUsagePurpose::KeyEncipherment,
-    ];
+    params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
     if profile.server_auth {
-        params
-            .extended_key_usages
-            .push(ExtendedKeyUsagePurpose::ServerAuth);
+        params.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth);
     }
     if profile.client_auth {
-        params
-            .extended_key_usages
-            .push(ExtendedKeyUsagePurpose::ClientAuth);
+        params.extended_key_usages.push(ExtendedKeyUsagePurpose::ClientAuth);
     }
     Ok(params)
 }
 
-fn distinguished_name(
-    common_name: &str,
-    organizations: &[String],
-) -> Result<DistinguishedName, PkiError> {
+fn distinguished_name(common_name: &str, organizations: &[String]) -> Result<DistinguishedName, PkiError> {
     check_name("the common name", common_name)?;
-    if common_name.chars().count() > MAX_COMMON_NAME {
-        return Err(invalid_name(
-            "the common name",
-            common_name,
-            "it is longer than 64 characters",
-        ));
-    }
+    // X.520 allows 64 characters. `system:node:` and a long host name are more; Kubernetes' own signers issue them, and Go reads them.
     let mut name = DistinguishedName::new();
     // rcgen keeps one value per attribute, and no certificate of kubeadm's has two organizations.
     for organization in organizations.iter().take(1) {
@@ -153,11 +115,7 @@ fn distinguished_name(
         name.push(DnType::OrganizationName, organization.as_str());
     }
     if let Some(second) = organizations.get(1) {
-        return Err(invalid_name(
-            "the organization",
-            second,
-            "a subject has at most one",
-        ));
+        return Err(invalid_name("the organization", second, "a subject has at most one"));
     }
     name.push(DnType::CommonName, common_name);
     Ok(name)
@@ -172,8 +130,7 @@ fn san_type(san: &San) -> Result<SanType, PkiError> {
             if !name.chars().all(allowed) {
                 return Err(invalid_name("the name", name, "it is no DNS name"));
             }
-            let ascii = Ia5String::try_from(name.as_str())
-                .map_err(|_| invalid_name("the name", name, "it is no DNS name"))?;
+            let ascii = Ia5String::try_from(name.as_str()).map_err(|_| invalid_name("the name", name, "it is no DNS name"))?;
             Ok(SanType::DnsName(ascii))
         }
     }
@@ -190,17 +147,10 @@ fn check_name(what: &'static str, value: &str) -> Result<(), PkiError> {
 }
 
 fn invalid_name(what: &'static str, value: &str, reason: &'static str) -> PkiError {
-    PkiError::InvalidName {
-        what,
-        value: value.escape_default().to_string(),
-        reason,
-    }
+    PkiError::InvalidName { what, value: value.escape_default().to_string(), reason }
 }
 
 /// Certificates count whole seconds.
 fn whole_seconds(moment: OffsetDateTime) -> OffsetDateTime {
-    moment
-        .to_offset(time::UtcOffset::UTC)
-        .replace_nanosecond(0)
-        .unwrap_or(moment)
+    moment.to_offset(time::UtcOffset::UTC).replace_nanosecond(0).unwrap_or(moment)
 }

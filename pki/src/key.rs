@@ -56,10 +56,7 @@ impl PrivateKey {
     ///
     /// # Errors
     /// Those of [`Randomness::key_pair`].
-    pub fn generate(
-        algorithm: KeyAlgorithm,
-        randomness: &mut dyn Randomness,
-    ) -> Result<Self, PkiError> {
+    pub fn generate(algorithm: KeyAlgorithm, randomness: &mut dyn Randomness) -> Result<Self, PkiError> {
         let pair = randomness.key_pair(algorithm)?;
         let pem = Secret::new(pair.serialize_pem());
         Ok(Self { pair, pem })
@@ -103,18 +100,11 @@ impl Drop for PrivateKey {
 fn private_key_block(pem: &str) -> Option<&str> {
     pem.match_indices("-----BEGIN ")
         .filter_map(|(start, _)| pem.get(start..))
-        .find(|block| {
-            block
-                .lines()
-                .next()
-                .is_some_and(|line| line.trim_end().ends_with("PRIVATE KEY-----"))
-        })
+        .find(|block| block.lines().next().is_some_and(|line| line.trim_end().ends_with("PRIVATE KEY-----")))
 }
 
 /// A new serial number: positive, of a fixed length, 126 random bits.
-pub(crate) fn serial_number(
-    randomness: &mut dyn Randomness,
-) -> Result<rcgen::SerialNumber, PkiError> {
+pub(crate) fn serial_number(randomness: &mut dyn Randomness) -> Result<rcgen::SerialNumber, PkiError> {
     let mut bytes = [0_u8; SERIAL_BYTES];
     randomness.fill(&mut bytes)?;
     if let Some(first) = bytes.first_mut() {

@@ -26,24 +26,13 @@ pub struct Credentials<'a> {
 
 /// A kubeconfig that logs in with a client certificate. Its only context, also the current one, is `user@cluster_name`.
 #[must_use]
-pub fn kubeconfig(
-    cluster_name: &str,
-    server: &str,
-    ca_pem: &str,
-    credentials: &Credentials<'_>,
-) -> Secret {
+pub fn kubeconfig(cluster_name: &str, server: &str, ca_pem: &str, credentials: &Credentials<'_>) -> Secret {
     let key = Zeroizing::new(STANDARD.encode(credentials.key_pem.expose()));
     let certificate = STANDARD.encode(credentials.certificate_pem);
     // Reserved at once: a growing string would leave copies of the key behind.
     let mut text = String::with_capacity(4096 + 2 * ca_pem.len() + certificate.len() + key.len());
     write_head(&mut text, cluster_name, server, ca_pem, credentials.user);
-    for part in [
-        "    client-certificate-data: \"",
-        &certificate,
-        "\"\n    client-key-data: \"",
-        &key,
-        "\"\n",
-    ] {
+    for part in ["    client-certificate-data: \"", &certificate, "\"\n    client-key-data: \"", &key, "\"\n"] {
         text.push_str(part);
     }
     Secret::new(text)

@@ -5,11 +5,12 @@
 //!
 //! * [`Authorities`] are made once and then loaded from what was found on a control plane.
 //! * [`control_plane`] makes all files of one control-plane host; [`leaf_files`] and [`kubeconfig_file`] make single ones.
-//! * [`inspect_certificate`] and [`verify_leaf`] say what was found, and whether it can stay.
+//! * [`inspect_certificate`] and [`verify_leaf`] (and their like for kubeconfigs) say what was found, and whether it can stay.
 
 mod authority;
 mod control_plane;
 mod error;
+mod found;
 mod inspect;
 mod issue;
 mod key;
@@ -22,6 +23,7 @@ mod verify;
 pub use authority::{Authorities, Authority, FoundAuthorities};
 pub use control_plane::{ControlPlane, Endpoint, control_plane, kubeconfig_file, leaf_files};
 pub use error::PkiError;
+pub use found::{KubeconfigFacts, inspect_kubeconfig, verify_kubeconfig};
 pub use inspect::{CertificateFacts, Subject, ca_fingerprint, inspect_certificate, matches_key};
 pub use issue::{Issued, Policy, issue};
 pub use key::{KeyAlgorithm, PrivateKey, Randomness};

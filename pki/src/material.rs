@@ -30,12 +30,8 @@ impl Material {
     /// Every file, authorities first.
     #[must_use]
     pub fn all() -> Vec<Self> {
-        let authorities = AuthorityKind::ALL
-            .into_iter()
-            .flat_map(|kind| [Self::AuthorityCertificate(kind), Self::AuthorityKey(kind)]);
-        let leaves = Leaf::ALL
-            .into_iter()
-            .flat_map(|leaf| [Self::LeafCertificate(leaf), Self::LeafKey(leaf)]);
+        let authorities = AuthorityKind::ALL.into_iter().flat_map(|kind| [Self::AuthorityCertificate(kind), Self::AuthorityKey(kind)]);
+        let leaves = Leaf::ALL.into_iter().flat_map(|leaf| [Self::LeafCertificate(leaf), Self::LeafKey(leaf)]);
         authorities
             .chain([Self::ServiceAccountKey, Self::ServiceAccountPublicKey])
             .chain(leaves)
@@ -131,21 +127,12 @@ fn authority_paths(kind: AuthorityKind) -> (&'static str, &'static str) {
 fn leaf_paths(leaf: Leaf) -> (&'static str, &'static str) {
     match leaf {
         Leaf::ApiServer => ("pki/apiserver.crt", "pki/apiserver.key"),
-        Leaf::ApiServerKubeletClient => (
-            "pki/apiserver-kubelet-client.crt",
-            "pki/apiserver-kubelet-client.key",
-        ),
-        Leaf::ApiServerEtcdClient => (
-            "pki/apiserver-etcd-client.crt",
-            "pki/apiserver-etcd-client.key",
-        ),
+        Leaf::ApiServerKubeletClient => ("pki/apiserver-kubelet-client.crt", "pki/apiserver-kubelet-client.key"),
+        Leaf::ApiServerEtcdClient => ("pki/apiserver-etcd-client.crt", "pki/apiserver-etcd-client.key"),
         Leaf::FrontProxyClient => ("pki/front-proxy-client.crt", "pki/front-proxy-client.key"),
         Leaf::EtcdServer => ("pki/etcd/server.crt", "pki/etcd/server.key"),
         Leaf::EtcdPeer => ("pki/etcd/peer.crt", "pki/etcd/peer.key"),
-        Leaf::EtcdHealthcheckClient => (
-            "pki/etcd/healthcheck-client.crt",
-            "pki/etcd/healthcheck-client.key",
-        ),
+        Leaf::EtcdHealthcheckClient => ("pki/etcd/healthcheck-client.crt", "pki/etcd/healthcheck-client.key"),
     }
 }
 

@@ -78,22 +78,16 @@ impl Leaf {
     #[must_use]
     pub fn profile(self, host: &ControlPlane) -> Profile {
         match self {
-            Self::ApiServer => Profile {
-                server_auth: true,
-                sans: api_server_sans(host),
-                ..Profile::new(AuthorityKind::Kubernetes, "kube-apiserver")
-            },
+            Self::ApiServer => {
+                Profile { server_auth: true, sans: api_server_sans(host), ..Profile::new(AuthorityKind::Kubernetes, "kube-apiserver") }
+            }
             Self::ApiServerKubeletClient => kubelet_client(host.kubernetes_minor),
             Self::ApiServerEtcdClient => client(AuthorityKind::Etcd, "kube-apiserver-etcd-client"),
             Self::FrontProxyClient => client(AuthorityKind::FrontProxy, "front-proxy-client"),
-            Self::EtcdServer | Self::EtcdPeer => Profile {
-                server_auth: true,
-                sans: etcd_sans(host),
-                ..client(AuthorityKind::Etcd, &host.node_name)
-            },
-            Self::EtcdHealthcheckClient => {
-                client(AuthorityKind::Etcd, "kube-etcd-healthcheck-client")
+            Self::EtcdServer | Self::EtcdPeer => {
+                Profile { server_auth: true, sans: etcd_sans(host), ..client(AuthorityKind::Etcd, &host.node_name) }
             }
+            Self::EtcdHealthcheckClient => client(AuthorityKind::Etcd, "kube-etcd-healthcheck-client"),
         }
     }
 }
@@ -115,13 +109,7 @@ pub enum KubeconfigUser {
 
 impl KubeconfigUser {
     /// All users of kubeconfigs on the first control plane.
-    pub const ALL: [Self; 5] = [
-        Self::Admin,
-        Self::SuperAdmin,
-        Self::ControllerManager,
-        Self::Scheduler,
-        Self::Kubelet,
-    ];
+    pub const ALL: [Self; 5] = [Self::Admin, Self::SuperAdmin, Self::ControllerManager, Self::Scheduler, Self::Kubelet];
 
     /// What the embedded client certificate says on this control plane.
     #[must_use]
@@ -133,10 +121,7 @@ impl KubeconfigUser {
             Self::Scheduler => ("system:kube-scheduler".into(), &[]),
             Self::Kubelet => (format!("system:node:{}", host.node_name), &["system:nodes"]),
         };
-        Profile {
-            organizations: groups.iter().map(|&group| group.to_owned()).collect(),
-            ..client(AuthorityKind::Kubernetes, &name)
-        }
+        Profile { organizations: groups.iter().map(|&group| group.to_owned()).collect(), ..client(AuthorityKind::Kubernetes, &name) }
     }
 
     /// URL of the API server that the kubeconfig points to: components of the control plane talk to the API server beside them, all
@@ -193,8 +178,7 @@ impl San {
     /// An address if the text is one, else a DNS name.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        text.parse()
-            .map_or_else(|_| Self::Dns(text.to_owned()), Self::Ip)
+        text.parse().map_or_else(|_| Self::Dns(text.to_owned()), Self::Ip)
     }
 }
 
@@ -208,10 +192,7 @@ impl fmt::Display for San {
 }
 
 fn client(authority: AuthorityKind, common_name: &str) -> Profile {
-    Profile {
-        client_auth: true,
-        ..Profile::new(authority, common_name)
-    }
+    Profile { client_auth: true, ..Profile::new(authority, common_name) }
 }
 
 fn kubelet_client(kubernetes_minor: u64) -> Profile {
@@ -232,11 +213,7 @@ fn api_server_sans(host: &ControlPlane) -> Vec<San> {
         San::Ip(host.service_ip),
         San::Ip(host.advertise_address),
     ];
-    sans.extend(
-        host.endpoint
-            .iter()
-            .map(|endpoint| San::parse(&endpoint.host)),
-    );
+    sans.extend(host.endpoint.iter().map(|endpoint| San::parse(&endpoint.host)));
     sans.extend(LOOPBACK_SANS.into_iter().map(San::parse));
     sans.extend(host.extra_sans.iter().cloned());
     in_order(sans)
@@ -254,8 +231,7 @@ fn etcd_sans(host: &ControlPlane) -> Vec<San> {
 
 /// Names sorted before addresses in their given order, each once: the order in which kubeadm writes them.
 fn in_order(sans: Vec<San>) -> Vec<San> {
-    let (mut names, addresses): (Vec<_>, Vec<_>) =
-        sans.into_iter().partition(|san| matches!(san, San::Dns(_)));
+    let (mut names, addresses): (Vec<_>, Vec<_>) = sans.into_iter().partition(|san| matches!(san, San::Dns(_)));
     names.sort();
     names.dedup();
     for address in addresses {

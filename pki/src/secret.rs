@@ -15,6 +15,10 @@ impl Secret {
         Self(Zeroizing::new(text))
     }
 
+    pub(crate) fn from_zeroizing(text: Zeroizing<String>) -> Self {
+        Self(text)
+    }
+
     /// The text, for the one place that writes it to where it belongs.
     #[must_use]
     pub fn expose(&self) -> &str {

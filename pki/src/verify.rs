@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use crate::inspect::{CertificateFacts, Subject, inspect_certificate, parse_der};
 use crate::{PkiError, Profile, San};
 
-/// One way in which a certificate is not what it should be.
+/// One way in which a certificate, or a kubeconfig with its certificate, is not what it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Defect {
     /// The certificate, or the authority's, cannot be read.
@@ -36,6 +36,19 @@ pub enum Defect {
     NoClientAuth,
     /// It is an authority, but should be a leaf.
     IsAuthority,
+    /// A kubeconfig points to another server.
+    Server {
+        /// What it should be.
+        expected: String,
+        /// What it is.
+        found: String,
+    },
+    /// A kubeconfig trusts another authority, or none.
+    TrustsAnother,
+    /// A kubeconfig has no client certificate and key inside.
+    NoCredentials,
+    /// The private key in a kubeconfig is not its certificate's.
+    ForeignKey,
 }
 
 impl fmt::Display for Defect {
@@ -54,6 +67,10 @@ impl fmt::Display for Defect {
             Self::NoServerAuth => formatter.write_str("it may not identify a server"),
             Self::NoClientAuth => formatter.write_str("it may not identify a client"),
             Self::IsAuthority => formatter.write_str("it is an authority's certificate"),
+            Self::Server { expected, found } => write!(formatter, "its server is {} instead of {expected}", found.escape_debug()),
+            Self::TrustsAnother => formatter.write_str("it trusts another authority than the cluster's"),
+            Self::NoCredentials => formatter.write_str("it has no client certificate and key inside"),
+            Self::ForeignKey => formatter.write_str("its private key is not that of its certificate"),
         }
     }
 }
@@ -64,28 +81,17 @@ impl fmt::Display for Defect {
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn verify_leaf(
-    ca_pem: &str,
-    leaf_pem: &str,
-    expected: &Profile,
-    now: OffsetDateTime,
-) -> Result<(), Vec<Defect>> {
+pub fn verify_leaf(ca_pem: &str, leaf_pem: &str, expected: &Profile, now: OffsetDateTime) -> Result<(), Vec<Defect>> {
     let unreadable = |error: PkiError| vec![Defect::Unreadable(error.to_string())];
     let ca = inspect_certificate(ca_pem).map_err(unreadable)?;
     let leaf = inspect_certificate(leaf_pem).map_err(unreadable)?;
     let mut defects = Vec::new();
     if !is_signed_by(&leaf, &ca) {
-        defects.push(Defect::WrongAuthority {
-            issuer: leaf.issuer.clone(),
-        });
+        defects.push(Defect::WrongAuthority { issuer: leaf.issuer.clone() });
     }
     check_validity(&leaf, now, &mut defects);
     check_profile(&leaf, expected, &mut defects);
-    if defects.is_empty() {
-        Ok(())
-    } else {
-        Err(defects)
-    }
+    if defects.is_empty() { Ok(()) } else { Err(defects) }
 }
 
 /// Whether the first certificate of `leaf_pem` carries a valid signature of the first one of `ca_pem`. Says nothing about dates.
@@ -93,10 +99,7 @@ pub fn verify_leaf(
 /// # Errors
 /// Those of [`inspect_certificate`].
 pub fn signed_by(ca_pem: &str, leaf_pem: &str) -> Result<bool, PkiError> {
-    Ok(is_signed_by(
-        &inspect_certificate(leaf_pem)?,
-        &inspect_certificate(ca_pem)?,
-    ))
+    Ok(is_signed_by(&inspect_certificate(leaf_pem)?, &inspect_certificate(ca_pem)?))
 }
 
 fn is_signed_by(leaf: &CertificateFacts, ca: &CertificateFacts) -> bool {
@@ -119,15 +122,9 @@ fn check_validity(leaf: &CertificateFacts, now: OffsetDateTime, defects: &mut Ve
 }
 
 fn check_profile(leaf: &CertificateFacts, expected: &Profile, defects: &mut Vec<Defect>) {
-    let subject = Subject {
-        common_name: Some(expected.common_name.clone()),
-        organizations: expected.organizations.clone(),
-    };
+    let subject = Subject { common_name: Some(expected.common_name.clone()), organizations: expected.organizations.clone() };
     if leaf.subject != subject {
-        defects.push(Defect::Subject {
-            expected: subject,
-            found: leaf.subject.clone(),
-        });
+        defects.push(Defect::Subject { expected: subject, found: leaf.subject.clone() });
     }
     let missing = expected.sans.iter().filter(|san| !leaf.sans.contains(san));
     defects.extend(missing.cloned().map(Defect::MissingName));

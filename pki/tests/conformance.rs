@@ -7,8 +7,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use kok_pki::{
-    AuthorityKind, KeyAlgorithm, KubeconfigUser, Leaf, MaterialFile, Policy, Secret,
-    ca_fingerprint, inspect_certificate, matches_key,
+    AuthorityKind, KeyAlgorithm, KubeconfigUser, Leaf, MaterialFile, Policy, Secret, ca_fingerprint, inspect_certificate, matches_key,
 };
 use support::{content, host, make, now};
 use time::Duration;
@@ -54,19 +53,11 @@ fn leaf(files: &[MaterialFile], row: &Row) -> (String, Secret) {
     }
     let text = content(files, row.file);
     let read = |name: &str| {
-        let line = text
-            .lines()
-            .find_map(|line| line.trim().strip_prefix(name))
-            .unwrap();
-        let bytes = base64::engine::general_purpose::STANDARD
-            .decode(line.trim().trim_matches('"'))
-            .unwrap();
+        let line = text.lines().find_map(|line| line.trim().strip_prefix(name)).unwrap();
+        let bytes = base64::engine::general_purpose::STANDARD.decode(line.trim().trim_matches('"')).unwrap();
         String::from_utf8(bytes).unwrap()
     };
-    (
-        read("client-certificate-data:"),
-        Secret::new(read("client-key-data:")),
-    )
+    (read("client-certificate-data:"), Secret::new(read("client-key-data:")))
 }
 
 fn check_row(files: &[MaterialFile], row: &Row, rsa: bool) {
@@ -78,12 +69,7 @@ fn check_row(files: &[MaterialFile], row: &Row, rsa: bool) {
     let (_, ca_block) = parse_x509_pem(ca_pem.as_bytes()).unwrap();
     let ca = ca_block.parse_x509().unwrap();
 
-    assert_eq!(
-        facts.subject.common_name.as_deref(),
-        Some(row.cn),
-        "{}",
-        row.file
-    );
+    assert_eq!(facts.subject.common_name.as_deref(), Some(row.cn), "{}", row.file);
     assert_eq!(facts.subject.organizations, row.o, "{}", row.file);
     let sans: Vec<_> = facts.sans.iter().map(ToString::to_string).collect();
     assert_eq!(sans.join(","), row.sans, "{}", row.file);
@@ -92,42 +78,18 @@ fn check_row(files: &[MaterialFile], row: &Row, rsa: bool) {
     let usage = certificate.key_usage().unwrap().expect("key usage");
     assert!(usage.critical && usage.value.digital_signature() && usage.value.key_encipherment());
     assert!(!usage.value.key_cert_sign() && !usage.value.crl_sign());
-    let extended = certificate
-        .extended_key_usage()
-        .unwrap()
-        .expect("extended key usage")
-        .value;
+    let extended = certificate.extended_key_usage().unwrap().expect("extended key usage").value;
     assert!(!extended.any && extended.other.is_empty() && !extended.code_signing);
-    assert_eq!(
-        extended.server_auth,
-        row.usages.contains(&"server"),
-        "{}",
-        row.file
-    );
-    assert_eq!(
-        extended.client_auth,
-        row.usages.contains(&"client"),
-        "{}",
-        row.file
-    );
-    let constraints = certificate
-        .basic_constraints()
-        .unwrap()
-        .expect("basic constraints");
+    assert_eq!(extended.server_auth, row.usages.contains(&"server"), "{}", row.file);
+    assert_eq!(extended.client_auth, row.usages.contains(&"client"), "{}", row.file);
+    let constraints = certificate.basic_constraints().unwrap().expect("basic constraints");
     assert!(constraints.critical && !constraints.value.ca);
     assert_eq!(constraints.value.path_len_constraint, None);
 
     assert_eq!(certificate.issuer().as_raw(), ca.subject().as_raw());
-    certificate
-        .verify_signature(Some(ca.public_key()))
-        .expect(row.file);
+    certificate.verify_signature(Some(ca.public_key())).expect(row.file);
     assert!(matches_key(&pem, &key).unwrap(), "{}", row.file);
-    assert_eq!(
-        authority_key_id(&certificate),
-        subject_key_id(&ca),
-        "{}",
-        row.file
-    );
+    assert_eq!(authority_key_id(&certificate), subject_key_id(&ca), "{}", row.file);
     assert!(subject_key_id(&certificate).is_some());
     check_serial(&certificate);
     check_dates(&facts, Duration::days(365));
@@ -136,11 +98,7 @@ fn check_row(files: &[MaterialFile], row: &Row, rsa: bool) {
 
 fn check_serial(certificate: &X509Certificate<'_>) {
     let serial = certificate.raw_serial();
-    assert_eq!(
-        serial.len(),
-        16,
-        "a fixed length, no more than the 20 bytes of RFC 5280"
-    );
+    assert_eq!(serial.len(), 16, "a fixed length, no more than the 20 bytes of RFC 5280");
     assert_eq!(serial[0] & 0xc0, 0x40, "positive, and never shorter");
 }
 
@@ -160,23 +118,17 @@ fn check_key(certificate: &X509Certificate<'_>, pem: &str, rsa: bool) {
 }
 
 fn subject_key_id(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
-    certificate
-        .iter_extensions()
-        .find_map(|extension| match extension.parsed_extension() {
-            ParsedExtension::SubjectKeyIdentifier(id) => Some(id.0.to_vec()),
-            _ => None,
-        })
+    certificate.iter_extensions().find_map(|extension| match extension.parsed_extension() {
+        ParsedExtension::SubjectKeyIdentifier(id) => Some(id.0.to_vec()),
+        _ => None,
+    })
 }
 
 fn authority_key_id(certificate: &X509Certificate<'_>) -> Option<Vec<u8>> {
-    certificate
-        .iter_extensions()
-        .find_map(|extension| match extension.parsed_extension() {
-            ParsedExtension::AuthorityKeyIdentifier(id) => {
-                id.key_identifier.as_ref().map(|id| id.0.to_vec())
-            }
-            _ => None,
-        })
+    certificate.iter_extensions().find_map(|extension| match extension.parsed_extension() {
+        ParsedExtension::AuthorityKeyIdentifier(id) => id.key_identifier.as_ref().map(|id| id.0.to_vec()),
+        _ => None,
+    })
 }
 
 fn check_authority(files: &[MaterialFile], file: &str, cn: &str, rsa: bool) {
@@ -187,29 +139,14 @@ fn check_authority(files: &[MaterialFile], file: &str, cn: &str, rsa: bool) {
     let facts = inspect_certificate(pem).unwrap();
     assert_eq!(facts.subject.common_name.as_deref(), Some(cn));
     assert_eq!(facts.subject, facts.issuer);
-    assert_eq!(
-        facts
-            .sans
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>(),
-        [cn]
-    );
+    assert_eq!(facts.sans.iter().map(ToString::to_string).collect::<Vec<_>>(), [cn]);
     let usage = certificate.key_usage().unwrap().expect("key usage");
     assert!(usage.critical && usage.value.digital_signature());
-    assert!(
-        usage.value.key_encipherment() && usage.value.key_cert_sign() && !usage.value.crl_sign()
-    );
+    assert!(usage.value.key_encipherment() && usage.value.key_cert_sign() && !usage.value.crl_sign());
     assert!(certificate.extended_key_usage().unwrap().is_none());
-    let constraints = certificate
-        .basic_constraints()
-        .unwrap()
-        .expect("basic constraints");
+    let constraints = certificate.basic_constraints().unwrap().expect("basic constraints");
     assert!(constraints.critical && constraints.value.ca);
-    assert_eq!(
-        constraints.value.path_len_constraint, None,
-        "kubeadm leaves the length open"
-    );
+    assert_eq!(constraints.value.path_len_constraint, None, "kubeadm leaves the length open");
     assert!(subject_key_id(&certificate).is_some());
     certificate.verify_signature(None).expect("self-signed");
     assert!(matches_key(pem, &Secret::new(key.to_owned())).unwrap());
@@ -219,22 +156,12 @@ fn check_authority(files: &[MaterialFile], file: &str, cn: &str, rsa: bool) {
 }
 
 fn check_set(algorithm: KeyAlgorithm) {
-    let (_, files) = make(
-        1,
-        &Policy {
-            algorithm,
-            ..Policy::default()
-        },
-    );
+    let (_, files) = make(1, &Policy { algorithm, ..Policy::default() });
     let rsa = algorithm == KeyAlgorithm::Rsa2048;
     for row in TABLE {
         check_row(&files, row, rsa);
     }
-    for (file, cn) in [
-        ("pki/ca", "kubernetes"),
-        ("pki/etcd/ca", "etcd-ca"),
-        ("pki/front-proxy-ca", "front-proxy-ca"),
-    ] {
+    for (file, cn) in [("pki/ca", "kubernetes"), ("pki/etcd/ca", "etcd-ca"), ("pki/front-proxy-ca", "front-proxy-ca")] {
         check_authority(&files, file, cn, rsa);
     }
 }
@@ -257,11 +184,7 @@ fn the_table_covers_the_whole_set() {
         .iter()
         .map(|file| file.path())
         .filter(|path| !path.contains("ca.") && !path.contains("sa."))
-        .map(|path| {
-            path.trim_end_matches(".crt")
-                .trim_end_matches(".key")
-                .to_owned()
-        })
+        .map(|path| path.trim_end_matches(".crt").trim_end_matches(".key").to_owned())
         .collect();
     assert_eq!(rows, made);
     assert_eq!(TABLE.len(), Leaf::ALL.len() + KubeconfigUser::ALL.len());
@@ -270,17 +193,7 @@ fn the_table_covers_the_whole_set() {
 #[test]
 fn files_have_kubeadms_names_and_modes() {
     let (_, files) = make(1, &Policy::default());
-    let mut list: Vec<_> = files
-        .iter()
-        .map(|file| {
-            format!(
-                "{:o} {} {}",
-                file.mode(),
-                file.path(),
-                file.content.is_secret()
-            )
-        })
-        .collect();
+    let mut list: Vec<_> = files.iter().map(|file| format!("{:o} {} {}", file.mode(), file.path(), file.content.is_secret())).collect();
     list.sort();
     assert_eq!(
         list,
@@ -319,14 +232,8 @@ fn files_have_kubeadms_names_and_modes() {
 
 #[test]
 fn before_1_37_the_kubelet_client_is_a_cluster_admin() {
-    let old = kok_pki::ControlPlane {
-        kubernetes_minor: 36,
-        ..host()
-    };
-    assert_eq!(
-        Leaf::ApiServerKubeletClient.profile(&old).organizations,
-        ["kubeadm:cluster-admins"]
-    );
+    let old = kok_pki::ControlPlane { kubernetes_minor: 36, ..host() };
+    assert_eq!(Leaf::ApiServerKubeletClient.profile(&old).organizations, ["kubeadm:cluster-admins"]);
 }
 
 #[test]
@@ -339,10 +246,7 @@ fn the_same_randomness_makes_the_same_serials_subjects_and_keys() {
         let facts = inspect_certificate(file.content.expose()).unwrap();
         let again = inspect_certificate(content(&second, file.path())).unwrap();
         let unlike = inspect_certificate(content(&other, file.path())).unwrap();
-        assert_eq!(
-            (&facts.serial, &facts.subject),
-            (&again.serial, &again.subject)
-        );
+        assert_eq!((&facts.serial, &facts.subject), (&again.serial, &again.subject));
         assert_eq!(facts.public_key_sha256, again.public_key_sha256);
         assert_ne!(facts.serial, unlike.serial);
         assert_ne!(facts.public_key_sha256, unlike.public_key_sha256);
@@ -352,17 +256,11 @@ fn the_same_randomness_makes_the_same_serials_subjects_and_keys() {
 
 #[test]
 fn a_leaf_stays_inside_its_authoritys_validity() {
-    let policy = Policy {
-        authority_validity: Duration::days(30),
-        ..Policy::default()
-    };
+    let policy = Policy { authority_validity: Duration::days(30), ..Policy::default() };
     let (authorities, files) = make(1, &policy);
     let ca = authorities.get(AuthorityKind::Kubernetes).facts();
     let leaf = inspect_certificate(content(&files, "pki/apiserver.crt")).unwrap();
-    assert_eq!(
-        (leaf.not_before, leaf.not_after),
-        (ca.not_before, ca.not_after)
-    );
+    assert_eq!((leaf.not_before, leaf.not_after), (ca.not_before, ca.not_after));
 }
 
 #[test]
@@ -372,8 +270,5 @@ fn the_fingerprint_is_of_the_authoritys_public_key() {
     let fingerprint = ca_fingerprint(pem).unwrap();
     assert_eq!(fingerprint.len(), "sha256:".len() + 64);
     let facts = authorities.get(AuthorityKind::Kubernetes).facts();
-    assert_eq!(
-        fingerprint.strip_prefix("sha256:"),
-        Some(facts.public_key_sha256.as_str())
-    );
+    assert_eq!(fingerprint.strip_prefix("sha256:"), Some(facts.public_key_sha256.as_str()));
 }

@@ -20,11 +20,7 @@ fn openssl(directory: &Path, arguments: &[&str]) -> Output {
 
 fn stdout(directory: &Path, arguments: &[&str]) -> String {
     let output = openssl(directory, arguments);
-    assert!(
-        output.status.success(),
-        "{arguments:?}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -65,78 +61,28 @@ fn check_set(policy: &Policy) {
             let accepted = verify(directory, ca, leaf, &["-purpose", purpose]);
             assert_eq!(accepted, purposes.contains(&purpose), "{leaf} as {purpose}");
         }
-        let foreign = if *ca == "pki/ca" {
-            "pki/etcd/ca"
-        } else {
-            "pki/ca"
-        };
-        assert!(
-            !verify(directory, foreign, leaf, &[]),
-            "{leaf} is not signed by {foreign}"
-        );
-        let of_key = stdout(
-            directory,
-            &["pkey", "-in", &format!("{leaf}.key"), "-pubout"],
-        );
-        let of_certificate = stdout(
-            directory,
-            &["x509", "-in", &format!("{leaf}.crt"), "-noout", "-pubkey"],
-        );
+        let foreign = if *ca == "pki/ca" { "pki/etcd/ca" } else { "pki/ca" };
+        assert!(!verify(directory, foreign, leaf, &[]), "{leaf} is not signed by {foreign}");
+        let of_key = stdout(directory, &["pkey", "-in", &format!("{leaf}.key"), "-pubout"]);
+        let of_certificate = stdout(directory, &["x509", "-in", &format!("{leaf}.crt"), "-noout", "-pubkey"]);
         assert_eq!(of_key, of_certificate);
     }
-    for name in [
-        "localhost",
-        "kubernetes.default.svc.cluster.local",
-        "cp1",
-        "api.demo.example",
-    ] {
-        assert!(
-            verify(
-                directory,
-                "pki/ca",
-                "pki/apiserver",
-                &["-verify_hostname", name]
-            ),
-            "{name}"
-        );
+    for name in ["localhost", "kubernetes.default.svc.cluster.local", "cp1", "api.demo.example"] {
+        assert!(verify(directory, "pki/ca", "pki/apiserver", &["-verify_hostname", name]), "{name}");
     }
     for address in ["10.233.0.1", "10.0.0.11", "127.0.0.1"] {
-        assert!(
-            verify(
-                directory,
-                "pki/ca",
-                "pki/apiserver",
-                &["-verify_ip", address]
-            ),
-            "{address}"
-        );
+        assert!(verify(directory, "pki/ca", "pki/apiserver", &["-verify_ip", address]), "{address}");
     }
-    assert!(verify(
-        directory,
-        "pki/etcd/ca",
-        "pki/etcd/peer",
-        &["-verify_ip", "::1"]
-    ));
-    assert!(!verify(
-        directory,
-        "pki/ca",
-        "pki/apiserver",
-        &["-verify_ip", "10.0.0.12"]
-    ));
+    assert!(verify(directory, "pki/etcd/ca", "pki/etcd/peer", &["-verify_ip", "::1"]));
+    assert!(!verify(directory, "pki/ca", "pki/apiserver", &["-verify_ip", "10.0.0.12"]));
     let public = stdout(directory, &["pkey", "-in", "pki/sa.key", "-pubout"]);
-    assert_eq!(
-        public,
-        fs::read_to_string(directory.join("pki/sa.pub")).unwrap()
-    );
+    assert_eq!(public, fs::read_to_string(directory.join("pki/sa.pub")).unwrap());
 }
 
 #[test]
 fn openssl_accepts_every_leaf_for_its_purpose_only() {
     check_set(&Policy::default());
-    check_set(&Policy {
-        algorithm: KeyAlgorithm::Rsa2048,
-        ..Policy::default()
-    });
+    check_set(&Policy { algorithm: KeyAlgorithm::Rsa2048, ..Policy::default() });
 }
 
 #[test]
@@ -144,52 +90,15 @@ fn fingerprints_and_serials_agree() {
     let directory = written(&Policy::default());
     let pem = fs::read_to_string(directory.path().join("pki/ca.crt")).unwrap();
     let facts = inspect_certificate(&pem).unwrap();
-    let print = stdout(
-        directory.path(),
-        &[
-            "x509",
-            "-in",
-            "pki/ca.crt",
-            "-noout",
-            "-fingerprint",
-            "-sha256",
-            "-serial",
-        ],
-    );
+    let print = stdout(directory.path(), &["x509", "-in", "pki/ca.crt", "-noout", "-fingerprint", "-sha256", "-serial"]);
     let print = print.replace(':', "").to_lowercase();
     assert!(print.contains(&facts.sha256), "{print}");
     assert!(print.contains(&facts.serial), "{print}");
     fs::write(directory.path().join("der"), "").unwrap();
-    stdout(
-        directory.path(),
-        &[
-            "x509",
-            "-in",
-            "pki/ca.crt",
-            "-noout",
-            "-pubkey",
-            "-out",
-            "public.pem",
-        ],
-    );
-    stdout(
-        directory.path(),
-        &[
-            "pkey",
-            "-pubin",
-            "-in",
-            "public.pem",
-            "-outform",
-            "DER",
-            "-out",
-            "public.der",
-        ],
-    );
+    stdout(directory.path(), &["x509", "-in", "pki/ca.crt", "-noout", "-pubkey", "-out", "public.pem"]);
+    stdout(directory.path(), &["pkey", "-pubin", "-in", "public.pem", "-outform", "DER", "-out", "public.der"]);
     let digest = stdout(directory.path(), &["dgst", "-sha256", "-r", "public.der"]);
-    assert_eq!(
-        ca_fingerprint(&pem).unwrap(),
-        format!("sha256:{}", digest.split(' ').next().unwrap())
-    );
+    assert_eq!(ca_fingerprint(&pem).unwrap(), format!("sha256:{}", digest.split(' ').next().unwrap()));
 }
 
 /// Authorities that OpenSSL made, in the forms of key files that are found on hosts.
@@ -197,104 +106,29 @@ fn fingerprints_and_serials_agree() {
 fn authorities_made_elsewhere_are_taken_as_they_are() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    let extensions = [
-        "-addext",
-        "keyUsage=critical,digitalSignature,keyEncipherment,keyCertSign",
-    ];
+    let extensions = ["-addext", "keyUsage=critical,digitalSignature,keyEncipherment,keyCertSign"];
     let forms: [(&str, &[&str]); 4] = [
-        (
-            "EC PRIVATE KEY",
-            &[
-                "ecparam",
-                "-name",
-                "prime256v1",
-                "-genkey",
-                "-out",
-                "ca.key",
-            ],
-        ),
-        (
-            "EC PRIVATE KEY",
-            &[
-                "ecparam",
-                "-name",
-                "secp384r1",
-                "-genkey",
-                "-noout",
-                "-out",
-                "ca.key",
-            ],
-        ),
-        (
-            "RSA PRIVATE KEY",
-            &["genrsa", "-traditional", "-out", "ca.key", "2048"],
-        ),
-        (
-            "PRIVATE KEY",
-            &[
-                "genpkey",
-                "-algorithm",
-                "RSA",
-                "-pkeyopt",
-                "rsa_keygen_bits:3072",
-                "-out",
-                "ca.key",
-            ],
-        ),
+        ("EC PRIVATE KEY", &["ecparam", "-name", "prime256v1", "-genkey", "-out", "ca.key"]),
+        ("EC PRIVATE KEY", &["ecparam", "-name", "secp384r1", "-genkey", "-noout", "-out", "ca.key"]),
+        ("RSA PRIVATE KEY", &["genrsa", "-traditional", "-out", "ca.key", "2048"]),
+        ("PRIVATE KEY", &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:3072", "-out", "ca.key"]),
     ];
     for (label, make_key) in forms {
         stdout(directory, make_key);
-        let mut request = vec![
-            "req",
-            "-x509",
-            "-new",
-            "-key",
-            "ca.key",
-            "-subj",
-            "/CN=kubernetes",
-            "-days",
-            "3650",
-            "-out",
-            "ca.crt",
-        ];
+        let mut request = vec!["req", "-x509", "-new", "-key", "ca.key", "-subj", "/CN=kubernetes", "-days", "3650", "-out", "ca.crt"];
         request.extend(extensions);
         stdout(directory, &request);
         let read = |name: &str| fs::read_to_string(directory.join(name)).unwrap();
         assert!(read("ca.key").contains(&format!("-----BEGIN {label}-----")));
         let authority = Authority::from_pem(read("ca.crt"), Secret::new(read("ca.key"))).unwrap();
-        assert_eq!(
-            authority.key_pem().expose(),
-            read("ca.key"),
-            "byte for byte"
-        );
+        assert_eq!(authority.key_pem().expose(), read("ca.key"), "byte for byte");
         let profile = kok_pki::Leaf::ApiServer.profile(&support::host());
         let mut randomness = support::Repeating::new(5);
         let today = time::OffsetDateTime::now_utc();
-        let issued = kok_pki::issue(
-            &profile,
-            &authority,
-            &Policy::default(),
-            today,
-            &mut randomness,
-        )
-        .unwrap();
-        assert_eq!(
-            kok_pki::verify_leaf(&read("ca.crt"), &issued.certificate_pem, &profile, today),
-            Ok(())
-        );
+        let issued = kok_pki::issue(&profile, &authority, &Policy::default(), today, &mut randomness).unwrap();
+        assert_eq!(kok_pki::verify_leaf(&read("ca.crt"), &issued.certificate_pem, &profile, today), Ok(()));
         fs::write(directory.join("leaf.crt"), &issued.certificate_pem).unwrap();
-        stdout(
-            directory,
-            &[
-                "verify",
-                "-x509_strict",
-                "-purpose",
-                "sslserver",
-                "-CAfile",
-                "ca.crt",
-                "leaf.crt",
-            ],
-        );
+        stdout(directory, &["verify", "-x509_strict", "-purpose", "sslserver", "-CAfile", "ca.crt", "leaf.crt"]);
     }
 }
 
@@ -302,57 +136,24 @@ fn authorities_made_elsewhere_are_taken_as_they_are() {
 fn what_is_no_authority_or_not_its_key_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let directory = directory.path();
-    stdout(
-        directory,
-        &[
-            "ecparam",
-            "-name",
-            "prime256v1",
-            "-genkey",
-            "-noout",
-            "-out",
-            "a.key",
-        ],
-    );
-    stdout(
-        directory,
-        &[
-            "ecparam",
-            "-name",
-            "prime256v1",
-            "-genkey",
-            "-noout",
-            "-out",
-            "b.key",
-        ],
-    );
+    stdout(directory, &["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "a.key"]);
+    stdout(directory, &["ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", "b.key"]);
     let certificate = |extension: &str| {
         stdout(
             directory,
-            &[
-                "req", "-x509", "-new", "-key", "a.key", "-subj", "/CN=x", "-days", "9", "-out",
-                "a.crt", "-addext", extension,
-            ],
+            &["req", "-x509", "-new", "-key", "a.key", "-subj", "/CN=x", "-days", "9", "-out", "a.crt", "-addext", extension],
         );
         fs::read_to_string(directory.join("a.crt")).unwrap()
     };
     let load = |pem: &str, key: &str| {
         let key = Secret::new(fs::read_to_string(directory.join(key)).unwrap());
-        Authority::from_pem(pem.to_owned(), key)
-            .map(|_| ())
-            .map_err(|error| error.to_string())
+        Authority::from_pem(pem.to_owned(), key).map(|_| ()).map_err(|error| error.to_string())
     };
     let sign = certificate("keyUsage=critical,keyCertSign");
     assert_eq!(load(&sign, "a.key"), Ok(()));
-    assert_eq!(
-        load(&sign, "b.key").unwrap_err(),
-        "the certificate of CN=x and the private key don't belong together"
-    );
+    assert_eq!(load(&sign, "b.key").unwrap_err(), "the certificate of CN=x and the private key don't belong together");
     let no_sign = certificate("keyUsage=critical,digitalSignature");
-    assert_eq!(
-        load(&no_sign, "a.key").unwrap_err(),
-        "the certificate of CN=x cannot sign others: its key usage lacks keyCertSign"
-    );
+    assert_eq!(load(&no_sign, "a.key").unwrap_err(), "the certificate of CN=x cannot sign others: its key usage lacks keyCertSign");
     stdout(
         directory,
         &[
@@ -374,8 +175,5 @@ fn what_is_no_authority_or_not_its_key_is_refused() {
         ],
     );
     let leaf = fs::read_to_string(directory.join("a.crt")).unwrap();
-    assert_eq!(
-        load(&leaf, "a.key").unwrap_err(),
-        "the certificate of CN=x cannot sign others: its basic constraints don't say CA:TRUE"
-    );
+    assert_eq!(load(&leaf, "a.key").unwrap_err(), "the certificate of CN=x cannot sign others: its basic constraints don't say CA:TRUE");
 }

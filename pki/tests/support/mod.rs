@@ -3,17 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 use aws_lc_rs::digest::{SHA256, digest};
-use kok_pki::{
-    Authorities, ControlPlane, Endpoint, KeyAlgorithm, KeyPair, MaterialFile, PkiError, Policy,
-    Randomness, San, control_plane,
-};
+use kok_pki::{Authorities, ControlPlane, Endpoint, KeyAlgorithm, KeyPair, MaterialFile, PkiError, Policy, Randomness, San, control_plane};
 use time::OffsetDateTime;
 
 /// The first part of a P-256 key in PKCS#8 without its public key; the 32 bytes of the key follow.
 const P256_PKCS8_HEAD: &[u8] = &[
-    0x30, 0x41, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01,
-    0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07, 0x04, 0x27, 0x30, 0x25, 0x02, 0x01,
-    0x01, 0x04, 0x20,
+    0x30, 0x41, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
+    0x3d, 0x03, 0x01, 0x07, 0x04, 0x27, 0x30, 0x25, 0x02, 0x01, 0x01, 0x04, 0x20,
 ];
 
 /// Bytes that follow from a seed.
@@ -40,15 +36,10 @@ impl Randomness for Repeating {
     }
 
     fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
-        let make = |source| PkiError::Make {
-            what: "a key".into(),
-            source,
-        };
+        let make = |source| PkiError::Make { what: "a key".into(), source };
         match algorithm {
             // An RSA key cannot be made from a seed with this library; the tests that compare keys use P-256.
-            KeyAlgorithm::Rsa2048 => {
-                KeyPair::generate_for(algorithm.signature_algorithm()).map_err(make)
-            }
+            KeyAlgorithm::Rsa2048 => KeyPair::generate_for(algorithm.signature_algorithm()).map_err(make),
             KeyAlgorithm::EcdsaP256 => {
                 let mut key = [0_u8; 32];
                 self.fill(&mut key)?;
@@ -69,10 +60,7 @@ pub(crate) fn host() -> ControlPlane {
         node_name: "cp1".into(),
         advertise_address: "10.0.0.11".parse().unwrap(),
         bind_port: 6443,
-        endpoint: Some(Endpoint {
-            host: "api.demo.example".into(),
-            port: 8443,
-        }),
+        endpoint: Some(Endpoint { host: "api.demo.example".into(), port: 8443 }),
         service_ip: "10.233.0.1".parse().unwrap(),
         cluster_domain: "cluster.local".into(),
         extra_sans: vec![San::parse("192.0.2.7"), San::parse("demo.example")],
@@ -87,10 +75,5 @@ pub(crate) fn make(seed: u64, policy: &Policy) -> (Authorities, Vec<MaterialFile
 }
 
 pub(crate) fn content<'a>(files: &'a [MaterialFile], path: &str) -> &'a str {
-    files
-        .iter()
-        .find(|file| file.path() == path)
-        .expect(path)
-        .content
-        .expose()
+    files.iter().find(|file| file.path() == path).expect(path).content.expose()
 }
