@@ -108,8 +108,8 @@ pub enum ReleaseError {
         /// One of the entries that don't belong into a bundle.
         entry: String,
     },
-    /// The parts don't make a bundle.
-    #[error("the components don't make a whole bundle")]
+    /// The components don't make a bundle, or an index isn't one.
+    #[error(transparent)]
     Bundle(#[from] kok_tasks::bundle::BundleError),
     /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
     #[error(

@@ -109,30 +109,25 @@ fn ask(program: &Path) -> Result<BTreeMap<String, String>> {
     })
 }
 
+/// Names the component that asks for most, so that one update of Go is enough.
 fn check_version(program: &Path, found: &str, components: &[Component]) -> Result<()> {
-    let lowest = (
-        parse_version(LOWEST_GO),
-        "the release".to_owned(),
-        LOWEST_GO.to_owned(),
-    );
-    let wanted = components.iter().map(|component| {
-        (
-            parse_version(&component.go_version),
-            component.label(),
-            component.go_version.clone(),
-        )
-    });
-    for (required, needed_by, text) in wanted.chain([lowest]) {
-        if parse_version(found) < required {
-            return Err(ReleaseError::GoTooOld {
-                needed_by,
-                required: text,
-                program: program.to_path_buf(),
-                found: found.to_owned(),
-            });
-        }
+    let newest = components
+        .iter()
+        .max_by_key(|component| parse_version(&component.go_version));
+    let (needed_by, required) = newest
+        .map(|component| (component.label(), component.go_version.clone()))
+        .filter(|(_, required)| parse_version(required) > parse_version(LOWEST_GO))
+        .unwrap_or_else(|| ("the release".to_owned(), LOWEST_GO.to_owned()));
+    if parse_version(found) >= parse_version(&required) {
+        return Ok(());
     }
-    Ok(())
+    let (program, found) = (program.to_path_buf(), found.to_owned());
+    Err(ReleaseError::GoTooOld {
+        needed_by,
+        required,
+        program,
+        found,
+    })
 }
 
 /// The numbers of `go1.26.8`, `1.26` or `go1.27rc1`; zeros where there are none.
