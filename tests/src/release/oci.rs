@@ -160,31 +160,13 @@ fn config(spec: &ImageSpec<'_>, layer: &str) -> serde_json::Value {
 }
 
 fn pack(spec: &ImageSpec<'_>, blobs: &Blobs<'_>, to: &Path) -> Result<()> {
+    let write = |error| ReleaseError::io("write", to)(error);
     let file = File::create(to).map_err(ReleaseError::io("create", to))?;
     let mut builder = Builder::new(BufWriter::with_capacity(1 << 20, file));
-    let mut manifest = describe(MANIFEST_TYPE, &blobs.manifest);
-    let tag = spec
-        .reference
-        .rsplit_once(':')
-        .map_or("latest", |(_, tag)| tag);
-    manifest.platform = Some(Platform {
-        architecture: spec.architecture.to_owned(),
-        os: "linux".to_owned(),
-    });
-    manifest
-        .annotations
-        .insert(NAME_ANNOTATION.to_owned(), spec.reference.to_owned());
-    manifest
-        .annotations
-        .insert(TAG_ANNOTATION.to_owned(), tag.to_owned());
-    let index = Index {
-        schema_version: 2,
-        media_type: INDEX_TYPE.to_owned(),
-        manifests: vec![manifest.clone()],
-    };
+    let manifest = named_manifest(spec, &blobs.manifest);
     let small = [
         ("oci-layout".to_owned(), LAYOUT.as_bytes().to_vec()),
-        ("index.json".to_owned(), to_json(&index, to)?),
+        ("index.json".to_owned(), to_json(&index(&manifest), to)?),
         (blob_path(&manifest.digest), blobs.manifest.clone()),
         (
             blob_path(&describe(CONFIG_TYPE, &blobs.config).digest),
@@ -192,14 +174,8 @@ fn pack(spec: &ImageSpec<'_>, blobs: &Blobs<'_>, to: &Path) -> Result<()> {
         ),
     ];
     for (path, bytes) in &small {
-        archive::append(
-            &mut builder,
-            path,
-            0o644,
-            bytes.len() as u64,
-            bytes.as_slice(),
-        )
-        .map_err(ReleaseError::io("write", to))?;
+        let size = bytes.len() as u64;
+        archive::append(&mut builder, path, 0o644, size, bytes.as_slice()).map_err(write)?;
     }
     let layer = File::open(blobs.layer).map_err(ReleaseError::io("open", blobs.layer))?;
     let path = blob_path(&blobs.layer_descriptor.digest);
@@ -210,11 +186,38 @@ fn pack(spec: &ImageSpec<'_>, blobs: &Blobs<'_>, to: &Path) -> Result<()> {
         blobs.layer_descriptor.size,
         layer,
     )
-    .map_err(ReleaseError::io("write", to))?;
+    .map_err(write)?;
     builder
         .into_inner()
         .and_then(|mut inner| inner.flush())
-        .map_err(ReleaseError::io("write", to))
+        .map_err(write)
+}
+
+/// The manifest as the index names it: with the image's reference, tag and platform.
+fn named_manifest(spec: &ImageSpec<'_>, bytes: &[u8]) -> Descriptor {
+    let tag = spec
+        .reference
+        .rsplit_once(':')
+        .map_or("latest", |(_, tag)| tag);
+    Descriptor {
+        platform: Some(Platform {
+            architecture: spec.architecture.to_owned(),
+            os: "linux".to_owned(),
+        }),
+        annotations: BTreeMap::from([
+            (NAME_ANNOTATION.to_owned(), spec.reference.to_owned()),
+            (TAG_ANNOTATION.to_owned(), tag.to_owned()),
+        ]),
+        ..describe(MANIFEST_TYPE, bytes)
+    }
+}
+
+fn index(manifest: &Descriptor) -> Index {
+    Index {
+        schema_version: 2,
+        media_type: INDEX_TYPE.to_owned(),
+        manifests: vec![manifest.clone()],
+    }
 }
 
 fn describe(media_type: &str, bytes: &[u8]) -> Descriptor {

@@ -86,6 +86,36 @@ pub struct KubernetesReleaseRecipe {
     pub kubeadm: String,
 }
 
+impl GoRecipe {
+    fn check(&self) -> Result<(), String> {
+        if self.binaries.is_empty() {
+            return Err(
+                "go.binaries is empty: name at least one binary with its package".to_owned(),
+            );
+        }
+        let mut executables = BTreeSet::new();
+        for name in self
+            .binaries
+            .values()
+            .map(|package| executable_name(package))
+        {
+            if !executables.insert(name) {
+                return Err(format!(
+                    "go.binaries: two packages make an executable {name:?}"
+                ));
+            }
+        }
+        // They go through the linker's own splitting into words.
+        let unfit = |c: char| c.is_whitespace() || c == '"' || c == '\'';
+        match self.define.iter().find(|(_, value)| value.contains(unfit)) {
+            None => Ok(()),
+            Some((name, value)) => Err(format!(
+                "go.define.{name}: {value:?} holds a space or a quote, which the linker's options can't carry"
+            )),
+        }
+    }
+}
+
 impl Recipe {
     /// Reads a description, fills in its placeholders and checks that it holds together.
     ///
@@ -116,28 +146,7 @@ impl Recipe {
     }
 
     fn check(&self) -> Result<(), String> {
-        if self.go.binaries.is_empty() {
-            return Err(
-                "go.binaries is empty: name at least one binary with its package".to_owned(),
-            );
-        }
-        let mut executables = BTreeSet::new();
-        for package in self.go.binaries.values() {
-            if !executables.insert(executable_name(package)) {
-                return Err(format!(
-                    "go.binaries: two packages make an executable {:?}",
-                    executable_name(package)
-                ));
-            }
-        }
-        for (name, value) in &self.go.define {
-            // They go through the linker's own splitting into words.
-            if value.contains(|c: char| c.is_whitespace() || c == '"' || c == '\'') {
-                return Err(format!(
-                    "go.define.{name}: {value:?} holds a space or a quote, which the linker's options can't carry"
-                ));
-            }
-        }
+        self.go.check()?;
         self.files
             .iter()
             .try_for_each(|file| self.check_file(file))?;
@@ -148,12 +157,9 @@ impl Recipe {
             self.check_binary("kubernetesRelease.kubeadm", &release.kubeadm)?;
         }
         let mut names = BTreeSet::new();
-        let kinds = self
-            .files
-            .iter()
-            .map(|file| ("file", &file.name))
-            .chain(self.images.iter().map(|image| ("image", &image.name)));
-        for (kind, name) in kinds {
+        let files = self.files.iter().map(|file| ("file", &file.name));
+        let images = self.images.iter().map(|image| ("image", &image.name));
+        for (kind, name) in files.chain(images) {
             if !names.insert((kind, name)) {
                 return Err(format!(
                     "there are two {kind}s with the name {name:?}: give one of them another name"

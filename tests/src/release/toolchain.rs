@@ -45,6 +45,24 @@ const PASSED_ON: [&str; 14] = [
     "ALL_PROXY",
 ];
 
+/// `GOENV=off`: what `go env -w` has stored doesn't count. The rest are Go's own defaults, said so that nothing else does.
+const FIXED: [(&str, &str); 14] = [
+    ("GOENV", "off"),
+    ("GOFLAGS", ""),
+    ("GOTOOLCHAIN", "local"),
+    ("GOWORK", "off"),
+    ("GO111MODULE", "on"),
+    ("GOEXPERIMENT", ""),
+    ("GODEBUG", ""),
+    ("GOOS", "linux"),
+    ("GOAMD64", "v1"),
+    ("GOARM64", "v8.0"),
+    ("GOFIPS140", "off"),
+    ("CC", "gcc"),
+    ("CXX", "g++"),
+    ("LC_ALL", "C"),
+];
+
 /// A Go toolchain that is new enough.
 pub(super) struct Toolchain {
     /// The `go` command.
@@ -168,25 +186,8 @@ fn environment(
     }
     environment.insert("PATH".to_owned(), path);
     environment.insert("GOCACHE".to_owned(), build_cache.as_os_str().to_owned());
-    // GOENV=off: what `go env -w` has stored doesn't count. The rest are Go's own defaults, said so that nothing else does.
-    let fixed = [
-        ("GOENV", "off"),
-        ("GOFLAGS", ""),
-        ("GOTOOLCHAIN", "local"),
-        ("GOWORK", "off"),
-        ("GO111MODULE", "on"),
-        ("GOEXPERIMENT", ""),
-        ("GODEBUG", ""),
-        ("GOOS", "linux"),
-        ("GOARCH", architecture),
-        ("GOAMD64", "v1"),
-        ("GOARM64", "v8.0"),
-        ("GOFIPS140", "off"),
-        ("CC", "gcc"),
-        ("CXX", "g++"),
-        ("LC_ALL", "C"),
-    ];
-    environment.extend(fixed.map(|(name, value)| (name.to_owned(), value.into())));
+    environment.insert("GOARCH".to_owned(), architecture.into());
+    environment.extend(FIXED.map(|(name, value)| (name.to_owned(), value.into())));
     environment
 }
 
