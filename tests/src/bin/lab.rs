@@ -1,0 +1,232 @@
+//! `lab`: bare Linux hosts on this machine. `tests/lab/README.md` says what they are.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabError, LabSpec, down, names};
+
+/// Bare Linux hosts on this machine, in a network of their own.
+#[derive(Parser)]
+#[command(name = "lab", version)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Args)]
+struct Name {
+    /// Name of the lab.
+    #[arg(long, default_value = "lab")]
+    name: String,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Boot a lab: cp1, worker1, worker2, …
+    Up {
+        #[command(flatten)]
+        lab: Name,
+        /// How many hosts.
+        #[arg(long, default_value_t = 5)]
+        hosts: usize,
+    },
+    /// Take a lab down and leave nothing of it.
+    Down {
+        #[command(flatten)]
+        lab: Name,
+        /// All labs of this machine.
+        #[arg(long, conflicts_with = "name")]
+        all: bool,
+    },
+    /// List labs and hosts.
+    Ps,
+    /// Log in to a host, or run a command there.
+    Ssh {
+        #[command(flatten)]
+        lab: Name,
+        /// Log in as this user: root or ops.
+        #[arg(long, short = 'l', default_value = "root")]
+        login: String,
+        host: String,
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<OsString>,
+    },
+    /// Run a command here, but in the lab's network, where the hosts can be reached.
+    Run {
+        #[command(flatten)]
+        lab: Name,
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        command: Vec<OsString>,
+    },
+    /// Print the lab as kokctl's Cluster manifest, or everything there is to know of it.
+    Inventory {
+        #[command(flatten)]
+        lab: Name,
+        #[arg(long, value_enum, default_value_t = Format::Yaml)]
+        format: Format,
+        /// Version for the manifest.
+        #[arg(long, default_value = DEFAULT_KUBERNETES_VERSION)]
+        kubernetes_version: String,
+    },
+    /// Print a host's journal, also of a host that is off.
+    Logs {
+        #[command(flatten)]
+        lab: Name,
+        host: String,
+        /// What the host wrote to its console instead.
+        #[arg(long)]
+        console: bool,
+        /// Options of journalctl, such as -u kubelet or -f.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<OsString>,
+    },
+    /// Pull a host's plug: all of its processes end at once.
+    PowerOff(Target),
+    /// Boot a host again with its disk, keys and address.
+    PowerOn(Target),
+    /// Cut a host off from the network; it runs on.
+    Cut(Target),
+    /// Connect a host again.
+    Heal(Target),
+}
+
+#[derive(Args)]
+struct Target {
+    #[command(flatten)]
+    lab: Name,
+    host: String,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    /// The Cluster manifest.
+    Yaml,
+    /// Facts: addresses, machine-ids, paths, power.
+    Json,
+}
+
+fn main() -> ExitCode {
+    match carry_out(Cli::parse().verb) {
+        Ok(code) => code,
+        Err(error) => {
+            say(&format!("lab: {error}"));
+            let mut source = error.source();
+            while let Some(cause) = source {
+                say(&format!("  because: {cause}"));
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry_out(verb: Verb) -> Result<ExitCode, Box<dyn Error>> {
+    match verb {
+        Verb::Up { lab, hosts } => up(&lab.name, hosts)?,
+        Verb::Down { lab, all } => take_down(&lab.name, all)?,
+        Verb::Ps => list()?,
+        Verb::Ssh { lab, login, host, command } => return ssh(&lab.name, &login, &host, command),
+        Verb::Run { lab, command } => return run(&lab.name, &command),
+        Verb::Inventory { lab, format, kubernetes_version } => {
+            let lab = Lab::open(&lab.name)?;
+            match format {
+                Format::Yaml => print(&lab.inventory(&kubernetes_version)?)?,
+                Format::Json => print(&format!("{}\n", serde_json::to_string_pretty(&lab.facts()?)?))?,
+            }
+        }
+        Verb::Logs { lab, host, console, options } => return logs(&lab.name, &host, console, &options),
+        Verb::PowerOff(target) => Lab::open(&target.lab.name)?.host(&target.host)?.power_off()?,
+        Verb::PowerOn(target) => Lab::open(&target.lab.name)?.host(&target.host)?.power_on()?,
+        Verb::Cut(target) => Lab::open(&target.lab.name)?.host(&target.host)?.cut()?,
+        Verb::Heal(target) => Lab::open(&target.lab.name)?.host(&target.host)?.heal()?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn up(name: &str, hosts: usize) -> Result<(), Box<dyn Error>> {
+    let start = Instant::now();
+    let lab = Lab::up_with_progress(LabSpec::new(name, hosts), &say)?.keep()?;
+    for host in lab.hosts() {
+        print(&format!("{:<12} {}\n", host.name(), host.address()))?;
+    }
+    say(&format!("lab {name}: {hosts} hosts running after {:.1} s", start.elapsed().as_secs_f64()));
+    Ok(())
+}
+
+fn take_down(name: &str, all: bool) -> Result<(), Box<dyn Error>> {
+    let present = names()?;
+    let chosen: Vec<&str> = if all { present.iter().map(String::as_str).collect() } else { vec![name] };
+    for name in chosen {
+        down(name)?;
+        say(&if present.contains(name) { format!("lab {name}: down") } else { format!("lab {name}: not there") });
+    }
+    Ok(())
+}
+
+fn list() -> Result<(), Box<dyn Error>> {
+    for name in names()? {
+        let lab = match Lab::open(&name) {
+            Ok(lab) => lab,
+            Err(LabError::NoLab { .. }) => {
+                print(&format!("{name:<20} never finished: lab down --name {name}\n"))?;
+                continue;
+            }
+            Err(error) => return Err(error.into()),
+        };
+        for host in lab.hosts() {
+            let power = host.power().map_or("off", kok_tests::lab::Power::as_str);
+            print(&format!("{name:<20} {:<12} {:<14} {power}\n", host.name(), host.address()))?;
+        }
+    }
+    Ok(())
+}
+
+/// As ssh itself: the command's words become one line for the shell of the host.
+fn ssh(name: &str, login: &str, host: &str, command: Vec<OsString>) -> Result<ExitCode, Box<dyn Error>> {
+    let lab = Lab::open(name)?;
+    let host = lab.host(host)?;
+    let mut ssh = lab.command("ssh")?;
+    ssh.arg("-F").arg(lab.ssh_config_path()).args(["-l", login, host.name()]);
+    if !command.is_empty() {
+        ssh.arg("--").args(command);
+    }
+    Err(become_program(ssh).into())
+}
+
+fn run(name: &str, command: &[OsString]) -> Result<ExitCode, Box<dyn Error>> {
+    let (program, arguments) = command.split_first().ok_or("no command given")?;
+    let mut run = Lab::open(name)?.command(program)?;
+    run.args(arguments);
+    Err(become_program(run).into())
+}
+
+fn logs(name: &str, host: &str, console: bool, options: &[OsString]) -> Result<ExitCode, Box<dyn Error>> {
+    let host = Lab::open(name)?.host(host)?;
+    if console {
+        print(&host.console()?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut journalctl = host.journal_command();
+    journalctl.args(options);
+    Err(become_program(journalctl).into())
+}
+
+/// Takes the place of this process, so that signals, the terminal and the exit status are the program's own. Returns on failure.
+fn become_program(mut command: Command) -> io::Error {
+    let error = command.exec();
+    io::Error::new(error.kind(), format!("can't run {}: {error}", command.get_program().display()))
+}
+
+fn print(text: &str) -> io::Result<()> {
+    io::stdout().write_all(text.as_bytes())
+}
+
+/// For the person at the terminal; where standard error is closed there is nobody to tell.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
+}

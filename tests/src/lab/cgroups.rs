@@ -1,0 +1,187 @@
+//! The lab's own cgroups: one folder per host, and one for the network's process, in every hierarchy of the machine.
+//!
+//! They keep the hosts apart, for each host's systemd, kubelet and containerd take the tree they see for their own. And they are
+//! the only list of the lab's processes that a killed program leaves behind complete.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::{LabError, process};
+
+/// Folder of all labs in each hierarchy.
+const TOP: &str = "kok-lab";
+/// Member of a lab that is not a host: no host can have this name.
+pub(crate) const NETWORK: &str = "@network";
+/// Killing a whole host takes well below a second; this is for a machine under load.
+const KILL_DEADLINE: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(10);
+
+/// Whether the machine gives its controllers out by cgroup v2 alone.
+pub(crate) fn unified_only() -> Result<bool, LabError> {
+    Ok(hierarchies()?.iter().all(|hierarchy| hierarchy.unified))
+}
+
+#[derive(Debug)]
+struct Hierarchy {
+    mount: PathBuf,
+    unified: bool,
+}
+
+fn hierarchies() -> Result<Vec<Hierarchy>, LabError> {
+    let mounts = fs::read_to_string("/proc/self/mounts").map_err(LabError::io("read /proc/self/mounts"))?;
+    let found: Vec<Hierarchy> = mounts
+        .lines()
+        .filter_map(|line| {
+            let mut fields = line.split(' ');
+            let (mount, kind) = (fields.nth(1)?, fields.next()?);
+            let unified = kind == "cgroup2";
+            (unified || kind == "cgroup").then(|| Hierarchy { mount: PathBuf::from(mount), unified })
+        })
+        .collect();
+    if found.is_empty() {
+        return Err(LabError::Missing(vec!["no cgroup hierarchy is mounted: mount cgroup2 at /sys/fs/cgroup".to_owned()]));
+    }
+    Ok(found)
+}
+
+/// Makes the folder of `member` of lab `lab` in every hierarchy and returns the paths.
+pub(crate) fn create(lab: &str, member: &str) -> Result<Vec<PathBuf>, LabError> {
+    hierarchies()?
+        .into_iter()
+        .map(|hierarchy| {
+            let mut path = hierarchy.mount.clone();
+            for part in [TOP, lab, member] {
+                let parent = path.clone();
+                path.push(part);
+                create_one(&parent, &path, hierarchy.unified && part == member)?;
+            }
+            Ok(path)
+        })
+        .collect()
+}
+
+fn create_one(parent: &Path, path: &Path, leaf_of_unified: bool) -> Result<(), LabError> {
+    let what = || format!("make the cgroup {}", path.display());
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(LabError::io(what())(error)),
+        _ => {}
+    }
+    // A v1 cpuset takes no process before it has processors and memory nodes.
+    for file in ["cpuset.cpus", "cpuset.mems"] {
+        if !parent.join("cgroup.controllers").exists() && parent.join(file).exists() {
+            let value = fs::read(parent.join(file)).map_err(LabError::io(what()))?;
+            fs::write(path.join(file), value).map_err(LabError::io(what()))?;
+        }
+    }
+    let controllers = path.join("cgroup.controllers");
+    if !leaf_of_unified && controllers.exists() {
+        let names = fs::read_to_string(&controllers).map_err(LabError::io(what()))?;
+        let enable: Vec<String> = names.split_whitespace().map(|name| format!("+{name}")).collect();
+        fs::write(path.join("cgroup.subtree_control"), enable.join(" ")).map_err(LabError::io(what()))?;
+    }
+    Ok(())
+}
+
+/// The names of all labs that have a cgroup in any hierarchy.
+pub(crate) fn labs() -> Result<BTreeSet<String>, LabError> {
+    let mut names = BTreeSet::new();
+    for hierarchy in hierarchies()? {
+        names.extend(children(&hierarchy.mount.join(TOP)).into_iter().filter_map(|path| file_name(&path)));
+    }
+    Ok(names)
+}
+
+/// Processes in the member's cgroups, also in those it has made below them.
+pub(crate) fn processes(lab: &str, member: &str) -> Result<BTreeSet<i32>, LabError> {
+    let mut pids = BTreeSet::new();
+    for hierarchy in hierarchies()? {
+        collect(&hierarchy.mount.join(TOP).join(lab).join(member), &mut pids);
+    }
+    Ok(pids)
+}
+
+/// Whether the lab's cgroup, or that of one `member` of it, is there in any hierarchy.
+pub(crate) fn exists(lab: &str, member: Option<&str>) -> Result<bool, LabError> {
+    Ok(hierarchies()?.iter().any(|hierarchy| below(&hierarchy.mount, lab, member).exists()))
+}
+
+/// Kills every process of the lab, or of one `member` of it, and removes the cgroups, also those that the host has made.
+///
+/// A process that joins meanwhile is killed as well; so afterwards nothing is left, whatever was under way.
+pub(crate) fn destroy(lab: &str, member: Option<&str>) -> Result<(), LabError> {
+    let hierarchies = hierarchies()?;
+    let deadline = Instant::now() + KILL_DEADLINE;
+    loop {
+        let mut left = BTreeSet::new();
+        let mut gone = true;
+        for hierarchy in &hierarchies {
+            let folder = below(&hierarchy.mount, lab, member);
+            collect(&folder, &mut left);
+            gone &= remove(&folder);
+        }
+        if gone {
+            return Ok(());
+        }
+        let mark = member.map_or_else(|| format!("/{TOP}/{lab}/"), |member| format!("/{TOP}/{lab}/{member}"));
+        for pid in &left {
+            process::kill(*pid, || is_member(*pid, &mark));
+        }
+        if Instant::now() > deadline {
+            let what = format!("lab {lab}: the cgroups of {} are empty (processes left: {left:?})", member.unwrap_or("its hosts"));
+            return Err(LabError::Deadline { what, after: KILL_DEADLINE });
+        }
+        thread::sleep(POLL);
+    }
+}
+
+/// Removes the folder that all labs share where no lab is left. The caller holds the machine's lock.
+pub(crate) fn remove_top() -> Result<(), LabError> {
+    for hierarchy in hierarchies()? {
+        // It is not empty while another lab is up.
+        let _ = fs::remove_dir(hierarchy.mount.join(TOP));
+    }
+    Ok(())
+}
+
+fn below(mount: &Path, lab: &str, member: Option<&str>) -> PathBuf {
+    let lab = mount.join(TOP).join(lab);
+    member.map_or_else(|| lab.clone(), |member| lab.join(member))
+}
+
+/// Lines of proc_pid_cgroup(5) are `number:controllers:/path`.
+fn is_member(pid: i32, mark: &str) -> bool {
+    let Ok(text) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return false };
+    text.lines()
+        .filter_map(|line| line.splitn(3, ':').nth(2))
+        .any(|path| path.strip_prefix(mark).is_some_and(|rest| mark.ends_with('/') || rest.is_empty() || rest.starts_with('/')))
+}
+
+fn collect(folder: &Path, pids: &mut BTreeSet<i32>) {
+    if let Ok(text) = fs::read_to_string(folder.join("cgroup.procs")) {
+        pids.extend(text.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0));
+    }
+    for child in children(folder) {
+        collect(&child, pids);
+    }
+}
+
+/// Removes the cgroup with all below it, deepest first, and says whether it is gone.
+fn remove(folder: &Path) -> bool {
+    for child in children(folder) {
+        remove(&child);
+    }
+    matches!(fs::remove_dir(folder), Err(error) if error.kind() == io::ErrorKind::NotFound) || !folder.exists()
+}
+
+fn children(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path()).collect()
+}
+
+fn file_name(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_str()?.to_owned())
+}

@@ -1,0 +1,210 @@
+use std::ffi::OsStr;
+use std::fs;
+use std::process::{Command, Stdio};
+
+use kok_tasks::shell::quote;
+
+use super::boot::Boot;
+use super::folder::LabFolder;
+use super::record::HostRecord;
+use super::{LabError, address, cgroups, journal, network};
+
+/// What a command on a host came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Output {
+    /// The exit status; 255 also when SSH itself failed, -1 when a signal ended the client.
+    pub status: i32,
+    /// Standard output; bytes that are not UTF-8 are replaced.
+    pub stdout: String,
+    /// Standard error, SSH's own messages among it.
+    pub stderr: String,
+}
+
+impl Output {
+    /// Whether the status is 0.
+    #[must_use]
+    pub fn success(&self) -> bool {
+        self.status == 0
+    }
+}
+
+/// Whether a host runs and reaches the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Power {
+    /// It has processes and its port is on the bridge.
+    On,
+    /// It has processes, but its port is off the bridge.
+    Cut,
+    /// It has no processes.
+    Off,
+}
+
+impl Power {
+    /// The word for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::On => "on",
+            Self::Cut => "cut",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// One host of a lab. A handle: it may outlive the lab, whose calls then fail.
+#[derive(Debug, Clone)]
+pub struct Host {
+    folder: LabFolder,
+    record: HostRecord,
+}
+
+impl Host {
+    pub(crate) fn new(folder: LabFolder, record: HostRecord) -> Self {
+        Self { folder, record }
+    }
+
+    pub(crate) fn folder(&self) -> &LabFolder {
+        &self.folder
+    }
+
+    /// The host's name, which is also its own host name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.record.name
+    }
+
+    /// The host's address in the lab's network.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.record.address()
+    }
+
+    /// Runs a program on the host as root and waits for its end. Each argument arrives as one argument.
+    ///
+    /// # Errors
+    /// When the client can't be started. A host that does not answer is status 255.
+    pub fn ssh(&self, arguments: &[&str]) -> Result<Output, LabError> {
+        self.ssh_as("root", arguments)
+    }
+
+    /// [`Host::ssh`] as another user: `ops` may use sudo without a password.
+    ///
+    /// # Errors
+    /// As of [`Host::ssh`].
+    pub fn ssh_as(&self, user: &str, arguments: &[&str]) -> Result<Output, LabError> {
+        let words: Vec<String> = arguments.iter().map(|argument| quote(argument)).collect();
+        let mut command = self.ssh_command(user, &words.join(" "))?;
+        let output = command.stdin(Stdio::null()).output().map_err(LabError::io("start ssh"))?;
+        Ok(Output {
+            status: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        })
+    }
+
+    /// A command that runs a line of shell on the host, for a caller who wants its input and output as streams.
+    ///
+    /// # Errors
+    /// When the lab's network is gone.
+    pub fn ssh_command(&self, user: &str, line: impl AsRef<OsStr>) -> Result<Command, LabError> {
+        let mut command = network::command(&self.folder, "ssh")?;
+        // BatchMode: never ask for anything, for nobody is there.
+        command.arg("-F").arg(self.folder.ssh_config()).args(["-o", "BatchMode=yes", "-l", user, self.name(), "--"]).arg(line);
+        Ok(command)
+    }
+
+    /// Whether the host runs and is connected.
+    ///
+    /// # Errors
+    /// When the machine's cgroups can't be read.
+    pub fn power(&self) -> Result<Power, LabError> {
+        if cgroups::processes(self.folder.name(), self.name())?.is_empty() {
+            return Ok(Power::Off);
+        }
+        Ok(if network::is_cut(&self.folder, &self.port())? { Power::Cut } else { Power::On })
+    }
+
+    /// Pulls the plug: every process of the host is killed at once, nothing is stopped in order. Its disk stays.
+    ///
+    /// # Errors
+    /// When a process does not die.
+    pub fn power_off(&self) -> Result<(), LabError> {
+        cgroups::destroy(self.folder.name(), Some(self.name()))?;
+        network::remove_port(&self.folder, &self.port())
+    }
+
+    /// Boots the same host again, with its disk, keys and address, and waits until it is `running` and answers over SSH.
+    ///
+    /// # Errors
+    /// When the host is on, or does not come up.
+    pub fn power_on(&self) -> Result<(), LabError> {
+        if !cgroups::processes(self.folder.name(), self.name())?.is_empty() {
+            return Err(LabError::Power { host: self.name().to_owned(), is: "on already" });
+        }
+        Boot::start(&self.folder, &self.record)?.wait(self)
+    }
+
+    /// Cuts the host off from the network; it runs on and still sees its cable plugged in.
+    ///
+    /// # Errors
+    /// When the host is off.
+    pub fn cut(&self) -> Result<(), LabError> {
+        self.must_be_on()?;
+        network::cut(&self.folder, &self.port())
+    }
+
+    /// Connects the host again.
+    ///
+    /// # Errors
+    /// When the host is off.
+    pub fn heal(&self) -> Result<(), LabError> {
+        self.must_be_on()?;
+        network::heal(&self.folder, &self.port())
+    }
+
+    /// The host's journal, all boots, also of a host that is off.
+    ///
+    /// # Errors
+    /// When journalctl can't read it.
+    pub fn journal(&self) -> Result<String, LabError> {
+        journal::read(&self.folder, self.name())
+    }
+
+    /// A journalctl that reads the host's journal, for a caller who adds options of it.
+    #[must_use]
+    pub fn journal_command(&self) -> Command {
+        journal::command(&self.folder, self.name())
+    }
+
+    /// What the host wrote to its console at boot, all boots.
+    ///
+    /// # Errors
+    /// When the file can't be read.
+    pub fn console(&self) -> Result<String, LabError> {
+        let path = self.folder.console(self.name());
+        let text = fs::read(&path).map_err(LabError::io(format!("read {}", path.display())))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The host's machine-id.
+    ///
+    /// # Errors
+    /// When the host's file can't be read.
+    pub fn machine_id(&self) -> Result<String, LabError> {
+        let path = self.folder.upper(self.name()).join("etc/machine-id");
+        let text = fs::read_to_string(&path).map_err(LabError::io(format!("read {}", path.display())))?;
+        Ok(text.trim().to_owned())
+    }
+
+    fn must_be_on(&self) -> Result<(), LabError> {
+        match self.power()? {
+            Power::Off => Err(LabError::Power { host: self.name().to_owned(), is: "off" }),
+            Power::On | Power::Cut => Ok(()),
+        }
+    }
+
+    fn port(&self) -> String {
+        address::port(self.record.number)
+    }
+}
