@@ -62,6 +62,7 @@ impl ControlPlane {
 }
 
 /// Makes the whole set of files for one control-plane host: the authorities, every leaf, the service account's keys and every kubeconfig.
+/// `super-admin.conf` belongs on the cluster's first control plane only; leave it out on the others.
 ///
 /// # Errors
 /// [`PkiError::InvalidName`] for a name that cannot stand in a certificate; those of [`Randomness`].
