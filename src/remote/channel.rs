@@ -70,18 +70,11 @@ pub(super) struct Collected {
     stderr: StderrTail,
     exit: Option<ExitStatus>,
     refused: bool,
-    closed: bool,
 }
 
 impl Collected {
     fn new(nonce: &Nonce, stdout_limit: usize) -> Self {
-        Self {
-            framer: Framer::new(nonce, stdout_limit),
-            stderr: StderrTail::new(nonce),
-            exit: None,
-            refused: false,
-            closed: false,
-        }
+        Self { framer: Framer::new(nonce, stdout_limit), stderr: StderrTail::new(nonce), exit: None, refused: false }
     }
 
     fn take(&mut self, event: Event) {
@@ -99,20 +92,12 @@ impl Collected {
     }
 
     /// The script's result, or why there is none. `gone` is why the channel ended if nothing else tells.
-    pub(super) fn judge(
-        mut self,
-        host: &str,
-        user: &str,
-        gone: String,
-    ) -> Result<Output, RunError> {
+    pub(super) fn judge(mut self, host: &str, user: &str, gone: String) -> Result<Output, RunError> {
         self.framer.finish();
         let (said_before, stderr) = self.stderr.split();
         let host = host.to_owned();
         if self.refused {
-            return Err(RunError::NotStarted {
-                host,
-                reason: "the SSH server does not run commands".to_owned(),
-            });
+            return Err(RunError::NotStarted { host, reason: "the SSH server does not run commands".to_owned() });
         }
         let Some(status) = self.exit else {
             return Err(RunError::Unknown { host, reason: gone });
@@ -122,12 +107,8 @@ impl Collected {
             return Err(not_begun(host, user, &status, said));
         }
         if matches!(status, ExitStatus::Exited(_)) && !self.framer.ended() {
-            let said =
-                last_line(&stderr.bytes).map_or_else(String::new, |said| format!(": {said}"));
-            return Err(RunError::Unknown {
-                host,
-                reason: format!("the shell gave up inside the script{said}"),
-            });
+            let said = last_line(&stderr.bytes).map_or_else(String::new, |said| format!(": {said}"));
+            return Err(RunError::Unknown { host, reason: format!("the shell gave up inside the script{said}") });
         }
         Ok(Output {
             status,
@@ -146,9 +127,7 @@ fn not_begun(host: String, user: &str, status: &ExitStatus, said: Option<String>
     let user = user.to_owned();
     match status {
         // sudo says 1 when it refuses; login shells say 1 (csh), 126 or 127 when there is no sudo.
-        ExitStatus::Exited(1 | 126 | 127) if user != "root" => {
-            RunError::SudoRefused { host, user, said }
-        }
+        ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, said },
         _ => RunError::NoShell { host, user, said },
     }
 }
@@ -156,24 +135,21 @@ fn not_begun(host: String, user: &str, status: &ExitStatus, said: Option<String>
 /// A command that was started.
 pub(super) struct Running {
     input: Input,
-    done: oneshot::Receiver<Collected>,
+    done: oneshot::Receiver<Drained>,
+}
+
+/// What the task that reads a channel hands over.
+struct Drained {
+    collected: Collected,
+    /// The channel's place, if the channel is still open although the script has ended.
+    open: Option<OwnedSemaphorePermit>,
 }
 
 impl Running {
     /// Reads the channel from now on, in a task of its own, whatever becomes of this value.
-    pub(super) fn new(
-        (input, events): (Input, Events),
-        nonce: &Nonce,
-        stdout_limit: usize,
-        permit: OwnedSemaphorePermit,
-    ) -> Self {
+    pub(super) fn new((input, events): (Input, Events), nonce: &Nonce, stdout_limit: usize, permit: OwnedSemaphorePermit) -> Self {
         let (sender, done) = oneshot::channel();
-        tokio::spawn(drain(
-            events,
-            Collected::new(nonce, stdout_limit),
-            sender,
-            permit,
-        ));
+        tokio::spawn(drain(events, Collected::new(nonce, stdout_limit), sender, permit));
         Self { input, done }
     }
 
@@ -187,70 +163,62 @@ impl Running {
         let feed = feed(input, script, source);
         tokio::pin!(feed);
         let mut fed = None;
-        loop {
+        let drained = loop {
             tokio::select! {
                 // In this order, or a feed that is through might be missed.
                 biased;
                 end = &mut feed, if fed.is_none() => fed = Some(end?),
-                collected = &mut *done => {
-                    return Ok(collected.ok().map(|collected| (collected, fed.flatten())));
-                }
+                drained = &mut *done => break drained,
             }
+        };
+        let Ok(Drained { collected, open }) = drained else {
+            return Ok(None);
+        };
+        if let Some(permit) = open {
+            // The command has ended, so sshd frees its session when it reads this, before it reads our next request.
+            let _ = tokio::time::timeout(GRACE, input.close()).await;
+            drop(permit);
         }
+        Ok(Some((collected, fed.flatten())))
     }
 
-    /// Closes the channel. The command, if it still runs, finds its input and output closed; it is not killed.
+    /// Ends the command's input. The command, if it still runs, is not killed, and its channel is read until it ends.
+    ///
+    /// The channel is not closed: russh forgets a channel that we close first, and we would never learn when sshd, which waits for
+    /// the command, has a session free again.
     pub(super) fn abandon(self) {
         tokio::spawn(async move {
-            // The session may be stuck or gone; then there is nothing to close.
-            let _ = tokio::time::timeout(GRACE, self.input.close()).await;
+            // The session may be stuck or gone; then there is nothing to end.
+            let _ = tokio::time::timeout(GRACE, self.input.end()).await;
         });
-    }
-
-    pub(super) fn finish(self, collected: &Collected) {
-        if !collected.closed {
-            self.abandon();
-        }
     }
 }
 
-/// Hands over what came when the channel has ended, or a moment after the script has; then goes on reading, so that nothing this
-/// channel still brings can block the others.
-async fn drain(
-    mut events: Events,
-    mut collected: Collected,
-    done: oneshot::Sender<Collected>,
-    _permit: OwnedSemaphorePermit,
-) {
-    loop {
+/// Hands over what came when the channel has ended, or a moment after the script has. If nobody waits any more it still reads to
+/// the end, so that nothing this channel brings can block the others.
+async fn drain(mut events: Events, mut collected: Collected, done: oneshot::Sender<Drained>, permit: OwnedSemaphorePermit) {
+    let ended = loop {
         let next = if collected.is_complete() {
             match tokio::time::timeout(GRACE, events.next()).await {
                 Ok(next) => next,
-                Err(_) => break,
+                Err(_) => break false,
             }
         } else {
             events.next().await
         };
         match next {
             Some(event) => collected.take(event),
-            None => {
-                collected.closed = true;
-                break;
-            }
+            None => break true,
         }
+    };
+    let open = (!ended).then_some(permit);
+    if let Err(Drained { open: Some(_permit), .. }) = done.send(Drained { collected, open }) {
+        while events.next().await.is_some() {}
     }
-    let closed = collected.closed;
-    // Nobody may wait any more.
-    let _ = done.send(collected);
-    while !closed && events.next().await.is_some() {}
 }
 
 /// Sends all there is and computes the digest of the data on its way. Nothing if the channel ended before.
-async fn feed<R: AsyncRead + Unpin>(
-    input: &Input,
-    script: Zeroizing<String>,
-    mut source: R,
-) -> io::Result<Option<Sent>> {
+async fn feed<R: AsyncRead + Unpin>(input: &Input, script: Zeroizing<String>, mut source: R) -> io::Result<Option<Sent>> {
     if let Err(Gone) = input.send(script.as_bytes().to_vec()).await {
         return Ok(None);
     }

@@ -5,7 +5,7 @@ use super::host_key::HostKeys;
 use super::identity::{Identities, Surroundings};
 use super::nonce::{NoRandomness, Nonce, jittered};
 use super::script::{Script, Start};
-use super::session::Session;
+use super::session::{Session, StartFault};
 use super::socket::Socket;
 use super::target::{Deadlines, Target};
 use std::sync::Arc;
@@ -24,6 +24,11 @@ const CHANNELS: usize = 8;
 const ATTEMPTS: u32 = 3;
 /// The least wait before the second try, doubled for each further one.
 const RETRY: Duration = Duration::from_millis(300);
+
+/// sshd frees a session only after it has handled all requests that arrived with the end of that session, so for a moment it may
+/// count more of them than we have. The first wait, doubled up to the limit.
+const FULL_PAUSE: Duration = Duration::from_millis(10);
+const FULL_PAUSE_LIMIT: Duration = Duration::from_secs(1);
 
 /// One SSH connection to one host. Clones share it; it ends when the last one is dropped.
 ///
@@ -69,19 +74,13 @@ impl Connection {
         Self::open_from(target, deadlines, &Surroundings::of_process()).await
     }
 
-    pub(super) async fn open_from(
-        target: &Target,
-        deadlines: &Deadlines,
-        surroundings: &Surroundings,
-    ) -> Result<Self, ConnectError> {
-        let session = connect(target, deadlines, surroundings)
-            .await
-            .map_err(|fault| ConnectError {
-                host: target.name.clone(),
-                address: target.socket(),
-                user: target.user.clone(),
-                fault: Box::new(fault),
-            })?;
+    pub(super) async fn open_from(target: &Target, deadlines: &Deadlines, surroundings: &Surroundings) -> Result<Self, ConnectError> {
+        let session = connect(target, deadlines, surroundings).await.map_err(|fault| ConnectError {
+            host: target.name.clone(),
+            address: target.socket(),
+            user: target.user.clone(),
+            fault: Box::new(fault),
+        })?;
         Ok(Self {
             inner: Arc::new(Inner {
                 session,
@@ -114,14 +113,7 @@ impl Connection {
     pub async fn run(&self, script: Script, deadline: Duration) -> Result<Output, RunError> {
         let nonce = self.nonce()?;
         let text = script.for_run(&nonce);
-        let started = self.execute(
-            Start::Run,
-            &nonce,
-            &script,
-            text,
-            tokio::io::empty(),
-            deadline,
-        );
+        let started = self.execute(Start::Run, &nonce, &script, text, tokio::io::empty(), deadline);
         let (collected, _) = started.await?;
         self.judge(collected)
     }
@@ -134,17 +126,10 @@ impl Connection {
     ///
     /// # Errors
     /// See [`RunError`]. A script that fails is an [`Output`].
-    pub async fn stream<R: AsyncRead + Unpin>(
-        &self,
-        script: Script,
-        source: R,
-        deadline: Duration,
-    ) -> Result<Streamed, RunError> {
+    pub async fn stream<R: AsyncRead + Unpin>(&self, script: Script, source: R, deadline: Duration) -> Result<Streamed, RunError> {
         let nonce = self.nonce()?;
         let text = script.for_stream(&nonce);
-        let (collected, sent) = self
-            .execute(Start::Stream, &nonce, &script, text, source, deadline)
-            .await?;
+        let (collected, sent) = self.execute(Start::Stream, &nonce, &script, text, source, deadline).await?;
         let output = self.judge(collected)?;
         if output.is_success() && sent.is_none() {
             return Err(self.unknown("the script ended before all data was sent".to_owned()));
@@ -170,87 +155,62 @@ impl Connection {
         let until = Instant::now() + deadline;
         // Cut off before it returns, this has not sent the command.
         let begun = timeout_at(until, self.begin(start, nonce, script.stdout_limit)).await;
-        let mut running = begun.unwrap_or_else(|_| {
-            Err(self.not_started(format!(
-                "the host opened no channel within {} s",
-                deadline.as_secs_f64()
-            )))
-        })?;
+        let mut running =
+            begun.unwrap_or_else(|_| Err(self.not_started(format!("the host opened no channel within {} s", deadline.as_secs_f64()))))?;
         match timeout_at(until, running.complete(text, source)).await {
-            Ok(Ok(Some((collected, sent)))) => {
-                running.finish(&collected);
-                Ok((collected, sent))
-            }
+            Ok(Ok(Some(result))) => Ok(result),
             Ok(Ok(None)) => Err(self.unknown("the task that read the channel is gone".to_owned())),
             Ok(Err(source)) => {
                 running.abandon();
-                Err(RunError::Source {
-                    host: self.inner.host.clone(),
-                    source,
-                })
+                Err(RunError::Source { host: self.inner.host.clone(), source })
             }
             Err(_) => {
                 running.abandon();
-                Err(RunError::Deadline {
-                    host: self.inner.host.clone(),
-                    after: deadline,
-                })
+                Err(RunError::Deadline { host: self.inner.host.clone(), after: deadline })
             }
         }
     }
 
-    async fn begin(
-        &self,
-        start: Start,
-        nonce: &Nonce,
-        stdout_limit: usize,
-    ) -> Result<Running, RunError> {
+    async fn begin(&self, start: Start, nonce: &Nonce, stdout_limit: usize) -> Result<Running, RunError> {
         // The semaphore is never closed.
         let permit = Arc::clone(&self.inner.channels).acquire_owned().await;
         let permit = permit.map_err(|error| self.not_started(error.to_string()))?;
-        let channel = self
-            .inner
-            .session
-            .start(start.command(self.inner.sudo))
-            .await
-            .map_err(|reason| self.not_started(reason))?;
+        let command = start.command(self.inner.sudo);
+        let mut pause = FULL_PAUSE;
+        let channel = loop {
+            match self.inner.session.start(command).await {
+                Ok(channel) => break channel,
+                Err(StartFault::Failed(reason)) => return Err(self.not_started(reason)),
+                Err(StartFault::Full) if pause > FULL_PAUSE_LIMIT => {
+                    return Err(self.not_started("sshd has no session free (MaxSessions)".to_owned()));
+                }
+                Err(StartFault::Full) => tokio::time::sleep(jittered(pause)).await,
+            }
+            pause *= 2;
+        };
         Ok(Running::new(channel, nonce, stdout_limit, permit))
     }
 
     fn judge(&self, collected: Collected) -> Result<Output, RunError> {
-        let gone = if self.is_lost() {
-            self.inner.session.lost_reason()
-        } else {
-            "the channel was closed without an exit status".to_owned()
-        };
+        let gone =
+            if self.is_lost() { self.inner.session.lost_reason() } else { "the channel was closed without an exit status".to_owned() };
         collected.judge(&self.inner.host, &self.inner.user, gone)
     }
 
     fn not_started(&self, reason: String) -> RunError {
-        RunError::NotStarted {
-            host: self.inner.host.clone(),
-            reason,
-        }
+        RunError::NotStarted { host: self.inner.host.clone(), reason }
     }
 
     fn unknown(&self, reason: String) -> RunError {
-        RunError::Unknown {
-            host: self.inner.host.clone(),
-            reason,
-        }
+        RunError::Unknown { host: self.inner.host.clone(), reason }
     }
 
     pub(super) fn nonce(&self) -> Result<Nonce, RunError> {
-        Nonce::new()
-            .map_err(|NoRandomness| self.not_started("the system gave no randomness".to_owned()))
+        Nonce::new().map_err(|NoRandomness| self.not_started("the system gave no randomness".to_owned()))
     }
 }
 
-async fn connect(
-    target: &Target,
-    deadlines: &Deadlines,
-    surroundings: &Surroundings,
-) -> Result<Session, ConnectFault> {
+async fn connect(target: &Target, deadlines: &Deadlines, surroundings: &Surroundings) -> Result<Session, ConnectFault> {
     let host_keys = Arc::new(HostKeys::load(target, surroundings.known_hosts_files())?);
     let identities = Identities::gather(target, surroundings).await?;
     let mut attempts = 1;

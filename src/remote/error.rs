@@ -198,9 +198,6 @@ impl RunError {
     /// Whether the script may have changed anything: then only a probe can tell what to do next.
     #[must_use]
     pub fn may_have_run(&self) -> bool {
-        matches!(
-            self,
-            Self::Unknown { .. } | Self::Deadline { .. } | Self::Source { .. }
-        )
+        matches!(self, Self::Unknown { .. } | Self::Deadline { .. } | Self::Source { .. })
     }
 }

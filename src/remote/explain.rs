@@ -13,21 +13,12 @@ impl ConnectError {
             ConnectFault::Refused => Some(format!("nothing listens on {}", self.address)),
             ConnectFault::Unreachable { source } => Some(source.to_string()),
             ConnectFault::TimedOut { .. } => None,
-            ConnectFault::Dropped { said, .. } => {
-                said.as_ref().map(|said| format!("it said: {said}"))
-            }
+            ConnectFault::Dropped { said, .. } => said.as_ref().map(|said| format!("it said: {said}")),
             ConnectFault::Protocol { reason } => Some(reason.clone()),
-            ConnectFault::NoCommonAlgorithm { offered, .. } => {
-                Some(format!("it offers {}", list(offered)))
-            }
+            ConnectFault::NoCommonAlgorithm { offered, .. } => Some(format!("it offers {}", list(offered))),
             ConnectFault::HostKey(fault) => fault.because(),
             ConnectFault::Identity(fault) => fault.because(),
-            ConnectFault::LoginRefused {
-                tried,
-                skipped,
-                reason,
-                ..
-            } => Some(login_because(tried, skipped, reason.as_deref())),
+            ConnectFault::LoginRefused { tried, skipped, reason, .. } => Some(login_because(tried, skipped, reason.as_deref())),
         }
     }
 
@@ -73,48 +64,20 @@ fn login_because(tried: &[String], skipped: &[String], reason: Option<&str>) -> 
 impl HostKeyFault {
     fn because(&self) -> Option<String> {
         match self {
-            Self::Unknown {
-                shown,
-                lookup,
-                files,
-            } => {
+            Self::Unknown { shown, lookup, files } => {
                 let files: Vec<_> = files.iter().map(|file| file.display()).collect();
-                Some(format!(
-                    "the host showed {shown}; {} does not know {lookup}",
-                    list(&files)
-                ))
+                Some(format!("the host showed {shown}; {} does not know {lookup}", list(&files)))
             }
-            Self::Changed {
-                shown,
-                lookup,
-                recorded,
-            } => {
-                let recorded: Vec<_> = recorded
-                    .iter()
-                    .map(|(key, place)| format!("{key} at {place}"))
-                    .collect();
-                Some(format!(
-                    "the host showed {shown}; recorded for {lookup} is {}",
-                    list(&recorded)
-                ))
+            Self::Changed { shown, lookup, recorded } => {
+                let recorded: Vec<_> = recorded.iter().map(|(key, place)| format!("{key} at {place}")).collect();
+                Some(format!("the host showed {shown}; recorded for {lookup} is {}", list(&recorded)))
             }
-            Self::Revoked { shown, place } => {
-                Some(format!("{shown} is marked @revoked at {place}"))
-            }
-            Self::NotPinned { shown, pinned } => {
-                Some(format!("the host showed {shown}; hostKey pins {pinned}"))
-            }
-            Self::OnlyAuthority { shown, place } => Some(format!(
-                "the host showed {shown}; {place} names a @cert-authority"
-            )),
-            Self::BadPin { pinned } => Some(format!(
-                "hostKey is {:?}",
-                super::text::printable(pinned.as_bytes())
-            )),
+            Self::Revoked { shown, place } => Some(format!("{shown} is marked @revoked at {place}")),
+            Self::NotPinned { shown, pinned } => Some(format!("the host showed {shown}; hostKey pins {pinned}")),
+            Self::OnlyAuthority { shown, place } => Some(format!("the host showed {shown}; {place} names a @cert-authority")),
+            Self::BadPin { pinned } => Some(format!("hostKey is {:?}", super::text::printable(pinned.as_bytes()))),
             Self::Unreadable { file, source } => Some(format!("{}: {source}", file.display())),
-            Self::BrokenRevocation { place } => Some(format!(
-                "the @revoked line at {place} holds no key that can be read"
-            )),
+            Self::BrokenRevocation { place } => Some(format!("the @revoked line at {place} holds no key that can be read")),
         }
     }
 
@@ -148,20 +111,13 @@ impl IdentityFault {
     fn because(&self) -> Option<String> {
         match self {
             Self::Unreadable { source, .. } => Some(source.to_string()),
-            Self::TooOpen { .. } => {
-                Some("a private key that others can read is not private".to_owned())
-            }
-            Self::Encrypted { .. } => {
-                Some("this version of kokctl can't ask for a passphrase".to_owned())
-            }
+            Self::TooOpen { .. } => Some("a private key that others can read is not private".to_owned()),
+            Self::Encrypted { .. } => Some("this version of kokctl can't ask for a passphrase".to_owned()),
             Self::NotAKey { reason, .. } => Some(reason.clone()),
             Self::TooShort { .. } => Some("RSA keys below 2048 bits are not safe".to_owned()),
             Self::None { searched, skipped } => {
                 let searched: Vec<_> = searched.iter().map(|path| path.display()).collect();
-                let mut text = format!(
-                    "no agent has one, and there is no usable {}",
-                    list(&searched)
-                );
+                let mut text = format!("no agent has one, and there is no usable {}", list(&searched));
                 if !skipped.is_empty() {
                     text.push_str(&format!("; {}", list(skipped)));
                 }
@@ -175,11 +131,16 @@ impl IdentityFault {
             Self::Unreadable { .. } => "check privateKeyFile in the cluster file".to_owned(),
             Self::TooOpen { path, .. } => format!("chmod 600 {}", path.display()),
             Self::Encrypted { path } => {
-                format!("load it into an SSH agent (`ssh-add {}`) and leave out privateKeyFile, or use a key without a passphrase", path.display())
+                format!(
+                    "load it into an SSH agent (`ssh-add {}`) and leave out privateKeyFile, or use a key without a passphrase",
+                    path.display()
+                )
             }
             Self::NotAKey { .. } => "name the private key, not the .pub file; OpenSSH, PKCS#8 and PEM formats are read".to_owned(),
             Self::TooShort { .. } => "make a new key: ssh-keygen -t ed25519".to_owned(),
-            Self::None { .. } => "set privateKeyFile in the cluster file, start an SSH agent, or make a key: ssh-keygen -t ed25519".to_owned(),
+            Self::None { .. } => {
+                "set privateKeyFile in the cluster file, start an SSH agent, or make a key: ssh-keygen -t ed25519".to_owned()
+            }
         }
     }
 }
@@ -204,15 +165,11 @@ impl RunError {
     #[must_use]
     pub fn because(&self) -> Option<String> {
         match self {
-            Self::NotStarted { reason, .. }
-            | Self::Unknown { reason, .. }
-            | Self::NotWritten { reason, .. } => Some(reason.clone()),
+            Self::NotStarted { reason, .. } | Self::Unknown { reason, .. } | Self::NotWritten { reason, .. } => Some(reason.clone()),
             Self::SudoRefused { said, .. } | Self::NoShell { said, .. } => said.clone(),
             Self::Deadline { .. } => Some("the script may still be running on the host".to_owned()),
             Self::Source { source, .. } => Some(source.to_string()),
-            Self::Corrupted {
-                expected, found, ..
-            } => Some(format!("its sha256 is {found}, it should be {expected}")),
+            Self::Corrupted { expected, found, .. } => Some(format!("its sha256 is {found}, it should be {expected}")),
         }
     }
 
@@ -238,9 +195,5 @@ impl RunError {
 }
 
 fn list<T: Display>(items: &[T]) -> String {
-    items
-        .iter()
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(", ")
+    items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -34,56 +34,27 @@ impl Connection {
     /// # Errors
     /// [`RunError::Corrupted`] if the source is not what `file` says, [`RunError::NotWritten`] if the host could not store it: in both
     /// cases the file is as it was before.
-    pub async fn put_file<R: AsyncRead + Unpin>(
-        &self,
-        file: PutFile<'_>,
-        source: R,
-        deadline: Duration,
-    ) -> Result<(), RunError> {
+    pub async fn put_file<R: AsyncRead + Unpin>(&self, file: PutFile<'_>, source: R, deadline: Duration) -> Result<(), RunError> {
         let host = || self.host().to_owned();
         let path = || file.path.to_owned();
-        let Some((folder, name)) = file
-            .path
-            .rsplit_once('/')
-            .filter(|_| file.path.starts_with('/'))
-        else {
-            return Err(RunError::NotWritten {
-                host: host(),
-                path: path(),
-                reason: "the path is not absolute".to_owned(),
-            });
+        let Some((folder, name)) = file.path.rsplit_once('/').filter(|_| file.path.starts_with('/')) else {
+            return Err(RunError::NotWritten { host: host(), path: path(), reason: "the path is not absolute".to_owned() });
         };
         if name.is_empty() || file.path.contains('\0') {
-            return Err(RunError::NotWritten {
-                host: host(),
-                path: path(),
-                reason: "the path names no file".to_owned(),
-            });
+            return Err(RunError::NotWritten { host: host(), path: path(), reason: "the path names no file".to_owned() });
         }
         let script = Script::new(put_script(&file, folder, &self.nonce()?.to_string()));
         let streamed = self.stream(script, source, deadline).await?;
         if let Some(sent) = streamed.sent.filter(|sent| sent.sha256 != file.sha256) {
             let (expected, found) = (hex::encode(file.sha256), hex::encode(sent.sha256));
-            return Err(RunError::Corrupted {
-                host: host(),
-                path: path(),
-                expected,
-                found,
-            });
+            return Err(RunError::Corrupted { host: host(), path: path(), expected, found });
         }
         let reason = match streamed.output.status {
             ExitStatus::Exited(0) => return Ok(()),
             ExitStatus::Exited(WRONG_DIGEST) => "what arrived is not what was sent".to_owned(),
-            ref status => streamed
-                .output
-                .reason()
-                .unwrap_or_else(|| format!("its script ended with {status:?}")),
+            ref status => streamed.output.reason().unwrap_or_else(|| format!("its script ended with {status:?}")),
         };
-        Err(RunError::NotWritten {
-            host: host(),
-            path: path(),
-            reason,
-        })
+        Err(RunError::NotWritten { host: host(), path: path(), reason })
     }
 }
 
@@ -93,12 +64,7 @@ fn put_script(file: &PutFile<'_>, folder: &str, nonce: &str) -> String {
     let temporary = quote(&format!("{folder}/.kokctl-{nonce}"));
     let folder = quote(if folder.is_empty() { "/" } else { folder });
     let owner = quote(file.owner.unwrap_or("root:root"));
-    let (path, mode, size, sha256) = (
-        quote(file.path),
-        file.mode & 0o7777,
-        file.size,
-        hex::encode(file.sha256),
-    );
+    let (path, mode, size, sha256) = (quote(file.path), file.mode & 0o7777, file.size, hex::encode(file.sha256));
     format!(
         "t={temporary}\n\
          trap 'rm -f \"$t\"' EXIT\n\

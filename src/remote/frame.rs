@@ -17,11 +17,7 @@ pub(super) struct Bounded {
 
 impl Bounded {
     fn new(limit: usize) -> Self {
-        Self {
-            bytes: Vec::new(),
-            truncated: false,
-            limit,
-        }
+        Self { bytes: Vec::new(), truncated: false, limit }
     }
 
     fn keep_first(&mut self, data: &[u8]) {
@@ -118,11 +114,7 @@ impl Framer {
 
     /// Moves everything before the mark out of `pending`, and the mark too if it is there. What could be the start of a mark stays.
     fn take_until(&mut self, begin: bool) -> bool {
-        let (mark, kept) = if begin {
-            (&self.begin, &mut self.noise)
-        } else {
-            (&self.end, &mut self.output)
-        };
+        let (mark, kept) = if begin { (&self.begin, &mut self.noise) } else { (&self.end, &mut self.output) };
         let found = find(&self.pending, mark);
         let before = found.unwrap_or_else(|| self.pending.len().saturating_sub(mark.len() - 1));
         let taken = found.map_or(before, |position| position + mark.len());
@@ -136,9 +128,7 @@ impl Framer {
             return;
         };
         let digits = self.pending.get(..newline).unwrap_or_default();
-        self.status = std::str::from_utf8(digits)
-            .ok()
-            .and_then(|text| text.parse().ok());
+        self.status = std::str::from_utf8(digits).ok().and_then(|text| text.parse().ok());
         self.pending.clear();
         self.place = Place::After;
     }
@@ -153,10 +143,7 @@ pub(super) struct StderrTail {
 
 impl StderrTail {
     pub(super) fn new(nonce: &Nonce) -> Self {
-        Self {
-            begin: format!("\n{}\n", begin_mark(nonce)).into_bytes(),
-            kept: Bounded::new(STDERR_LIMIT),
-        }
+        Self { begin: format!("\n{}\n", begin_mark(nonce)).into_bytes(), kept: Bounded::new(STDERR_LIMIT) }
     }
 
     pub(super) fn push(&mut self, data: &[u8]) {
@@ -174,11 +161,7 @@ impl StderrTail {
         }
         let cut_before = self.kept.truncated;
         self.kept.cut_front();
-        if cut_before {
-            (Vec::new(), self.kept)
-        } else {
-            (self.kept.bytes.clone(), self.kept)
-        }
+        if cut_before { (Vec::new(), self.kept) } else { (self.kept.bytes.clone(), self.kept) }
     }
 }
 
@@ -187,10 +170,7 @@ fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(rest) = haystack.get(from..) {
         let step = rest.iter().position(|byte| *byte == b'\n')?;
-        if rest
-            .get(step..)
-            .is_some_and(|text| text.starts_with(needle))
-        {
+        if rest.get(step..).is_some_and(|text| text.starts_with(needle)) {
             return Some(from + step);
         }
         from += step + 1;

@@ -9,21 +9,11 @@ use std::path::PathBuf;
 /// Host key algorithms in the order we ask for them. RSA with SHA-1 is not among them.
 const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Ed25519,
-    Algorithm::Ecdsa {
-        curve: EcdsaCurve::NistP256,
-    },
-    Algorithm::Ecdsa {
-        curve: EcdsaCurve::NistP384,
-    },
-    Algorithm::Ecdsa {
-        curve: EcdsaCurve::NistP521,
-    },
-    Algorithm::Rsa {
-        hash: Some(HashAlg::Sha512),
-    },
-    Algorithm::Rsa {
-        hash: Some(HashAlg::Sha256),
-    },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 },
+    Algorithm::Ecdsa { curve: EcdsaCurve::NistP521 },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha512) },
+    Algorithm::Rsa { hash: Some(HashAlg::Sha256) },
 ];
 
 /// A host key as people compare it.
@@ -37,10 +27,7 @@ pub struct KeyPrint {
 
 impl KeyPrint {
     pub(super) fn of(key: &PublicKey) -> Self {
-        Self {
-            algorithm: key.algorithm().to_string(),
-            fingerprint: key.fingerprint(HashAlg::Sha256).to_string(),
-        }
+        Self { algorithm: key.algorithm().to_string(), fingerprint: key.fingerprint(HashAlg::Sha256).to_string() }
     }
 }
 
@@ -151,23 +138,10 @@ impl HostKeys {
     pub(super) fn load(target: &Target, usual: Vec<PathBuf>) -> Result<Self, HostKeyFault> {
         let pinned = target.host_key.as_deref().map(checked_pin).transpose()?;
         let address = target.address.to_string();
-        let lookup = if target.port == 22 {
-            address.clone()
-        } else {
-            format!("[{address}]:{}", target.port)
-        };
+        let lookup = if target.port == 22 { address.clone() } else { format!("[{address}]:{}", target.port) };
         let named = target.known_hosts_file.is_some();
-        let files = target
-            .known_hosts_file
-            .clone()
-            .map_or(usual, |file| vec![file]);
-        let mut keys = Self {
-            lookup,
-            pinned,
-            files: files.clone(),
-            exact: Vec::new(),
-            portless: Vec::new(),
-        };
+        let files = target.known_hosts_file.clone().map_or(usual, |file| vec![file]);
+        let mut keys = Self { lookup, pinned, files: files.clone(), exact: Vec::new(), portless: Vec::new() };
         for file in files {
             let text = match std::fs::read(&file) {
                 // A file with a line that is not UTF-8 still counts for its other lines.
@@ -176,17 +150,9 @@ impl HostKeys {
                 Err(source) => return Err(HostKeyFault::Unreadable { file, source }),
             };
             let with_file = |line| (file.clone(), line);
-            keys.exact.extend(
-                known_hosts::matching(&text, &keys.lookup)
-                    .into_iter()
-                    .map(with_file),
-            );
+            keys.exact.extend(known_hosts::matching(&text, &keys.lookup).into_iter().map(with_file));
             if target.port != 22 {
-                keys.portless.extend(
-                    known_hosts::matching(&text, &address)
-                        .into_iter()
-                        .map(with_file),
-                );
+                keys.portless.extend(known_hosts::matching(&text, &address).into_iter().map(with_file));
             }
         }
         Ok(keys)
@@ -197,11 +163,7 @@ impl HostKeys {
     pub(super) fn algorithms(&self) -> Vec<Algorithm> {
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for algorithm in ALGORITHMS {
-            if self
-                .recorded(&self.exact)
-                .chain(self.recorded(&self.portless))
-                .any(|(key, _)| same_type(key, &algorithm))
-            {
+            if self.recorded(&self.exact).chain(self.recorded(&self.portless)).any(|(key, _)| same_type(key, &algorithm)) {
                 first.push(algorithm);
             } else {
                 rest.push(algorithm);
@@ -216,48 +178,23 @@ impl HostKeys {
         let shown = KeyPrint::of(key);
         self.refuse_revoked(key, &shown)?;
         if let Some(pinned) = &self.pinned {
-            return if *pinned == shown.fingerprint {
-                Ok(())
-            } else {
-                Err(HostKeyFault::NotPinned {
-                    shown,
-                    pinned: pinned.clone(),
-                })
-            };
+            return if *pinned == shown.fingerprint { Ok(()) } else { Err(HostKeyFault::NotPinned { shown, pinned: pinned.clone() }) };
         }
         let holds = |(recorded, _): (&PublicKey, Place)| recorded.key_data() == key.key_data();
         if self.recorded(&self.exact).any(holds) {
             return Ok(());
         }
-        let recorded: Vec<_> = self
-            .recorded(&self.exact)
-            .map(|(key, place)| (KeyPrint::of(key), place))
-            .collect();
+        let recorded: Vec<_> = self.recorded(&self.exact).map(|(key, place)| (KeyPrint::of(key), place)).collect();
         if !recorded.is_empty() {
-            return Err(HostKeyFault::Changed {
-                shown,
-                lookup: self.lookup.clone(),
-                recorded,
-            });
+            return Err(HostKeyFault::Changed { shown, lookup: self.lookup.clone(), recorded });
         }
         if self.recorded(&self.portless).any(holds) {
             return Ok(());
         }
-        if let Some((file, line)) = self
-            .exact
-            .iter()
-            .find(|(_, line)| line.marker == Marker::CertAuthority)
-        {
-            return Err(HostKeyFault::OnlyAuthority {
-                shown,
-                place: place(file, line),
-            });
+        if let Some((file, line)) = self.exact.iter().find(|(_, line)| line.marker == Marker::CertAuthority) {
+            return Err(HostKeyFault::OnlyAuthority { shown, place: place(file, line) });
         }
-        Err(HostKeyFault::Unknown {
-            shown,
-            lookup: self.lookup.clone(),
-            files: self.files.clone(),
-        })
+        Err(HostKeyFault::Unknown { shown, lookup: self.lookup.clone(), files: self.files.clone() })
     }
 
     fn refuse_revoked(&self, key: &PublicKey, shown: &KeyPrint) -> Result<(), HostKeyFault> {
@@ -265,15 +202,10 @@ impl HostKeys {
         for (file, line) in lines.filter(|(_, line)| line.marker == Marker::Revoked) {
             match &line.key {
                 None => {
-                    return Err(HostKeyFault::BrokenRevocation {
-                        place: place(file, line),
-                    });
+                    return Err(HostKeyFault::BrokenRevocation { place: place(file, line) });
                 }
                 Some(revoked) if revoked.key_data() == key.key_data() => {
-                    return Err(HostKeyFault::Revoked {
-                        shown: shown.clone(),
-                        place: place(file, line),
-                    });
+                    return Err(HostKeyFault::Revoked { shown: shown.clone(), place: place(file, line) });
                 }
                 Some(_) => {}
             }
@@ -282,10 +214,7 @@ impl HostKeys {
     }
 
     #[allow(clippy::unused_self)]
-    fn recorded<'a>(
-        &self,
-        lines: &'a [(PathBuf, Line)],
-    ) -> impl Iterator<Item = (&'a PublicKey, Place)> {
+    fn recorded<'a>(&self, lines: &'a [(PathBuf, Line)]) -> impl Iterator<Item = (&'a PublicKey, Place)> {
         lines
             .iter()
             .filter(|(_, line)| line.marker == Marker::HostKey)
@@ -294,10 +223,7 @@ impl HostKeys {
 }
 
 fn place(file: &std::path::Path, line: &Line) -> Place {
-    Place {
-        file: file.to_owned(),
-        line: line.number,
-    }
+    Place { file: file.to_owned(), line: line.number }
 }
 
 /// An RSA key serves all RSA signature algorithms.
@@ -316,8 +242,6 @@ fn checked_pin(pin: &str) -> Result<String, HostKeyFault> {
     if digest.len() == 43 && digest.bytes().all(base64) {
         Ok(trimmed.to_owned())
     } else {
-        Err(HostKeyFault::BadPin {
-            pinned: pin.to_owned(),
-        })
+        Err(HostKeyFault::BadPin { pinned: pin.to_owned() })
     }
 }

@@ -83,11 +83,7 @@ impl Identity {
         match self {
             Self::File { key, path } => format!("{} ({})", path.display(), print(key.public_key())),
             Self::Agent { key, comment } => {
-                format!(
-                    "agent key {} ({})",
-                    super::text::printable(comment.as_bytes()),
-                    print(key)
-                )
+                format!("agent key {} ({})", super::text::printable(comment.as_bytes()), print(key))
             }
         }
     }
@@ -112,17 +108,14 @@ impl Surroundings {
     pub(super) fn of_process() -> Self {
         Self {
             home: std::env::home_dir(),
-            agent_socket: std::env::var_os("SSH_AUTH_SOCK")
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from),
+            agent_socket: std::env::var_os("SSH_AUTH_SOCK").filter(|path| !path.is_empty()).map(PathBuf::from),
         }
     }
 
     /// The known_hosts files that OpenSSH reads too.
     pub(super) fn known_hosts_files(&self) -> Vec<PathBuf> {
         let own = self.home.iter().map(|home| home.join(".ssh/known_hosts"));
-        own.chain([PathBuf::from("/etc/ssh/ssh_known_hosts")])
-            .collect()
+        own.chain([PathBuf::from("/etc/ssh/ssh_known_hosts")]).collect()
     }
 }
 
@@ -136,31 +129,18 @@ pub(super) struct Identities {
 
 impl Identities {
     /// The key that the target names and nothing else; or the agent's keys and the usual files.
-    pub(super) async fn gather(
-        target: &Target,
-        surroundings: &Surroundings,
-    ) -> Result<Self, IdentityFault> {
+    pub(super) async fn gather(target: &Target, surroundings: &Surroundings) -> Result<Self, IdentityFault> {
         if let Some(path) = &target.private_key_file {
             let offered = vec![load(path)?];
-            return Ok(Self {
-                offered,
-                agent: None,
-                skipped: Vec::new(),
-            });
+            return Ok(Self { offered, agent: None, skipped: Vec::new() });
         }
-        let mut found = Self {
-            offered: Vec::new(),
-            agent: None,
-            skipped: Vec::new(),
-        };
+        let mut found = Self { offered: Vec::new(), agent: None, skipped: Vec::new() };
         if let Some(socket) = &surroundings.agent_socket {
             found.ask_agent(socket).await;
         }
         let names = ["id_ed25519", "id_ecdsa", "id_rsa"];
         let home = surroundings.home.iter();
-        let searched: Vec<_> = home
-            .flat_map(|home| names.map(|name| home.join(".ssh").join(name)))
-            .collect();
+        let searched: Vec<_> = home.flat_map(|home| names.map(|name| home.join(".ssh").join(name))).collect();
         for path in searched.iter().filter(|path| path.exists()) {
             match load(path) {
                 Ok(identity) => found.offered.push(identity),
@@ -168,17 +148,11 @@ impl Identities {
             }
         }
         if found.offered.len() > MAX_IDENTITIES {
-            found.skipped.push(format!(
-                "only the first {MAX_IDENTITIES} of {} keys were offered",
-                found.offered.len()
-            ));
+            found.skipped.push(format!("only the first {MAX_IDENTITIES} of {} keys were offered", found.offered.len()));
             found.offered.truncate(MAX_IDENTITIES);
         }
         if found.offered.is_empty() {
-            return Err(IdentityFault::None {
-                searched,
-                skipped: found.skipped,
-            });
+            return Err(IdentityFault::None { searched, skipped: found.skipped });
         }
         Ok(found)
     }
@@ -193,20 +167,10 @@ impl Identities {
         match tokio::time::timeout(AGENT_DEADLINE, listing).await {
             Ok(Ok((agent, identities))) => {
                 self.agent = Some(agent);
-                self.offered.extend(
-                    identities
-                        .into_iter()
-                        .filter_map(|identity| match identity {
-                            AgentIdentity::PublicKey { key, comment }
-                                if rsa_bits(&key) >= MIN_RSA_BITS =>
-                            {
-                                Some(Identity::Agent { key, comment })
-                            }
-                            AgentIdentity::PublicKey { .. } | AgentIdentity::Certificate { .. } => {
-                                None
-                            }
-                        }),
-                );
+                self.offered.extend(identities.into_iter().filter_map(|identity| match identity {
+                    AgentIdentity::PublicKey { key, comment } if rsa_bits(&key) >= MIN_RSA_BITS => Some(Identity::Agent { key, comment }),
+                    AgentIdentity::PublicKey { .. } | AgentIdentity::Certificate { .. } => None,
+                }));
             }
             Ok(Err(error)) => self.skipped.push(format!("the SSH agent failed: {error}")),
             Err(_) => self.skipped.push("the SSH agent did not answer".to_owned()),
@@ -216,23 +180,14 @@ impl Identities {
 
 /// Reads and checks one key file.
 fn load(path: &Path) -> Result<Identity, IdentityFault> {
-    let unreadable = |source| IdentityFault::Unreadable {
-        path: path.to_owned(),
-        source,
-    };
+    let unreadable = |source| IdentityFault::Unreadable { path: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     let mode = metadata.mode() & 0o7777;
     // Like ssh: a key of another user, such as one of a virtual machine's tool, is that user's affair.
     if mode & 0o077 != 0 && metadata.uid() == rustix::process::getuid().as_raw() {
-        return Err(IdentityFault::TooOpen {
-            path: path.to_owned(),
-            mode,
-        });
+        return Err(IdentityFault::TooOpen { path: path.to_owned(), mode });
     }
-    let not_a_key = |reason: String| IdentityFault::NotAKey {
-        path: path.to_owned(),
-        reason,
-    };
+    let not_a_key = |reason: String| IdentityFault::NotAKey { path: path.to_owned(), reason };
     if !metadata.is_file() {
         return Err(not_a_key("it is not a regular file".to_owned()));
     }
@@ -244,27 +199,17 @@ fn load(path: &Path) -> Result<Identity, IdentityFault> {
     let key = match decode_secret_key(text, None) {
         Ok(key) => key,
         Err(KeyError::KeyIsEncrypted) => {
-            return Err(IdentityFault::Encrypted {
-                path: path.to_owned(),
-            });
+            return Err(IdentityFault::Encrypted { path: path.to_owned() });
         }
         // The older formats say it in their header, and the decoder stumbles over what follows.
         Err(_) if text.contains("ENCRYPTED") => {
-            return Err(IdentityFault::Encrypted {
-                path: path.to_owned(),
-            });
+            return Err(IdentityFault::Encrypted { path: path.to_owned() });
         }
         Err(error) => return Err(not_a_key(error.to_string())),
     };
     match rsa_bits(key.public_key()) {
-        bits if bits < MIN_RSA_BITS => Err(IdentityFault::TooShort {
-            path: path.to_owned(),
-            bits,
-        }),
-        _ => Ok(Identity::File {
-            key: Arc::new(key),
-            path: path.to_owned(),
-        }),
+        bits if bits < MIN_RSA_BITS => Err(IdentityFault::TooShort { path: path.to_owned(), bits }),
+        _ => Ok(Identity::File { key: Arc::new(key), path: path.to_owned() }),
     }
 }
 

@@ -28,10 +28,7 @@ pub(super) struct Line {
 /// The lines of `text` that match `host`, which is written as known_hosts writes it: an address, or `[address]:port`.
 /// Lines that say nothing (comments, unknown markers, too few fields) are passed over, as OpenSSH does.
 pub(super) fn matching(text: &str, host: &str) -> Vec<Line> {
-    text.lines()
-        .enumerate()
-        .filter_map(|(index, line)| parse(line, host, index + 1))
-        .collect()
+    text.lines().enumerate().filter_map(|(index, line)| parse(line, host, index + 1)).collect()
 }
 
 fn parse(line: &str, host: &str, number: usize) -> Option<Line> {
@@ -51,11 +48,7 @@ fn parse(line: &str, host: &str, number: usize) -> Option<Line> {
         return None;
     }
     let (algorithm, key) = (fields.next()?, fields.next()?);
-    Some(Line {
-        number,
-        marker,
-        key: PublicKey::from_openssh(&format!("{algorithm} {key}")).ok(),
-    })
+    Some(Line { number, marker, key: PublicKey::from_openssh(&format!("{algorithm} {key}")).ok() })
 }
 
 /// A host field: a hash, or patterns of which none that is negated and at least one other matches.
@@ -113,11 +106,7 @@ fn matches_pattern(pattern: &str, text: &str) -> bool {
             },
         }
     }
-    pattern
-        .get(at..)
-        .unwrap_or_default()
-        .iter()
-        .all(|rest| *rest == '*')
+    pattern.get(at..).unwrap_or_default().iter().all(|rest| *rest == '*')
 }
 
 #[cfg(test)]

@@ -26,10 +26,7 @@ impl Script {
     /// A script with this body. Values in it were quoted by [`quote`](super::quote).
     #[must_use]
     pub fn new(body: impl Into<String>) -> Self {
-        Self {
-            body: Zeroizing::new(body.into()),
-            stdout_limit: DEFAULT_STDOUT_LIMIT,
-        }
+        Self { body: Zeroizing::new(body.into()), stdout_limit: DEFAULT_STDOUT_LIMIT }
     }
 
     /// Keeps at most `bytes` of standard output (1 MiB if not set). The rest is read and thrown away, and the output says so.
@@ -50,8 +47,7 @@ impl Script {
     pub(super) fn for_stream(&self, nonce: &Nonce) -> Zeroizing<String> {
         // What a consumer leaves, such as the padding of an archive, is read too: so success means that all was sent. A consumer
         // that failed need not be sent the rest.
-        let call =
-            "( kokctl_script ); kokctl_status=$?; [ \"$kokctl_status\" != 0 ] || cat >/dev/null";
+        let call = "( kokctl_script ); kokctl_status=$?; [ \"$kokctl_status\" != 0 ] || cat >/dev/null";
         let script = self.framed(nonce, call);
         let mut text = Zeroizing::new(String::with_capacity(script.len() + 512));
         // The command substitution would drop a trailing newline, so it carries an x behind it.
@@ -68,12 +64,7 @@ impl Script {
     fn framed(&self, nonce: &Nonce, call: &str) -> Zeroizing<String> {
         let mut text = Zeroizing::new(String::with_capacity(self.body.len() + 1024));
         // Both streams are marked, so that what a login shell said before is told apart from what the script says.
-        let _ = writeln!(
-            text,
-            "printf '\\n{}\\n'; printf '\\n{}\\n' >&2",
-            begin_mark(nonce),
-            begin_mark(nonce)
-        );
+        let _ = writeln!(text, "printf '\\n{}\\n'; printf '\\n{}\\n' >&2", begin_mark(nonce), begin_mark(nonce));
         text.push_str(ENVIRONMENT);
         text.push_str("kokctl_script() {\n:\n");
         text.push_str(&self.body);

@@ -30,16 +30,10 @@ pub(super) struct Greeting(Arc<Mutex<Vec<u8>>>);
 pub(super) struct Hangup(std::net::TcpStream);
 
 impl Socket {
-    pub(super) async fn connect(
-        address: SocketAddr,
-        after: Duration,
-    ) -> Result<Self, ConnectFault> {
+    pub(super) async fn connect(address: SocketAddr, after: Duration) -> Result<Self, ConnectFault> {
         let stream = match tokio::time::timeout(after, TcpStream::connect(address)).await {
             Err(_) => {
-                return Err(ConnectFault::TimedOut {
-                    phase: Phase::Connecting,
-                    after,
-                });
+                return Err(ConnectFault::TimedOut { phase: Phase::Connecting, after });
             }
             Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 return Err(ConnectFault::Refused);
@@ -49,21 +43,15 @@ impl Socket {
         };
         let configured = stream.set_nodelay(true).and_then(|()| {
             let milliseconds = u32::try_from(UNACKNOWLEDGED.as_millis()).unwrap_or(u32::MAX);
-            rustix::net::sockopt::set_tcp_user_timeout(&stream, milliseconds)
-                .map_err(io::Error::from)
+            rustix::net::sockopt::set_tcp_user_timeout(&stream, milliseconds).map_err(io::Error::from)
         });
         configured.map_err(|source| ConnectFault::Unreachable { source })?;
-        Ok(Self {
-            stream,
-            greeting: Greeting::default(),
-        })
+        Ok(Self { stream, greeting: Greeting::default() })
     }
 
     pub(super) fn hangup(&self) -> io::Result<Hangup> {
         use std::os::fd::AsFd as _;
-        Ok(Hangup(std::net::TcpStream::from(
-            self.stream.as_fd().try_clone_to_owned()?,
-        )))
+        Ok(Hangup(std::net::TcpStream::from(self.stream.as_fd().try_clone_to_owned()?)))
     }
 
     pub(super) fn greeting(&self) -> Greeting {
@@ -88,8 +76,7 @@ impl Greeting {
     /// Whether an SSH server greeted us.
     pub(super) fn is_ssh(&self) -> bool {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.split(|byte| *byte == b'\n')
-            .any(|line| line.starts_with(b"SSH-"))
+        kept.split(|byte| *byte == b'\n').any(|line| line.starts_with(b"SSH-"))
     }
 
     /// What came instead.
@@ -100,11 +87,7 @@ impl Greeting {
 }
 
 impl AsyncRead for Socket {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let result = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
         if let Some(read) = buffer.filled().get(before..) {
@@ -115,11 +98,7 @@ impl AsyncRead for Socket {
 }
 
 impl AsyncWrite for Socket {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        data: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         Pin::new(&mut self.stream).poll_write(context, data)
     }
 

@@ -26,10 +26,7 @@ pub(super) fn printable(bytes: &[u8]) -> String {
 
 /// The last line of `bytes` that says anything, printable; programs put the reason of a failure there.
 pub(super) fn last_line(bytes: &[u8]) -> Option<String> {
-    bytes
-        .rsplit(|byte| *byte == b'\n')
-        .map(printable)
-        .find(|line| !line.is_empty())
+    bytes.rsplit(|byte| *byte == b'\n').map(printable).find(|line| !line.is_empty())
 }
 
 #[cfg(test)]
@@ -38,10 +35,7 @@ mod tests {
 
     #[test]
     fn escapes_and_broken_utf8_are_harmless() {
-        assert_eq!(
-            printable(b"\x1b[31mred\x07\xff\r\nnext\x00"),
-            "\u{fffd}[31mred\u{fffd}\u{fffd}  next\u{fffd}"
-        );
+        assert_eq!(printable(b"\x1b[31mred\x07\xff\r\nnext\x00"), "\u{fffd}[31mred\u{fffd}\u{fffd}  next\u{fffd}");
         assert_eq!(printable("a\u{202e}b".as_bytes()), "a\u{fffd}b");
         assert_eq!(printable(&[b'x'; 1000]).chars().count(), 401);
     }

@@ -25,24 +25,14 @@ fn read(pieces: impl IntoIterator<Item = Vec<u8>>, limit: usize) -> Framer {
 #[test]
 fn a_limit_cuts_the_output_but_not_the_status() {
     let framer = read([framed(b"hi", &[b'x'; 5000], 7)], 100);
-    assert_eq!(
-        (
-            framer.output.bytes.len(),
-            framer.output.truncated,
-            framer.status
-        ),
-        (100, true, Some(7))
-    );
+    assert_eq!((framer.output.bytes.len(), framer.output.truncated, framer.status), (100, true, Some(7)));
 }
 
 #[test]
 fn a_mark_of_another_nonce_is_output() {
     let forged = b"\nkokctl-end-ffffffffffffffffffffffffffffffff 0\nmore";
     let framer = read([framed(b"", forged, 1)], 1000);
-    assert_eq!(
-        (framer.output.bytes.as_slice(), framer.status),
-        (&forged[..], Some(1))
-    );
+    assert_eq!((framer.output.bytes.as_slice(), framer.status), (&forged[..], Some(1)));
 }
 
 #[test]
@@ -58,10 +48,7 @@ fn without_an_end_there_is_no_status() {
 fn without_a_begin_all_is_noise() {
     let framer = read([vec![b'x'; 9000]], 1000);
     assert!(!framer.began());
-    assert_eq!(
-        (framer.noise.bytes.len(), framer.noise.truncated),
-        (4096, true)
-    );
+    assert_eq!((framer.noise.bytes.len(), framer.noise.truncated), (4096, true));
 }
 
 #[test]
@@ -69,10 +56,7 @@ fn stderr_keeps_its_end_and_loses_its_noise() {
     let mut tail = StderrTail::new(&Nonce::fixed(NONCE));
     tail.push(format!("profile\n\nkokctl-begin-{NONCE}\nreason\n").as_bytes());
     let (noise, kept) = tail.split();
-    assert_eq!(
-        (noise.as_slice(), kept.bytes.as_slice()),
-        (&b"profile\n"[..], &b"reason\n"[..])
-    );
+    assert_eq!((noise.as_slice(), kept.bytes.as_slice()), (&b"profile\n"[..], &b"reason\n"[..]));
 
     let mut flood = StderrTail::new(&Nonce::fixed(NONCE));
     for _ in 0..300 {

@@ -46,14 +46,8 @@ impl Sshd {
     }
 
     pub(super) fn with_host_keys(types: &[&str]) -> Self {
-        assert!(
-            rustix::process::geteuid().is_root(),
-            "these tests start sshd in namespaces of its own: run them as root"
-        );
-        assert!(
-            Path::new("/usr/sbin/sshd").exists(),
-            "these tests need sshd: apt-get install openssh-server sudo"
-        );
+        assert!(rustix::process::geteuid().is_root(), "these tests start sshd in namespaces of its own: run them as root");
+        assert!(Path::new("/usr/sbin/sshd").exists(), "these tests need sshd: apt-get install openssh-server sudo");
         let dir = tempfile::tempdir().unwrap();
         // Logins that are not root read their keys as themselves.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -61,28 +55,12 @@ impl Sshd {
             keygen(&dir.path().join(format!("host_{kind}")), &["-t", kind]);
         }
         keygen(&dir.path().join("key"), &["-t", "ed25519"]);
-        fs::copy(
-            dir.path().join("key.pub"),
-            dir.path().join("authorized_keys"),
-        )
-        .unwrap();
+        fs::copy(dir.path().join("key.pub"), dir.path().join("authorized_keys")).unwrap();
         write_users(dir.path());
-        let port = std::net::TcpListener::bind((LOCALHOST, 0))
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = std::net::TcpListener::bind((LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         write_config(dir.path(), port, types);
         let process = Command::new("unshare")
-            .args([
-                "--mount",
-                "--pid",
-                "--fork",
-                "--kill-child",
-                "--mount-proc",
-                "--propagation",
-                "private",
-            ])
+            .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"])
             .args(["/bin/sh", "-c", SETUP, "sh"])
             .arg(dir.path())
             .stdin(Stdio::null())
@@ -134,19 +112,12 @@ impl Sshd {
     }
 
     pub(super) async fn connect(&self) -> Connection {
-        open(&self.target())
-            .await
-            .unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
+        open(&self.target()).await.unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
     }
 
     pub(super) async fn connect_as(&self, user: &str) -> Connection {
-        let target = Target {
-            user: user.to_owned(),
-            ..self.target()
-        };
-        open(&target)
-            .await
-            .unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
+        let target = Target { user: user.to_owned(), ..self.target() };
+        open(&target).await.unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
     }
 
     pub(super) fn log(&self) -> String {
@@ -161,11 +132,7 @@ impl Sshd {
     pub(super) fn wait_for_log(&self, text: &str) {
         let start = Instant::now();
         while !self.log().contains(text) {
-            assert!(
-                start.elapsed() < LONG,
-                "sshd never said {text:?}:\n{}",
-                self.log()
-            );
+            assert!(start.elapsed() < LONG, "sshd never said {text:?}:\n{}", self.log());
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -192,49 +159,29 @@ pub(super) async fn refused(target: &Target) -> ConnectError {
 }
 
 fn write_users(dir: &Path) {
-    let mut passwd =
-        "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n"
-            .to_owned();
+    let mut passwd = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/nonexistent:/usr/sbin/nologin\n".to_owned();
     passwd.push_str("sshd:x:150:65534::/run/sshd:/usr/sbin/nologin\n");
     let mut shadow = "root:*:20000:0:99999:7:::\nnobody:*:20000:0:99999:7:::\n".to_owned();
     let mut sudoers = String::new();
-    let users = SHELLS
-        .into_iter()
-        .chain([("ops", "/bin/sh"), ("plain", "/bin/sh")]);
+    let users = SHELLS.into_iter().chain([("ops", "/bin/sh"), ("plain", "/bin/sh")]);
     for (uid, (name, shell)) in (2000_u32..).zip(users) {
         let home = dir.join("home").join(name);
         fs::create_dir_all(home.join(".config/fish")).unwrap();
         // No newline at the end: the next thing written follows on the same line.
         for file in [".bashrc", ".zshenv", ".cshrc", ".config/fish/config.fish"] {
-            fs::write(
-                home.join(file),
-                "echo welcome; echo careful 1>&2; printf tail",
-            )
-            .unwrap();
+            fs::write(home.join(file), "echo welcome; echo careful 1>&2; printf tail").unwrap();
         }
         if name == "tcsh" {
             fs::write(home.join(".cshrc"), "echo welcome; printf tail\n").unwrap();
         }
         let _ = writeln!(passwd, "{name}:x:{uid}:{uid}::{}:{shell}", home.display());
         let _ = writeln!(shadow, "{name}:*:20000:0:99999:7:::");
-        let rule = if name == "plain" {
-            "ALL"
-        } else {
-            "NOPASSWD: ALL"
-        };
+        let rule = if name == "plain" { "ALL" } else { "NOPASSWD: ALL" };
         let _ = writeln!(sudoers, "{name} ALL=(ALL) {rule}");
-        let owned = Command::new("chown")
-            .arg("-R")
-            .arg(format!("{uid}:{uid}"))
-            .arg(&home)
-            .status();
+        let owned = Command::new("chown").arg("-R").arg(format!("{uid}:{uid}")).arg(&home).status();
         assert!(owned.unwrap().success());
     }
-    for (name, text, mode) in [
-        ("passwd", passwd, 0o644),
-        ("shadow", shadow, 0o600),
-        ("sudoers", sudoers, 0o440),
-    ] {
+    for (name, text, mode) in [("passwd", passwd, 0o644), ("shadow", shadow, 0o600), ("sudoers", sudoers, 0o440)] {
         fs::write(dir.join(name), text).unwrap();
         fs::set_permissions(dir.join(name), fs::Permissions::from_mode(mode)).unwrap();
     }
@@ -253,12 +200,7 @@ fn write_config(dir: &Path, port: u16, types: &[&str]) {
 }
 
 pub(super) fn keygen(path: &Path, options: &[&str]) {
-    let made = Command::new("ssh-keygen")
-        .args(["-q", "-N", "", "-C", "test"])
-        .args(options)
-        .arg("-f")
-        .arg(path)
-        .status();
+    let made = Command::new("ssh-keygen").args(["-q", "-N", "", "-C", "test"]).args(options).arg("-f").arg(path).status();
     assert!(made.unwrap().success(), "ssh-keygen failed");
 }
 
@@ -270,17 +212,8 @@ pub(super) fn public_key(private: &Path) -> String {
 }
 
 pub(super) fn fingerprint(public: &Path) -> String {
-    let output = Command::new("ssh-keygen")
-        .arg("-lf")
-        .arg(public)
-        .output()
-        .unwrap();
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .split(' ')
-        .nth(1)
-        .unwrap()
-        .to_owned()
+    let output = Command::new("ssh-keygen").arg("-lf").arg(public).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().split(' ').nth(1).unwrap().to_owned()
 }
 
 /// Passes TCP connections on to a port until it is cut.

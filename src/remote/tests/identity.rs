@@ -7,12 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 fn keygen(path: &Path, passphrase: &str, options: &[&str]) -> PathBuf {
-    let made = Command::new("ssh-keygen")
-        .args(["-q", "-N", passphrase])
-        .args(options)
-        .arg("-f")
-        .arg(path)
-        .status();
+    let made = Command::new("ssh-keygen").args(["-q", "-N", passphrase]).args(options).arg("-f").arg(path).status();
     assert!(made.unwrap().success());
     path.to_owned()
 }
@@ -28,43 +23,22 @@ fn fault(path: &Path) -> IdentityFault {
 fn keys_that_cannot_be_used_say_why() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
-    assert!(matches!(
-        fault(&at("missing")),
-        IdentityFault::Unreadable { .. }
-    ));
-    assert!(matches!(
-        fault(dir.path()),
-        IdentityFault::NotAKey { .. } | IdentityFault::TooOpen { .. }
-    ));
-    for (name, options) in [
-        ("new", &["-t", "ed25519"][..]),
-        ("pem", &["-t", "rsa", "-b", "2048", "-m", "PEM"]),
-        ("pkcs8", &["-t", "ecdsa", "-m", "PKCS8"]),
-    ] {
+    assert!(matches!(fault(&at("missing")), IdentityFault::Unreadable { .. }));
+    assert!(matches!(fault(dir.path()), IdentityFault::NotAKey { .. } | IdentityFault::TooOpen { .. }));
+    for (name, options) in
+        [("new", &["-t", "ed25519"][..]), ("pem", &["-t", "rsa", "-b", "2048", "-m", "PEM"]), ("pkcs8", &["-t", "ecdsa", "-m", "PKCS8"])]
+    {
         let path = keygen(&at(name), "secret", options);
-        assert!(
-            matches!(fault(&path), IdentityFault::Encrypted { .. }),
-            "{name}: {:?}",
-            fault(&path)
-        );
+        assert!(matches!(fault(&path), IdentityFault::Encrypted { .. }), "{name}: {:?}", fault(&path));
     }
     let short = keygen(&at("short"), "", &["-t", "rsa", "-b", "1024"]);
-    assert!(matches!(
-        fault(&short),
-        IdentityFault::TooShort { bits: 1024, .. }
-    ));
+    assert!(matches!(fault(&short), IdentityFault::TooShort { bits: 1024, .. }));
     let good = keygen(&at("good"), "", &["-t", "ed25519"]);
     assert!(load(&good).is_ok());
     fs::set_permissions(&good, fs::Permissions::from_mode(0o640)).unwrap();
-    assert!(matches!(
-        fault(&good),
-        IdentityFault::TooOpen { mode: 0o640, .. }
-    ));
+    assert!(matches!(fault(&good), IdentityFault::TooOpen { mode: 0o640, .. }));
     fs::set_permissions(at("good.pub"), fs::Permissions::from_mode(0o600)).unwrap();
-    assert!(matches!(
-        fault(&at("good.pub")),
-        IdentityFault::NotAKey { .. }
-    ));
+    assert!(matches!(fault(&at("good.pub")), IdentityFault::NotAKey { .. }));
 }
 
 #[tokio::test]
@@ -84,18 +58,10 @@ async fn usual_files_are_offered_in_order_and_bad_ones_passed_over() {
         known_hosts_file: None,
         host_key: None,
     };
-    let surroundings = Surroundings {
-        home: Some(home.path().to_owned()),
-        agent_socket: Some(ssh.join("gone")),
-    };
-    let found = Identities::gather(&target, &surroundings)
-        .await
-        .unwrap_or_else(|fault| panic!("{fault}"));
+    let surroundings = Surroundings { home: Some(home.path().to_owned()), agent_socket: Some(ssh.join("gone")) };
+    let found = Identities::gather(&target, &surroundings).await.unwrap_or_else(|fault| panic!("{fault}"));
     let names: Vec<_> = found.offered.iter().map(Identity::describe).collect();
     assert_eq!(names.len(), 2);
-    assert!(
-        names.first().unwrap().contains("id_ed25519") && names.last().unwrap().contains("id_ecdsa"),
-        "{names:?}"
-    );
+    assert!(names.first().unwrap().contains("id_ed25519") && names.last().unwrap().contains("id_ecdsa"), "{names:?}");
     assert_eq!(found.skipped.len(), 2, "{:?}", found.skipped);
 }

@@ -3,14 +3,10 @@ use super::{Marker, matches_pattern, matching};
 use proptest::prelude::*;
 use std::process::Command;
 
-const KEY: &str =
-    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ";
+const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ";
 
 fn found(text: &str, host: &str) -> Vec<(usize, Marker, bool)> {
-    matching(text, host)
-        .iter()
-        .map(|line| (line.number, line.marker, line.key.is_some()))
-        .collect()
+    matching(text, host).iter().map(|line| (line.number, line.marker, line.key.is_some())).collect()
 }
 
 #[test]
@@ -51,27 +47,10 @@ fn patterns() {
 fn found_by_openssh(text: &str, host: &str) -> Vec<usize> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), text).unwrap();
-    let output = Command::new("ssh-keygen")
-        .arg("-F")
-        .arg(host)
-        .arg("-f")
-        .arg(file.path())
-        .output()
-        .unwrap();
+    let output = Command::new("ssh-keygen").arg("-F").arg(host).arg("-f").arg(file.path()).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let lines = text.lines().filter_map(|line| line.strip_prefix("# Host "));
-    lines
-        .map(|line| {
-            line.split("found: line ")
-                .nth(1)
-                .unwrap()
-                .split(' ')
-                .next()
-                .unwrap()
-                .parse()
-                .unwrap()
-        })
-        .collect()
+    lines.map(|line| line.split("found: line ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap()).collect()
 }
 
 proptest! {

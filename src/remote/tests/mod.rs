@@ -1,11 +1,6 @@
 //! Against a real OpenSSH server on loopback. The server runs in mount and PID namespaces of its own, with users, sudo rules and
 //! login shells of its own, so these tests need root and change nothing on the machine.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing
-)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod harness;
 mod login;

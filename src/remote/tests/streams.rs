@@ -21,10 +21,7 @@ fn noise(length: usize) -> Vec<u8> {
 
 /// No temporary file is left.
 fn names(folder: &std::path::Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -37,29 +34,12 @@ async fn a_large_file_arrives_whole() {
     fs::create_dir(&folder).unwrap();
     let path = folder.join("$(big) file");
     let data = noise(100_000_000);
-    let file = PutFile {
-        path: path.to_str().unwrap(),
-        mode: 0o755,
-        owner: Some("2000:2001"),
-        size: data.len() as u64,
-        sha256: sha256(&data),
-    };
-    let start = std::time::Instant::now();
-    connection
-        .put_file(file, data.as_slice(), LONG)
-        .await
-        .unwrap();
-    eprintln!("100 MB in {:?}", start.elapsed());
+    let file =
+        PutFile { path: path.to_str().unwrap(), mode: 0o755, owner: Some("2000:2001"), size: data.len() as u64, sha256: sha256(&data) };
+    connection.put_file(file, data.as_slice(), LONG).await.unwrap();
     assert!(fs::read(&path).unwrap() == data);
     let metadata = fs::metadata(&path).unwrap();
-    assert_eq!(
-        (
-            metadata.permissions().mode() & 0o7777,
-            metadata.uid(),
-            metadata.gid()
-        ),
-        (0o755, 2000, 2001)
-    );
+    assert_eq!((metadata.permissions().mode() & 0o7777, metadata.uid(), metadata.gid()), (0o755, 2000, 2001));
     assert_eq!(names(&folder), ["$(big) file"]);
 }
 
@@ -72,26 +52,11 @@ async fn a_corrupted_source_leaves_the_old_file() {
     let path = folder.join("file");
     fs::write(&path, "old").unwrap();
     let mut data = noise(3_000_000);
-    let file = PutFile {
-        path: path.to_str().unwrap(),
-        mode: 0o600,
-        owner: None,
-        size: data.len() as u64,
-        sha256: sha256(&data),
-    };
+    let file = PutFile { path: path.to_str().unwrap(), mode: 0o600, owner: None, size: data.len() as u64, sha256: sha256(&data) };
     data[1_000_000] ^= 1;
-    let error = connection
-        .put_file(file, data.as_slice(), LONG)
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(&error, RunError::Corrupted { found, .. } if *found == hex::encode(sha256(&data))),
-        "{error:?}"
-    );
-    let short = connection
-        .put_file(file, &data[..100], LONG)
-        .await
-        .unwrap_err();
+    let error = connection.put_file(file, data.as_slice(), LONG).await.unwrap_err();
+    assert!(matches!(&error, RunError::Corrupted { found, .. } if *found == hex::encode(sha256(&data))), "{error:?}");
+    let short = connection.put_file(file, &data[..100], LONG).await.unwrap_err();
     assert!(matches!(short, RunError::Corrupted { .. }), "{short:?}");
     assert_eq!(fs::read(&path).unwrap(), b"old");
     assert_eq!(names(&folder), ["file"]);
@@ -113,50 +78,21 @@ async fn a_file_that_cannot_be_stored_says_why() {
         let mount = "mkdir -p /run/small && mount -t tmpfs -o size=64k tmpfs /run/small";
         let large = noise(1_000_000);
         let data = if path.starts_with("/run") {
-            assert!(
-                connection
-                    .run(Script::new(mount), LONG)
-                    .await
-                    .unwrap()
-                    .is_success()
-            );
+            assert!(connection.run(Script::new(mount), LONG).await.unwrap().is_success());
             &large
         } else {
             &data
         };
-        let file = PutFile {
-            path: path.to_str().unwrap(),
-            mode: 0o644,
-            owner: None,
-            size: data.len() as u64,
-            sha256: sha256(data),
-        };
-        let error = connection
-            .put_file(file, data.as_slice(), LONG)
-            .await
-            .unwrap_err();
-        let RunError::NotWritten { reason, .. } = &error else {
-            panic!("{error:?}")
-        };
+        let file = PutFile { path: path.to_str().unwrap(), mode: 0o644, owner: None, size: data.len() as u64, sha256: sha256(data) };
+        let error = connection.put_file(file, data.as_slice(), LONG).await.unwrap_err();
+        let RunError::NotWritten { reason, .. } = &error else { panic!("{error:?}") };
         assert!(reason.contains(said), "{reason}");
     }
-    let left = connection
-        .run(Script::new("ls -A /run/small"), LONG)
-        .await
-        .unwrap();
+    let left = connection.run(Script::new("ls -A /run/small"), LONG).await.unwrap();
     assert_eq!(left.stdout, b"");
     assert_eq!(names(&folder), ["taken"]);
-    let relative = PutFile {
-        path: "etc/x",
-        mode: 0o644,
-        owner: None,
-        size: 0,
-        sha256: sha256(b""),
-    };
-    assert!(matches!(
-        connection.put_file(relative, &b""[..], LONG).await,
-        Err(RunError::NotWritten { .. })
-    ));
+    let relative = PutFile { path: "etc/x", mode: 0o644, owner: None, size: 0, sha256: sha256(b"") };
+    assert!(matches!(connection.put_file(relative, &b""[..], LONG).await, Err(RunError::NotWritten { .. })));
 }
 
 #[tokio::test]
@@ -165,37 +101,21 @@ async fn a_consumer_may_stop_early() {
     let connection = sshd.connect().await;
     let data = noise(20_000_000);
     // Success: the rest is read too, so the digest is that of all data.
-    let first = connection
-        .stream(Script::new("head -c 5 >/dev/null"), data.as_slice(), LONG)
-        .await
-        .unwrap();
+    let first = connection.stream(Script::new("head -c 5 >/dev/null"), data.as_slice(), LONG).await.unwrap();
     let sent = first.sent.unwrap();
     assert_eq!((sent.bytes, sent.sha256), (20_000_000, sha256(&data)));
     // Failure: it is told at once and the rest is not sent.
-    let failed = connection
-        .stream(Script::new("echo full >&2; exit 28"), data.as_slice(), LONG)
-        .await
-        .unwrap();
+    let failed = connection.stream(Script::new("echo full >&2; exit 28"), data.as_slice(), LONG).await.unwrap();
     assert_eq!(failed.output.status, ExitStatus::Exited(28));
     assert_eq!(failed.output.reason().as_deref(), Some("full"));
-    assert!(
-        connection
-            .run(Script::new("exit 0"), LONG)
-            .await
-            .unwrap()
-            .is_success()
-    );
+    assert!(connection.run(Script::new("exit 0"), LONG).await.unwrap().is_success());
 }
 
 /// Gives some data, then an error.
 struct Broken(bool);
 
 impl AsyncRead for Broken {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, _: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if std::mem::replace(&mut self.0, true) {
             return Poll::Ready(Err(io::Error::other("disk on fire")));
         }
@@ -209,17 +129,8 @@ async fn a_source_that_breaks_is_reported_and_changes_nothing() {
     let sshd = Sshd::start();
     let connection = sshd.connect().await;
     let path = sshd.path("file");
-    let file = PutFile {
-        path: path.to_str().unwrap(),
-        mode: 0o644,
-        owner: None,
-        size: 4,
-        sha256: sha256(b"half and half"),
-    };
-    let error = connection
-        .put_file(file, Broken(false), LONG)
-        .await
-        .unwrap_err();
+    let file = PutFile { path: path.to_str().unwrap(), mode: 0o644, owner: None, size: 4, sha256: sha256(b"half and half") };
+    let error = connection.put_file(file, Broken(false), LONG).await.unwrap_err();
     assert!(matches!(&error, RunError::Source { .. }), "{error:?}");
     assert_eq!(error.because().as_deref(), Some("disk on fire"));
     assert!(!path.exists());

@@ -1,0 +1,286 @@
+//! The SSH protocol by russh: handshake, login, channels. Apart from key types, no other file of the project names russh, whose
+//! API changes often.
+mod client;
+
+use super::error::{ConnectFault, Phase};
+use super::host_key::HostKeys;
+use super::identity::{Identities, Identity};
+use super::socket::{Hangup, Socket};
+use super::target::Deadlines;
+use client::{Client, ClientError};
+use russh::client::{AuthResult, Config, Handle, Msg, connect_stream};
+use russh::keys::{HashAlg, PrivateKeyWithHashAlg};
+use russh::{ChannelMsg, ChannelOpenFailure, ChannelReadHalf, ChannelWriteHalf, MethodKind, Preferred, cipher, compression, kex, mac};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+
+/// A silent link is asked for a sign of life this often …
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+/// … and given up when this many went unanswered: 20 s after the last byte.
+const KEEPALIVE_MAX: usize = 3;
+/// What the peer may send on a channel before we have to say that we read it.
+const WINDOW: u32 = 2 << 20;
+
+/// Ciphers, fastest first: with AES instructions GCM costs the hosts a third less than ChaCha20. CBC is not among them.
+const CIPHERS: &[cipher::Name] =
+    &[cipher::AES_256_GCM, cipher::AES_128_GCM, cipher::CHACHA20_POLY1305, cipher::AES_256_CTR, cipher::AES_192_CTR, cipher::AES_128_CTR];
+/// Key exchanges; the last two offer RFC 8308 extensions and strict key exchange.
+const KEXES: &[kex::Name] = &[
+    kex::MLKEM768X25519_SHA256,
+    kex::CURVE25519,
+    kex::CURVE25519_PRE_RFC_8731,
+    kex::ECDH_SHA2_NISTP256,
+    kex::DH_GEX_SHA256,
+    kex::DH_G16_SHA512,
+    kex::DH_G14_SHA256,
+    kex::EXTENSION_SUPPORT_AS_CLIENT,
+    kex::EXTENSION_OPENSSH_STRICT_KEX_AS_CLIENT,
+];
+const MACS: &[mac::Name] = &[mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HMAC_SHA256, mac::HMAC_SHA512];
+/// Bundles are compressed already.
+const COMPRESSIONS: &[compression::Name] = &[compression::NONE];
+
+/// A session whose host key was verified and whose login was accepted.
+pub(super) struct Session {
+    handle: Handle<Client>,
+    lost: watch::Receiver<Option<String>>,
+    /// Dropped last: it ends the session's task whatever state that is in.
+    _hangup: Hangup,
+}
+
+fn config(host_keys: &HostKeys) -> Config {
+    Config {
+        window_size: WINDOW,
+        keepalive_interval: Some(KEEPALIVE_INTERVAL),
+        keepalive_max: KEEPALIVE_MAX,
+        nodelay: true,
+        preferred: Preferred {
+            kex: Cow::Borrowed(KEXES),
+            key: Cow::Owned(host_keys.algorithms()),
+            host_key_certificates: Cow::Borrowed(&[]),
+            cipher: Cow::Borrowed(CIPHERS),
+            mac: Cow::Borrowed(MACS),
+            compression: Cow::Borrowed(COMPRESSIONS),
+        },
+        ..Config::default()
+    }
+}
+
+impl Session {
+    /// From a TCP connection to a verified host key. [`ConnectFault::Dropped`] means that the server closed before it greeted us,
+    /// which it may not do the next time.
+    pub(super) async fn handshake(socket: Socket, host_keys: Arc<HostKeys>, deadlines: &Deadlines) -> Result<Self, ConnectFault> {
+        let after = deadlines.handshake;
+        let hangup = socket.hangup().map_err(|source| ConnectFault::Unreachable { source })?;
+        let greeting = socket.greeting();
+        let (sender, lost) = watch::channel(None);
+        let config = Arc::new(config(&host_keys));
+        let client = Client { host_keys, lost: sender };
+        match tokio::time::timeout(after, connect_stream(config, socket, client)).await {
+            Err(_) => Err(ConnectFault::TimedOut { phase: Phase::Handshake, after }),
+            Ok(Ok(handle)) => Ok(Self { handle, lost, _hangup: hangup }),
+            Ok(Err(ClientError::HostKey(fault))) => Err(fault.into()),
+            Ok(Err(ClientError::Ssh(russh::Error::NoCommonAlgo { kind, theirs, .. }))) => Err(no_common(kind, &theirs)),
+            Ok(Err(error)) if error.is_closed() && !greeting.is_ssh() => Err(ConnectFault::Dropped { attempts: 1, said: greeting.said() }),
+            Ok(Err(error)) => Err(ConnectFault::Protocol { reason: error.text() }),
+        }
+    }
+
+    /// Offers the identities one after the other until one is accepted.
+    pub(super) async fn login(mut self, user: &str, mut identities: Identities, deadlines: &Deadlines) -> Result<Self, ConnectFault> {
+        let after = deadlines.authenticate;
+        match tokio::time::timeout(after, self.offer_all(user, &mut identities)).await {
+            Err(_) => Err(ConnectFault::TimedOut { phase: Phase::Login, after }),
+            Ok(Ok(())) => Ok(self),
+            Ok(Err(fault)) => Err(fault),
+        }
+    }
+
+    async fn offer_all(&mut self, user: &str, identities: &mut Identities) -> Result<(), ConnectFault> {
+        let mut tried = Vec::new();
+        let mut reason = None;
+        let offered = std::mem::take(&mut identities.offered);
+        for identity in offered {
+            let hash = match self.hash_for(&identity).await {
+                Ok(hash) => hash,
+                Err(refusal) => {
+                    identities.skipped.push(format!("{}: {refusal}", identity.describe()));
+                    continue;
+                }
+            };
+            let name = identity.describe();
+            let result = self.offer(user, identity, hash, identities).await;
+            tried.push(name);
+            match result {
+                Ok(AuthResult::Success) => return Ok(()),
+                Ok(AuthResult::Failure { partial_success: true, .. }) => {
+                    reason = Some("it asks for a second factor, which kokctl does not support".to_owned());
+                    break;
+                }
+                Ok(AuthResult::Failure { .. }) if self.handle.is_closed() => {
+                    reason = Some(self.lost_reason());
+                    break;
+                }
+                Ok(AuthResult::Failure { remaining_methods, .. }) if !remaining_methods.contains(&MethodKind::PublicKey) => {
+                    reason = Some("it does not accept public keys".to_owned());
+                    break;
+                }
+                Ok(AuthResult::Failure { .. }) => {}
+                Err(refusal) => reason = Some(refusal),
+            }
+        }
+        let skipped = std::mem::take(&mut identities.skipped);
+        Err(ConnectFault::LoginRefused { user: user.to_owned(), tried, skipped, reason })
+    }
+
+    /// For RSA the best hash that the server knows; never SHA-1.
+    async fn hash_for(&self, identity: &Identity) -> Result<Option<HashAlg>, &'static str> {
+        if !identity.is_rsa() {
+            return Ok(None);
+        }
+        match self.handle.best_supported_rsa_hash().await {
+            Ok(Some(Some(hash))) => Ok(Some(hash)),
+            Ok(Some(None)) => Err("the host accepts RSA with SHA-1 only"),
+            // A server that says nothing may still know SHA-512.
+            Ok(None) => Ok(Some(HashAlg::Sha512)),
+            Err(_) => Err("the connection was closed"),
+        }
+    }
+
+    async fn offer(
+        &mut self,
+        user: &str,
+        identity: Identity,
+        hash: Option<HashAlg>,
+        identities: &mut Identities,
+    ) -> Result<AuthResult, String> {
+        match (identity, &mut identities.agent) {
+            (Identity::File { key, .. }, _) => {
+                let key = PrivateKeyWithHashAlg::new(key, hash);
+                self.handle.authenticate_publickey(user, key).await.map_err(|error| error.to_string())
+            }
+            (Identity::Agent { key, .. }, Some(agent)) => {
+                let result = self.handle.authenticate_publickey_with(user, key, hash, agent).await;
+                result.map_err(|error| format!("the SSH agent did not sign: {error}"))
+            }
+            (Identity::Agent { .. }, None) => Err("the SSH agent is gone".to_owned()),
+        }
+    }
+
+    /// Opens a channel and starts `command` on it, without waiting for the server to confirm the start: that comes with the
+    /// command's first output, and its refusal too.
+    pub(super) async fn start(&self, command: &'static str) -> Result<(Input, Events), StartFault> {
+        let channel = self.handle.channel_open_session().await.map_err(|error| match error {
+            russh::Error::ChannelOpenFailure(ChannelOpenFailure::ConnectFailed | ChannelOpenFailure::ResourceShortage) => StartFault::Full,
+            russh::Error::ChannelOpenFailure(reason) => StartFault::Failed(format!("the host opened no channel ({reason:?})")),
+            _ => StartFault::Failed(self.lost_reason()),
+        })?;
+        let (reader, writer) = channel.split();
+        writer.exec(true, command).await.map_err(|_| StartFault::Failed(self.lost_reason()))?;
+        Ok((Input(writer), Events(reader)))
+    }
+
+    /// Says goodbye and waits, for a moment, until the session has ended.
+    pub(super) async fn close(&self) {
+        /// The goodbye is a courtesy; nobody should wait for it.
+        const GOODBYE: Duration = Duration::from_secs(1);
+        let mut lost = self.lost.clone();
+        let goodbye = async {
+            let _ = self.handle.disconnect(russh::Disconnect::ByApplication, "", "").await;
+            // Ends when the session's task drops its sender.
+            while lost.changed().await.is_ok() {}
+        };
+        let _ = tokio::time::timeout(GOODBYE, goodbye).await;
+    }
+
+    /// Why the connection is gone, if it is.
+    pub(super) fn lost_reason(&self) -> String {
+        let lost = self.lost.borrow();
+        lost.as_deref().filter(|text| !text.is_empty()).unwrap_or("the connection was closed").to_owned()
+    }
+
+    /// Whether the connection is gone.
+    pub(super) fn is_lost(&self) -> bool {
+        self.handle.is_closed()
+    }
+}
+
+/// Why a command was not started.
+pub(super) enum StartFault {
+    /// The server has no session free.
+    Full,
+    /// Anything else.
+    Failed(String),
+}
+
+fn no_common(kind: russh::AlgorithmKind, theirs: &[String]) -> ConnectFault {
+    let kind = match kind {
+        russh::AlgorithmKind::Kex => "key exchange",
+        russh::AlgorithmKind::Key => "host key type",
+        russh::AlgorithmKind::Cipher => "cipher",
+        russh::AlgorithmKind::Mac => "message authentication",
+        russh::AlgorithmKind::Compression => "compression",
+    };
+    let offered = theirs.iter().map(|name| crate::remote::text::printable(name.as_bytes())).collect();
+    ConnectFault::NoCommonAlgorithm { kind: kind.to_owned(), offered }
+}
+
+/// The standard input of a command. Sending waits for the peer's window, for ever if the connection dies meanwhile: always race it
+/// against the end of the [`Events`].
+pub(super) struct Input(ChannelWriteHalf<Msg>);
+
+/// The channel is gone.
+pub(super) struct Gone;
+
+impl Input {
+    pub(super) async fn send(&self, data: Vec<u8>) -> Result<(), Gone> {
+        self.0.data_bytes(data).await.map_err(|_| Gone)
+    }
+
+    pub(super) async fn end(&self) -> Result<(), Gone> {
+        self.0.eof().await.map_err(|_| Gone)
+    }
+
+    pub(super) async fn close(&self) {
+        let _ = self.0.close().await;
+    }
+}
+
+/// What a channel brings.
+pub(super) enum Event {
+    Stdout(Vec<u8>),
+    Stderr(Vec<u8>),
+    Exited(u32),
+    Signaled(String),
+    /// The server does not run commands.
+    Refused,
+}
+
+/// The channel's messages. Whoever holds this must read to the end: one channel that is not read stops the whole connection.
+pub(super) struct Events(ChannelReadHalf);
+
+impl Events {
+    /// The next event, or nothing when the channel has ended.
+    pub(super) async fn next(&mut self) -> Option<Event> {
+        loop {
+            return Some(match self.0.wait().await? {
+                ChannelMsg::Data { data } => Event::Stdout(data.into()),
+                // 1 is the only extended stream there is (RFC 4254, 5.2).
+                ChannelMsg::ExtendedData { data, ext: 1 } => Event::Stderr(data.into()),
+                ChannelMsg::ExitStatus { exit_status } => Event::Exited(exit_status),
+                ChannelMsg::ExitSignal { signal_name, .. } => Event::Signaled(signal(&signal_name)),
+                ChannelMsg::Failure => Event::Refused,
+                _ => continue,
+            });
+        }
+    }
+}
+
+fn signal(name: &russh::Sig) -> String {
+    match name {
+        russh::Sig::Custom(name) => crate::remote::text::printable(name.as_bytes()),
+        known => format!("{known:?}"),
+    }
+}
