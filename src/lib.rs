@@ -1,2 +1,10 @@
 //! Builds and runs Kubernetes clusters on your own Linux hosts over SSH.
+//!
+//! This crate is the only one with I/O: it connects, sends what `kok-tasks` has decided, and tells what happened.
+
+pub mod artifacts;
+pub mod cli;
 pub mod remote;
+pub mod run;
+pub mod state;
+pub mod ui;

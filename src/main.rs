@@ -1,2 +1,7 @@
 //! The `kokctl` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    kokctl::cli::main()
+}

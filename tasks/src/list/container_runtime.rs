@@ -45,10 +45,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let reads = [CONFIGURATION, UNIT, "/usr/local/bin/containerd"].map(str::to_owned).to_vec();
     let unit = Unit { name: "containerd.service".to_owned(), goal: UnitGoal::Running, reads };
     let service = draft.add(SERVICE, Resource::Unit(unit));
-    draft.needs(&service, &containerd, Reason::Runs);
+    draft.follows(&service, &containerd, Reason::Runs);
     draft.needs(&service, &runc, Reason::Runs);
-    draft.needs(&service, &configuration, Reason::Reads);
-    draft.needs(&service, &unit_file, Reason::Reads);
+    draft.follows(&service, &configuration, Reason::Reads);
+    draft.follows(&service, &unit_file, Reason::Reads);
     host::needs_kernel(view, draft, &service);
     plugins(view, draft)
 }

@@ -102,8 +102,7 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     let token = draft.add(TOKEN, Operation::BootstrapToken(token));
     draft.needs(&token, administrators, Reason::Because("only administrators may"));
     let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
-    draft.triggered_by(token.clone());
-    draft.needs(&removal, &token, Reason::Because("a token can't be removed before it is made"));
+    draft.follows(&removal, &token, Reason::Because("a token can't be removed before it is made"));
     for host in joining {
         draft.needs(&removal, &StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED), Reason::Because("that host still needs the token"));
     }

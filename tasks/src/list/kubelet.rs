@@ -28,13 +28,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let unit = Unit { name: "kubelet.service".to_owned(), goal: UnitGoal::Enabled, reads: Vec::new() };
     let unit = draft.add("unit", Resource::Unit(unit));
     for (step, reason) in [(&binary, Reason::Runs), (&unit_file, Reason::Reads), (&drop_in, Reason::Reads)] {
-        draft.needs(&unit, step, reason);
+        draft.follows(&unit, step, reason);
     }
     Ok(())
 }
 
 /// Says that a step starts the kubelet.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    draft.needs(step, &view.id(NAME, "kubelet"), Reason::Runs);
-    draft.needs(step, &view.id(NAME, "unit"), Reason::Because("it starts the kubelet"));
+    draft.follows(step, &view.id(NAME, "kubelet"), Reason::Runs);
+    draft.follows(step, &view.id(NAME, "unit"), Reason::Because("it starts the kubelet"));
 }

@@ -37,10 +37,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let file = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
     let unit = Unit { name: SERVICE.to_owned(), goal: UnitGoal::Running, reads: vec![CONFIGURATION.to_owned()] };
     let unit = draft.add("service", Resource::Unit(unit));
-    draft.needs(&unit, &file, Reason::Reads);
+    draft.follows(&unit, &file, Reason::Reads);
     let synchronised = draft.add("synchronised", Operation::TimeSynchronised(TimeSynchronised { serves }));
     // chronyd's first four measurements of a source take some 8 s; a source that has just started has to be waited for as well.
     draft.within(Duration::from_secs(120));
-    draft.needs(&synchronised, &unit, Reason::TalksTo);
+    draft.follows(&synchronised, &unit, Reason::TalksTo);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub struct ApplyManifest {
 }
 
 /// Stands in a manifest where the sum of the manifest belongs.
-pub const SUM: &str = "@SHA256@";
+const SUM: &str = "@SHA256@";
 
 const ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
 

@@ -3,7 +3,7 @@
 //! Four steps share this file, because they share one condition: the check is needed while the cluster's own record of it (ConfigMap
 //! `kube-system/kokctl`) does not name exactly the present nodes and the present network manifest.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
@@ -125,6 +125,3 @@ impl NetworkCheck {
         }
     }
 }
-
-/// Reports by node: what the pod of that node says of everything that it asked.
-pub type Reports = BTreeMap<String, String>;

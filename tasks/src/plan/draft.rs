@@ -139,16 +139,17 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Has a change of `of` ask for the step that was added last.
-    pub fn triggered_by(&mut self, of: StepId) {
-        if let Some(step) = self.steps.last_mut() {
-            step.triggers.push(of);
-        }
-    }
-
     /// Says that `later` needs `earlier`, and why.
     pub fn needs(&mut self, later: &StepId, earlier: &StepId, reason: Reason) {
         self.edges.push((later.clone(), earlier.clone(), reason));
+    }
+
+    /// Says that `later` needs `earlier`, and has to be done again whenever `earlier` changes.
+    pub fn follows(&mut self, later: &StepId, earlier: &StepId, reason: Reason) {
+        self.needs(later, earlier, reason);
+        if let Some(step) = self.steps.iter_mut().find(|step| step.id == *later) {
+            step.triggers.push(earlier.clone());
+        }
     }
 
     pub(super) fn into_parts(self) -> (Vec<Step>, Vec<(StepId, StepId, Reason)>) {

@@ -29,6 +29,8 @@ pub enum UnitGoal {
 
 const START: &str = "start";
 const RESTART: &str = "restart";
+const RELOAD: &str = "reload";
+const ENABLE: &str = "enable";
 
 impl Unit {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -47,7 +49,7 @@ impl Unit {
             }
         }
         if is.needs_reload {
-            return Verdict::differs("reload", "its unit file changed since systemd read it");
+            return Verdict::differs(RELOAD, "its unit file changed since systemd read it");
         }
         if self.goal == UnitGoal::Running && is.active != "active" {
             let state = if is.load == "loaded" { &is.active } else { &is.load };
@@ -55,7 +57,7 @@ impl Unit {
         }
         if is.file != "enabled" {
             let state = if is.file.is_empty() { &is.load } else { &is.file };
-            return Verdict::differs("enable", format!("it is {state}"));
+            return Verdict::differs(ENABLE, format!("it is {state}"));
         }
         Verdict::Same
     }
@@ -64,7 +66,8 @@ impl Unit {
     pub(super) fn act(&self, change: &Change) -> Act {
         let name = quote(&self.name);
         let mut script = format!("systemctl daemon-reload\nsystemctl enable --quiet -- {name}\n");
-        if [START, RESTART].contains(&change.summary.as_str()) {
+        let interrupts = self.goal == UnitGoal::Running && ![RELOAD, ENABLE].contains(&change.summary.as_str());
+        if interrupts {
             script.push_str(&format!(
                 "systemctl restart -- {name} || {{ systemctl status --no-pager --lines=30 -- {name} >&2; exit 1; }}\n"
             ));

@@ -1,0 +1,109 @@
+//! The bundle on this machine's disk.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use kok_tasks::artifact::Artifact;
+use kok_tasks::bundle::{Bundle, INDEX};
+
+use crate::ui::{Failure, Kind};
+
+/// Names the bundle where `--bundle` does not.
+pub const BUNDLE_VARIABLE: &str = "KOKCTL_BUNDLE";
+
+/// A bundle whose index was read and checked.
+#[derive(Debug)]
+pub struct BundleFolder {
+    path: PathBuf,
+    bundle: Bundle,
+}
+
+impl BundleFolder {
+    /// Opens the bundle at `path`.
+    ///
+    /// # Errors
+    /// [`Failure`] if there is none, or its index is not one that this program reads.
+    pub fn open(path: &Path) -> Result<Self, Failure> {
+        let index = path.join(INDEX);
+        let failure = |what: String| Failure::new(Kind::Input, what).at(index.display().to_string());
+        let text = fs::read_to_string(&index).map_err(|error| {
+            failure("there is no bundle".to_owned())
+                .because(error.to_string())
+                .hint("give the folder of a bundle with --bundle; in a checkout of kokctl, `make bundle` builds one")
+        })?;
+        let bundle = Bundle::parse(&text).map_err(|error| failure(error.to_string()))?;
+        Ok(Self { path: path.to_owned(), bundle })
+    }
+
+    /// What the bundle holds.
+    #[must_use]
+    pub fn bundle(&self) -> &Bundle {
+        &self.bundle
+    }
+
+    /// Where an artifact lies on this machine.
+    #[must_use]
+    pub fn file(&self, artifact: &Artifact) -> PathBuf {
+        self.path.join(&artifact.path)
+    }
+
+    /// Reads each of these artifacts once and compares it with the digest of the index. Returns how many bytes were read.
+    ///
+    /// # Errors
+    /// One [`Failure`] for each that is missing, cut off or corrupted.
+    pub fn verify<'a>(&self, artifacts: impl Iterator<Item = &'a Artifact>) -> Result<u64, Vec<Failure>> {
+        let mut distinct: Vec<&Artifact> = Vec::new();
+        let mut known = BTreeSet::new();
+        for artifact in artifacts {
+            if known.insert(&artifact.path) {
+                distinct.push(artifact);
+            }
+        }
+        // One thread per processor at most: hashing is bound by them.
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let chunks = distinct.chunks(distinct.len().div_ceil(threads).max(1));
+        let results: Vec<Result<u64, Failure>> = std::thread::scope(|scope| {
+            let workers: Vec<_> = chunks.map(|chunk| scope.spawn(move || chunk.iter().map(|one| self.check(one)).collect::<Vec<_>>())).collect();
+            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+        });
+        let (good, bad): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+        let failures: Vec<Failure> = bad.into_iter().filter_map(Result::err).collect();
+        if failures.is_empty() { Ok(good.into_iter().filter_map(Result::ok).sum()) } else { Err(failures) }
+    }
+
+    fn check(&self, artifact: &Artifact) -> Result<u64, Failure> {
+        let path = self.file(artifact);
+        let failure = |what: String| {
+            Failure::new(Kind::Input, what)
+                .at(path.display().to_string())
+                .hint("build or fetch the bundle again; nothing was changed on any host")
+        };
+        let (size, sha256) = digest(&path).map_err(|error| failure(format!("{} can't be read", artifact.title)).because(error.to_string()))?;
+        if size != artifact.size || sha256 != artifact.sha256 {
+            return Err(failure(format!("{} is corrupted", artifact.title)).because(format!(
+                "its {size} bytes have the sha256 {sha256}; the bundle's index says {} bytes and {}",
+                artifact.size, artifact.sha256
+            )));
+        }
+        Ok(size)
+    }
+}
+
+fn digest(path: &Path) -> std::io::Result<(u64, String)> {
+    let mut file = fs::File::open(path)?;
+    let mut context = Context::new(&SHA256);
+    // Large enough that the system call costs nothing beside the hash.
+    let mut buffer = vec![0; 1 << 18];
+    let mut size = 0;
+    loop {
+        let length = file.read(&mut buffer)?;
+        if length == 0 {
+            return Ok((size, hex::encode(context.finish())));
+        }
+        context.update(buffer.get(..length).unwrap_or_default());
+        size += length as u64;
+    }
+}

@@ -1,0 +1,87 @@
+//! `kokctl apply`
+
+use std::io::IsTerminal as _;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use kok_crds::model::Cluster;
+use kok_tasks::artifact::Artifact;
+use kok_tasks::plan::Plan;
+use kok_tasks::resources::Act;
+
+use super::common::{BundleArgument, ClusterFile};
+use super::converge::{Planned, converge};
+use super::report;
+use crate::artifacts::BundleFolder;
+use crate::run::{Clock, Dispatcher, EventKind, Events, Outcome, Secrets, Sink, random_bytes};
+use crate::state::{ClusterLock, Journal};
+use crate::ui::{Failure, Json, Terminal, line, status_line};
+
+/// Bring the hosts to what the cluster's file says
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterFile,
+    #[command(flatten)]
+    bundle: BundleArgument,
+    /// Print every event as a line of JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// Opens the event stream of a run, with its journal, and says that it begins.
+pub(super) fn open_events(verb: &str, cluster: &Cluster, json: bool) -> Result<Events, Vec<Failure>> {
+    let run = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
+    let journal = Journal::create(&run).map_err(|failure| vec![failure])?;
+    let screen: Box<dyn Sink> = if json { Box::new(Json) } else { Box::new(Terminal::new(std::io::stderr().is_terminal())) };
+    let events = Events::new(vec![screen, Box::new(journal)]);
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    events.send(EventKind::RunStarted { run, verb: verb.to_owned(), cluster: cluster.name.clone(), time: Clock::rfc3339(), version });
+    Ok(events)
+}
+
+/// Runs a plan that was made.
+pub(super) async fn carry_out(planned: &Planned, secrets: Secrets, bundle: Option<BundleFolder>, events: &Events) -> Outcome {
+    Dispatcher::new(&planned.plan, &planned.links, secrets, bundle, events.clone()).run().await
+}
+
+fn artifacts(plan: &Plan) -> Vec<Artifact> {
+    let acts = plan.changes().map(|(step, change)| step.act(change));
+    acts.filter_map(|act| if let Act::Stream { artifact, .. } = act { Some(artifact) } else { None }).collect()
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let began = Instant::now();
+    let cluster = arguments.cluster.read()?;
+    let bundle = arguments.bundle.open()?;
+    let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
+    let events = open_events("apply", &cluster, arguments.json)?;
+    let token = crate::run::Token::generate().map_err(|failure| vec![failure])?;
+    let planned = converge(&cluster, bundle.bundle(), &token.id, &events).await?;
+    if planned.plan.is_empty() {
+        events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds: events.milliseconds() });
+        say(arguments, "nothing to do");
+        return Ok(());
+    }
+    let needed = artifacts(&planned.plan);
+    // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
+    let bytes = tokio::task::block_in_place(|| bundle.verify(needed.iter()))?;
+    if bytes > 0 {
+        events.send(EventKind::BundleVerified { bytes });
+    }
+    let secrets = Secrets::prepare(&cluster, &planned.plan, &token, &planned.links, planned.now_seconds).await.map_err(|failure| vec![failure])?;
+    events.send(EventKind::SecretsReady { made: secrets.made() });
+    let outcome = carry_out(&planned, secrets, Some(bundle), &events).await;
+    if !outcome.failed.is_empty() {
+        return Err(report::failures(&outcome, "`kokctl apply`"));
+    }
+    let seconds = Duration::as_secs_f64(&began.elapsed());
+    let hosts = cluster.hosts.len();
+    say(arguments, &format!("cluster {} is ready: {hosts} hosts, {} changes, {seconds:.1} s", cluster.name, outcome.done));
+    say(arguments, &format!("next: kokctl kubeconfig -f {} > kubeconfig && kubectl --kubeconfig kubeconfig get nodes", arguments.cluster.path().display()));
+    Ok(())
+}
+
+fn say(arguments: &Arguments, text: &str) {
+    if arguments.json { status_line(text) } else { line(text) }
+}

@@ -1,0 +1,34 @@
+//! `kokctl kubeconfig`
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::common::ClusterFile;
+use crate::remote::Script;
+use crate::run::connect_all;
+use crate::ui::{Failure, Kind, line};
+
+/// Print the administrator's kubeconfig of a running cluster
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterFile,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let mut cluster = arguments.cluster.read()?;
+    // Only a control plane has it.
+    cluster.hosts.retain(|host| host.roles.control_plane);
+    let links = connect_all(&cluster).await?;
+    let Some((host, link)) = links.iter().next() else { return Ok(()) };
+    let script = Script::new("cat /etc/kubernetes/admin.conf");
+    let output = link.scripts().run(script, Duration::from_secs(30)).await.map_err(|error| vec![Failure::from(error)])?;
+    if !output.is_success() {
+        let failure = Failure::new(Kind::Host, "there is no administrator's kubeconfig").at(format!("host {host}: /etc/kubernetes/admin.conf"));
+        let failure = failure.because(output.reason().unwrap_or_default());
+        return Err(vec![failure.hint(format!("make the cluster first: kokctl apply -f {}", arguments.cluster.path().display()))]);
+    }
+    line(String::from_utf8_lossy(&output.stdout).trim_end());
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The command line: one verb a file.
+
+mod apply;
+mod common;
+mod converge;
+mod kubeconfig;
+mod plan;
+mod report;
+mod reset;
+mod status;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::ui::{Failure, Kind, status_line};
+
+/// Build and run Kubernetes clusters on your own Linux hosts over SSH.
+#[derive(Debug, Parser)]
+#[command(name = "kokctl", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Apply(apply::Arguments),
+    Plan(plan::Arguments),
+    Validate(validate::Arguments),
+    Status(status::Arguments),
+    Kubeconfig(kubeconfig::Arguments),
+    Reset(reset::Arguments),
+}
+
+/// Runs the program with the arguments of this process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = runtime().and_then(|runtime| {
+        runtime.block_on(async {
+            match cli.verb {
+                Verb::Apply(arguments) => apply::run(&arguments).await,
+                Verb::Plan(arguments) => plan::run(&arguments).await,
+                Verb::Validate(arguments) => validate::run(&arguments),
+                Verb::Status(arguments) => status::run(&arguments).await,
+                Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,
+                Verb::Reset(arguments) => reset::run(&arguments).await,
+            }
+        })
+    });
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failures) => {
+            let worst = failures.iter().map(|failure| failure.kind).max().unwrap_or(Kind::Internal);
+            let texts: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            status_line(&texts.join("\n\n"));
+            ExitCode::from(worst.exit_code())
+        }
+    }
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Vec<Failure>> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| vec![Failure::new(Kind::Internal, "the program can't start its threads").because(error.to_string())])
+}

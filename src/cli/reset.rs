@@ -1,0 +1,66 @@
+//! `kokctl reset`
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use clap::Args;
+use kok_crds::model::Cluster;
+
+use super::apply::{carry_out, open_events};
+use super::common::ClusterFile;
+use super::converge::take_down;
+use super::report;
+use crate::run::Secrets;
+use crate::state::ClusterLock;
+use crate::ui::{Failure, Kind, line, status_line};
+
+/// Take the cluster down: remove Kubernetes, its data, containerd and kokctl's own files from every host
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterFile,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+    /// Print every event as a line of JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let cluster = arguments.cluster.read()?;
+    if !arguments.yes {
+        ask(&cluster).map_err(|failure| vec![failure])?;
+    }
+    let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
+    let events = open_events("reset", &cluster, arguments.json)?;
+    let planned = take_down(&cluster, &events).await?;
+    let count = planned.plan.changes().count();
+    if planned.plan.is_empty() {
+        return say(arguments, "nothing to do");
+    }
+    let outcome = carry_out(&planned, Secrets::none(), None, &events).await;
+    if !outcome.failed.is_empty() {
+        return Err(report::failures(&outcome, "`kokctl reset`"));
+    }
+    say(arguments, &format!("{count} hosts are no longer part of the cluster {}", cluster.name))
+}
+
+fn say(arguments: &Arguments, text: &str) -> Result<(), Vec<Failure>> {
+    if arguments.json { status_line(text) } else { line(text) }
+    Ok(())
+}
+
+/// The name of the cluster is asked for, because a `y` is typed too easily.
+fn ask(cluster: &Cluster) -> Result<(), Failure> {
+    let hosts = cluster.hosts.iter().map(|host| format!("{} ({})", host.name, host.address)).collect::<Vec<_>>().join(", ");
+    if !io::stdin().is_terminal() {
+        return Err(Failure::new(Kind::Declined, "nobody confirmed the reset")
+            .because("standard input is no terminal")
+            .hint("add --yes if everything of Kubernetes on these hosts may go"));
+    }
+    status_line(&format!("This removes Kubernetes and ALL ITS DATA, etcd and volumes on the hosts included, from {hosts}."));
+    status_line(&format!("Type the name of the cluster ({}) to go on:", cluster.name));
+    let mut answer = String::new();
+    let _ = io::stdin().lock().read_line(&mut answer);
+    if answer.trim() == cluster.name { Ok(()) } else { Err(Failure::new(Kind::Declined, "the reset was not confirmed").hint("nothing was changed")) }
+}

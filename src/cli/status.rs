@@ -1,0 +1,108 @@
+//! `kokctl status`
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use kok_crds::model::Cluster;
+use kok_tasks::observe::{KubernetesState, Look, Looks};
+use kok_tasks::plan::Seen;
+use serde::Serialize;
+
+use super::common::ClusterFile;
+use crate::run::{Events, LookAt, connect_all, probe_all};
+use crate::ui::{Failure, Kind, line};
+
+/// Show the hosts and their nodes as they are
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterFile,
+    /// Print the state as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Status {
+    cluster: String,
+    api_server: String,
+    hosts: Vec<HostStatus>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct HostStatus {
+    host: String,
+    address: String,
+    role: &'static str,
+    os: String,
+    containerd: String,
+    kubelet: String,
+    node: String,
+    kubelet_version: Option<String>,
+}
+
+const UNITS: [&str; 2] = ["containerd.service", "kubelet.service"];
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let cluster = arguments.cluster.read()?;
+    let links = connect_all(&cluster).await?;
+    let mut asked = BTreeMap::new();
+    for host in &cluster.hosts {
+        let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
+        if host.roles.control_plane {
+            looks.add(Look::Kubernetes);
+        }
+        asked.insert(host.name.clone(), LookAt { looks, facts: true });
+    }
+    let mut seen = Seen::default();
+    probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await?;
+    let status = status(&cluster, &seen);
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&status).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
+        line(&text);
+    } else {
+        print(&status);
+    }
+    Ok(())
+}
+
+fn status(cluster: &Cluster, seen: &Seen) -> Status {
+    let first = cluster.control_planes().next().map(|host| host.name.as_str()).unwrap_or_default();
+    let kubernetes = seen.observations(first).kubernetes.as_ref();
+    let api_server = match kubernetes {
+        None | Some(KubernetesState::Absent) => "not installed".to_owned(),
+        Some(KubernetesState::NotReady(said)) => format!("not ready: {}", said.lines().next().unwrap_or_default()),
+        Some(KubernetesState::Unanswered(_)) => "ready, but administrators have no rights".to_owned(),
+        Some(KubernetesState::Ready { .. }) => "ready".to_owned(),
+    };
+    let hosts = cluster.hosts.iter().map(|host| {
+        let observations = seen.observations(&host.name);
+        let unit = |name: &str| observations.units.get(name).map_or_else(String::new, |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() });
+        let node = kubernetes.and_then(|state| state.node(&host.name));
+        HostStatus {
+            host: host.name.clone(),
+            address: host.address.to_string(),
+            role: if host.roles.control_plane { "control-plane" } else { "worker" },
+            os: seen.facts(&host.name).map(|facts| format!("{} {}", facts.os_id, facts.os_version)).unwrap_or_default(),
+            containerd: unit(UNITS[0]),
+            kubelet: unit(UNITS[1]),
+            node: node.map_or("none", |node| if node.ready { "Ready" } else { "NotReady" }).to_owned(),
+            kubelet_version: node.map(|node| node.kubelet_version.clone()),
+        }
+    });
+    Status { cluster: cluster.name.clone(), api_server, hosts: hosts.collect() }
+}
+
+fn print(status: &Status) {
+    line(&format!("cluster {}: API server {}", status.cluster, status.api_server));
+    line(&format!("{:<16} {:<16} {:<14} {:<12} {:<11} {:<11} {:<9} {}", "HOST", "ADDRESS", "ROLE", "OS", "CONTAINERD", "KUBELET", "NODE", "VERSION"));
+    for host in &status.hosts {
+        let version = host.kubelet_version.as_deref().unwrap_or("-");
+        line(&format!(
+            "{:<16} {:<16} {:<14} {:<12} {:<11} {:<11} {:<9} {version}",
+            host.host, host.address, host.role, host.os, host.containerd, host.kubelet, host.node
+        ));
+    }
+}

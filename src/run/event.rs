@@ -1,0 +1,180 @@
+//! The one stream of events that terminal, `--json` and journal are fed from.
+
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use serde::Serialize;
+
+/// Something that happened in a run. Numbered without gaps; times are of the controller.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Number in the run, from 0.
+    pub sequence: u64,
+    /// Milliseconds since the run began, by a clock that never goes back.
+    pub milliseconds: u64,
+    /// What happened.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What can happen.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
+pub enum EventKind {
+    /// A run begins.
+    RunStarted {
+        /// Name of the run.
+        run: String,
+        /// The verb.
+        verb: String,
+        /// The cluster.
+        cluster: String,
+        /// Wall-clock time, RFC 3339.
+        time: String,
+        /// Version of kokctl.
+        version: String,
+    },
+    /// The bundle was read and what is needed of it was compared with its digests.
+    BundleVerified {
+        /// Bytes that were read.
+        bytes: u64,
+    },
+    /// A host was connected to and probed.
+    HostProbed {
+        /// The host.
+        host: String,
+        /// How long connecting took.
+        connect_milliseconds: u64,
+        /// How long the probe took.
+        probe_milliseconds: u64,
+    },
+    /// The plan is made.
+    PlanMade {
+        /// All steps.
+        steps: usize,
+        /// Those that change something.
+        changes: usize,
+    },
+    /// Keys and certificates are made or read.
+    SecretsReady {
+        /// How many files were made.
+        made: usize,
+    },
+    /// A step begins.
+    StepStarted {
+        /// Its name.
+        step: String,
+        /// Its host.
+        host: String,
+        /// What it is.
+        title: String,
+        /// What it does.
+        summary: String,
+    },
+    /// A step waits for something that comes about by itself.
+    StepWaiting {
+        /// Its name.
+        step: String,
+        /// Its host.
+        host: String,
+        /// What it waits for.
+        because: String,
+    },
+    /// A part of an artifact has been sent.
+    StepProgress {
+        /// Its name.
+        step: String,
+        /// Bytes sent so far.
+        bytes: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// A step is done, and a second look confirmed it.
+    StepDone {
+        /// Its name.
+        step: String,
+        /// Its host.
+        host: String,
+        /// How long it took.
+        took_milliseconds: u64,
+    },
+    /// A step failed.
+    StepFailed {
+        /// Its name.
+        step: String,
+        /// Its host.
+        host: String,
+        /// Why.
+        error: String,
+        /// Whether it may have been done all the same: the next run's probe will tell.
+        unknown: bool,
+    },
+    /// A step was not begun.
+    StepBlocked {
+        /// Its name.
+        step: String,
+        /// The step that failed.
+        by: String,
+    },
+    /// The run is over.
+    RunFinished {
+        /// Steps done.
+        done: usize,
+        /// Steps failed.
+        failed: usize,
+        /// Steps not begun.
+        blocked: usize,
+        /// How long the run took.
+        took_milliseconds: u64,
+    },
+}
+
+/// A consumer of events.
+pub trait Sink: Send {
+    /// Takes one event. Must not block for long, and must not fail: what it can't do it leaves.
+    fn take(&mut self, event: &Event);
+}
+
+/// Where events are sent. Cheap to clone; numbers and times are given here.
+#[derive(Clone)]
+pub struct Events {
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    next: u64,
+    began: Instant,
+    sinks: Vec<Box<dyn Sink>>,
+}
+
+impl Events {
+    /// A stream into these consumers.
+    #[must_use]
+    pub fn new(sinks: Vec<Box<dyn Sink>>) -> Self {
+        Self { inner: Arc::new(Mutex::new(Inner { next: 0, began: Instant::now(), sinks })) }
+    }
+
+    /// Sends an event to every consumer.
+    pub fn send(&self, kind: EventKind) {
+        // A consumer that panicked must not silence the others.
+        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let event = Event { sequence: inner.next, milliseconds: elapsed(inner.began), kind };
+        inner.next += 1;
+        for sink in &mut inner.sinks {
+            sink.take(&event);
+        }
+    }
+
+    /// Milliseconds since the stream was opened.
+    #[must_use]
+    pub fn milliseconds(&self) -> u64 {
+        elapsed(self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner).began)
+    }
+}
+
+/// Milliseconds since `since`.
+#[must_use]
+pub fn elapsed(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,18 @@
+//! Carrying out: connections, probes, secrets, and the dispatcher that runs a plan.
+
+mod batch;
+mod clock;
+mod dispatch;
+mod event;
+mod link;
+mod probe;
+mod progress;
+mod schedule;
+mod secrets;
+
+pub use clock::{Clock, random_bytes};
+pub use dispatch::{Dispatcher, Outcome, StepFailure};
+pub use event::{Event, EventKind, Events, Sink, elapsed};
+pub use link::{Links, connect_all};
+pub use probe::{LookAt, look, probe_all};
+pub use secrets::{Secrets, SystemRandomness, Token};

@@ -1,0 +1,112 @@
+//! Sending probes and reading their answers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kok_tasks::facts::{self, HostFacts};
+use kok_tasks::observe::{Looks, Nonce, Observations, parse, probe_script};
+use kok_tasks::plan::Seen;
+use tokio::task::JoinSet;
+
+use super::clock::{Clock, random_bytes};
+use super::event::{EventKind, Events, elapsed};
+use super::link::{Link, Links};
+use crate::remote::{Output, Script};
+use crate::ui::{Failure, Kind};
+
+/// The first probe waits up to 120 s for scripts of an earlier run, and hashes whatever is new.
+const FIRST_PROBE: Duration = Duration::from_secs(240);
+
+/// A later probe asks a control plane at most; each of its questions has a limit of 5 s.
+const LATER_PROBE: Duration = Duration::from_secs(60);
+
+/// Answers hold the contents of files that differ; at the most some hundred of 64 KiB.
+const ANSWER_LIMIT: usize = 16 << 20;
+
+/// What one host is asked.
+#[derive(Debug, Clone, Default)]
+pub struct LookAt {
+    /// What to look at.
+    pub looks: Looks,
+    /// Whether to gather facts too.
+    pub facts: bool,
+}
+
+/// What one host answered.
+struct Answer {
+    host: String,
+    facts: Option<HostFacts>,
+    observations: Observations,
+    offset_seconds: i64,
+    probe_milliseconds: u64,
+}
+
+/// Probes these hosts at once and takes over what they say.
+///
+/// # Errors
+/// One [`Failure`] for each host that did not answer, or not in the form of a probe.
+pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mut Seen, events: &Events) -> Result<(), Vec<Failure>> {
+    let mut probing = JoinSet::new();
+    for (host, look_at) in asked {
+        if let Some(link) = links.get(&host).cloned() {
+            probing.spawn(async move { probe(host, link, look_at).await });
+        }
+    }
+    let mut failures = Vec::new();
+    while let Some(joined) = probing.join_next().await {
+        match joined {
+            Ok(Ok(answer)) => {
+                if let (Some(facts), Some(link)) = (answer.facts, links.get(&answer.host)) {
+                    seen.add_facts(&answer.host, facts);
+                    seen.add_clock_offset(&answer.host, answer.offset_seconds);
+                    events.send(EventKind::HostProbed {
+                        host: answer.host.clone(),
+                        connect_milliseconds: link.connect_milliseconds,
+                        probe_milliseconds: answer.probe_milliseconds,
+                    });
+                }
+                seen.add_observations(&answer.host, answer.observations);
+            }
+            Ok(Err(failure)) => failures.push(failure),
+            Err(error) => failures.push(Failure::new(Kind::Internal, error.to_string())),
+        }
+    }
+    if failures.is_empty() { Ok(()) } else { Err(failures) }
+}
+
+async fn probe(host: String, link: Arc<Link>, look_at: LookAt) -> Result<Answer, Failure> {
+    let nonce = Nonce::new(random_bytes()?);
+    let text = probe_script(&nonce, &look_at.looks, look_at.facts);
+    let (began, before) = (Instant::now(), Clock::nanoseconds());
+    let deadline = if look_at.facts { FIRST_PROBE } else { LATER_PROBE };
+    let output = link.scripts().run(Script::new(text).stdout_limit(ANSWER_LIMIT), deadline).await?;
+    let read = |error: &dyn std::fmt::Display| unreadable(&host, &output, error);
+    let observations = parse(&nonce, &look_at.looks, &output.stdout).map_err(|error| read(&error))?;
+    let facts = match look_at.facts {
+        true => Some(facts::parse(&nonce, &output.stdout).map_err(|error| read(&error))?),
+        false => None,
+    };
+    // The host read its clock somewhere between sending and receiving; what lies outside of that interval is skew for certain.
+    let (after, theirs) = (Clock::nanoseconds(), observations.clock_nanoseconds);
+    let offset = if theirs < before { theirs - before } else { (theirs - after).max(0) };
+    let offset_seconds = i64::try_from(offset / 1_000_000_000).unwrap_or(i64::MAX);
+    Ok(Answer { host, facts, observations, offset_seconds, probe_milliseconds: elapsed(began) })
+}
+
+fn unreadable(host: &str, output: &Output, error: &dyn std::fmt::Display) -> Failure {
+    let failure = Failure::new(Kind::Host, error.to_string()).at(format!("host {host}"));
+    match output.reason() {
+        Some(reason) => failure.because(reason),
+        None => failure.hint("this is a defect of kokctl, or the host runs something else than Linux with systemd"),
+    }
+}
+
+/// Looks again at one host.
+///
+/// # Errors
+/// [`Failure`] if it did not answer in the form of a probe.
+pub async fn look(host: &str, link: &Arc<Link>, looks: Looks) -> Result<Observations, Failure> {
+    let answer = probe(host.to_owned(), Arc::clone(link), LookAt { looks, facts: false }).await?;
+    Ok(answer.observations)
+}

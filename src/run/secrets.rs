@@ -1,0 +1,222 @@
+//! The secrets of a run: made or read before the first host is changed, and given out by name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use kok_crds::model::{Cluster, Host};
+use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
+use kok_tasks::plan::Plan;
+use kok_tasks::resources::Act;
+use kok_tasks::script::Part;
+use kok_tasks::secret_name::SecretName;
+use kok_tasks::{documents, identity};
+use time::OffsetDateTime;
+use zeroize::Zeroizing;
+
+use super::link::Links;
+use crate::remote::Script;
+use crate::ui::{Failure, Kind};
+
+/// Randomness and keys of the system.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemRandomness;
+
+impl Randomness for SystemRandomness {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PkiError> {
+        aws_lc_rs::rand::fill(bytes).map_err(|_| PkiError::Randomness("the system has none to give".to_owned()))
+    }
+
+    fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
+        KeyPair::generate_for(algorithm.signature_algorithm()).map_err(|source| PkiError::Make { what: "a key".to_owned(), source })
+    }
+}
+
+/// Secrets by name. Without `Debug`, so that none is printed by accident.
+pub struct Secrets {
+    by_name: BTreeMap<SecretName, Zeroizing<String>>,
+    made: usize,
+}
+
+/// A bootstrap token: `abcdef.0123456789abcdef`.
+pub struct Token {
+    /// Its public half.
+    pub id: String,
+    secret: Zeroizing<String>,
+}
+
+impl Token {
+    /// A new token; its public half begins with kokctl's prefix.
+    ///
+    /// # Errors
+    /// [`Failure`] if the system has no randomness to give.
+    pub fn generate() -> Result<Self, Failure> {
+        let characters = |bytes: &[u8]| bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect::<String>();
+        let id = format!("{}{}", kok_tasks::operations::TOKEN_PREFIX, characters(&super::random_bytes::<3>()?));
+        Ok(Self { id, secret: Zeroizing::new(characters(&super::random_bytes::<16>()?)) })
+    }
+
+    fn text(&self) -> Zeroizing<String> {
+        Zeroizing::new(format!("{}.{}", self.id, self.secret.as_str()))
+    }
+}
+
+/// kubeadm's alphabet of tokens, cut to 32 characters so that a byte falls on each of them equally often: 16 of them are 80 bits.
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+impl Secrets {
+    /// No secrets, for plans that name none.
+    #[must_use]
+    pub fn none() -> Self {
+        Self { by_name: BTreeMap::new(), made: 0 }
+    }
+
+    /// Makes or reads every secret that the plan names.
+    ///
+    /// # Errors
+    /// [`Failure`] if an authority that is needed can't be read, or isn't one.
+    pub async fn prepare(cluster: &Cluster, plan: &Plan, token: &Token, links: &Links, now_seconds: i64) -> Result<Self, Failure> {
+        let names = named(plan);
+        let mut secrets = Self::none();
+        if names.is_empty() {
+            return Ok(secrets);
+        }
+        let Some(first) = cluster.control_planes().next() else {
+            return Err(Failure::new(Kind::Internal, "the cluster has no control plane"));
+        };
+        let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let fresh = names.contains(&SecretName::ControlPlaneFile { host: first.name.clone(), path: authority_path() });
+        let authorities = if fresh {
+            Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?
+        } else {
+            read_authorities(first, links, now).await?
+        };
+        for name in names {
+            let value = secrets.make(cluster, &authorities, token, now, &name)?;
+            secrets.by_name.insert(name, value);
+        }
+        Ok(secrets)
+    }
+
+    /// How many were made.
+    #[must_use]
+    pub fn made(&self) -> usize {
+        self.made
+    }
+
+    /// What stands for a name.
+    #[must_use]
+    pub(super) fn get(&self, name: &SecretName) -> Option<&str> {
+        self.by_name.get(name).map(|value| value.as_str())
+    }
+
+    /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
+    #[must_use]
+    pub(super) fn redact(&self, text: &str) -> String {
+        // Documents are never printed whole; what could be is a line of one.
+        let lines = self.by_name.values().flat_map(|value| value.lines()).map(str::trim).filter(|line| line.len() >= 20 && !line.starts_with("-----"));
+        let mut text = text.to_owned();
+        for line in lines {
+            let secret = line.rsplit(": ").next().unwrap_or(line).trim_matches('"');
+            if secret.len() >= 20 && text.contains(secret) {
+                text = text.replace(secret, "[secret]");
+            }
+        }
+        text
+    }
+
+    fn make(&mut self, cluster: &Cluster, authorities: &Authorities, token: &Token, now: OffsetDateTime, name: &SecretName) -> Result<Zeroizing<String>, Failure> {
+        let host = |name: &str| cluster.host(name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no host {name}")));
+        let defect = |error: kok_tasks::templates::TemplateError| Failure::new(Kind::Internal, error.to_string());
+        let text = match name {
+            SecretName::ControlPlaneFile { host: name, path } => return self.file(cluster, host(name)?, path, authorities, now),
+            SecretName::SuperAdminKubeconfig { host: name } => {
+                let path = Material::Kubeconfig(KubeconfigUser::SuperAdmin).path();
+                return self.file(cluster, host(name)?, path, authorities, now);
+            }
+            SecretName::BootstrapTokenConfiguration => {
+                let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
+                documents::bootstrap_token_configuration(cluster, first, &token.text()).map_err(defect)?
+            }
+            SecretName::JoinConfiguration { host: name } => documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?,
+            SecretName::DiscoveryKubeconfig => {
+                let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
+                let server = identity::control_plane(cluster, first).cluster_server();
+                kok_pki::discovery_kubeconfig(&cluster.name, &server, authorities.get(AuthorityKind::Kubernetes).certificate_pem())
+            }
+        };
+        Ok(Zeroizing::new(text))
+    }
+
+    /// One file of a control plane. Key and certificate of a leaf come out of one call, so the set of a host is made once.
+    fn file(&mut self, cluster: &Cluster, host: &Host, path: &str, authorities: &Authorities, now: OffsetDateTime) -> Result<Zeroizing<String>, Failure> {
+        let name = |path: &str| SecretName::ControlPlaneFile { host: host.name.clone(), path: path.to_owned() };
+        if self.get(&name(path)).is_none() {
+            let identity = identity::control_plane(cluster, host);
+            let files = kok_pki::control_plane(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
+            self.made += files.len();
+            for file in &files {
+                self.by_name.insert(name(file.path()), Zeroizing::new(file.content.expose().to_owned()));
+            }
+        }
+        let found = self.get(&name(path)).map(|text| Zeroizing::new(text.to_owned()));
+        found.ok_or_else(|| Failure::new(Kind::Internal, format!("{path} is no file of a control plane")))
+    }
+}
+
+fn made_badly(error: PkiError) -> Failure {
+    Failure::new(Kind::Internal, "the certificates could not be made").because(error.to_string())
+}
+
+fn authority_path() -> String {
+    Material::AuthorityKey(AuthorityKind::Kubernetes).path().to_owned()
+}
+
+/// Every name that stands in a script of the plan.
+fn named(plan: &Plan) -> BTreeSet<SecretName> {
+    let mut names = BTreeSet::new();
+    for (step, change) in plan.changes() {
+        let script = match step.act(change) {
+            Act::Script(script) | Act::Stream { script, .. } => script,
+            Act::Wait => continue,
+        };
+        names.extend(script.parts().iter().filter_map(|part| match part {
+            Part::Secret(name) => Some(name.clone()),
+            Part::Text(_) => None,
+        }));
+    }
+    names
+}
+
+/// The files of the authorities on a control plane, in the order in which [`READ`] prints them.
+const FILES: [&str; 7] = ["ca.crt", "ca.key", "etcd/ca.crt", "etcd/ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"];
+
+/// Certificates and keys are text of lines that begin with letters, digits or `-`.
+const SEPARATOR: &str = "= next =";
+
+async fn read_authorities(host: &Host, links: &Links, now: OffsetDateTime) -> Result<Authorities, Failure> {
+    let link = links.get(&host.name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {}", host.name)))?;
+    let script = FILES.map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).join("\n");
+    let output = link.scripts().run(Script::new(script), Duration::from_secs(30)).await?;
+    let failure = |because: String| {
+        Failure::new(Kind::Host, "the certificate authorities of the control plane can't be read")
+            .at(format!("host {}: /etc/kubernetes/pki", host.name))
+            .because(because)
+            .hint("restore the missing file from a backup")
+    };
+    if !output.is_success() {
+        return Err(failure(output.reason().unwrap_or_default()));
+    }
+    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| failure("a file is no text".to_owned()))?);
+    let files: Vec<String> = text.split(&format!("{SEPARATOR}\n")).map(str::to_owned).collect();
+    let [kubernetes, kubernetes_key, etcd, etcd_key, front_proxy, front_proxy_key, service_account, ..] = files.as_slice() else {
+        return Err(failure("the answer was cut off".to_owned()));
+    };
+    let pair = |certificate: &String, key: &String| Some((certificate.clone(), kok_pki::Secret::new(key.clone())));
+    let found = FoundAuthorities {
+        kubernetes: pair(kubernetes, kubernetes_key),
+        etcd: pair(etcd, etcd_key),
+        front_proxy: pair(front_proxy, front_proxy_key),
+        service_account: Some(kok_pki::Secret::new(service_account.clone())),
+    };
+    Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| failure(error.to_string()))
+}

@@ -1,0 +1,146 @@
+//! The one form in which kokctl says what went wrong.
+
+use std::fmt;
+
+use kok_tasks::plan::Refusal;
+
+use crate::remote::{ConnectError, RunError};
+
+/// Who has to do something about a failure; decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// What the user gave: the file, the options, the bundle. Nothing was changed. Exit code 2.
+    Input,
+    /// A host could not be reached or may not be changed. Nothing was changed. Exit code 3.
+    Host,
+    /// Something was changed, and not all that was planned. Exit code 4.
+    Incomplete,
+    /// The user said no. Exit code 5.
+    Declined,
+    /// Anything else: files of kokctl's own, a defect. Exit code 1.
+    Internal,
+}
+
+impl Kind {
+    /// The exit code of the program.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Internal => 1,
+            Self::Input => 2,
+            Self::Host => 3,
+            Self::Incomplete => 4,
+            Self::Declined => 5,
+        }
+    }
+}
+
+/// What is wrong, where, why, and what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Who has to do something.
+    pub kind: Kind,
+    /// What is wrong.
+    pub what: String,
+    /// File, line and column, or the host.
+    pub at: Option<String>,
+    /// Why.
+    pub because: Option<String>,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure that so far says only what is wrong.
+    #[must_use]
+    pub fn new(kind: Kind, what: impl Into<String>) -> Self {
+        Self { kind, what: what.into(), at: None, because: None, hint: None }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(self, at: impl Into<String>) -> Self {
+        Self { at: Some(at.into()), ..self }
+    }
+
+    /// Says why.
+    #[must_use]
+    pub fn because(self, because: impl Into<String>) -> Self {
+        Self { because: Some(because.into()), ..self }
+    }
+
+    /// Says what to do.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// What is wrong and why in one sentence, for where the place is known.
+    #[must_use]
+    pub fn one_line(&self) -> String {
+        match &self.because {
+            Some(because) => format!("{}: {because}", self.what),
+            None => self.what.clone(),
+        }
+    }
+
+    /// A refusal of the planner.
+    #[must_use]
+    pub fn refusal(kind: Kind, refusal: Refusal) -> Self {
+        Self { kind, what: refusal.what, at: refusal.at, because: refusal.because, hint: refusal.hint }
+    }
+
+    /// What the reader of a cluster file found.
+    #[must_use]
+    pub fn problem(problem: kok_crds::Problem) -> Self {
+        Self {
+            kind: Kind::Input,
+            what: problem.message,
+            at: problem.position.map(|position| position.to_string()),
+            because: problem.because,
+            hint: problem.hint,
+        }
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        let at = format!("host {} ({}@{})", error.host, error.user, error.address);
+        Self { kind: Kind::Host, what: error.to_string(), at: Some(at), because: error.because(), hint: error.hint() }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        let at = format!("host {}", error.host());
+        Self { kind: Kind::Host, what: error.to_string(), at: Some(at), because: error.because(), hint: error.hint() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error: {}", printable(&self.what))?;
+        for (label, text) in [("     at", &self.at), ("because", &self.because), ("   hint", &self.hint)] {
+            if let Some(text) = text {
+                write!(f, "\n{label}: {}", printable(text).replace('\n', "\n         "))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What hosts say may hold terminal escapes; they are shown, not obeyed.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() && character != '\n' && character != '\t' { '\u{fffd}' } else { character }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_escapes_instead_of_obeying_them() {
+        let failure = Failure::new(Kind::Host, "\u{1b}[2Jgone").at("host a").because("x\ny");
+        assert_eq!(failure.to_string(), "error: \u{fffd}[2Jgone\n     at: host a\nbecause: x\n         y");
+    }
+}

@@ -1,0 +1,129 @@
+//! Events for people: a line per host that shows what it does, or plain lines where standard error is no terminal.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use super::failure::printable;
+use super::status_line;
+use crate::run::{Event, EventKind, Sink};
+
+/// Shows the progress of a run on standard error.
+pub struct Terminal {
+    bars: Option<MultiProgress>,
+    hosts: BTreeMap<String, HostLine>,
+    steps: BTreeMap<String, (String, String)>,
+}
+
+struct HostLine {
+    bar: Option<ProgressBar>,
+    done: usize,
+    waiting: BTreeMap<String, String>,
+}
+
+impl Terminal {
+    /// With lines that are redrawn if `live`, else with one line per event.
+    #[must_use]
+    pub fn new(live: bool) -> Self {
+        Self { bars: live.then(MultiProgress::new), hosts: BTreeMap::new(), steps: BTreeMap::new() }
+    }
+
+    fn say(&self, event: &Event, text: &str) {
+        let seconds = Duration::from_millis(event.milliseconds).as_secs_f64();
+        let text = format!("{seconds:7.1}s  {}", printable(text));
+        match &self.bars {
+            Some(bars) => {
+                let _ = bars.println(text);
+            }
+            None => status_line(&text),
+        }
+    }
+
+    fn host(&mut self, host: &str) -> &mut HostLine {
+        let bars = self.bars.as_ref();
+        self.hosts.entry(host.to_owned()).or_insert_with(|| {
+            let bar = bars.map(|bars| bars.add(ProgressBar::new_spinner()));
+            if let Some(bar) = &bar {
+                let style = ProgressStyle::with_template("{spinner} {prefix:12} {elapsed:>5}  {wide_msg}");
+                bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+                bar.set_prefix(host.to_owned());
+                bar.enable_steady_tick(Duration::from_millis(120));
+            }
+            HostLine { bar, done: 0, waiting: BTreeMap::new() }
+        })
+    }
+
+    fn show(&mut self, host: &str, text: &str) {
+        let text = printable(text);
+        if let Some(bar) = &self.host(host).bar {
+            bar.set_message(text);
+        }
+    }
+
+    fn step_started(&mut self, event: &Event, step: &str, host: &str, title: &str, summary: &str) {
+        self.steps.insert(step.to_owned(), (host.to_owned(), title.to_owned()));
+        if self.bars.is_some() {
+            self.show(host, &format!("{summary} {title}"));
+        } else if !step.contains("/host/") {
+            self.say(event, &format!("{host}: {summary} {title}"));
+        }
+    }
+
+    fn step_waiting(&mut self, event: &Event, step: &str, host: &str, because: &str) {
+        let line = self.host(host);
+        if line.waiting.insert(step.to_owned(), because.to_owned()).as_deref() == Some(because) {
+            return;
+        }
+        let first = because.lines().next().unwrap_or_default().to_owned();
+        if self.bars.is_some() {
+            self.show(host, &format!("waits: {first}"));
+        } else {
+            self.say(event, &format!("{host}: waits: {first}"));
+        }
+    }
+
+    fn step_done(&mut self, event: &Event, step: &str, host: &str, took: u64) {
+        let title = self.steps.get(step).map(|(_, title)| title.clone()).unwrap_or_default();
+        let line = self.host(host);
+        line.done += 1;
+        line.waiting.remove(step);
+        // Short steps are only counted: a hundred of them tell nobody anything.
+        if took >= 1_000 {
+            self.say(event, &format!("{host}: {title} ({:.1} s)", Duration::from_millis(took).as_secs_f64()));
+        }
+    }
+
+    fn finish(&mut self) {
+        for line in self.hosts.values() {
+            if let Some(bar) = &line.bar {
+                bar.finish_and_clear();
+            }
+        }
+    }
+}
+
+impl Sink for Terminal {
+    fn take(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::RunStarted { verb, cluster, run, .. } => self.say(event, &format!("{verb} {cluster} (run {run})")),
+            EventKind::BundleVerified { bytes } => self.say(event, &format!("bundle: {} MB verified", bytes / 1_000_000)),
+            EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
+                self.say(event, &format!("{host}: connected in {connect_milliseconds} ms, probed in {probe_milliseconds} ms"));
+            }
+            EventKind::PlanMade { steps, changes } => self.say(event, &format!("plan: {changes} of {steps} steps change something")),
+            EventKind::SecretsReady { made } => self.say(event, &format!("{made} certificates, keys and kubeconfigs ready")),
+            EventKind::StepStarted { step, host, title, summary } => self.step_started(event, step, host, title, summary),
+            EventKind::StepWaiting { step, host, because } => self.step_waiting(event, step, host, because),
+            EventKind::StepProgress { step, bytes, total } => {
+                if let Some((host, title)) = self.steps.get(step).cloned() {
+                    self.show(&host, &format!("{title}: {} of {} MB", bytes / 1_000_000, total / 1_000_000));
+                }
+            }
+            EventKind::StepDone { step, host, took_milliseconds } => self.step_done(event, step, host, *took_milliseconds),
+            EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
+            EventKind::StepBlocked { .. } => {}
+            EventKind::RunFinished { .. } => self.finish(),
+        }
+    }
+}
