@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{LabError, process};
+use super::LabError;
+use super::process::{self, ProcessId};
 
 /// Folder of all labs in each hierarchy.
 const TOP: &str = "kok-lab";
@@ -95,7 +96,7 @@ pub(crate) fn labs() -> Result<BTreeSet<String>, LabError> {
     Ok(names)
 }
 
-/// Processes in the member's cgroups, also in those it has made below them.
+/// Processes in the member's cgroups, also in those it has made below them; with "" for the member those of the whole lab.
 pub(crate) fn processes(lab: &str, member: &str) -> Result<BTreeSet<i32>, LabError> {
     let mut pids = BTreeSet::new();
     for hierarchy in hierarchies()? {
@@ -109,29 +110,33 @@ pub(crate) fn exists(lab: &str, member: Option<&str>) -> Result<bool, LabError> 
     Ok(hierarchies()?.iter().any(|hierarchy| below(&hierarchy.mount, lab, member).exists()))
 }
 
-/// Kills every process of the lab, or of one `member` of it, and removes the cgroups, also those that the host has made.
+/// Kills every process of the lab, or of one `member` of it, removes the cgroups, also those that the host has made, and waits
+/// until the processes have ended, and their mounts with them.
 ///
 /// A process that joins meanwhile is killed as well; so afterwards nothing is left, whatever was under way.
 pub(crate) fn destroy(lab: &str, member: Option<&str>) -> Result<(), LabError> {
     let hierarchies = hierarchies()?;
+    let mark = member.map_or_else(|| format!("/{TOP}/{lab}/"), |member| format!("/{TOP}/{lab}/{member}"));
     let deadline = Instant::now() + KILL_DEADLINE;
+    let mut victims = BTreeSet::new();
     loop {
-        let mut left = BTreeSet::new();
+        let mut present = BTreeSet::new();
         let mut gone = true;
         for hierarchy in &hierarchies {
             let folder = below(&hierarchy.mount, lab, member);
-            collect(&folder, &mut left);
+            collect(&folder, &mut present);
             gone &= remove(&folder);
         }
-        if gone {
+        victims.extend(present.iter().filter_map(|pid| ProcessId::of(*pid)));
+        for pid in present {
+            process::kill(pid, || is_member(pid, &mark));
+        }
+        victims.retain(|victim| victim.is_alive());
+        if gone && victims.is_empty() {
             return Ok(());
         }
-        let mark = member.map_or_else(|| format!("/{TOP}/{lab}/"), |member| format!("/{TOP}/{lab}/{member}"));
-        for pid in &left {
-            process::kill(*pid, || is_member(*pid, &mark));
-        }
         if Instant::now() > deadline {
-            let what = format!("lab {lab}: the cgroups of {} are empty (processes left: {left:?})", member.unwrap_or("its hosts"));
+            let what = format!("{} of lab {lab} ended (left: {victims:?})", member.unwrap_or("every process"));
             return Err(LabError::Deadline { what, after: KILL_DEADLINE });
         }
         thread::sleep(POLL);

@@ -94,7 +94,7 @@ impl Host {
     /// As of [`Host::ssh`].
     pub fn ssh_as(&self, user: &str, arguments: &[&str]) -> Result<Output, LabError> {
         let words: Vec<String> = arguments.iter().map(|argument| quote(argument)).collect();
-        let mut command = self.ssh_command(user, &words.join(" "))?;
+        let mut command = self.ssh_command(user, words.join(" "))?;
         let output = command.stdin(Stdio::null()).output().map_err(LabError::io("start ssh"))?;
         Ok(Output {
             status: output.status.code().unwrap_or(-1),

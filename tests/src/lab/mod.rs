@@ -86,7 +86,7 @@ impl Lab {
     /// A handle on a lab that is up; dropping it changes nothing.
     ///
     /// # Errors
-    /// When there is no lab of this name, or its `up` has not ended.
+    /// When there is no record of a lab of this name.
     pub fn open(name: &str) -> Result<Self, LabError> {
         let folder = LabFolder::of(name)?;
         let record = LabRecord::read(&folder)?;

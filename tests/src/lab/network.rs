@@ -6,11 +6,16 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use super::address::{BRIDGE, CONTROLLER, PREFIX};
 use super::command::run;
 use super::folder::LabFolder;
 use super::{LabError, cgroups, process};
+
+/// A killed process ends at once, but for one that waits for a disk.
+const KILL_DEADLINE: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(10);
 
 const SCRIPT: &str = include_str!("../../lab/host/network.sh");
 
@@ -61,14 +66,26 @@ pub(crate) fn command(folder: &LabFolder, program: impl AsRef<OsStr>) -> Result<
 }
 
 /// Kills what was started in the lab's network and is not in its cgroups, as by `lab run`; never this process.
-pub(crate) fn kill_guests(folder: &LabFolder) {
-    let Ok(lab) = namespace(folder) else { return };
+pub(crate) fn kill_guests(folder: &LabFolder) -> Result<(), LabError> {
+    // Without the network's process there is no telling which network was the lab's.
+    let Ok(lab) = namespace(folder) else { return Ok(()) };
     let own = i32::try_from(std::process::id()).unwrap_or_default();
-    for pid in process::all() {
-        let guest = process::network_namespace(pid);
-        if pid != own && process::same_namespace(&guest, &lab) {
-            process::kill(pid, || process::same_namespace(&guest, &lab));
+    let deadline = Instant::now() + KILL_DEADLINE;
+    loop {
+        let members = cgroups::processes(folder.name(), "")?;
+        let is_guest = |pid: i32| process::same_namespace(&process::network_namespace(pid), &lab);
+        let guests: Vec<i32> = process::all().into_iter().filter(|pid| *pid != own && !members.contains(pid) && is_guest(*pid)).collect();
+        if guests.is_empty() {
+            return Ok(());
         }
+        if Instant::now() > deadline {
+            let what = format!("the programs that were started in the network of lab {} have ended: {guests:?}", folder.name());
+            return Err(LabError::Deadline { what, after: KILL_DEADLINE });
+        }
+        for pid in guests {
+            process::kill(pid, || is_guest(pid));
+        }
+        thread::sleep(POLL);
     }
 }
 

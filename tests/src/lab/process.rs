@@ -7,7 +7,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use serde::{Deserialize, Serialize};
 
 /// A process by its number and the time it started, in clock ticks since boot: together they are not used twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProcessId {
     pid: i32,
@@ -18,19 +18,29 @@ impl ProcessId {
     /// This process.
     pub(crate) fn own() -> Self {
         let pid = i32::try_from(std::process::id()).unwrap_or(i32::MAX);
-        Self { pid, started: start_time(pid).unwrap_or(0) }
+        Self { pid, started: stat(pid).map_or(0, |(_, started)| started) }
     }
 
+    /// The process that has this number now.
+    pub(crate) fn of(pid: i32) -> Option<Self> {
+        stat(pid).map(|(_, started)| Self { pid, started })
+    }
+
+    /// Whether it has not ended. One that has ended has given back its mounts and namespaces, also while its parent has not
+    /// taken note (a zombie).
     pub(crate) fn is_alive(self) -> bool {
-        start_time(self.pid) == Some(self.started)
+        stat(self.pid).is_some_and(|(state, started)| started == self.started && !matches!(state, 'Z' | 'X'))
     }
 }
 
-/// Field 22 of proc_pid_stat(5). The name, field 2, may hold spaces and brackets, so counting begins after the last bracket.
-fn start_time(pid: i32) -> Option<u64> {
+/// State and start time, fields 3 and 22 of proc_pid_stat(5). The name, field 2, may hold spaces and brackets, so counting begins
+/// after the last bracket.
+fn stat(pid: i32) -> Option<(char, u64)> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, after_name) = stat.rsplit_once(')')?;
-    after_name.split_whitespace().nth(19)?.parse().ok()
+    let mut fields = after_name.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some((state, fields.nth(18)?.parse().ok()?))
 }
 
 /// Kills process `pid` if `still_meant` says so of it once its number can't be given to another any more.

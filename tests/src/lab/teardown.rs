@@ -2,11 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
 
 use super::folder::LabFolder;
 use super::lock::{self, Lock};
 use super::record::LabRecord;
 use super::{LabError, Progress, cgroups, network, paths, requirements, sysctls};
+
+/// How long others may go on making files in a folder that is being removed.
+const REMOVE_DEADLINE: Duration = Duration::from_secs(5);
 
 /// The names of all labs of which there is anything on this machine: a folder or a cgroup.
 ///
@@ -35,12 +40,23 @@ pub fn down(name: &str) -> Result<(), LabError> {
 
 pub(crate) fn down_locked(folder: &LabFolder, lock: Lock) -> Result<(), LabError> {
     // While the network's process is there: it tells what belongs to the lab's network.
-    network::kill_guests(folder);
+    network::kill_guests(folder)?;
     cgroups::destroy(folder.name(), None)?;
-    fs::remove_dir_all(folder.path()).map_err(LabError::io(format!("remove {}", folder.path().display())))?;
+    remove_folder(folder)?;
     drop(lock);
     remove_empty_parents();
     sysctls::put_back()
+}
+
+/// A program of an `up` that was killed, such as ssh-keygen, may still be writing its last file.
+fn remove_folder(folder: &LabFolder) -> Result<(), LabError> {
+    let deadline = Instant::now() + REMOVE_DEADLINE;
+    loop {
+        match fs::remove_dir_all(folder.path()) {
+            Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && Instant::now() < deadline => {}
+            other => return other.map_err(LabError::io(format!("remove {}", folder.path().display()))),
+        }
+    }
 }
 
 /// Takes down the labs whose owner has died: of tests that were killed, and of `up` that was.

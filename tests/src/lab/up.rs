@@ -18,8 +18,11 @@ pub(crate) fn up(spec: LabSpec, progress: Progress<'_>) -> Result<(LabFolder, La
     teardown::down_orphans(progress)?;
     let folder = LabFolder::of(&spec.name)?;
     let lock = lock::lock_folder(folder.path(), &|| progress("another program is at work on this lab: waiting for it"))?;
-    if folder.record().exists() || cgroups::exists(&spec.name, None)? {
-        return Err(LabError::Exists(spec.name));
+    match (folder.record().exists(), cgroups::exists(&spec.name, None)?) {
+        (false, false) => {}
+        // As after a restart of the machine: the hosts' disks are there.
+        (true, false) => return Err(LabError::NotRunning(spec.name)),
+        (_, true) => return Err(LabError::Exists(spec.name)),
     }
     let record = LabRecord::new(spec, ProcessId::own());
     match make(&folder, &record, &root) {

@@ -1,0 +1,59 @@
+//! A lab whose program was killed in the middle can be taken down whole.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
+
+mod lab_support;
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use lab_support::{Traces, wait_for};
+
+/// An `up` may have to build the root first.
+const UP_SECONDS: u64 = 1200;
+
+fn lab(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    command.args(arguments).stdin(Stdio::null());
+    command
+}
+
+/// Starts `lab up` and kills it as soon as `path` is there in the lab's folder.
+fn kill_up_at(name: &str, traces: &Traces, path: &str) {
+    let mut up: Child = lab(&["up", "--name", name, "--hosts", "2"]).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let path = traces.folder().join(path);
+    wait_for(&format!("{} is there", path.display()), UP_SECONDS, || {
+        assert!(up.try_wait().unwrap().is_none(), "lab up ended before {}", path.display());
+        Path::exists(&path)
+    });
+    up.kill().unwrap();
+    up.wait().unwrap();
+    assert_ne!(traces.find(), Vec::<String>::new());
+}
+
+#[test]
+fn up_that_was_killed_leaves_nothing_after_down() {
+    let name = format!("killed-{}", std::process::id());
+    let traces = Traces::of(&name, None);
+    for moment in ["lab.json", "network.log", "hosts/cp1/upper", "hosts/worker1/console.log", "known_hosts"] {
+        kill_up_at(&name, &traces, moment);
+        let down = lab(&["down", "--name", &name]).output().unwrap();
+        assert!(down.status.success(), "killed at {moment}: {}", String::from_utf8_lossy(&down.stderr));
+        assert_eq!(traces.find(), Vec::<String>::new(), "killed at {moment}");
+    }
+}
+
+#[test]
+fn up_after_an_up_that_was_killed_begins_anew() {
+    let name = format!("again-{}", std::process::id());
+    let traces = Traces::of(&name, None);
+    kill_up_at(&name, &traces, "known_hosts");
+    let up = lab(&["up", "--name", &name, "--hosts", "1"]).output().unwrap();
+    assert!(up.status.success(), "{}", String::from_utf8_lossy(&up.stderr));
+    let twice = lab(&["up", "--name", &name, "--hosts", "1"]).output().unwrap();
+    assert!(!twice.status.success());
+    assert!(String::from_utf8_lossy(&twice.stderr).contains("is already up"), "{twice:?}");
+    let host = lab(&["ssh", "--name", &name, "cp1", "hostname"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&host.stdout), "cp1\n");
+    assert!(lab(&["down", "--name", &name]).status().unwrap().success());
+    assert_eq!(traces.find(), Vec::<String>::new());
+}
