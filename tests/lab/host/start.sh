@@ -34,7 +34,8 @@ cd /
 
 # Capabilities and system calls: containerd, runc and the kubelet need more than a container is given. CAP_SYS_TIME is
 # taken away, for the clock is the machine's. No resolver: systemd-nspawn would copy in the machine's.
-# Folders that will hold overlays of their own can't lie on an overlay.
+# Folders that will hold overlays of their own can't lie on an overlay. /dev/kmsg is what the kubelet watches for kernel
+# messages, and /sys/module, read-only, is where a host sees which features its kernel has.
 exec systemd-nspawn --quiet --boot --register=no --keep-unit --settings=no \
     --directory=/run/lab/root --machine="$machine" --hostname="$name" \
     --network-bridge="$bridge" --resolv-conf=off --timezone=off --link-journal=no --console=read-only \
@@ -43,4 +44,5 @@ exec systemd-nspawn --quiet --boot --register=no --keep-unit --settings=no \
     --bind=/run/lab/data/containerd:/var/lib/containerd \
     --bind=/run/lab/data/kubelet:/var/lib/kubelet \
     --bind=/run/lab/data/etcd:/var/lib/etcd \
-    --bind=/dev/kmsg
+    --bind=/dev/kmsg \
+    --bind-ro=/sys/module

@@ -157,12 +157,14 @@ fn below(mount: &Path, lab: &str, member: Option<&str>) -> PathBuf {
     member.map_or_else(|| lab.clone(), |member| lab.join(member))
 }
 
-/// Lines of proc_pid_cgroup(5) are `number:controllers:/path`.
 fn is_member(pid: i32, mark: &str) -> bool {
-    let Ok(text) = fs::read_to_string(format!("/proc/{pid}/cgroup")) else { return false };
-    text.lines()
-        .filter_map(|line| line.splitn(3, ':').nth(2))
-        .any(|path| path.strip_prefix(mark).is_some_and(|rest| mark.ends_with('/') || rest.is_empty() || rest.starts_with('/')))
+    fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|paths| is_below(&paths, mark))
+}
+
+/// Whether a path of proc_pid_cgroup(5), whose lines are `number:controllers:/path`, is `mark` or below it.
+fn is_below(paths: &str, mark: &str) -> bool {
+    let mark = mark.trim_end_matches('/');
+    paths.lines().filter_map(|line| line.splitn(3, ':').nth(2)?.strip_prefix(mark)).any(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn collect(folder: &Path, pids: &mut BTreeSet<i32>) {
@@ -189,4 +191,19 @@ fn children(folder: &Path) -> Vec<PathBuf> {
 
 fn file_name(path: &Path) -> Option<String> {
     Some(path.file_name()?.to_str()?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn membership_ends_at_the_name() {
+        let paths = "4:memory:/kok-lab/a/cp1/system.slice\n0::/";
+        assert!(is_below(paths, "/kok-lab/a/cp1"));
+        assert!(is_below(paths, "/kok-lab/a/"));
+        assert!(!is_below(paths, "/kok-lab/a/cp"));
+        assert!(!is_below(paths, "/kok-lab/b/"));
+        assert!(!is_below("1:cpu:/user/kok-lab/a/cp1", "/kok-lab/a/"));
+    }
 }

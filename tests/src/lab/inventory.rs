@@ -169,3 +169,25 @@ fn scalar(path: &Path) -> String {
     let plain = |character: char| character.is_ascii_alphanumeric() || "/._-".contains(character);
     if text.chars().all(plain) { text } else { serde_json::Value::from(text).to_string() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_machine_needs_is_set() {
+        let modern = Machine { cgroup_v1: false, may_raise_limits: true }.vars();
+        assert!(modern.contains("kube_proxy_conntrack_max_per_core: 0"));
+        assert!(!modern.contains("cgroup") && !modern.contains("oom"), "{modern}");
+        let old = Machine { cgroup_v1: true, may_raise_limits: false }.vars();
+        for var in ["kubelet_fail_cgroup_v1: false", "[SystemVerification]", "restrict_oom_score_adj: true"] {
+            assert!(old.contains(var), "{var} in {old}");
+        }
+    }
+
+    #[test]
+    fn paths_are_quoted_where_yaml_would_read_them_otherwise() {
+        assert_eq!(scalar(Path::new("/home/a/id_ed25519")), "/home/a/id_ed25519");
+        assert_eq!(scalar(Path::new("/home/a: b#\"c")), r##""/home/a: b#\"c""##);
+    }
+}

@@ -61,3 +61,28 @@ pub(crate) fn check_name(what: &'static str, name: &str, most: usize) -> Result<
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_labels() {
+        for bad in ["", "A", "a_b", "-a", "a-", "../a", "a/b", "@network", "a b", &"a".repeat(33)] {
+            assert!(check_name("lab", bad, 32).is_err(), "{bad}");
+        }
+        for good in ["a", "cp1", "test-1-2", &"a".repeat(32)] {
+            assert!(check_name("lab", good, 32).is_ok(), "{good}");
+        }
+    }
+
+    #[test]
+    fn hosts_are_named_in_order_and_unique() {
+        assert_eq!(LabSpec::new("lab", 3).hosts, ["cp1", "worker1", "worker2"]);
+        assert!(LabSpec::new("lab", 0).check().is_err());
+        assert!(LabSpec::new("lab", MOST_HOSTS + 1).check().is_err());
+        let twice = LabSpec { name: "lab".to_owned(), hosts: vec!["a".to_owned(), "a".to_owned()] };
+        assert!(twice.check().is_err());
+        assert_ne!(LabSpec::default().name, LabSpec::default().name);
+    }
+}
