@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::kubernetes::{KubernetesState, parse_nodes, parse_objects};
 use super::look::Looks;
-use super::script::Nonce;
+use super::script::{Nonce, sysctl_file};
 use super::state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, TimeTracking, UnitState};
 
 /// An answer that isn't what the probe's script prints.
@@ -93,8 +93,9 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
     }
     if !looks.sysctls.is_empty() {
         let text = body("sysctls")?;
-        let read: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once('=')).collect();
-        seen.sysctls = looks.sysctls.iter().map(|name| (name.clone(), read.get(name.as_str()).map(|v| v.trim().to_owned()))).collect();
+        let read: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once(':')).collect();
+        let value = |name: &String| read.get(sysctl_file(name).as_str()).map(|value| value.trim().to_owned());
+        seen.sysctls = looks.sysctls.iter().map(|name| (name.clone(), value(name))).collect();
     }
     if !looks.modules.is_empty() {
         let text = body("modules")?;

@@ -143,15 +143,18 @@ fn push_units(script: &mut String, looks: &Looks) {
     }
 }
 
-/// Kernel parameters and modules without a single further process. A module counts as there when it is loaded or built in: `/sys/module`
+/// The file of a kernel parameter.
+pub(super) fn sysctl_file(name: &str) -> String {
+    format!("/proc/sys/{}", name.replace('.', "/"))
+}
+
+/// Kernel parameters and modules. A module counts as there when it is loaded or built in: `/sys/module`
 /// has both (for those with parameters), `modules.builtin` the rest, and some are known by what they provide.
 fn push_kernel(script: &mut String, looks: &Looks) {
     if !looks.sysctls.is_empty() {
-        script.push_str("mark sysctls\n");
-        for name in &looks.sysctls {
-            let file = quote(&format!("/proc/sys/{}", name.replace('.', "/")));
-            let _ = writeln!(script, "[ -r {file} ] && IFS= read -r value <{file} && printf '%s=%s\\n' {} \"$value\"", quote(name));
-        }
+        // Not `read`: dash reads byte by byte, and these files answer the first read only.
+        let files: Vec<String> = looks.sysctls.iter().map(|name| quote(&sysctl_file(name))).collect();
+        let _ = writeln!(script, "mark sysctls\ngrep -H '' {} 2>/dev/null", files.join(" "));
     }
     if !looks.modules.is_empty() {
         script.push_str("mark modules\nbuiltin=$(cat /lib/modules/\"$(uname -r)\"/modules.builtin 2>/dev/null)\nfilesystems=$(cat /proc/filesystems)\n");

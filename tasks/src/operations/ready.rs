@@ -10,12 +10,18 @@ pub struct ApiServerReady;
 
 impl ApiServerReady {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Kubernetes]
+        vec![Look::Kubernetes, Look::Unit("kubelet.service".to_owned())]
     }
 
+    /// The kubelet starts the API server, so a kubelet that does not stay up is the cause, and what its clients say is not.
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let kubelet = seen!(seen.units.get("kubelet.service"));
         match seen!(&seen.kubernetes) {
             KubernetesState::Ready { .. } | KubernetesState::Unanswered(_) => Verdict::Same,
+            _ if !["active", ""].contains(&kubelet.active.as_str()) => Verdict::differs(
+                "wait for the API server",
+                format!("the kubelet is {} and can't start it; `journalctl -u kubelet` on the host says why", kubelet.active),
+            ),
             other => waiting("the API server", other),
         }
     }

@@ -107,11 +107,25 @@ pub fn with_libraries(program: &str) -> Result<Vec<(String, String)>> {
     })?;
     let mut files = vec![path];
     files.extend(libraries.into_iter().map(PathBuf::from));
+    files.extend(extensions(&files)?);
     files.sort();
     files
         .into_iter()
         .map(|path| Ok((path.display().to_string(), sha256_file(&path)?.1)))
         .collect()
+}
+
+/// iptables loads the code for each kind of match and target when it meets it, from the folder `xtables` beside its library; `ldd` knows
+/// nothing of these.
+fn extensions(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let is_xtables = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libxtables.so"));
+    let Some(library) = files.iter().find(is_xtables) else {
+        return Ok(Vec::new());
+    };
+    let real = library.canonicalize().map_err(ReleaseError::io("resolve", library))?;
+    let folder = real.with_file_name("xtables");
+    let entries = std::fs::read_dir(&folder).map_err(ReleaseError::io("list", &folder))?;
+    entries.map(|entry| entry.map(|entry| entry.path()).map_err(ReleaseError::io("list", &folder))).collect()
 }
 
 fn parse_ldd(text: &str) -> std::result::Result<Vec<String>, String> {
