@@ -1,0 +1,35 @@
+# The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
+.DEFAULT_GOAL := help
+.PHONY: help demo demo-down test test-unit build bundle fmt lint
+
+export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
+
+help: ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' Makefile | awk -F@ '{ printf "%-18s %s\n", $$1, $$2 }'
+
+demo: ## boot three bare hosts on this machine and make a Kubernetes cluster of them (root)
+	@sh tests/make/demo.sh
+
+demo-down: ## take the demo down (root)
+	@sh tests/make/demo-down.sh
+
+test: ## everything, with clusters on hosts of the lab (root)
+	@sh tests/make/test.sh all
+
+test-unit: ## formatting, clippy and the tests that need no hosts
+	@sh tests/make/test.sh unit
+
+build: ## compile kokctl, lab and release
+	cargo build --locked --workspace --bins
+
+bundle: ## build the bundle that kokctl installs from, and print its folder
+	@sh tests/make/setup.sh bundle
+	@cargo build --locked -p kok-tests --bin release
+	@$(CARGO_TARGET_DIR)/debug/release build
+
+fmt: ## format the Rust code
+	cargo fmt --all
+
+lint: ## clippy, and shellcheck where it is installed
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh; fi

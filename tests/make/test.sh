@@ -1,0 +1,69 @@
+#!/bin/sh
+# Everything that can be tested on one machine, or with `unit` only what needs neither hosts nor the bundle.
+#
+# usage: test.sh unit|all
+# shellcheck source=common.sh
+. "$(dirname -- "$0")/common.sh"
+
+which=$1
+mkdir -p "$cache/test"
+log=$cache/test/results.$$
+status=$cache/test/status.$$
+: >"$log"
+cleanup() { rm -f "$log" "$status"; }
+
+# counted COMMAND…: runs it, keeps its output for the count at the end, and ends as it did.
+counted() {
+    { "$@" 2>&1 && echo 0 >"$status" || echo $? >"$status"; } | tee -a "$log"
+    return "$(cat "$status")"
+}
+
+formatting() { cargo fmt --all --check; }
+clippy() { cargo clippy --locked --workspace --all-targets -- -D warnings; }
+setup_checks() { counted sh tests/make/setup_test.sh; }
+
+# The tests of the SSH transport start an sshd in namespaces of its own.
+unit() {
+    set --
+    if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/sbin/sshd ] || ! command -v sudo >/dev/null; then
+        say 'NOTE: the tests of the SSH transport are left out: they need root and the packages openssh-server and sudo'
+        set -- --skip remote::tests
+    fi
+    counted cargo test --locked --workspace --exclude kok-tests -- "$@"
+    counted cargo test --locked -p kok-tests --lib --bins
+}
+
+go_tests() {
+    for test in tests/release/*/*/*_test.go; do
+        (cd "$(dirname "$test")" && GOWORK=off GOFLAGS='' GOTOOLCHAIN=local counted go test -v ./...)
+    done
+}
+
+bundle() {
+    KOKCTL_BUNDLE=$("$programs/release" build)
+    export KOKCTL_BUNDLE
+}
+
+part 'packages and tools' sh tests/make/setup.sh "$([ "$which" = all ] && echo test || echo unit)"
+part 'checks of the setup' setup_checks
+part 'formatting' formatting
+part 'clippy' clippy
+part 'unit tests' unit
+if [ "$which" = all ]; then
+    part 'tests of Go programs' go_tests
+    part 'kokctl, lab and release' cargo build --locked --workspace --bins
+    part 'bundle' bundle
+    part 'the bundle'\''s builder' counted cargo test --locked -p kok-tests --test release_build -- --ignored
+    # One after the other: each boots hosts, and two of them would only take the processors from each other.
+    for file in tests/tests/*.rs; do
+        test=$(basename "$file" .rs)
+        if [ "$test" = release_build ]; then continue; fi
+        part "lab: $test" counted cargo test --locked -p kok-tests --test "$test" -- --test-threads=1
+    done
+fi
+print_times
+awk '
+    /^test result:/ { passed += $4; failed += $6; ignored += $8 }
+    /^--- PASS|^ok - / { passed++ }
+    /^--- FAIL|^not ok - / { failed++ }
+    END { printf "%d passed, %d failed\n", passed, failed }' "$log"
