@@ -11,7 +11,7 @@ use crate::ui::{Failure, Kind};
 pub(super) fn plan_text(plan: &Plan) -> String {
     let mut by_host: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (step, change) in plan.changes() {
-        let mut text = format!("  {} {}\n    because {}", change.summary, step.title(), change.because);
+        let mut text = format!("  {}: {}\n    because {}", step.title(), change.summary, change.because);
         if let Some(diff) = &change.diff {
             let diff: Vec<String> = diff.lines().map(|line| format!("      {line}")).collect();
             text.push('\n');

@@ -199,7 +199,8 @@ impl<'a> Dispatcher<'a> {
         });
     }
 
-    /// Control planes come first where there are more streams than there may be at once: everybody waits for them.
+    /// What most others wait for comes first: on one host the programs and images of a control plane before those of pods, and among
+    /// hosts the control plane before workers.
     fn start_streams(&mut self) {
         for step in self.schedule.ready(Lane::Streams) {
             let lane = (step.host.clone(), Lane::Streams);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_tasks::plan::{Plan, Step, StepId};
+use kok_tasks::plan::{Action, Plan, Step, StepId};
 use kok_tasks::resources::Act;
 
 /// Where a step stands.
@@ -35,6 +35,8 @@ pub(super) struct Schedule<'a> {
     order: Vec<StepId>,
     status: BTreeMap<StepId, Status>,
     acts: BTreeMap<StepId, Act>,
+    /// How many changes follow one another behind a step at the most.
+    behind: BTreeMap<StepId, usize>,
 }
 
 impl<'a> Schedule<'a> {
@@ -48,7 +50,8 @@ impl<'a> Schedule<'a> {
                 acts.insert(step.id.clone(), step.act(change));
             }
         }
-        let mut schedule = Self { plan, order, status, acts };
+        let behind = chains(plan, &order, &acts);
+        let mut schedule = Self { plan, order, status, acts, behind };
         schedule.settle();
         schedule
     }
@@ -86,9 +89,11 @@ impl<'a> Schedule<'a> {
         })
     }
 
-    /// Steps of `lane` that can begin now, in the order of the plan.
+    /// Steps of `lane` that can begin now, those first that the longest chain of others waits for.
     pub(super) fn ready(&self, lane: Lane) -> Vec<&'a Step> {
-        self.order.iter().filter(|id| self.lane(id) == Some(lane)).filter(|id| self.can_begin(id, &[])).filter_map(|id| self.plan.step(id)).collect()
+        let mut ready: Vec<&Step> = self.order.iter().filter(|id| self.lane(id) == Some(lane)).filter(|id| self.can_begin(id, &[])).filter_map(|id| self.plan.step(id)).collect();
+        ready.sort_by_key(|step| std::cmp::Reverse(self.behind.get(&step.id).copied().unwrap_or_default()));
+        ready
     }
 
     fn can_begin(&self, id: &StepId, with: &[StepId]) -> bool {
@@ -96,24 +101,26 @@ impl<'a> Schedule<'a> {
         self.status(id) == Status::Pending && self.plan.needs(id).iter().all(|(need, _)| met(&need.id))
     }
 
-    /// The next script of a host: consecutive changes of resources become one; an operation stays alone, so that its end is known when it
-    /// comes.
+    /// The next script of a host: what most others wait for. Changes of resources become one script; an operation stays alone, so that
+    /// its end is known when it comes.
     pub(super) fn next_batch(&self, host: &str) -> Vec<Step> {
+        let ready = self.ready(Lane::Scripts).into_iter().find(|step| step.host == host);
+        match ready {
+            None => Vec::new(),
+            Some(step) if is_operation(step) => vec![step.clone()],
+            Some(_) => self.resources(host),
+        }
+    }
+
+    /// Every change of a resource of a host that can begin, or that only waits for others of them.
+    fn resources(&self, host: &str) -> Vec<Step> {
         let mut batch: Vec<Step> = Vec::new();
         let mut names: Vec<StepId> = Vec::new();
         for id in self.order.iter().filter(|id| self.lane(id) == Some(Lane::Scripts)) {
-            let Some(step) = self.plan.step(id).filter(|step| step.host == host) else { continue };
-            if !self.can_begin(id, &names) {
-                continue;
-            }
-            let alone = matches!(step.action, kok_tasks::plan::Action::Operation(_));
-            match (alone, batch.is_empty()) {
-                (true, true) => return vec![step.clone()],
-                (true, false) => {}
-                (false, _) => {
-                    names.push(id.clone());
-                    batch.push(step.clone());
-                }
+            let Some(step) = self.plan.step(id).filter(|step| step.host == host && !is_operation(step)) else { continue };
+            if self.can_begin(id, &names) {
+                names.push(id.clone());
+                batch.push(step.clone());
             }
         }
         batch
@@ -141,4 +148,22 @@ impl<'a> Schedule<'a> {
     pub(super) fn pending(&self) -> usize {
         self.acts.keys().filter(|id| self.status(id) == Status::Pending).count()
     }
+}
+
+fn is_operation(step: &Step) -> bool {
+    matches!(step.action, Action::Operation(_))
+}
+
+/// The longest chain of changes behind each step, by going through the plan from its end.
+fn chains(plan: &Plan, order: &[StepId], acts: &BTreeMap<StepId, Act>) -> BTreeMap<StepId, usize> {
+    let mut behind: BTreeMap<StepId, usize> = BTreeMap::new();
+    for id in order.iter().rev() {
+        let longest = plan.needed_by(id).into_iter().map(|(later, _)| {
+            let own = usize::from(acts.contains_key(&later.id));
+            behind.get(&later.id).copied().unwrap_or_default() + own
+        });
+        let longest = longest.max().unwrap_or_default();
+        behind.insert(id.clone(), longest);
+    }
+    behind
 }

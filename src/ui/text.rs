@@ -14,11 +14,22 @@ pub struct Terminal {
     bars: Option<MultiProgress>,
     hosts: BTreeMap<String, HostLine>,
     steps: BTreeMap<String, (String, String)>,
+    /// Steps of one script end together, and are told in one line.
+    together: Option<Together>,
 }
+
+struct Together {
+    host: String,
+    milliseconds: u64,
+    took: u64,
+    titles: Vec<String>,
+}
+
+/// Steps of one script are reported one after the other without a pause; this is far below the time that any script takes.
+const TOGETHER_MILLISECONDS: u64 = 20;
 
 struct HostLine {
     bar: Option<ProgressBar>,
-    done: usize,
     waiting: BTreeMap<String, String>,
 }
 
@@ -26,11 +37,15 @@ impl Terminal {
     /// With lines that are redrawn if `live`, else with one line per event.
     #[must_use]
     pub fn new(live: bool) -> Self {
-        Self { bars: live.then(MultiProgress::new), hosts: BTreeMap::new(), steps: BTreeMap::new() }
+        Self { bars: live.then(MultiProgress::new), hosts: BTreeMap::new(), steps: BTreeMap::new(), together: None }
     }
 
     fn say(&self, event: &Event, text: &str) {
-        let seconds = Duration::from_millis(event.milliseconds).as_secs_f64();
+        self.say_at(event.milliseconds, text);
+    }
+
+    fn say_at(&self, milliseconds: u64, text: &str) {
+        let seconds = Duration::from_millis(milliseconds).as_secs_f64();
         let text = format!("{seconds:7.1}s  {}", printable(text));
         match &self.bars {
             Some(bars) => {
@@ -50,7 +65,7 @@ impl Terminal {
                 bar.set_prefix(host.to_owned());
                 bar.enable_steady_tick(Duration::from_millis(120));
             }
-            HostLine { bar, done: 0, waiting: BTreeMap::new() }
+            HostLine { bar, waiting: BTreeMap::new() }
         })
     }
 
@@ -61,12 +76,10 @@ impl Terminal {
         }
     }
 
-    fn step_started(&mut self, event: &Event, step: &str, host: &str, title: &str, summary: &str) {
+    fn step_started(&mut self, step: &str, host: &str, title: &str, summary: &str) {
         self.steps.insert(step.to_owned(), (host.to_owned(), title.to_owned()));
         if self.bars.is_some() {
-            self.show(host, &format!("{summary} {title}"));
-        } else if !step.contains("/host/") {
-            self.say(event, &format!("{host}: {summary} {title}"));
+            self.show(host, &format!("{title}: {summary}"));
         }
     }
 
@@ -85,13 +98,28 @@ impl Terminal {
 
     fn step_done(&mut self, event: &Event, step: &str, host: &str, took: u64) {
         let title = self.steps.get(step).map(|(_, title)| title.clone()).unwrap_or_default();
-        let line = self.host(host);
-        line.done += 1;
-        line.waiting.remove(step);
-        // Short steps are only counted: a hundred of them tell nobody anything.
-        if took >= 1_000 {
-            self.say(event, &format!("{host}: {title} ({:.1} s)", Duration::from_millis(took).as_secs_f64()));
+        self.host(host).waiting.remove(step);
+        match &mut self.together {
+            Some(together) if together.host == host && event.milliseconds <= together.milliseconds + TOGETHER_MILLISECONDS => {
+                together.titles.push(title);
+            }
+            _ => {
+                self.tell_together();
+                let (host, milliseconds) = (host.to_owned(), event.milliseconds);
+                self.together = Some(Together { host, milliseconds, took, titles: vec![title] });
+            }
         }
+    }
+
+    fn tell_together(&mut self) {
+        let Some(Together { host, milliseconds, took, titles }) = self.together.take() else { return };
+        let seconds = Duration::from_millis(took).as_secs_f64();
+        let text = match titles.as_slice() {
+            [title] => format!("{host}: {title} ({seconds:.1} s)"),
+            [first, .., last] => format!("{host}: {} changes, from {first} to {last} ({seconds:.1} s)", titles.len()),
+            [] => return,
+        };
+        self.say_at(milliseconds, &text);
     }
 
     fn finish(&mut self) {
@@ -105,6 +133,10 @@ impl Terminal {
 
 impl Sink for Terminal {
     fn take(&mut self, event: &Event) {
+        // A step that starts says nothing by itself; anything else that is said comes after what was done before it.
+        if !matches!(event.kind, EventKind::StepDone { .. } | EventKind::StepStarted { .. } | EventKind::StepProgress { .. }) {
+            self.tell_together();
+        }
         match &event.kind {
             EventKind::RunStarted { verb, cluster, run, .. } => self.say(event, &format!("{verb} {cluster} (run {run})")),
             EventKind::BundleVerified { bytes } => self.say(event, &format!("bundle: {} MB verified", bytes / 1_000_000)),
@@ -113,7 +145,7 @@ impl Sink for Terminal {
             }
             EventKind::PlanMade { steps, changes } => self.say(event, &format!("plan: {changes} of {steps} steps change something")),
             EventKind::SecretsReady { made } => self.say(event, &format!("{made} certificates, keys and kubeconfigs ready")),
-            EventKind::StepStarted { step, host, title, summary } => self.step_started(event, step, host, title, summary),
+            EventKind::StepStarted { step, host, title, summary } => self.step_started(step, host, title, summary),
             EventKind::StepWaiting { step, host, because } => self.step_waiting(event, step, host, because),
             EventKind::StepProgress { step, bytes, total } => {
                 if let Some((host, title)) = self.steps.get(step).cloned() {

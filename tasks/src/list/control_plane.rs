@@ -48,17 +48,11 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) {
     let operation = Preflight { configuration: configuration.path.clone(), source: configuration.source() };
     let step = draft.add("preflight", Operation::Preflight(operation));
-    // Twice what kubeadm needs when an image is missing and can't be pulled.
-    draft.within(Duration::from_secs(600));
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
     draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     draft.needs(&step, &view.id(kubelet::NAME, "kubelet"), Reason::Because("it asks the kubelet for its version"));
     draft.needs(&step, &view.id(kubelet::NAME, "unit"), Reason::Because("it asks systemd for the kubelet's unit"));
-    let checked = images::CONTROL_PLANE.iter().chain(&["pause", "coredns", "kube-proxy"]);
-    for image in checked {
-        draft.needs(&step, &view.id(images::NAME, image), Reason::Because("it would try to pull an image that is missing"));
-    }
     host::needs_kernel(view, draft, &step);
 }
 
@@ -82,6 +76,7 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     kubelet::needed_by(view, draft, &step);
     certificates::needed_by(view, draft, &step);
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
+    images::needed_by(view, draft, &step, &["pause"]);
     step
 }
 

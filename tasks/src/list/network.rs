@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{container_runtime, control_plane, images, kubelet_join};
-use crate::operations::{ApplyManifest, NodesReady, Operation, WorkloadReady};
+use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Directory, File, Resource};
 use crate::templates::render;
@@ -42,9 +42,21 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let parent = draft.add("folder", Resource::Directory(Directory { path: "/etc/cni".to_owned(), mode: 0o755 }));
     let folder = draft.add("configuration-folder", Resource::Directory(Directory { path: "/etc/cni/net.d".to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
+    let subnet = draft.add("subnet", Operation::SubnetReady(SubnetReady));
+    draft.within(WAIT);
+    draft.needs(&subnet, &StepId::new(&view.control_plane()?.name, NAME, "flannel"), Reason::Because("flannel's daemon writes it"));
+    draft.needs(&subnet, &view.id(images::NAME, "flannel"), Reason::StartsImage);
+    let node = if view.host.roles.control_plane {
+        view.id(control_plane::NAME, "kubelet")
+    } else {
+        view.id(kubelet_join::NAME, kubelet_join::JOINED)
+    };
+    draft.needs(&subnet, &node, Reason::Because("the host's kubelet starts flannel's daemon"));
     let text = render("flannel/10-flannel.conflist.j2", &())?;
     let file = draft.add("configuration", Resource::File(File::text("/etc/cni/net.d/10-flannel.conflist", text)));
     draft.needs(&file, &folder, Reason::Inside);
+    // A pod that is started before its network is there is tried again only after 10 s and more (the kubelet's backOffPeriod).
+    draft.needs(&file, &subnet, Reason::Because("the runtime takes the network as ready once the file is there"));
     for plugin in container_runtime::PLUGINS {
         draft.needs(&file, &view.id(container_runtime::NAME, plugin), Reason::Because("the runtime takes the network as ready once the file is there"));
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{images, network};
+use super::{control_plane, images, network};
 use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::templates::render;
@@ -30,10 +30,12 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let stage = |stage| Operation::NetworkCheck(NetworkCheck { stage, network: network_sum.clone(), nodes: nodes.clone() });
 
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
-    draft.needs(&deployed, &view.id(network::NAME, network::NODES_READY), Reason::Because("it has a pod on every node"));
+    // Its pods tolerate everything, so they are there as soon as their nodes are.
+    draft.needs(&deployed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     let running = draft.add("pods-running", stage(Stage::Running(workload)));
     draft.within(Duration::from_secs(300));
     draft.needs(&running, &deployed, Reason::Because("they have to be in the cluster before they can run"));
+    draft.needs(&running, &view.id(network::NAME, network::NODES_READY), Reason::Because("it has a pod on every node"));
     for host in hosts {
         draft.needs(&running, &StepId::new(&host.name, images::NAME, "echo"), Reason::StartsImage);
     }

@@ -238,7 +238,7 @@ fn read_kubernetes(sections: &[Section<'_>]) -> Result<KubernetesState, ParseErr
         return Ok(KubernetesState::Absent);
     }
     if !sections.iter().any(|section| section.name == "kube-nodes") {
-        return Ok(KubernetesState::NotReady(ready.chars().take(400).collect()));
+        return Ok(KubernetesState::NotReady(ready.chars().take(4000).collect()));
     }
     let (nodes, objects) = (text_of(sections, "kube-nodes")?, text_of(sections, "kube-objects")?);
     // Without rights, or when the API server goes away between two questions, kubectl prints an error where a table is expected.

@@ -3,7 +3,7 @@
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
-use crate::operations::ready::waiting;
+use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -27,7 +27,7 @@ impl Addons {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return waiting("kube-proxy and CoreDNS", state);
+            return unanswered("apply", state);
         }
         for (kind, name) in [("DaemonSet", "kube-proxy"), ("Deployment", "coredns")] {
             match state.object(kind, "kube-system", name) {

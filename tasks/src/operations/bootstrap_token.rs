@@ -2,7 +2,7 @@
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
-use crate::operations::ready::waiting;
+use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
@@ -27,7 +27,7 @@ impl BootstrapToken {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         let KubernetesState::Ready { bootstrap_tokens, .. } = state else {
-            return waiting("the rules for joining hosts", state);
+            return unanswered("create", state);
         };
         let rules = state.object("ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap").is_some()
             && state.object("ConfigMap", "kube-public", "cluster-info").is_some();

@@ -4,7 +4,7 @@ use crate::change::{Change, Verdict, seen};
 use crate::digest::sha256;
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
-use crate::operations::ready::waiting;
+use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 
@@ -40,7 +40,7 @@ impl ApplyManifest {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return waiting(self.what, state);
+            return unanswered("apply", state);
         }
         match state.object("DaemonSet", self.namespace, self.name) {
             None => Verdict::differs("apply", format!("DaemonSet {} does not exist", self.name)),

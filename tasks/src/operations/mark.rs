@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
-use crate::operations::ready::waiting;
+use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -29,7 +29,7 @@ impl MarkNode {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return waiting("the node", state);
+            return unanswered("mark", state);
         }
         let Some(node) = state.node(&self.node) else {
             return Verdict::differs("mark", format!("node {} does not exist yet", self.node));

@@ -31,7 +31,7 @@ pub use mark::MarkNode;
 pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stage};
 pub use pki_tree::PkiTree;
 pub use preflight::Preflight;
-pub use ready::{ApiServerReady, CredentialReady, NodesReady, WorkloadReady};
+pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady};
 pub use reset::Reset;
 pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
@@ -84,6 +84,8 @@ pub enum Operation {
     ApplyManifest(ApplyManifest),
     /// A DaemonSet or Deployment runs everywhere it should.
     WorkloadReady(WorkloadReady),
+    /// flannel's daemon runs on the host.
+    SubnetReady(SubnetReady),
     /// Nodes are Ready.
     NodesReady(NodesReady),
     /// Pods of all nodes answer each other.
@@ -113,6 +115,7 @@ macro_rules! each {
             Operation::RemoveTokens($it) => $call,
             Operation::ApplyManifest($it) => $call,
             Operation::WorkloadReady($it) => $call,
+            Operation::SubnetReady($it) => $call,
             Operation::NodesReady($it) => $call,
             Operation::NetworkCheck($it) => $call,
             Operation::TimeSynchronised($it) => $call,

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::manifest::ApplyManifest;
-use super::ready::{WorkloadReady, waiting};
+use super::ready::{WAIT, WorkloadReady, unanswered};
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
@@ -64,7 +64,7 @@ impl NetworkCheck {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         let KubernetesState::Ready { nodes, .. } = state else {
-            return waiting("the network check", state);
+            return unanswered(self.summary(), state);
         };
         let uids = nodes.iter().map(|(name, node)| format!("{name}={}", node.uid));
         let expected: BTreeSet<String> = uids.chain([format!("network={}", self.network)]).collect();
@@ -80,9 +80,17 @@ impl NetworkCheck {
         }
     }
 
+    fn summary(&self) -> &'static str {
+        match self.stage {
+            Stage::Deploy(_) => "apply",
+            Stage::Running(_) | Stage::Answer => WAIT,
+            Stage::Record => "record",
+        }
+    }
+
     /// Each pod must have asked every pod, itself included, and the service by its name, and got an answer.
     fn answers(&self, seen: &Observations) -> Verdict {
-        let wait = |because: String| Verdict::differs("wait until every pod answers every other", because);
+        let wait = |because: String| Verdict::differs(WAIT, because);
         let reports = seen!(&seen.network_check);
         if let Some(missing) = self.nodes.iter().find(|node| !reports.contains_key(*node)) {
             return wait(format!("the pod of node {missing} has not reported"));

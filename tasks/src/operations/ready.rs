@@ -4,6 +4,21 @@ use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations, PathState};
 use crate::resources::Act;
 
+/// What kubectl or the API server said, cut to what matters: of a long list of checks those that fail, of an error its first sentence.
+fn said_briefly(said: &str) -> String {
+    let failing: Vec<&str> = said.split("\\n").flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("[-]")).collect();
+    if let [first, ..] = failing.as_slice() {
+        let names: Vec<&str> = failing.iter().map(|line| line.split(' ').next().unwrap_or(line)).collect();
+        let names = if names.len() > 3 { format!("{} checks, {} among them", names.len(), first.split(' ').next().unwrap_or(first)) } else { names.join(", ") };
+        return format!("the API server is not ready yet: {names}");
+    }
+    let sentence = said.trim().lines().next().unwrap_or_default().split(" - did you").next().unwrap_or_default();
+    format!("the API server does not answer: {sentence}")
+}
+
+/// What is done about a condition.
+pub(super) const WAIT: &str = "wait";
+
 /// The API server of this host answers `/readyz` with `ok`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiServerReady;
@@ -19,10 +34,10 @@ impl ApiServerReady {
         match seen!(&seen.kubernetes) {
             KubernetesState::Ready { .. } | KubernetesState::Unanswered(_) => Verdict::Same,
             _ if !["active", ""].contains(&kubelet.active.as_str()) => Verdict::differs(
-                "wait for the API server",
+                WAIT,
                 format!("the kubelet is {} and can't start it; `journalctl -u kubelet` on the host says why", kubelet.active),
             ),
-            other => waiting("the API server", other),
+            other => unanswered(WAIT, other),
         }
     }
 
@@ -35,13 +50,13 @@ impl ApiServerReady {
     }
 }
 
-/// What to say where the cluster itself can't be asked.
-pub(super) fn waiting(what: &str, state: &KubernetesState) -> Verdict {
+/// What to say of something to do where the cluster itself can't be asked whether it is done.
+pub(super) fn unanswered(summary: &str, state: &KubernetesState) -> Verdict {
     let because = match state {
-        KubernetesState::NotReady(said) | KubernetesState::Unanswered(said) => format!("the API server says: {}", said.trim()),
+        KubernetesState::NotReady(said) | KubernetesState::Unanswered(said) => said_briefly(said),
         _ => "there is no control plane yet".to_owned(),
     };
-    Verdict::differs(format!("wait for {what}"), because)
+    Verdict::differs(summary, because)
 }
 
 /// The kubelet has written the certificate that it renews by itself.
@@ -58,7 +73,7 @@ impl CredentialReady {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.paths.get(CLIENT_CERTIFICATE)) {
-            PathState::Missing => Verdict::differs("wait for the kubelet's certificate", format!("{CLIENT_CERTIFICATE} does not exist")),
+            PathState::Missing => Verdict::differs(WAIT, format!("{CLIENT_CERTIFICATE} does not exist")),
             PathState::Present(_) => Verdict::Same,
         }
     }
@@ -69,6 +84,34 @@ impl CredentialReady {
 
     pub(super) fn title(&self) -> String {
         "kubelet's own certificate".to_owned()
+    }
+}
+
+/// flannel's daemon has written what its plugin needs to give addresses to pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubnetReady;
+
+/// In a tmpfs: after a reboot it is missing until the daemon runs again.
+const SUBNET: &str = "/run/flannel/subnet.env";
+
+impl SubnetReady {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Path(SUBNET.to_owned())]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        match seen!(seen.paths.get(SUBNET)) {
+            PathState::Missing => Verdict::differs(WAIT, format!("flannel's daemon has not written {SUBNET}")),
+            PathState::Present(_) => Verdict::Same,
+        }
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        Act::Wait
+    }
+
+    pub(super) fn title(&self) -> String {
+        "flannel's subnet".to_owned()
     }
 }
 
@@ -89,7 +132,7 @@ impl NodesReady {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return waiting("the nodes", state);
+            return unanswered(WAIT, state);
         }
         let missing = self.nodes.iter().find_map(|name| {
             let because = match state.node(name) {
@@ -102,7 +145,7 @@ impl NodesReady {
             };
             Some(because)
         });
-        missing.map_or(Verdict::Same, |because| Verdict::differs("wait for the nodes", because))
+        missing.map_or(Verdict::Same, |because| Verdict::differs(WAIT, because))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
@@ -136,10 +179,10 @@ impl WorkloadReady {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return waiting(self.name, state);
+            return unanswered(WAIT, state);
         }
         let Some(object) = state.object(self.kind, self.namespace, self.name) else {
-            return Verdict::differs(format!("wait for {}", self.name), "it does not exist");
+            return Verdict::differs(WAIT, "it does not exist");
         };
         let daemon = self.kind == "DaemonSet";
         let wanted = if daemon { object.number("/status/desiredNumberScheduled") } else { object.number("/spec/replicas") };
@@ -150,7 +193,7 @@ impl WorkloadReady {
         if observed && updated >= wanted && available >= wanted {
             return Verdict::Same;
         }
-        Verdict::differs(format!("wait for {}", self.name), format!("{available} of {wanted} pods are available"))
+        Verdict::differs(WAIT, format!("{available} of {wanted} pods are available"))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

@@ -28,7 +28,7 @@ impl TimeSynchronised {
             }
             TimeTracking::Tracking { .. } => return Verdict::Same,
         };
-        Verdict::differs("wait for time synchronisation", because)
+        Verdict::differs(super::ready::WAIT, because)
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

@@ -3,7 +3,7 @@
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
-use crate::operations::ready::waiting;
+use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::Fragment;
 
@@ -25,7 +25,7 @@ impl RemoveTokens {
             // Before there is a cluster there is no token; the step follows those that make one.
             return match state {
                 KubernetesState::Absent => Verdict::Same,
-                _ => waiting("the removal of tokens", state),
+                _ => unanswered("remove", state),
             };
         };
         if bootstrap_tokens.iter().any(|name| name.starts_with(&format!("bootstrap-token-{TOKEN_PREFIX}"))) {

@@ -3,7 +3,7 @@
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
-use crate::operations::ready::waiting;
+use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -28,7 +28,7 @@ impl UploadConfiguration {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return waiting("the upload of the configuration", state);
+            return unanswered("upload", state);
         }
         if state.object("ConfigMap", "kube-system", "kubelet-config").is_none() {
             return Verdict::differs("upload", "the cluster has no ConfigMap kubelet-config");

@@ -1,0 +1,14 @@
+//! Tests of everything that decides: facts, observations, resources, operations, preconditions, templates and the plan.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
+
+mod convergence;
+mod facts;
+mod observe;
+mod operations;
+mod plan;
+mod preconditions;
+mod probe;
+mod resources;
+mod script;
+mod support;
+mod templates;

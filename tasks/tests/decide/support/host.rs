@@ -1,0 +1,177 @@
+//! A host of the model: what is on it, and what a probe would see of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kok_tasks::digest::sha256;
+use kok_tasks::observe::{ImageState, ImageStore, Kind, Look, Metadata, Observations, PathState, TimeTracking, UnitState};
+
+/// Something at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) kind: Kind,
+    pub(crate) mode: u32,
+    pub(crate) content: String,
+    /// What stands for the content of a large file.
+    pub(crate) sum: String,
+    /// When it was written, in seconds of the model.
+    pub(crate) changed: u64,
+}
+
+/// A host that starts bare.
+#[derive(Debug, Clone)]
+pub(crate) struct Host {
+    pub(crate) name: String,
+    pub(crate) paths: BTreeMap<String, Entry>,
+    pub(crate) units: BTreeMap<String, UnitState>,
+    pub(crate) sysctls: BTreeMap<String, String>,
+    pub(crate) modules: BTreeSet<String>,
+    pub(crate) images: BTreeMap<String, ImageState>,
+    /// Seconds since boot; every change takes one.
+    pub(crate) now: u64,
+}
+
+/// Folders that every Linux host with systemd has.
+const FOLDERS: &[&str] = &[
+    "/etc", "/etc/chrony", "/etc/modules-load.d", "/etc/sysctl.d", "/etc/systemd/system", "/opt", "/run/kokctl", "/usr/local/bin",
+    "/usr/local/sbin", "/var/lib",
+];
+
+/// When the model's hosts were started, in seconds since 1970.
+const BOOT: u64 = 1_780_000_000;
+
+impl Host {
+    pub(crate) fn bare(name: &str) -> Self {
+        let mut host = Self {
+            name: name.to_owned(),
+            paths: BTreeMap::new(),
+            units: BTreeMap::new(),
+            sysctls: [("net.ipv4.ip_forward".to_owned(), "0".to_owned())].into(),
+            modules: BTreeSet::new(),
+            images: BTreeMap::new(),
+            now: 100,
+        };
+        for folder in FOLDERS {
+            host.paths.insert((*folder).to_owned(), Entry { kind: Kind::Directory, mode: 0o755, content: String::new(), sum: String::new(), changed: 0 });
+        }
+        host.write("/etc/chrony/chrony.conf", 0o644, "pool 2.debian.pool.ntp.org iburst\n");
+        host.start("chrony.service");
+        host
+    }
+
+    /// Writes a file; its folder has to be there, as for `put`.
+    pub(crate) fn write(&mut self, path: &str, mode: u32, content: &str) {
+        self.place(path, mode, content, sha256(content.as_bytes()));
+    }
+
+    /// Puts a file in place of which only the sum matters.
+    pub(crate) fn place(&mut self, path: &str, mode: u32, content: &str, sum: String) {
+        let folder = path.rsplit_once('/').unwrap().0;
+        assert!(self.is_folder(folder), "{}: {path} is written before {folder} is made", self.name);
+        self.now += 1;
+        self.paths.insert(path.to_owned(), Entry { kind: Kind::File, mode, content: content.to_owned(), sum, changed: self.now });
+    }
+
+    /// `mkdir -p`, then the mode of the last one.
+    pub(crate) fn folder(&mut self, path: &str, mode: u32) {
+        self.now += 1;
+        for (end, _) in path.match_indices('/').skip(1).chain([(path.len(), "")]) {
+            let parent = path[..end].to_owned();
+            let entry = Entry { kind: Kind::Directory, mode: 0o755, content: String::new(), sum: String::new(), changed: self.now };
+            self.paths.entry(parent).or_insert(entry);
+        }
+        self.paths.get_mut(path).unwrap().mode = mode;
+    }
+
+    pub(crate) fn is_folder(&self, path: &str) -> bool {
+        self.paths.get(path).is_some_and(|entry| entry.kind == Kind::Directory)
+    }
+
+    pub(crate) fn has(&self, path: &str) -> bool {
+        self.paths.contains_key(path)
+    }
+
+    /// Asserts that something is there which an action would use.
+    pub(crate) fn uses(&self, path: &str) {
+        assert!(self.has(path), "{}: {path} is used before it is there", self.name);
+    }
+
+    pub(crate) fn text(&self, path: &str) -> &str {
+        self.uses(path);
+        &self.paths[path].content
+    }
+
+    pub(crate) fn is_active(&self, unit: &str) -> bool {
+        self.units.get(unit).is_some_and(|unit| unit.active == "active")
+    }
+
+    /// Starts a unit, or starts it again.
+    pub(crate) fn start(&mut self, unit: &str) {
+        self.now += 1;
+        let started_microseconds = self.now * 1_000_000;
+        let state = self.units.entry(unit.to_owned()).or_default();
+        *state = UnitState { load: "loaded".into(), active: "active".into(), file: "enabled".into(), needs_reload: false, started_microseconds };
+    }
+
+    fn enabled(&self, unit: &str) -> UnitState {
+        let known = self.units.get(unit).cloned();
+        let file = if self.has(&format!("/etc/systemd/system/{unit}")) { ("loaded", "disabled") } else { ("not-found", "") };
+        known.unwrap_or_else(|| UnitState { load: file.0.into(), active: "inactive".into(), file: file.1.into(), ..UnitState::default() })
+    }
+
+    fn metadata(&self, path: &str, with_sum: bool) -> PathState {
+        self.paths.get(path).map_or(PathState::Missing, |entry| {
+            PathState::Present(Metadata {
+                kind: entry.kind,
+                mode: entry.mode,
+                user: 0,
+                group: 0,
+                size: entry.content.len() as u64,
+                changed_nanoseconds: i128::from(BOOT + entry.changed) * 1_000_000_000,
+                sha256: with_sum.then(|| entry.sum.clone()),
+            })
+        })
+    }
+
+    /// What a probe with this look would add to `seen`; what only the cluster knows is left out.
+    pub(crate) fn look(&self, look: &Look, seen: &mut Observations) {
+        match look {
+            Look::Path(path) => {
+                seen.paths.entry(path.clone()).or_insert_with(|| self.metadata(path, false));
+            }
+            Look::File { path, expected } => {
+                seen.paths.insert(path.clone(), self.metadata(path, true));
+                let unlike = self.paths.get(path).filter(|entry| expected.as_ref().is_some_and(|expected| *expected != entry.sum));
+                seen.contents.extend(unlike.map(|entry| (path.clone(), entry.content.clone().into_bytes())));
+            }
+            Look::LargeFile(path) => {
+                seen.paths.insert(path.clone(), self.metadata(path, true));
+            }
+            Look::Content(path) => seen.contents.extend(self.paths.get(path).map(|entry| (path.clone(), entry.content.clone().into_bytes()))),
+            Look::Unit(name) => {
+                seen.units.insert(name.clone(), self.enabled(name));
+            }
+            Look::Sysctl(name) => {
+                seen.sysctls.insert(name.clone(), self.sysctls.get(name).cloned());
+            }
+            Look::KernelModule(name) => {
+                seen.modules.insert(name.clone(), self.modules.contains(name));
+            }
+            Look::Images if self.is_active("containerd.service") => seen.images = Some(ImageStore::Images(self.images.clone())),
+            Look::Images => seen.images = Some(ImageStore::Unavailable),
+            Look::TimeTracking | Look::Kubernetes | Look::NetworkCheck => {}
+        }
+        seen.monotonic_microseconds = self.now * 1_000_000;
+        seen.clock_nanoseconds = i128::from(BOOT + self.now) * 1_000_000_000;
+    }
+
+    /// What chronyd says: a host that serves time follows its own clock, the others follow one that serves.
+    pub(crate) fn time(&self, source_serves: bool) -> TimeTracking {
+        let serves = self.text("/etc/chrony/chrony.conf").contains("local stratum");
+        let started = self.units["chrony.service"].started_microseconds / 1_000_000;
+        let current = started > self.paths["/etc/chrony/chrony.conf"].changed;
+        let reference = if serves { "7F7F0101" } else { "0A14000B" };
+        let synchronised = current && (serves || source_serves);
+        let leap = if synchronised { "Normal" } else { "Not synchronised" };
+        TimeTracking::Tracking { reference: reference.to_owned(), stratum: if synchronised { 10 } else { 0 }, leap: leap.to_owned() }
+    }
+}

@@ -1,0 +1,85 @@
+//! What the tests share: the fixtures, shells, and a model of hosts on which plans can be carried out.
+
+pub(crate) mod api;
+pub(crate) mod host;
+pub(crate) mod shell;
+pub(crate) mod world;
+
+use kok_crds::model::Cluster;
+use kok_tasks::bundle::Bundle;
+use kok_tasks::facts::HostFacts;
+use kok_tasks::observe::{Nonce, Observations};
+use kok_tasks::plan::{Inputs, Making, Plan, Refusal, Seen, make};
+
+/// The time at which the plans of the tests are made: 2026-05-28.
+pub(crate) const NOW: i64 = 1_780_000_000;
+
+/// The public half of a run's token.
+pub(crate) const TOKEN_ID: &str = "kokab2";
+
+/// The nonce of the recorded answers.
+pub(crate) fn nonce() -> Nonce {
+    Nonce::new([0x5a; 16])
+}
+
+/// One control plane and two workers.
+pub(crate) fn cluster() -> Cluster {
+    cluster_of(include_str!("../../fixtures/cluster.yaml"))
+}
+
+pub(crate) fn cluster_of(text: &str) -> Cluster {
+    kok_crds::read_cluster("cluster.yaml", text).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// The index of a bundle as it is built from upstream's sources.
+pub(crate) fn bundle() -> Bundle {
+    Bundle::parse(include_str!("../../fixtures/bundle.json")).unwrap()
+}
+
+pub(crate) fn inputs<'a>(cluster: &'a Cluster, bundle: &'a Bundle) -> Inputs<'a> {
+    Inputs { cluster, bundle, token_id: TOKEN_ID, now_seconds: NOW }
+}
+
+/// Makes a plan for which everything was looked at.
+pub(crate) fn planned(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
+    match make(inputs, seen)? {
+        Making::Made(plan) => Ok(*plan),
+        Making::LookFirst(looks) => panic!("not everything was looked at: {looks:?}"),
+    }
+}
+
+/// Facts of a host with which nothing is wrong.
+pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
+    let commands = kok_tasks::facts::COMMANDS.iter().map(|(command, _)| (*command).to_owned());
+    HostFacts {
+        hostname: name.to_owned(),
+        machine_id: format!("{number:032x}"),
+        os_id: "debian".to_owned(),
+        os_version: "12".to_owned(),
+        architecture: "amd64".to_owned(),
+        kernel: "6.1.0".to_owned(),
+        cgroup_v2: true,
+        memory_bytes: 4 << 30,
+        processors: 2,
+        listening_ports: [22].into(),
+        addresses: ["127.0.0.1".parse().unwrap(), format!("10.20.0.{}", 10 + number).parse().unwrap()].into(),
+        free_bytes: [("/".to_owned(), 20 << 30)].into(),
+        commands: commands.collect(),
+        systemd: true,
+        writable: true,
+        ..HostFacts::default()
+    }
+}
+
+/// What was seen of three hosts with which nothing is wrong; `change` makes something wrong.
+pub(crate) fn seen_with(change: impl Fn(&str, &mut HostFacts)) -> Seen {
+    let mut seen = Seen::default();
+    for (name, number) in [("cp1", 1), ("worker1", 2), ("worker2", 3)] {
+        let mut facts = good_facts(name, number);
+        change(name, &mut facts);
+        seen.add_facts(name, facts);
+        seen.add_clock_offset(name, 0);
+        seen.add_observations(name, Observations::default());
+    }
+    seen
+}

@@ -1,0 +1,81 @@
+//! Running generated scripts in the shells that hosts have.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use kok_tasks::resources::Act;
+use kok_tasks::script::{Fragment, PRELUDE, Part};
+
+/// Debian's and Ubuntu's `sh` is dash, that of RHEL is bash.
+pub(crate) const SHELLS: [&[&str]; 2] = [&["dash"], &["bash", "--posix"]];
+
+/// Runs a script as a host does, in the folder `/`, from standard input.
+pub(crate) fn run(shell: &[&str], options: &[&str], script: &str) -> Output {
+    let mut child = Command::new(shell[0])
+        .args(&shell[1..])
+        .args(options)
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{} can't be run: {error}", shell[0]));
+    let mut input = child.stdin.take().unwrap();
+    let text = script.to_owned();
+    let writer = std::thread::spawn(move || {
+        // A script that ends early leaves the rest unread.
+        let _ = input.write_all(text.as_bytes());
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    output
+}
+
+/// The text of a fragment without secrets, as a batch of a run has it.
+pub(crate) fn text_of(fragment: &Fragment) -> String {
+    let texts = fragment.parts().iter().map(|part| match part {
+        Part::Text(text) => text.as_str(),
+        Part::Secret(name) => panic!("{name} is a secret"),
+    });
+    format!("{PRELUDE}set -eu\n{}", texts.collect::<String>())
+}
+
+/// The script of an act that is one.
+pub(crate) fn script_of(act: &Act) -> String {
+    match act {
+        Act::Script(fragment) | Act::Stream { script: fragment, .. } => text_of(fragment),
+        Act::Wait => panic!("nothing is done"),
+    }
+}
+
+/// A folder that goes when the test ends.
+#[derive(Debug)]
+pub(crate) struct Folder(tempfile::TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub(crate) fn text(&self, name: &str) -> String {
+        self.path(name).to_str().unwrap().to_owned()
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Names of everything in it.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<String> =
+            std::fs::read_dir(self.root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
