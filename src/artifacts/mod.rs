@@ -66,7 +66,8 @@ impl BundleFolder {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let chunks = distinct.chunks(distinct.len().div_ceil(threads).max(1));
         let results: Vec<Result<u64, Failure>> = std::thread::scope(|scope| {
-            let workers: Vec<_> = chunks.map(|chunk| scope.spawn(move || chunk.iter().map(|one| self.check(one)).collect::<Vec<_>>())).collect();
+            let workers: Vec<_> =
+                chunks.map(|chunk| scope.spawn(move || chunk.iter().map(|one| self.check(one)).collect::<Vec<_>>())).collect();
             workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
         });
         let (good, bad): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
@@ -81,7 +82,8 @@ impl BundleFolder {
                 .at(path.display().to_string())
                 .hint("build or fetch the bundle again; nothing was changed on any host")
         };
-        let (size, sha256) = digest(&path).map_err(|error| failure(format!("{} can't be read", artifact.title)).because(error.to_string()))?;
+        let (size, sha256) =
+            digest(&path).map_err(|error| failure(format!("{} can't be read", artifact.title)).because(error.to_string()))?;
         if size != artifact.size || sha256 != artifact.sha256 {
             return Err(failure(format!("{} is corrupted", artifact.title)).because(format!(
                 "its {size} bytes have the sha256 {sha256}; the bundle's index says {} bytes and {}",

@@ -69,7 +69,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if bytes > 0 {
         events.send(EventKind::BundleVerified { bytes });
     }
-    let secrets = Secrets::prepare(&cluster, &planned.plan, &token, &planned.links, planned.now_seconds).await.map_err(|failure| vec![failure])?;
+    let secrets =
+        Secrets::prepare(&cluster, &planned.plan, &token, &planned.links, planned.now_seconds).await.map_err(|failure| vec![failure])?;
     events.send(EventKind::SecretsReady { made: secrets.made() });
     let outcome = carry_out(&planned, secrets, Some(bundle), &events).await;
     if !outcome.failed.is_empty() {
@@ -78,7 +79,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let seconds = Duration::as_secs_f64(&began.elapsed());
     let hosts = cluster.hosts.len();
     say(arguments, &format!("cluster {} is ready: {hosts} hosts, {} changes, {seconds:.1} s", cluster.name, outcome.done));
-    say(arguments, &format!("next: kokctl kubeconfig -f {} > kubeconfig && kubectl --kubeconfig kubeconfig get nodes", arguments.cluster.path().display()));
+    say(
+        arguments,
+        &format!(
+            "next: kokctl kubeconfig -f {} > kubeconfig && kubectl --kubeconfig kubeconfig get nodes",
+            arguments.cluster.path().display()
+        ),
+    );
     Ok(())
 }
 

@@ -63,6 +63,7 @@ async fn repeat(
             }
         }
     }
-    let defect = Failure::new(Kind::Internal, "no plan could be made").because(format!("after {MOST_LOOKS} looks something was still not looked at"));
+    let defect = Failure::new(Kind::Internal, "no plan could be made")
+        .because(format!("after {MOST_LOOKS} looks something was still not looked at"));
     Err(vec![defect.hint("this is a defect of kokctl; please report it")])
 }

@@ -25,7 +25,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let script = Script::new("cat /etc/kubernetes/admin.conf");
     let output = link.scripts().run(script, Duration::from_secs(30)).await.map_err(|error| vec![Failure::from(error)])?;
     if !output.is_success() {
-        let failure = Failure::new(Kind::Host, "there is no administrator's kubeconfig").at(format!("host {host}: /etc/kubernetes/admin.conf"));
+        let failure =
+            Failure::new(Kind::Host, "there is no administrator's kubeconfig").at(format!("host {host}: /etc/kubernetes/admin.conf"));
         let failure = failure.because(output.reason().unwrap_or_default());
         return Err(vec![failure.hint(format!("make the cluster first: kokctl apply -f {}", arguments.cluster.path().display()))]);
     }

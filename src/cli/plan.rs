@@ -61,8 +61,16 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
             host: &step.host,
             task: step.task,
             title: step.title(),
-            change: plan.change(&step.id).map(|change| ChangeDocument { summary: &change.summary, because: &change.because, diff: change.diff.as_deref() }),
-            needs: plan.needs(&step.id).into_iter().map(|(need, reason)| NeedDocument { step: need.id.as_str(), because: reason.to_string() }).collect(),
+            change: plan.change(&step.id).map(|change| ChangeDocument {
+                summary: &change.summary,
+                because: &change.because,
+                diff: change.diff.as_deref(),
+            }),
+            needs: plan
+                .needs(&step.id)
+                .into_iter()
+                .map(|(need, reason)| NeedDocument { step: need.id.as_str(), because: reason.to_string() })
+                .collect(),
         })
         .collect();
     if let Some(wanted) = &arguments.why {

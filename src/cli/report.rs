@@ -35,7 +35,10 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
             let steps: Vec<&str> = failures.iter().map(|failure| failure.step.as_str()).collect();
             let unknown = failures.iter().any(|failure| failure.unknown);
             let what = if unknown { format!("{title}: it is not known whether it was done") } else { format!("{title} failed") };
-            let hint = format!("mend the cause and run {again} again: it goes on where this run stopped; {} steps were not begun", outcome.blocked);
+            let hint = format!(
+                "mend the cause and run {again} again: it goes on where this run stopped; {} steps were not begun",
+                outcome.blocked
+            );
             Failure::new(Kind::Incomplete, what).at(steps.join(", ")).because(error).hint(hint)
         })
         .collect()

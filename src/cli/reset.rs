@@ -46,7 +46,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 }
 
 fn say(arguments: &Arguments, text: &str) -> Result<(), Vec<Failure>> {
-    if arguments.json { status_line(text) } else { line(text) }
+    if arguments.json {
+        status_line(text)
+    } else {
+        line(text)
+    }
     Ok(())
 }
 
@@ -62,5 +66,9 @@ fn ask(cluster: &Cluster) -> Result<(), Failure> {
     status_line(&format!("Type the name of the cluster ({}) to go on:", cluster.name));
     let mut answer = String::new();
     let _ = io::stdin().lock().read_line(&mut answer);
-    if answer.trim() == cluster.name { Ok(()) } else { Err(Failure::new(Kind::Declined, "the reset was not confirmed").hint("nothing was changed")) }
+    if answer.trim() == cluster.name {
+        Ok(())
+    } else {
+        Err(Failure::new(Kind::Declined, "the reset was not confirmed").hint("nothing was changed"))
+    }
 }

@@ -79,7 +79,12 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
     };
     let hosts = cluster.hosts.iter().map(|host| {
         let observations = seen.observations(&host.name);
-        let unit = |name: &str| observations.units.get(name).map_or_else(String::new, |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() });
+        let unit = |name: &str| {
+            observations
+                .units
+                .get(name)
+                .map_or_else(String::new, |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() })
+        };
         let node = kubernetes.and_then(|state| state.node(&host.name));
         HostStatus {
             host: host.name.clone(),
@@ -97,7 +102,10 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
 
 fn print(status: &Status) {
     line(&format!("cluster {}: API server {}", status.cluster, status.api_server));
-    line(&format!("{:<16} {:<16} {:<14} {:<12} {:<11} {:<11} {:<9} {}", "HOST", "ADDRESS", "ROLE", "OS", "CONTAINERD", "KUBELET", "NODE", "VERSION"));
+    line(&format!(
+        "{:<16} {:<16} {:<14} {:<12} {:<11} {:<11} {:<9} {}",
+        "HOST", "ADDRESS", "ROLE", "OS", "CONTAINERD", "KUBELET", "NODE", "VERSION"
+    ));
     for host in &status.hosts {
         let version = host.kubelet_version.as_deref().unwrap_or("-");
         line(&format!(

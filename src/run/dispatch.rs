@@ -136,7 +136,12 @@ impl<'a> Dispatcher<'a> {
         }
         self.outcome.blocked += self.schedule.pending();
         let Outcome { done, failed, blocked } = &self.outcome;
-        self.events.send(EventKind::RunFinished { done: *done, failed: failed.len(), blocked: *blocked, took_milliseconds: elapsed(began) });
+        self.events.send(EventKind::RunFinished {
+            done: *done,
+            failed: failed.len(),
+            blocked: *blocked,
+            took_milliseconds: elapsed(began),
+        });
         self.outcome
     }
 
@@ -176,7 +181,8 @@ impl<'a> Dispatcher<'a> {
                 return None;
             }
         };
-        let acts: Vec<(StepId, Act)> = steps.iter().filter_map(|step| Some((step.id.clone(), self.schedule.act(&step.id)?.clone()))).collect();
+        let acts: Vec<(StepId, Act)> =
+            steps.iter().filter_map(|step| Some((step.id.clone(), self.schedule.act(&step.id)?.clone()))).collect();
         let batch = Batch::new(steps, nonce);
         let script = Script::new(batch.script(&acts, &self.secrets)).stdout_limit(ANSWER_LIMIT);
         Some((batch, script))
@@ -264,7 +270,11 @@ impl<'a> Dispatcher<'a> {
             match (acted, step.diff(&seen)) {
                 (Acted::Ended, Verdict::Same) => self.done(&step.id),
                 (Acted::Ended, Verdict::Differs(change)) => {
-                    self.fail(&step.id, &format!("it was done, but the second look says that it is still to do: {}", change.because), false);
+                    self.fail(
+                        &step.id,
+                        &format!("it was done, but the second look says that it is still to do: {}", change.because),
+                        false,
+                    );
                 }
                 (Acted::Ended, Verdict::Unseen) => self.fail(&step.id, "it was done, but nobody looked whether it is", false),
                 (Acted::Failed(said), _) => self.fail(&step.id, &said, false),
@@ -342,5 +352,7 @@ async fn stream(
     let file = file.map_err(|error| known(Failure::new(Kind::Input, format!("{}: {error}", path.display()))))?;
     let connection = link.bulk().await.map_err(|error| known(Failure::from(error)))?;
     let streamed = connection.stream(script, Counted::new(file, events, step, total), deadline).await;
-    streamed.map(|streamed| streamed.output).map_err(|error| WorkError { unknown: error.may_have_run(), text: Failure::from(error).one_line() })
+    streamed
+        .map(|streamed| streamed.output)
+        .map_err(|error| WorkError { unknown: error.may_have_run(), text: Failure::from(error).one_line() })
 }

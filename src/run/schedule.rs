@@ -91,7 +91,13 @@ impl<'a> Schedule<'a> {
 
     /// Steps of `lane` that can begin now, those first that the longest chain of others waits for.
     pub(super) fn ready(&self, lane: Lane) -> Vec<&'a Step> {
-        let mut ready: Vec<&Step> = self.order.iter().filter(|id| self.lane(id) == Some(lane)).filter(|id| self.can_begin(id, &[])).filter_map(|id| self.plan.step(id)).collect();
+        let mut ready: Vec<&Step> = self
+            .order
+            .iter()
+            .filter(|id| self.lane(id) == Some(lane))
+            .filter(|id| self.can_begin(id, &[]))
+            .filter_map(|id| self.plan.step(id))
+            .collect();
         ready.sort_by_key(|step| std::cmp::Reverse(self.behind.get(&step.id).copied().unwrap_or_default()));
         ready
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
-use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
+use kok_pki::{
+    Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness,
+};
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
@@ -50,7 +52,8 @@ impl Token {
     /// # Errors
     /// [`Failure`] if the system has no randomness to give.
     pub fn generate() -> Result<Self, Failure> {
-        let characters = |bytes: &[u8]| bytes.iter().map(|byte| char::from(ALPHABET[usize::from(*byte) % ALPHABET.len()])).collect::<String>();
+        let character = |byte: &u8| ALPHABET.get(usize::from(*byte) % ALPHABET.len()).copied().map(char::from);
+        let characters = |bytes: &[u8]| bytes.iter().filter_map(character).collect::<String>();
         let id = format!("{}{}", kok_tasks::operations::TOKEN_PREFIX, characters(&super::random_bytes::<3>()?));
         Ok(Self { id, secret: Zeroizing::new(characters(&super::random_bytes::<16>()?)) })
     }
@@ -113,7 +116,12 @@ impl Secrets {
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
         // Documents are never printed whole; what could be is a line of one.
-        let lines = self.by_name.values().flat_map(|value| value.lines()).map(str::trim).filter(|line| line.len() >= 20 && !line.starts_with("-----"));
+        let lines = self
+            .by_name
+            .values()
+            .flat_map(|value| value.lines())
+            .map(str::trim)
+            .filter(|line| line.len() >= 20 && !line.starts_with("-----"));
         let mut text = text.to_owned();
         for line in lines {
             let secret = line.rsplit(": ").next().unwrap_or(line).trim_matches('"');
@@ -124,7 +132,14 @@ impl Secrets {
         text
     }
 
-    fn make(&mut self, cluster: &Cluster, authorities: &Authorities, token: &Token, now: OffsetDateTime, name: &SecretName) -> Result<Zeroizing<String>, Failure> {
+    fn make(
+        &mut self,
+        cluster: &Cluster,
+        authorities: &Authorities,
+        token: &Token,
+        now: OffsetDateTime,
+        name: &SecretName,
+    ) -> Result<Zeroizing<String>, Failure> {
         let host = |name: &str| cluster.host(name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no host {name}")));
         let defect = |error: kok_tasks::templates::TemplateError| Failure::new(Kind::Internal, error.to_string());
         let text = match name {
@@ -137,7 +152,9 @@ impl Secrets {
                 let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
                 documents::bootstrap_token_configuration(cluster, first, &token.text()).map_err(defect)?
             }
-            SecretName::JoinConfiguration { host: name } => documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?,
+            SecretName::JoinConfiguration { host: name } => {
+                documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
+            }
             SecretName::DiscoveryKubeconfig => {
                 let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
                 let server = identity::control_plane(cluster, first).cluster_server();
@@ -148,11 +165,19 @@ impl Secrets {
     }
 
     /// One file of a control plane. Key and certificate of a leaf come out of one call, so the set of a host is made once.
-    fn file(&mut self, cluster: &Cluster, host: &Host, path: &str, authorities: &Authorities, now: OffsetDateTime) -> Result<Zeroizing<String>, Failure> {
+    fn file(
+        &mut self,
+        cluster: &Cluster,
+        host: &Host,
+        path: &str,
+        authorities: &Authorities,
+        now: OffsetDateTime,
+    ) -> Result<Zeroizing<String>, Failure> {
         let name = |path: &str| SecretName::ControlPlaneFile { host: host.name.clone(), path: path.to_owned() };
         if self.get(&name(path)).is_none() {
             let identity = identity::control_plane(cluster, host);
-            let files = kok_pki::control_plane(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
+            let files =
+                kok_pki::control_plane(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
             self.made += files.len();
             for file in &files {
                 self.by_name.insert(name(file.path()), Zeroizing::new(file.content.expose().to_owned()));

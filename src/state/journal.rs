@@ -23,7 +23,9 @@ impl Journal {
     pub fn create(run: &str) -> Result<Self, Failure> {
         let folder = folder()?.join("runs").join(run);
         let path = folder.join("events.jsonl");
-        let failure = |error: std::io::Error| Failure::new(Kind::Internal, "the journal can't be written").at(path.display().to_string()).because(error.to_string());
+        let failure = |error: std::io::Error| {
+            Failure::new(Kind::Internal, "the journal can't be written").at(path.display().to_string()).because(error.to_string())
+        };
         fs::create_dir_all(&folder).map_err(failure)?;
         let file = File::create(&path).map_err(failure)?;
         Ok(Self { path, file })

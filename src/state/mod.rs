@@ -39,7 +39,8 @@ impl ClusterLock {
     pub fn take(cluster: &str) -> Result<Self, Failure> {
         let folder = folder()?.join("clusters").join(cluster);
         let path = folder.join("lock");
-        let failure = |error: std::io::Error| Failure::new(Kind::Internal, format!("{} can't be locked", path.display())).because(error.to_string());
+        let failure =
+            |error: std::io::Error| Failure::new(Kind::Internal, format!("{} can't be locked", path.display())).because(error.to_string());
         fs::create_dir_all(&folder).map_err(failure)?;
         let mut file = File::options().create(true).truncate(false).read(true).write(true).open(&path).map_err(failure)?;
         match file.try_lock() {

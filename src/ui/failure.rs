@@ -131,7 +131,9 @@ impl fmt::Display for Failure {
 
 /// What hosts say may hold terminal escapes; they are shown, not obeyed.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() && character != '\n' && character != '\t' { '\u{fffd}' } else { character }).collect()
+    text.chars()
+        .map(|character| if character.is_control() && character != '\n' && character != '\t' { '\u{fffd}' } else { character })
+        .collect()
 }
 
 #[cfg(test)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::Host;
+use kok_crds::model::{Cluster, Host};
 
 use crate::facts::{COMMANDS, HostFacts};
-use crate::observe::KubernetesState;
+use crate::observe::{KubernetesState, Observations};
 use crate::plan::{Inputs, Refusal, Seen};
 
 /// Clocks further apart than this can't share certificates and leases safely; k0sctl draws the line there too.
@@ -35,7 +35,8 @@ pub fn check(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     for host in &inputs.cluster.hosts {
         if let Some(facts) = seen.facts(&host.name) {
-            let single = each_host(inputs, host, facts);
+            let mut single = each_host(inputs, host, facts);
+            single.extend(foreign_units(facts, seen.observations(&host.name)));
             refusals.extend(single.into_iter().map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
         }
     }
@@ -59,15 +60,46 @@ fn each_host(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal
     }
     found.extend(missing_commands(facts));
     found.extend(machine(inputs, host, facts));
-    if let Some(other) = facts.cluster.as_ref().filter(|name| **name != inputs.cluster.name) {
-        found.push(
-            Refusal::new(format!("it belongs to the cluster {other}"))
-                .because("a host that is part of another cluster is never touched")
-                .hint(format!("take it out of {other} with `kokctl reset` and that cluster's file first, or correct the address")),
-        );
-    }
+    found.extend(of_another_cluster(&inputs.cluster.name, facts));
     found.extend(ports(host, facts));
     found
+}
+
+fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
+    let other = facts.cluster.as_ref().filter(|name| *name != ours)?;
+    Some(
+        Refusal::new(format!("it belongs to the cluster {other}"))
+            .because("a host that is part of another cluster is never touched")
+            .hint(format!("take it out of {other} with `kokctl reset` and that cluster's file first, or correct the address")),
+    )
+}
+
+/// What must hold before hosts are taken out of a cluster: none of them belongs to another one.
+#[must_use]
+pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let mut refusals = Vec::new();
+    for host in &cluster.hosts {
+        let Some(facts) = seen.facts(&host.name) else { continue };
+        let foreign = (facts.cluster.is_none() && facts.certificate_authority.is_some()).then(|| {
+            Refusal::new("it is part of a Kubernetes cluster that kokctl did not make")
+                .because("/etc/kubernetes/pki/ca.crt is there, and no record of kokctl")
+                .hint("correct the address; or take that cluster down with the tool that made it")
+        });
+        let found = of_another_cluster(&cluster.name, facts).or(foreign);
+        refusals.extend(found.map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
+    }
+    refusals
+}
+
+/// A runtime or kubelet that somebody else installed is not replaced.
+fn foreign_units(facts: &HostFacts, seen: &Observations) -> Option<Refusal> {
+    let loaded = |name: &&str| seen.units.get(*name).is_some_and(|unit| unit.load == "loaded");
+    let found = ["containerd.service", "kubelet.service"].into_iter().find(loaded).filter(|_| facts.cluster.is_none())?;
+    Some(
+        Refusal::new(format!("it already has a {found}"))
+            .because("kokctl has not installed it, and does not replace what others depend on")
+            .hint("use a host without it, or remove its package first"),
+    )
 }
 
 fn missing_commands(facts: &HostFacts) -> Option<Refusal> {

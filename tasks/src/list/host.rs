@@ -4,12 +4,19 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::observe::STATE_DIRECTORY;
-use crate::plan::{Draft, HostView, Reason, Refusal};
-use crate::resources::{Directory, File, KernelModule, Resource, Sysctl};
+use crate::operations::{Claim, Operation};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{File, KernelModule, Resource, Sysctl};
 use crate::templates::render;
 
 pub(super) const NAME: &str = "host";
+
+const CLAIM: &str = "claim";
+
+/// The step that comes before every other change of a host.
+pub(crate) fn claim(host: &str) -> StepId {
+    StepId::new(host, NAME, CLAIM)
+}
 
 /// What containerd's snapshots, bridges of the pod network and kube-proxy are made of.
 const MODULES: &[&str] = &["overlay", "br_netfilter"];
@@ -28,11 +35,7 @@ struct Sysctls {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let state = draft.add("state", Resource::Directory(Directory { path: STATE_DIRECTORY.to_owned(), mode: 0o700 }));
-    let record = File::text(format!("{STATE_DIRECTORY}/cluster"), format!("{}\n", view.cluster().name)).mode(0o600);
-    let record = draft.add("record", Resource::File(record));
-    draft.needs(&record, &state, Reason::Inside);
-
+    draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone() }));
     let text = render("kernel/modules.conf.j2", &Modules { modules: MODULES })?;
     draft.add("modules-file", Resource::File(File::text("/etc/modules-load.d/kokctl.conf", text)));
     let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: SYSCTLS.iter().copied().collect() })?;
@@ -48,7 +51,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 }
 
 /// Says that a step needs every kernel setting of the host.
-pub(super) fn needs_kernel(view: &HostView<'_>, draft: &mut Draft<'_>, step: &crate::plan::StepId) {
+pub(super) fn needs_kernel(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     for module in MODULES {
         draft.needs(step, &view.id(NAME, &format!("module-{module}")), Reason::NeedsKernel);
     }

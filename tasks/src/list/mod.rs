@@ -4,7 +4,7 @@ pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;
 mod etcd;
-mod host;
+pub(crate) mod host;
 mod images;
 mod kubeadm_configuration;
 mod kubelet;

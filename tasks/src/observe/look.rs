@@ -85,6 +85,20 @@ impl Looks {
         }
     }
 
+    /// Every single look, paths first: for whatever answers a probe in another way than by its script.
+    pub fn iter(&self) -> impl Iterator<Item = Look> {
+        let asked = |asked: bool, look: Look| asked.then_some(look).into_iter();
+        let paths = self.paths.iter().cloned().map(Look::Path);
+        let files = self.files.iter().map(|(path, expected)| Look::File { path: path.clone(), expected: expected.clone() });
+        let large = self.large.iter().cloned().map(Look::LargeFile);
+        let contents = self.contents.iter().cloned().map(Look::Content);
+        let units = self.units.iter().cloned().map(Look::Unit);
+        let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
+        let cluster = asked(self.kubernetes, Look::Kubernetes).chain(asked(self.network_check, Look::NetworkCheck));
+        let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
+        paths.chain(files).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(cluster)
+    }
+
     /// Whether there is nothing to look at.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -3,6 +3,7 @@
 
 mod addons;
 mod bootstrap_token;
+mod claim;
 mod cluster_admins;
 mod finalize;
 mod join;
@@ -22,6 +23,7 @@ mod upload;
 
 pub use addons::Addons;
 pub use bootstrap_token::BootstrapToken;
+pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
 pub use finalize::KubeletFinalize;
 pub use join::Join;
@@ -52,6 +54,8 @@ pub(crate) const KUBECTL: &str = "kube() { HOME=/run/kokctl /usr/local/bin/kubec
 /// A change of a cluster, or a condition that it has to reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
+    /// The host says whose it is.
+    Claim(Claim),
     /// The whole certificate set of a new control plane.
     PkiTree(PkiTree),
     /// kubeadm's own checks of a host.
@@ -99,6 +103,7 @@ pub enum Operation {
 macro_rules! each {
     ($self:ident, $it:ident => $call:expr) => {
         match $self {
+            Operation::Claim($it) => $call,
             Operation::PkiTree($it) => $call,
             Operation::Preflight($it) => $call,
             Operation::StaticPods($it) => $call,

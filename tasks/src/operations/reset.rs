@@ -5,7 +5,8 @@ use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 
-/// Everything of Kubernetes, containerd and kokctl is removed from a host, its data included. Only what kokctl installs is touched.
+/// Everything of Kubernetes, containerd and kokctl is removed from a host, its data included. Only what kokctl installs is touched; the
+/// configuration of chrony and the present values of kernel parameters stay, because nothing better is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reset;
 
@@ -61,13 +62,16 @@ for folder in /var/lib/kubelet /var/lib/containerd /run/containerd /run/netns /v
 rm -f /run/netns/cni-* 2>/dev/null
 for link in flannel.1 cni0; do ip link delete "$link" 2>/dev/null; done
 for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
+for tool in iptables ip6tables; do
+  if command -v "$tool-save" >/dev/null; then "$tool-save" | grep -v -e KUBE- -e FLANNEL -e CNI- | "$tool-restore"; fi
+done
 for folder in /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
   [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete
 done
 rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/90-kokctl.conf
 rm -rf /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
 for name in containerd containerd-shim-runc-v2 ctr kubeadm kubectl kubelet; do rm -f "/usr/local/bin/$name"; done
-rm -rf /usr/local/sbin/runc /opt/cni/bin /var/lib/cni /run/flannel /run/containerd
+rm -rf /usr/local/sbin/runc /opt/cni/bin /opt/containerd /var/lib/cni /run/flannel /run/containerd
 rmdir /etc/cni/net.d /etc/cni /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null
 systemctl daemon-reload
 systemctl reset-failed kubelet.service containerd.service 2>/dev/null

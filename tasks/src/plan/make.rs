@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 
 use super::draft::{Draft, HostView};
-use super::graph::{Plan, Step, StepId};
+use super::graph::{Plan, Reason, Step, StepId};
 use super::lint::lint;
 use super::refusal::Refusal;
 use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage};
 use crate::change::{Change, Verdict};
 use crate::facts::HostFacts;
 use crate::list::TASKS;
+use crate::list::host::claim;
 use crate::observe::{Looks, Observations};
 use crate::operations::{Operation, Reset};
 use crate::preconditions;
@@ -117,13 +118,18 @@ pub fn make(inputs: &Inputs<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
     Ok(Making::Made(Box::new(plan)))
 }
 
-/// The plan that takes every host out of the cluster, in parallel.
+/// The plan that takes every host out of the cluster, in parallel. A host that kokctl never changed has nothing to lose by it.
 ///
 /// # Errors
-/// [`Refusal`] for a defect of kokctl.
+/// [`Refusal`] for each host that belongs to another cluster.
 pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let refusals = preconditions::check_reset(cluster, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
     let mut plan = Plan::default();
-    for host in &cluster.hosts {
+    let ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
+    for host in cluster.hosts.iter().filter(ours) {
         let mut draft = Draft::new(&host.name, "reset");
         draft.add("reset", Operation::Reset(Reset));
         // Ending the containers of a busy host takes its time.
@@ -157,6 +163,7 @@ fn draft(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
     for draft in drafts {
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
+    edges.extend(after_claims(&plan));
     for (later, earlier, reason) in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
@@ -166,7 +173,14 @@ fn draft(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
     }
 }
 
-type Edges = Vec<(StepId, StepId, super::graph::Reason)>;
+/// Every step of a host comes after the one that records whose host it is.
+fn after_claims(plan: &Plan) -> Edges {
+    let with_claims = plan.steps().map(|step| (step.id.clone(), claim(&step.host)));
+    let others = with_claims.filter(|(id, claim)| id != claim);
+    others.map(|(id, claim)| (id, claim, Reason::Because("a host says whose it is before it is changed"))).collect()
+}
+
+type Edges = Vec<(StepId, StepId, Reason)>;
 
 fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal> {
     let (steps, edges) = draft.into_parts();

@@ -1,0 +1,49 @@
+//! A host becomes part of a cluster.
+
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Kind, Look, Observations, PathState, STATE_DIRECTORY};
+use crate::resources::Act;
+use crate::script::{Content, Fragment};
+use crate::shell::quote;
+
+/// The record of whose host it is. It comes before every other change and goes last, so that whatever interrupts a run, a host that was
+/// changed says by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Name of the cluster.
+    pub cluster: String,
+}
+
+impl Claim {
+    fn path() -> String {
+        format!("{STATE_DIRECTORY}/cluster")
+    }
+
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Path(Self::path()), Look::Content(Self::path())]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        match seen!(seen.paths.get(&Self::path())) {
+            PathState::Present(is) if is.kind == Kind::File => {}
+            _ => return Verdict::differs("record", "the host belongs to no cluster yet"),
+        }
+        let content = seen.contents.get(&Self::path()).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+        if content.as_deref() == Some(&self.cluster) { Verdict::Same } else { Verdict::differs("record", "the record does not name this cluster") }
+    }
+
+    /// The precondition has refused a host with another record; here it is made sure that none came in between.
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let (path, name) = (Self::path(), quote(&self.cluster));
+        let mut fragment = Fragment::text(format!(
+            "mkdir -p -m 700 {STATE_DIRECTORY}\nchmod 700 {STATE_DIRECTORY}\n\
+             if [ -s {path} ] && [ \"$(cat {path})\" != {name} ]; then echo \"the host belongs to the cluster $(cat {path})\" >&2; exit 1; fi\n"
+        ));
+        fragment.put(&path, 0o600, Content::Bytes(format!("{}\n", self.cluster).as_bytes()));
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        format!("record that the host belongs to the cluster {}", self.cluster)
+    }
+}
