@@ -3,12 +3,14 @@
 //! Hosts don't wait for each other: a step begins as soon as the steps that it needs are done. On one host scripts run one after the other,
 //! bulk data streams beside them on a connection of its own, and all conditions that are waited for are looked at together.
 
+mod waits;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kok_tasks::change::Verdict;
-use kok_tasks::observe::{Looks, Nonce, Observations};
+use kok_tasks::observe::{Nonce, Observations};
 use kok_tasks::plan::{Plan, Step, StepId};
 use kok_tasks::resources::Act;
 use tokio::task::JoinSet;
@@ -17,51 +19,20 @@ use super::batch::{Acted, Batch};
 use super::clock::random_bytes;
 use super::event::{EventKind, Events, elapsed};
 use super::link::{Link, Links};
-use super::probe::look;
+use super::outcome::{Outcome, StepFailure};
 use super::progress::Counted;
 use super::schedule::{Lane, Schedule, Status};
 use super::secrets::Secrets;
 use crate::artifacts::BundleFolder;
 use crate::remote::{Output, Script};
 use crate::ui::{Failure, Kind};
+use waits::Wait;
 
 /// Streams at once: one sends as fast as one connection can take it (some 500 MB/s), and the hosts behind one link share it.
 const STREAMS: usize = 4;
 
-/// Looking again costs a host some milliseconds of its processor, a control plane some hundred; people can't tell a quarter of a second.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-
-/// While nothing moves, looking less often leaves the host to what it is waited for.
-const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
 /// An answer of a batch holds at the most what its steps printed and what a probe says.
 const ANSWER_LIMIT: usize = 16 << 20;
-
-/// How a run ended.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// Steps done.
-    pub done: usize,
-    /// Steps that failed, with the reason.
-    pub failed: Vec<StepFailure>,
-    /// Steps that were not begun, because one that they need failed.
-    pub blocked: usize,
-}
-
-/// A step that failed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepFailure {
-    /// The step.
-    pub step: StepId,
-    /// Its host.
-    pub host: String,
-    /// What it is.
-    pub title: String,
-    /// Why.
-    pub error: String,
-    /// Whether it may have been done all the same.
-    pub unknown: bool,
-}
 
 /// Runs a plan.
 pub struct Dispatcher<'a> {
@@ -77,14 +48,6 @@ pub struct Dispatcher<'a> {
     began: BTreeMap<StepId, Instant>,
     waits: BTreeMap<String, Wait>,
     outcome: Outcome,
-}
-
-/// The conditions that are waited for on one host.
-#[derive(Default)]
-struct Wait {
-    steps: BTreeMap<StepId, Step>,
-    said: BTreeMap<StepId, String>,
-    pause: Duration,
 }
 
 /// What a worker says when it is done.
@@ -153,12 +116,7 @@ impl<'a> Dispatcher<'a> {
             }
         }
         self.start_streams();
-        for step in self.schedule.ready(Lane::Waits) {
-            self.started(step);
-            let wait = self.waits.entry(step.host.clone()).or_default();
-            wait.steps.insert(step.id.clone(), step.clone());
-            wait.pause = Duration::ZERO;
-        }
+        self.begin_waits();
         for (host, link) in &hosts {
             if !self.busy.contains(&(host.clone(), Lane::Waits)) {
                 self.start_look(host, link);
@@ -228,19 +186,6 @@ impl<'a> Dispatcher<'a> {
         }
     }
 
-    fn start_look(&mut self, host: &str, link: &Arc<Link>) {
-        let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty()) else { return };
-        let looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
-        let (host, link, pause) = (host.to_owned(), Arc::clone(link), wait.pause);
-        self.busy.insert((host.clone(), Lane::Waits));
-        self.working.spawn(async move {
-            // Not a wait for time to pass but the interval between two looks at a condition that has its own deadline.
-            tokio::time::sleep(pause).await;
-            let result = look(&host, &link, looks).await;
-            Message::Looked { host, result }
-        });
-    }
-
     fn take(&mut self, message: Message) {
         match message {
             Message::Batch { lane, batch, result } => self.take_batch(lane, &batch, result),
@@ -282,43 +227,6 @@ impl<'a> Dispatcher<'a> {
                 (Acted::NotBegun, _) => self.schedule.set(&step.id, Status::Pending),
             }
         }
-    }
-
-    fn take_look(&mut self, host: &str, result: Result<Observations, Failure>) {
-        self.busy.remove(&(host.to_owned(), Lane::Waits));
-        let Some(mut wait) = self.waits.remove(host) else { return };
-        let seen = match result {
-            Ok(seen) => seen,
-            Err(failure) => {
-                let text = failure.one_line();
-                return wait.steps.keys().for_each(|id| self.fail(id, &text, false));
-            }
-        };
-        let before = wait.said.clone();
-        for (id, step) in std::mem::take(&mut wait.steps) {
-            let because = match step.diff(&seen) {
-                Verdict::Same => {
-                    self.done(&id);
-                    wait.said.remove(&id);
-                    continue;
-                }
-                Verdict::Differs(change) => self.secrets.redact(&change.because),
-                Verdict::Unseen => "nobody looked".to_owned(),
-            };
-            let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
-            if waited >= step.deadline {
-                self.fail(&id, &format!("after {} s: {because}", waited.as_secs()), false);
-                continue;
-            }
-            if wait.said.get(&id) != Some(&because) {
-                self.events.send(EventKind::StepWaiting { step: id.to_string(), host: host.to_owned(), because: because.clone() });
-            }
-            wait.said.insert(id.clone(), because);
-            wait.steps.insert(id, step);
-        }
-        let moved = before != wait.said;
-        wait.pause = if moved { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
-        self.waits.insert(host.to_owned(), wait);
     }
 
     fn done(&mut self, id: &StepId) {

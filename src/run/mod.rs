@@ -5,14 +5,16 @@ mod clock;
 mod dispatch;
 mod event;
 mod link;
+mod outcome;
 mod probe;
 mod progress;
 mod schedule;
 mod secrets;
 
 pub use clock::{Clock, random_bytes};
-pub use dispatch::{Dispatcher, Outcome, StepFailure};
+pub use dispatch::Dispatcher;
 pub use event::{Event, EventKind, Events, Sink, elapsed};
 pub use link::{Links, connect_all};
+pub use outcome::{Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Secrets, SystemRandomness, Token};

@@ -1,0 +1,94 @@
+//! Conditions that are waited for: all of a host are looked at together, with a pause that grows while nothing moves.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use kok_tasks::change::Verdict;
+use kok_tasks::observe::{Looks, Observations};
+use kok_tasks::plan::{Step, StepId};
+
+use super::super::event::EventKind;
+use super::super::link::Link;
+use super::super::probe::look;
+use super::super::schedule::Lane;
+use super::{Dispatcher, Message};
+use crate::ui::Failure;
+
+/// Looking again costs a host some milliseconds of its processor, a control plane some hundred; people can't tell a quarter of a second.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+
+/// While nothing moves, looking less often leaves the host to what it is waited for.
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The conditions that are waited for on one host.
+#[derive(Default)]
+pub(super) struct Wait {
+    steps: BTreeMap<StepId, Step>,
+    said: BTreeMap<StepId, String>,
+    pause: Duration,
+}
+
+impl Dispatcher<'_> {
+    /// Takes up conditions whose steps can begin.
+    pub(super) fn begin_waits(&mut self) {
+        for step in self.schedule.ready(Lane::Waits) {
+            self.started(step);
+            let wait = self.waits.entry(step.host.clone()).or_default();
+            wait.steps.insert(step.id.clone(), step.clone());
+            wait.pause = Duration::ZERO;
+        }
+    }
+
+    /// Looks at all conditions of a host, after the pause that its last look asked for.
+    pub(super) fn start_look(&mut self, host: &str, link: &Arc<Link>) {
+        let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty()) else { return };
+        let looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
+        let (host, link, pause) = (host.to_owned(), Arc::clone(link), wait.pause);
+        self.busy.insert((host.clone(), Lane::Waits));
+        self.working.spawn(async move {
+            // Not a wait for time to pass but the interval between two looks at a condition that has its own deadline.
+            tokio::time::sleep(pause).await;
+            let result = look(&host, &link, looks).await;
+            Message::Looked { host, result }
+        });
+    }
+
+    /// Hears what a look saw.
+    pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, Failure>) {
+        self.busy.remove(&(host.to_owned(), Lane::Waits));
+        let Some(mut wait) = self.waits.remove(host) else { return };
+        let seen = match result {
+            Ok(seen) => seen,
+            Err(failure) => {
+                let text = failure.one_line();
+                return wait.steps.keys().for_each(|id| self.fail(id, &text, false));
+            }
+        };
+        let before = wait.said.clone();
+        for (id, step) in std::mem::take(&mut wait.steps) {
+            let because = match step.diff(&seen) {
+                Verdict::Same => {
+                    self.done(&id);
+                    wait.said.remove(&id);
+                    continue;
+                }
+                Verdict::Differs(change) => self.secrets.redact(&change.because),
+                Verdict::Unseen => "nobody looked".to_owned(),
+            };
+            let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
+            if waited >= step.deadline {
+                self.fail(&id, &format!("after {} s: {because}", waited.as_secs()), false);
+                continue;
+            }
+            if wait.said.get(&id) != Some(&because) {
+                self.events.send(EventKind::StepWaiting { step: id.to_string(), host: host.to_owned(), because: because.clone() });
+            }
+            wait.said.insert(id.clone(), because);
+            wait.steps.insert(id, step);
+        }
+        let moved = before != wait.said;
+        wait.pause = if moved { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
+        self.waits.insert(host.to_owned(), wait);
+    }
+}
