@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kok_tasks::change::Verdict;
-use kok_tasks::observe::{Looks, Observations};
+use kok_tasks::observe::{Look, Looks, Observations};
 use kok_tasks::plan::{Step, StepId};
 
 use super::super::event::EventKind;
@@ -20,6 +20,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 
 /// While nothing moves, looking less often leaves the host to what it is waited for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// What takes longer than a healthy cluster needs is explained with the cluster's own warnings.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The conditions that are waited for on one host.
 #[derive(Default)]
@@ -43,7 +46,11 @@ impl Dispatcher<'_> {
     /// Looks at all conditions of a host, after the pause that its last look asked for.
     pub(super) fn start_look(&mut self, host: &str, link: &Arc<Link>) {
         let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty()) else { return };
-        let looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
+        let mut looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
+        let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max();
+        if looks.asks_kubernetes() && waited.is_some_and(|waited| waited > PATIENCE) {
+            looks.add(Look::Warnings);
+        }
         let (host, link, pause) = (host.to_owned(), Arc::clone(link), wait.pause);
         self.busy.insert((host.clone(), Lane::Waits));
         self.working.spawn(async move {
@@ -73,7 +80,7 @@ impl Dispatcher<'_> {
                     wait.said.remove(&id);
                     continue;
                 }
-                Verdict::Differs(change) => self.secrets.redact(&change.because),
+                Verdict::Differs(change) => self.secrets.redact(&with_warnings(&change.because, &seen)),
                 Verdict::Unseen => "nobody looked".to_owned(),
             };
             let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
@@ -90,5 +97,12 @@ impl Dispatcher<'_> {
         let moved = before != wait.said;
         wait.pause = if moved { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
         self.waits.insert(host.to_owned(), wait);
+    }
+}
+
+fn with_warnings(because: &str, seen: &Observations) -> String {
+    match seen.warnings.as_deref().filter(|warnings| !warnings.is_empty()) {
+        Some(warnings) => format!("{because}; the cluster's last warnings: {warnings}"),
+        None => because.to_owned(),
     }
 }

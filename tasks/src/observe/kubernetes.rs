@@ -37,6 +37,14 @@ else
 fi
 "#;
 
+/// The last two warnings of the cluster. Only after [`SCRIPT`].
+pub(super) const WARNINGS: &str = r#"mark kube-warnings
+if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
+  kube get events -A --field-selector type=Warning --sort-by=.lastTimestamp \
+    -o jsonpath='{range .items[-2:]}{.involvedObject.kind} {.involvedObject.name}: {.message}{"\n"}{end}' 2>/dev/null
+fi
+"#;
+
 /// Asks each pod of the network check, through the API server's proxy, to ask all pods and the service. Only after [`SCRIPT`].
 pub(super) const NETWORK_CHECK: &str = r#"mark network-check-pods
 if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then

@@ -31,6 +31,8 @@ pub enum Look {
     Kubernetes,
     /// What the pods of the network check say of each other, asked through this host's API server.
     NetworkCheck,
+    /// The cluster's last warnings, for those who wait for it too long.
+    Warnings,
     /// What chronyd says of its synchronisation.
     TimeTracking,
 }
@@ -48,6 +50,7 @@ pub struct Looks {
     pub(super) images: bool,
     pub(super) kubernetes: bool,
     pub(super) network_check: bool,
+    pub(super) warnings: bool,
     pub(super) time: bool,
 }
 
@@ -81,6 +84,7 @@ impl Looks {
             Look::Images => self.images = true,
             Look::Kubernetes => self.kubernetes = true,
             Look::NetworkCheck => self.network_check = true,
+            Look::Warnings => self.warnings = true,
             Look::TimeTracking => self.time = true,
         }
     }
@@ -97,6 +101,12 @@ impl Looks {
         let cluster = asked(self.kubernetes, Look::Kubernetes).chain(asked(self.network_check, Look::NetworkCheck));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
         paths.chain(files).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(cluster)
+    }
+
+    /// Whether the API server is asked.
+    #[must_use]
+    pub fn asks_kubernetes(&self) -> bool {
+        self.kubernetes
     }
 
     /// Whether there is nothing to look at.

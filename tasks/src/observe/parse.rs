@@ -110,6 +110,9 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
     if looks.kubernetes {
         seen.kubernetes = Some(read_kubernetes(&sections)?);
     }
+    if looks.warnings {
+        seen.warnings = Some(body("kube-warnings")?.trim().to_owned());
+    }
     if looks.network_check {
         body("network-check-pods")?;
         seen.network_check = Some(read_reports(&sections));

@@ -64,6 +64,9 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     if looks.kubernetes {
         script.push_str(super::kubernetes::SCRIPT);
     }
+    if looks.warnings {
+        script.push_str(super::kubernetes::WARNINGS);
+    }
     if looks.network_check {
         script.push_str(super::kubernetes::NETWORK_CHECK);
     }

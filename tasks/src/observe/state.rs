@@ -23,6 +23,8 @@ pub struct Observations {
     pub kubernetes: Option<KubernetesState>,
     /// What the pods of the network check report, by the node that they run on.
     pub network_check: Option<BTreeMap<String, String>>,
+    /// The cluster's last warnings, one a line.
+    pub warnings: Option<String>,
     /// chronyd's own report.
     pub time: Option<TimeTracking>,
     /// The host's monotonic clock when it was probed, in microseconds since boot.
@@ -143,6 +145,7 @@ impl Observations {
             images: None,
             kubernetes: None,
             network_check: None,
+            warnings: None,
             time: None,
             monotonic_microseconds: 0,
             clock_nanoseconds: 0,
@@ -159,6 +162,7 @@ impl Observations {
         self.images = later.images.or(self.images.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());
         self.network_check = later.network_check.or(self.network_check.take());
+        self.warnings = later.warnings.or(self.warnings.take());
         self.time = later.time.or(self.time.take());
         self.monotonic_microseconds = later.monotonic_microseconds;
         self.clock_nanoseconds = later.clock_nanoseconds;
