@@ -65,7 +65,8 @@ fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterat
             decoder.report(
                 Problem::new(format!("two hosts have the {what} {}", quote(&value.to_string())))
                     .at(position)
-                    .because(format!("the first one stands at {first}")),
+                    .because(format!("the first one stands at {first}"))
+                    .hint(format!("give each host {} {what} of its own", if what == "address" { "an" } else { "a" })),
             );
         } else {
             seen.insert(value, position);

@@ -47,6 +47,7 @@ impl BundleArgument {
         let path = path.ok_or_else(|| {
             vec![
                 Failure::new(Kind::Input, "it is not known where to install from")
+                    .at("the command line")
                     .because(format!("there is neither --bundle nor {BUNDLE_VARIABLE}"))
                     .hint("give the folder of a bundle with --bundle; in a checkout of kokctl, `make bundle` builds one"),
             ]

@@ -34,6 +34,7 @@ const PATHS: &[&str] = &[
     "/var/lib/kubelet/pki",
     "/var/lib/kokctl",
     "/run/flannel",
+    "/var/log/pods",
 ];
 
 /// `kubeadm reset` ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
@@ -53,6 +54,7 @@ if [ -x /usr/local/bin/ctr ] && [ -S /run/containerd/containerd.sock ]; then
   done
 fi
 systemctl disable --now containerd.service 2>&1
+systemctl stop kubepods.slice 2>/dev/null
 unmount_below() {
   while read -r _ where _; do
     case $where in "$1"/*) echo "$where";; esac
@@ -71,7 +73,7 @@ done
 rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/90-kokctl.conf
 rm -rf /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
 for name in containerd containerd-shim-runc-v2 ctr kubeadm kubectl kubelet; do rm -f "/usr/local/bin/$name"; done
-rm -rf /usr/local/sbin/runc /opt/cni/bin /opt/containerd /var/lib/cni /run/flannel /run/containerd
+rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin /opt/containerd /var/lib/cni /run/flannel /run/containerd
 rmdir /etc/cni/net.d /etc/cni /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null
 systemctl daemon-reload
 systemctl reset-failed kubelet.service containerd.service 2>/dev/null

@@ -252,5 +252,13 @@ impl<'a> Inputs<'a> {
 }
 
 fn lacks(error: &BundleError) -> Refusal {
-    Refusal::new(error.to_string())
+    let (what, held) = match error {
+        BundleError::NoRelease { version, held } => (format!("Kubernetes {version}"), held),
+        BundleError::NoFile { name, version, architecture, held } => (format!("{name} {version} for {architecture}"), held),
+        BundleError::NoImage { reference, architecture, held } => (format!("image {reference} for {architecture}"), held),
+        other => return Refusal::new(other.to_string()),
+    };
+    Refusal::new(format!("the bundle holds no {what}"))
+        .because(format!("it holds {held}"))
+        .hint("ask for what it holds, or give another bundle with --bundle")
 }
