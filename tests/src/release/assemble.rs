@@ -33,25 +33,15 @@ impl Output {
     pub fn open(root: &Path) -> Result<Self> {
         fs::create_dir_all(root).map_err(ReleaseError::io("create", root))?;
         for entry in fs::read_dir(root).map_err(ReleaseError::io("list", root))? {
-            let name = entry
-                .map_err(ReleaseError::io("list", root))?
-                .file_name()
-                .to_string_lossy()
-                .into_owned();
+            let name = entry.map_err(ReleaseError::io("list", root))?.file_name().to_string_lossy().into_owned();
             if name.starts_with(PARTIAL) {
                 // An index that was being written when its builder was killed.
                 remove(&root.join(&name)).map_err(ReleaseError::io("remove", root))?;
             } else if name != INDEX && !FOLDERS.contains(&name.as_str()) {
-                return Err(ReleaseError::ForeignOutput {
-                    path: root.to_path_buf(),
-                    entry: name,
-                });
+                return Err(ReleaseError::ForeignOutput { path: root.to_path_buf(), entry: name });
             }
         }
-        Ok(Self {
-            root: root.to_path_buf(),
-            changed: false,
-        })
+        Ok(Self { root: root.to_path_buf(), changed: false })
     }
 
     /// Brings everything of a component into the bundle. A file that was put here before and not touched since is left alone;
@@ -62,15 +52,9 @@ impl Output {
     pub fn place(&mut self, component: &CachedComponent, from: &Path) -> Result<()> {
         for (path, size, sha256) in component.entries() {
             let (source, target) = (from.join(path), self.root.join(path));
-            let damaged = |found: String| ReleaseError::Damaged {
-                path: source.clone(),
-                expected: sha256.to_owned(),
-                found,
-            };
+            let damaged = |found: String| ReleaseError::Damaged { path: source.clone(), expected: sha256.to_owned(), found };
             let original = fs::metadata(&source).map_err(|_| damaged("missing".to_owned()))?;
-            if original.len() == size
-                && fs::symlink_metadata(&target).is_ok_and(|copied| untouched(&original, &copied))
-            {
+            if original.len() == size && fs::symlink_metadata(&target).is_ok_and(|copied| untouched(&original, &copied)) {
                 continue;
             }
             self.change()?;
@@ -89,18 +73,14 @@ impl Output {
     /// When a file can't be removed or written.
     pub fn finish(mut self, bundle: &Bundle) -> Result<bool> {
         let files = bundle.files.iter().map(|file| file.path.as_str());
-        let listed: BTreeSet<PathBuf> = files
-            .chain(bundle.images.iter().map(|image| image.path.as_str()))
-            .map(|path| self.root.join(path))
-            .collect();
+        let listed: BTreeSet<PathBuf> =
+            files.chain(bundle.images.iter().map(|image| image.path.as_str())).map(|path| self.root.join(path)).collect();
         let mut unlisted = Vec::new();
         for folder in FOLDERS {
             collect_unlisted(&self.root.join(folder), &listed, &mut unlisted)?;
         }
         let index = self.root.join(INDEX);
-        let text = serde_json::to_string_pretty(bundle)
-            .map_err(|error| ReleaseError::io("write", &index)(error.into()))?
-            + "\n";
+        let text = serde_json::to_string_pretty(bundle).map_err(|error| ReleaseError::io("write", &index)(error.into()))? + "\n";
         if !unlisted.is_empty() || fs::read_to_string(&index).ok().as_ref() != Some(&text) {
             self.change()?;
         }
@@ -111,8 +91,7 @@ impl Output {
             remove(path).map_err(ReleaseError::io("remove", path))?;
         }
         sync(&self.root)?;
-        write_atomically(&self.root, &index, text.as_bytes())
-            .map_err(ReleaseError::io("write", &index))?;
+        write_atomically(&self.root, &index, text.as_bytes()).map_err(ReleaseError::io("write", &index))?;
         Ok(true)
     }
 
@@ -134,9 +113,7 @@ impl Output {
 
 /// Copies keep the time of their original, and whoever writes to one changes that time.
 fn untouched(original: &Metadata, copied: &Metadata) -> bool {
-    copied.is_file()
-        && copied.len() == original.len()
-        && matches!((original.modified(), copied.modified()), (Ok(a), Ok(b)) if a == b)
+    copied.is_file() && copied.len() == original.len() && matches!((original.modified(), copied.modified()), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Copies with mode and time and returns the SHA-256 of what was copied.
@@ -145,15 +122,11 @@ fn copy_file(source: &Path, original: &Metadata, target: &Path) -> Result<String
     fs::create_dir_all(folder).map_err(ReleaseError::io("create", folder))?;
     let reader = File::open(source).map_err(ReleaseError::io("open", source))?;
     let written = (|| {
-        let temporary = tempfile::Builder::new()
-            .prefix(PARTIAL)
-            .tempfile_in(folder)?;
+        let temporary = tempfile::Builder::new().prefix(PARTIAL).tempfile_in(folder)?;
         let mut writer = HashWriter::new(temporary);
         copy(reader, &mut writer)?;
         let (temporary, _, sha256) = writer.finish();
-        temporary
-            .as_file()
-            .set_permissions(original.permissions())?;
+        temporary.as_file().set_permissions(original.permissions())?;
         temporary.as_file().set_modified(original.modified()?)?;
         temporary.persist(target)?;
         Ok(sha256)
@@ -161,11 +134,7 @@ fn copy_file(source: &Path, original: &Metadata, target: &Path) -> Result<String
     written.map_err(ReleaseError::io("copy to", target))
 }
 
-fn collect_unlisted(
-    folder: &Path,
-    listed: &BTreeSet<PathBuf>,
-    unlisted: &mut Vec<PathBuf>,
-) -> Result<()> {
+fn collect_unlisted(folder: &Path, listed: &BTreeSet<PathBuf>, unlisted: &mut Vec<PathBuf>) -> Result<()> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         entries => entries.map_err(ReleaseError::io("list", folder))?,
@@ -175,8 +144,7 @@ fn collect_unlisted(
         if listed.contains(&path) {
             continue;
         }
-        if path.is_dir() && !path.is_symlink() && listed.iter().any(|file| file.starts_with(&path))
-        {
+        if path.is_dir() && !path.is_symlink() && listed.iter().any(|file| file.starts_with(&path)) {
             collect_unlisted(&path, listed, unlisted)?;
         } else {
             unlisted.push(path);
@@ -186,20 +154,13 @@ fn collect_unlisted(
 }
 
 fn remove(path: &Path) -> io::Result<()> {
-    if path.is_dir() && !path.is_symlink() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    }
+    if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
 fn write_atomically(folder: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
     // Temporary files are made for their owner only; a bundle is for everyone who can reach its folder.
     let mode = fs::Permissions::from_mode(0o644);
-    let mut temporary = tempfile::Builder::new()
-        .prefix(PARTIAL)
-        .permissions(mode)
-        .tempfile_in(folder)?;
+    let mut temporary = tempfile::Builder::new().prefix(PARTIAL).permissions(mode).tempfile_in(folder)?;
     temporary.write_all(bytes)?;
     temporary.as_file().sync_all()?;
     temporary.persist(path)?;

@@ -77,12 +77,7 @@ pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
     bundle.check()?;
     let changed = output.finish(&bundle)?;
     cache.prune()?;
-    Ok(Summary {
-        built,
-        components: components.len(),
-        changed,
-        bundle,
-    })
+    Ok(Summary { built, components: components.len(), changed, bundle })
 }
 
 /// What all components are built with.
@@ -98,49 +93,20 @@ impl Builder {
         let build_cache = &options.build_cache;
         fs::create_dir_all(build_cache).map_err(ReleaseError::io("create", build_cache))?;
         let go = Go::find(components, build_cache, native_architecture())?;
-        let packages = Packages::query(
-            components
-                .iter()
-                .flat_map(|component| &component.recipe.packages)
-                .map(String::as_str),
-        )?;
+        let packages = Packages::query(components.iter().flat_map(|component| &component.recipe.packages).map(String::as_str))?;
         check_packages(components, &packages)?;
-        let compiler = if components.iter().any(|component| component.recipe.go.cgo) {
-            Some(host::compiler_version()?)
-        } else {
-            None
-        };
-        let images = components
-            .iter()
-            .flat_map(|component| &component.recipe.images);
+        let compiler = if components.iter().any(|component| component.recipe.go.cgo) { Some(host::compiler_version()?) } else { None };
+        let images = components.iter().flat_map(|component| &component.recipe.images);
         let programs: BTreeSet<&String> = images.flat_map(|image| &image.host_programs).collect();
-        let host_files = programs
-            .into_iter()
-            .map(|program| Ok((program.clone(), host::with_libraries(program)?)))
-            .collect::<Result<_>>()?;
-        Ok(Self {
-            go,
-            packages,
-            compiler,
-            host_files,
-        })
+        let host_files =
+            programs.into_iter().map(|program| Ok((program.clone(), host::with_libraries(program)?))).collect::<Result<_>>()?;
+        Ok(Self { go, packages, compiler, host_files })
     }
 
     fn key(&self, component: &Component) -> String {
-        let packages = self
-            .packages
-            .select(&component.recipe.packages)
-            .unwrap_or_default();
-        let programs = component
-            .recipe
-            .images
-            .iter()
-            .flat_map(|image| &image.host_programs);
-        let host_files: BTreeMap<String, String> = programs
-            .filter_map(|program| self.host_files.get(program))
-            .flatten()
-            .cloned()
-            .collect();
+        let packages = self.packages.select(&component.recipe.packages).unwrap_or_default();
+        let programs = component.recipe.images.iter().flat_map(|image| &image.host_programs);
+        let host_files: BTreeMap<String, String> = programs.filter_map(|program| self.host_files.get(program)).flatten().cloned().collect();
         let host_files: Vec<_> = host_files.into_iter().collect();
         component_key(
             component,
@@ -171,9 +137,7 @@ impl Builder {
                     progress.line("unchanged");
                     return Ok((cached, None));
                 }
-                Err(error @ ReleaseError::Damaged { .. }) => {
-                    progress.line(&format!("{error}; building it again"))
-                }
+                Err(error @ ReleaseError::Damaged { .. }) => progress.line(&format!("{error}; building it again")),
                 Err(error) => return Err(error),
             }
         }
@@ -184,27 +148,14 @@ impl Builder {
         Ok((built, Some(started.elapsed())))
     }
 
-    fn make(
-        &self,
-        component: &Component,
-        key: &str,
-        cache: &Cache,
-        progress: &mut Progress,
-    ) -> Result<CachedComponent> {
+    fn make(&self, component: &Component, key: &str, cache: &Cache, progress: &mut Progress) -> Result<CachedComponent> {
         let folder = cache.work_folder()?;
         let (work, to) = (folder.path().join("work"), folder.path().join("component"));
         for path in [&work, &to] {
             fs::create_dir(path).map_err(ReleaseError::io("create", path))?;
         }
         progress.line("building");
-        let making = Making {
-            component,
-            key,
-            architecture: native_architecture(),
-            host_files: &self.host_files,
-            work: &work,
-            to: &to,
-        };
+        let making = Making { component, key, architecture: native_architecture(), host_files: &self.host_files, work: &work, to: &to };
         let built = making.run(&self.go, progress)?;
         cache.store(component, &built, &to)?;
         Ok(built)
@@ -224,19 +175,11 @@ fn check_packages(components: &[Component], packages: &Packages) -> Result<()> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(ReleaseError::Packages {
-        needed_by: needed_by.join(", "),
-        missing: Vec::from_iter(missing).join(" "),
-    })
+    Err(ReleaseError::Packages { needed_by: needed_by.join(", "), missing: Vec::from_iter(missing).join(" ") })
 }
 
 fn combine(parts: Vec<CachedComponent>) -> Bundle {
-    let mut bundle = Bundle {
-        format: FORMAT,
-        kubernetes: Vec::new(),
-        files: Vec::new(),
-        images: Vec::new(),
-    };
+    let mut bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new() };
     for part in parts {
         bundle.kubernetes.extend(part.kubernetes);
         bundle.files.extend(part.files);

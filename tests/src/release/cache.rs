@@ -45,15 +45,8 @@ pub struct CachedComponent {
 impl CachedComponent {
     /// Path, length and SHA-256 of everything in it.
     pub fn entries(&self) -> impl Iterator<Item = (&str, u64, &str)> {
-        let files = self
-            .files
-            .iter()
-            .map(|file| (file.path.as_str(), file.size, file.sha256.as_str()));
-        files.chain(
-            self.images
-                .iter()
-                .map(|image| (image.path.as_str(), image.size, image.sha256.as_str())),
-        )
+        let files = self.files.iter().map(|file| (file.path.as_str(), file.size, file.sha256.as_str()));
+        files.chain(self.images.iter().map(|image| (image.path.as_str(), image.size, image.sha256.as_str())))
     }
 }
 
@@ -78,10 +71,7 @@ impl Cache {
             fs::remove_dir_all(&tmp).map_err(ReleaseError::io("remove", &tmp))?;
         }
         fs::create_dir(&tmp).map_err(ReleaseError::io("create", &tmp))?;
-        Ok(Self {
-            root: root.to_path_buf(),
-            _lock: lock,
-        })
+        Ok(Self { root: root.to_path_buf(), _lock: lock })
     }
 
     /// The folder of a component with this key.
@@ -89,9 +79,7 @@ impl Cache {
     pub fn folder(&self, component: &Component, key: &str) -> PathBuf {
         // 64 bits tell the keys of one component apart; the whole key stands in the manifest.
         let short = key.get(..16).unwrap_or(key);
-        self.root
-            .join("components")
-            .join(format!("{}-{}-{short}", component.name, component.version))
+        self.root.join("components").join(format!("{}-{}-{short}", component.name, component.version))
     }
 
     /// The component if it was built with this key. One whose manifest can't be read counts as not built.
@@ -99,9 +87,7 @@ impl Cache {
     pub fn load(&self, component: &Component, key: &str) -> Option<CachedComponent> {
         let path = self.folder(component, key).join(MANIFEST);
         let text = fs::read_to_string(&path).ok()?;
-        let cached: CachedComponent = serde_json::from_str(&text)
-            .ok()
-            .filter(|cached: &CachedComponent| cached.key == key)?;
+        let cached: CachedComponent = serde_json::from_str(&text).ok().filter(|cached: &CachedComponent| cached.key == key)?;
         // The time says when it was last used; without it the component is removed earlier and built again.
         let _ = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         Some(cached)
@@ -120,20 +106,13 @@ impl Cache {
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn store(
-        &self,
-        component: &Component,
-        cached: &CachedComponent,
-        built: &Path,
-    ) -> Result<()> {
+    pub fn store(&self, component: &Component, cached: &CachedComponent, built: &Path) -> Result<()> {
         let manifest = built.join(MANIFEST);
-        let text = serde_json::to_string_pretty(cached)
-            .map_err(|error| ReleaseError::io("write", &manifest)(error.into()))?;
+        let text = serde_json::to_string_pretty(cached).map_err(|error| ReleaseError::io("write", &manifest)(error.into()))?;
         fs::write(&manifest, text).map_err(ReleaseError::io("write", &manifest))?;
         sync(built)?;
         self.remove(component, &cached.key)?;
-        fs::rename(built, self.folder(component, &cached.key))
-            .map_err(ReleaseError::io("rename", built))
+        fs::rename(built, self.folder(component, &cached.key)).map_err(ReleaseError::io("rename", built))
     }
 
     /// Removes a component, if it is there.
@@ -157,9 +136,7 @@ impl Cache {
         for entry in fs::read_dir(&components).map_err(ReleaseError::io("list", &components))? {
             let path = entry.map_err(ReleaseError::io("list", &components))?.path();
             let used = fs::metadata(path.join(MANIFEST)).and_then(|metadata| metadata.modified());
-            let age = used
-                .ok()
-                .and_then(|used| SystemTime::now().duration_since(used).ok());
+            let age = used.ok().and_then(|used| SystemTime::now().duration_since(used).ok());
             if age.is_some_and(|age| age > KEEP) {
                 fs::remove_dir_all(&path).map_err(ReleaseError::io("remove", &path))?;
             }
@@ -178,31 +155,19 @@ pub fn sync(folder: &Path) -> Result<()> {
 }
 
 fn lock(path: &Path, progress: &mut Progress) -> Result<File> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
-        .map_err(ReleaseError::io("open", path))?;
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path).map_err(ReleaseError::io("open", path))?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => {}
         Err(Errno::WOULDBLOCK) => {
             let mut holder = String::new();
-            file.read_to_string(&mut holder)
-                .map_err(ReleaseError::io("read", path))?;
-            progress.line(&format!(
-                "another builder (process {}) works in this cache; waiting until it is done",
-                holder.trim()
-            ));
-            flock(&file, FlockOperation::LockExclusive)
-                .map_err(|errno| ReleaseError::io("lock", path)(errno.into()))?;
+            file.read_to_string(&mut holder).map_err(ReleaseError::io("read", path))?;
+            progress.line(&format!("another builder (process {}) works in this cache; waiting until it is done", holder.trim()));
+            flock(&file, FlockOperation::LockExclusive).map_err(|errno| ReleaseError::io("lock", path)(errno.into()))?;
         }
         Err(errno) => return Err(ReleaseError::io("lock", path)(errno.into())),
     }
-    file.set_len(0)
-        .and_then(|()| file.rewind())
-        .map_err(ReleaseError::io("write", path))?;
+    file.set_len(0).and_then(|()| file.rewind()).map_err(ReleaseError::io("write", path))?;
     writeln!(file, "{}", std::process::id()).map_err(ReleaseError::io("write", path))?;
     Ok(file)
 }

@@ -66,11 +66,7 @@ pub struct HashWriter<W> {
 impl<W: Write> HashWriter<W> {
     /// Begins with nothing written.
     pub fn new(inner: W) -> Self {
-        Self {
-            inner,
-            context: Context::new(&SHA256),
-            size: 0,
-        }
+        Self { inner, context: Context::new(&SHA256), size: 0 }
     }
 
     /// The writer below, the number of bytes and their SHA-256.
@@ -82,8 +78,7 @@ impl<W: Write> HashWriter<W> {
 impl<W: Write> Write for HashWriter<W> {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
         let length = self.inner.write(buffer)?;
-        self.context
-            .update(buffer.get(..length).unwrap_or_default());
+        self.context.update(buffer.get(..length).unwrap_or_default());
         self.size += length as u64;
         Ok(length)
     }

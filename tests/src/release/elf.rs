@@ -14,10 +14,7 @@ pub fn is_dynamic(mut file: impl Read + Seek) -> io::Result<bool> {
     file.read_exact(&mut header)?;
     // Magic number, 64-bit class, little-endian data.
     if !header.starts_with(&[0x7f, b'E', b'L', b'F', 2, 1]) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidData,
-            "not a 64-bit little-endian ELF file",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "not a 64-bit little-endian ELF file"));
     }
     let offset = number(&header, 0x20, 8);
     let (entry_size, count) = (number(&header, 0x36, 2), number(&header, 0x38, 2));
@@ -34,10 +31,5 @@ pub fn is_dynamic(mut file: impl Read + Seek) -> io::Result<bool> {
 
 /// The little-endian number of this many bytes at the offset.
 fn number(header: &[u8], offset: usize, length: usize) -> u64 {
-    header
-        .iter()
-        .skip(offset)
-        .take(length)
-        .rev()
-        .fold(0, |value, byte| (value << 8) | u64::from(*byte))
+    header.iter().skip(offset).take(length).rev().fold(0, |value, byte| (value << 8) | u64::from(*byte))
 }

@@ -52,9 +52,7 @@ pub enum ReleaseError {
         found: String,
     },
     /// Debian packages are missing.
-    #[error(
-        "{needed_by} needs Debian packages that are not installed: {missing}. Run: apt-get install {missing}"
-    )]
+    #[error("{needed_by} needs Debian packages that are not installed: {missing}. Run: apt-get install {missing}")]
     Packages {
         /// The components, with their versions.
         needed_by: String,
@@ -80,9 +78,7 @@ pub enum ReleaseError {
         output: String,
     },
     /// A binary needs libraries that neither hosts nor images have.
-    #[error(
-        "{what} is linked dynamically, but must run without libraries: set `cgo: false`, or add what its static link needs"
-    )]
+    #[error("{what} is linked dynamically, but must run without libraries: set `cgo: false`, or add what its static link needs")]
     Dynamic {
         /// Component and binary.
         what: String,
@@ -112,9 +108,7 @@ pub enum ReleaseError {
     #[error(transparent)]
     Bundle(#[from] kok_tasks::bundle::BundleError),
     /// Neither `XDG_CACHE_HOME` nor `HOME` is set.
-    #[error(
-        "neither XDG_CACHE_HOME nor HOME is an absolute path: name the cache folder with --cache"
-    )]
+    #[error("neither XDG_CACHE_HOME nor HOME is an absolute path: name the cache folder with --cache")]
     NoCache,
 }
 
@@ -122,10 +116,6 @@ impl ReleaseError {
     /// For `map_err`: an [`ReleaseError::Io`] about this path.
     pub fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_path_buf();
-        move |source| Self::Io {
-            action,
-            path,
-            source,
-        }
+        move |source| Self::Io { action, path, source }
     }
 }

@@ -47,20 +47,10 @@ impl Go {
         let recipe = &component.recipe.go;
         let mut child = self.spawn(component, &compiled)?;
         let (count, tail) = watch(&mut child, progress);
-        let status = child
-            .wait()
-            .map_err(ReleaseError::io("wait for", &self.0.program))?;
+        let status = child.wait().map_err(ReleaseError::io("wait for", &self.0.program))?;
         if !status.success() {
-            let what = format!(
-                "go build of {} in {}",
-                component.label(),
-                component.folder.display()
-            );
-            return Err(ReleaseError::Command {
-                what,
-                status: status.to_string(),
-                output: tail,
-            });
+            let what = format!("go build of {} in {}", component.label(), component.folder.display());
+            return Err(ReleaseError::Command { what, status: status.to_string(), output: tail });
         }
         progress.alive(&format!("{count} packages compiled, packing"));
         for (name, package) in &recipe.binaries {
@@ -78,14 +68,7 @@ impl Go {
         Command::new("setpriv")
             .args(["--pdeathsig", "KILL", "--"])
             .arg(&self.0.program)
-            .args([
-                "build",
-                "-v",
-                "-mod=readonly",
-                "-trimpath",
-                "-buildvcs=false",
-                "-tags",
-            ])
+            .args(["build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false", "-tags"])
             .arg(recipe.tags.join(","))
             .args(["-ldflags", &linker_options(recipe), "-o"])
             .arg(destination)
@@ -108,26 +91,16 @@ fn linker_options(recipe: &GoRecipe) -> String {
     if recipe.cgo {
         options.push("-linkmode external -extldflags -static".to_owned());
     }
-    options.extend(
-        recipe
-            .define
-            .iter()
-            .map(|(name, value)| format!("-X {name}={value}")),
-    );
+    options.extend(recipe.define.iter().map(|(name, value)| format!("-X {name}={value}")));
     options.join(" ")
 }
 
 /// The file that `go build` makes of a package: the last part of its path that isn't a major version (`go help build`).
 #[must_use]
 pub fn executable_name(package: &str) -> &str {
-    let is_major = |part: &str| {
-        part.strip_prefix('v')
-            .is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
-    };
-    package
-        .rsplit('/')
-        .find(|part| !is_major(part))
-        .unwrap_or(package)
+    let is_major =
+        |part: &str| part.strip_prefix('v').is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()));
+    package.rsplit('/').find(|part| !is_major(part)).unwrap_or(package)
 }
 
 /// Follows Go's output until it ends. Returns the number of packages compiled and the last other lines.
@@ -162,10 +135,7 @@ fn lines_of(child: &mut Child) -> Receiver<String> {
     let (sender, receiver) = channel();
     if let Some(output) = child.stderr.take() {
         thread::spawn(move || {
-            for line in BufReader::new(output)
-                .lines()
-                .map_while(std::result::Result::ok)
-            {
+            for line in BufReader::new(output).lines().map_while(std::result::Result::ok) {
                 if sender.send(line).is_err() {
                     break;
                 }

@@ -38,24 +38,15 @@ impl Packages {
     }
 
     fn parse(text: &str) -> Self {
-        let installed = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("installed ")?.split_once(' '));
-        Self(
-            installed
-                .map(|(name, version)| (name.to_owned(), version.to_owned()))
-                .collect(),
-        )
+        let installed = text.lines().filter_map(|line| line.strip_prefix("installed ")?.split_once(' '));
+        Self(installed.map(|(name, version)| (name.to_owned(), version.to_owned())).collect())
     }
 
     /// Name and version of the first installed alternative of each requirement, or the first alternatives of what is missing.
     ///
     /// # Errors
     /// The names of the packages that have to be installed.
-    pub fn select(
-        &self,
-        requirements: &[String],
-    ) -> std::result::Result<Vec<(String, String)>, Vec<String>> {
+    pub fn select(&self, requirements: &[String]) -> std::result::Result<Vec<(String, String)>, Vec<String>> {
         let mut found = Vec::new();
         let mut missing = Vec::new();
         for requirement in requirements {
@@ -64,11 +55,7 @@ impl Packages {
                 None => missing.extend(alternatives(requirement).next().map(str::to_owned)),
             }
         }
-        if missing.is_empty() {
-            Ok(found)
-        } else {
-            Err(missing)
-        }
+        if missing.is_empty() { Ok(found) } else { Err(missing) }
     }
 }
 
@@ -84,35 +71,17 @@ fn alternatives(requirement: &str) -> impl Iterator<Item = &str> {
 pub fn with_libraries(program: &str) -> Result<Vec<(String, String)>> {
     let missing = || ReleaseError::HostProgram {
         program: program.to_owned(),
-        message: format!(
-            "not found in {}. Add the package that holds it to `packages` of the component",
-            PROGRAM_FOLDERS.join(", ")
-        ),
+        message: format!("not found in {}. Add the package that holds it to `packages` of the component", PROGRAM_FOLDERS.join(", ")),
     };
-    let path = PROGRAM_FOLDERS
-        .iter()
-        .map(|folder| Path::new(folder).join(program))
-        .find(|path| path.is_file())
-        .ok_or_else(missing)?;
-    let output = Command::new("ldd")
-        .env_clear()
-        .env("LC_ALL", "C")
-        .arg(&path)
-        .output()
-        .map_err(ReleaseError::io("run ldd for", &path))?;
+    let path = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.is_file()).ok_or_else(missing)?;
+    let output = Command::new("ldd").env_clear().env("LC_ALL", "C").arg(&path).output().map_err(ReleaseError::io("run ldd for", &path))?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let libraries = parse_ldd(&text).map_err(|message| ReleaseError::HostProgram {
-        program: path.display().to_string(),
-        message,
-    })?;
+    let libraries = parse_ldd(&text).map_err(|message| ReleaseError::HostProgram { program: path.display().to_string(), message })?;
     let mut files = vec![path];
     files.extend(libraries.into_iter().map(PathBuf::from));
     files.extend(extensions(&files)?);
     files.sort();
-    files
-        .into_iter()
-        .map(|path| Ok((path.display().to_string(), sha256_file(&path)?.1)))
-        .collect()
+    files.into_iter().map(|path| Ok((path.display().to_string(), sha256_file(&path)?.1))).collect()
 }
 
 /// iptables loads the code for each kind of match and target when it meets it, from the folder `xtables` beside its library; `ldd` knows
@@ -133,15 +102,10 @@ fn parse_ldd(text: &str) -> std::result::Result<Vec<String>, String> {
     for line in text.lines().map(str::trim) {
         let place = line.split_once(" => ").map_or(line, |(_, place)| place);
         if place.starts_with("not found") {
-            return Err(format!(
-                "a library is missing: {line}. Reinstall the package of the program"
-            ));
+            return Err(format!("a library is missing: {line}. Reinstall the package of the program"));
         }
         // What has no path of its own is the kernel's: linux-vdso.so.1.
-        if let Some((path, _)) = place
-            .split_once(" (")
-            .filter(|(path, _)| path.starts_with('/'))
-        {
+        if let Some((path, _)) = place.split_once(" (").filter(|(path, _)| path.starts_with('/')) {
             libraries.push(path.to_owned());
         }
     }
@@ -153,17 +117,9 @@ fn parse_ldd(text: &str) -> std::result::Result<Vec<String>, String> {
 /// # Errors
 /// When gcc can't be run.
 pub fn compiler_version() -> Result<String> {
-    let output = Command::new("/usr/bin/gcc")
-        .env_clear()
-        .env("LC_ALL", "C")
-        .arg("--version")
-        .output();
+    let output = Command::new("/usr/bin/gcc").env_clear().env("LC_ALL", "C").arg("--version").output();
     let output = output.map_err(ReleaseError::io("run", Path::new("/usr/bin/gcc")))?;
-    Ok(String::from_utf8_lossy(&output.stdout)
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned())
+    Ok(String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().to_owned())
 }
 
 #[cfg(test)]
@@ -174,44 +130,17 @@ mod tests {
     #[test]
     fn ldd_gives_paths_and_refuses_what_is_missing() {
         let text = "\tlinux-vdso.so.1 (0x7efe)\n\tlibmnl.so.0 => /lib/x/libmnl.so.0 (0x7ef)\n\t/lib64/ld-linux-x86-64.so.2 (0x7)\n";
-        assert_eq!(
-            parse_ldd(text).unwrap(),
-            ["/lib/x/libmnl.so.0", "/lib64/ld-linux-x86-64.so.2"]
-        );
-        assert!(
-            parse_ldd("\tlibmnl.so.0 => not found\n")
-                .unwrap_err()
-                .contains("libmnl.so.0")
-        );
+        assert_eq!(parse_ldd(text).unwrap(), ["/lib/x/libmnl.so.0", "/lib64/ld-linux-x86-64.so.2"]);
+        assert!(parse_ldd("\tlibmnl.so.0 => not found\n").unwrap_err().contains("libmnl.so.0"));
         assert!(parse_ldd("\tstatically linked\n").unwrap().is_empty());
     }
 
     #[test]
     fn only_installed_packages_count_and_alternatives_do() {
-        let packages = Packages::parse(
-            "installed gcc 4:12\nconfig-files nftables 1.0\ninstalled pkg-config 1.8\n",
-        );
-        let wanted = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect::<Vec<_>>()
-        };
-        let found = packages
-            .select(&wanted(&["gcc", "pkgconf | pkg-config"]))
-            .unwrap();
-        assert_eq!(
-            found,
-            [
-                ("gcc".to_owned(), "4:12".to_owned()),
-                ("pkg-config".to_owned(), "1.8".to_owned())
-            ]
-        );
-        assert_eq!(
-            packages
-                .select(&wanted(&["nftables", "a | b", "gcc"]))
-                .unwrap_err(),
-            ["nftables", "a"]
-        );
+        let packages = Packages::parse("installed gcc 4:12\nconfig-files nftables 1.0\ninstalled pkg-config 1.8\n");
+        let wanted = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        let found = packages.select(&wanted(&["gcc", "pkgconf | pkg-config"])).unwrap();
+        assert_eq!(found, [("gcc".to_owned(), "4:12".to_owned()), ("pkg-config".to_owned(), "1.8".to_owned())]);
+        assert_eq!(packages.select(&wanted(&["nftables", "a | b", "gcc"])).unwrap_err(), ["nftables", "a"]);
     }
 }

@@ -30,11 +30,7 @@ pub fn component_key(component: &Component, surroundings: &Surroundings<'_>) -> 
     text.field("architecture", surroundings.architecture);
     text.field("go", surroundings.go_version);
     text.field("compiler", surroundings.compiler.unwrap_or_default());
-    for (kind, pairs) in [
-        ("file", component.files.as_slice()),
-        ("package", surroundings.packages),
-        ("host", surroundings.host_files),
-    ] {
+    for (kind, pairs) in [("file", component.files.as_slice()), ("package", surroundings.packages), ("host", surroundings.host_files)] {
         for (name, value) in pairs {
             text.field(kind, name);
             text.field(kind, value);
@@ -48,7 +44,6 @@ struct Text(Vec<u8>);
 
 impl Text {
     fn field(&mut self, name: &str, value: &str) {
-        self.0
-            .extend_from_slice(format!("{name} {}\n{value}\n", value.len()).as_bytes());
+        self.0.extend_from_slice(format!("{name} {}\n{value}\n", value.len()).as_bytes());
     }
 }

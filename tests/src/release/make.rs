@@ -49,39 +49,20 @@ impl Making<'_> {
             self.check_static(&binaries.join(name))?;
         }
         let recipe = &self.component.recipe;
-        let files = recipe
-            .files
-            .iter()
-            .map(|file| self.file(file, &binaries))
-            .collect::<Result<_>>()?;
-        let images = recipe
-            .images
-            .iter()
-            .map(|image| self.image(image, &binaries))
-            .collect::<Result<_>>()?;
+        let files = recipe.files.iter().map(|file| self.file(file, &binaries)).collect::<Result<_>>()?;
+        let images = recipe.images.iter().map(|image| self.image(image, &binaries)).collect::<Result<_>>()?;
         let kubernetes = match &recipe.kubernetes_release {
-            Some(release) => Some(kubeadm::release_images(
-                &binaries.join(&release.kubeadm),
-                &self.component.version,
-                self.work,
-            )?),
+            Some(release) => Some(kubeadm::release_images(&binaries.join(&release.kubeadm), &self.component.version, self.work)?),
             None => None,
         };
-        Ok(CachedComponent {
-            key: self.key.to_owned(),
-            files,
-            images,
-            kubernetes,
-        })
+        Ok(CachedComponent { key: self.key.to_owned(), files, images, kubernetes })
     }
 
     fn check_static(&self, binary: &Path) -> Result<()> {
         let file = File::open(binary).map_err(ReleaseError::io("open", binary))?;
         if elf::is_dynamic(file).map_err(ReleaseError::io("read", binary))? {
             let name = binary.file_name().unwrap_or_default().to_string_lossy();
-            return Err(ReleaseError::Dynamic {
-                what: format!("{name} of {}", self.component.label()),
-            });
+            return Err(ReleaseError::Dynamic { what: format!("{name} of {}", self.component.label()) });
         }
         Ok(())
     }
@@ -94,16 +75,11 @@ impl Making<'_> {
                 let source = binaries.join(binary);
                 // The binary may go into an image too; both stay the same file on disk as neither is written to again.
                 fs::hard_link(&source, &target).map_err(ReleaseError::io("link", &source))?;
-                fs::set_permissions(&target, Permissions::from_mode(0o755))
-                    .map_err(ReleaseError::io("change", &target))?;
+                fs::set_permissions(&target, Permissions::from_mode(0o755)).map_err(ReleaseError::io("change", &target))?;
                 Vec::new()
             }
             (None, archive) => {
-                let entries = archive
-                    .iter()
-                    .flatten()
-                    .map(|(path, binary)| (path.clone(), binaries.join(binary)))
-                    .collect();
+                let entries = archive.iter().flatten().map(|(path, binary)| (path.clone(), binaries.join(binary))).collect();
                 let file = File::create(&target).map_err(ReleaseError::io("create", &target))?;
                 let mut writer = HashWriter::new(BufWriter::new(file));
                 let contents = archive::write_tar_gz(&entries, &mut writer)?;
@@ -113,21 +89,12 @@ impl Making<'_> {
         };
         let (size, sha256) = sha256_file(&target)?;
         let (name, version) = (recipe.name.clone(), self.component.version.clone());
-        Ok(BundleFile {
-            name,
-            version,
-            architecture: self.architecture.to_owned(),
-            path,
-            size,
-            sha256,
-            contents,
-        })
+        Ok(BundleFile { name, version, architecture: self.architecture.to_owned(), path, size, sha256, contents })
     }
 
     fn image(&self, recipe: &ImageRecipe, binaries: &Path) -> Result<BundleImage> {
         // The description was checked when it was read, so there is a tag.
-        let (repository, tag) =
-            split_reference(&recipe.reference).unwrap_or((&recipe.reference, "latest"));
+        let (repository, tag) = split_reference(&recipe.reference).unwrap_or((&recipe.reference, "latest"));
         let path = format!("images/{repository}/{tag}-linux-{}.tar", self.architecture);
         let target = self.target(&path)?;
         let spec = ImageSpec {
@@ -152,17 +119,9 @@ impl Making<'_> {
 
     fn image_files(&self, recipe: &ImageRecipe, binaries: &Path) -> BTreeMap<String, PathBuf> {
         let inside = |path: &str| path.trim_start_matches('/').to_owned();
-        let mut files: BTreeMap<String, PathBuf> = recipe
-            .contents
-            .iter()
-            .map(|(path, binary)| (inside(path), binaries.join(binary)))
-            .collect();
-        for (path, _) in recipe
-            .host_programs
-            .iter()
-            .filter_map(|program| self.host_files.get(program))
-            .flatten()
-        {
+        let mut files: BTreeMap<String, PathBuf> =
+            recipe.contents.iter().map(|(path, binary)| (inside(path), binaries.join(binary))).collect();
+        for (path, _) in recipe.host_programs.iter().filter_map(|program| self.host_files.get(program)).flatten() {
             files.insert(inside(path), PathBuf::from(path));
         }
         files

@@ -119,16 +119,7 @@ pub fn write_image(spec: &ImageSpec<'_>, work: &Path, to: &Path) -> Result<Strin
     };
     let manifest = to_json(&manifest, to)?;
     let digest = describe(MANIFEST_TYPE, &manifest).digest;
-    pack(
-        spec,
-        &Blobs {
-            layer: &layer,
-            layer_descriptor,
-            config,
-            manifest,
-        },
-        to,
-    )?;
+    pack(spec, &Blobs { layer: &layer, layer_descriptor, config, manifest }, to)?;
     std::fs::remove_file(&layer).map_err(ReleaseError::io("remove", &layer))?;
     Ok(digest)
 }
@@ -168,10 +159,7 @@ fn pack(spec: &ImageSpec<'_>, blobs: &Blobs<'_>, to: &Path) -> Result<()> {
         ("oci-layout".to_owned(), LAYOUT.as_bytes().to_vec()),
         ("index.json".to_owned(), to_json(&index(&manifest), to)?),
         (blob_path(&manifest.digest), blobs.manifest.clone()),
-        (
-            blob_path(&describe(CONFIG_TYPE, &blobs.config).digest),
-            blobs.config.clone(),
-        ),
+        (blob_path(&describe(CONFIG_TYPE, &blobs.config).digest), blobs.config.clone()),
     ];
     for (path, bytes) in &small {
         let size = bytes.len() as u64;
@@ -179,45 +167,22 @@ fn pack(spec: &ImageSpec<'_>, blobs: &Blobs<'_>, to: &Path) -> Result<()> {
     }
     let layer = File::open(blobs.layer).map_err(ReleaseError::io("open", blobs.layer))?;
     let path = blob_path(&blobs.layer_descriptor.digest);
-    archive::append(
-        &mut builder,
-        &path,
-        0o644,
-        blobs.layer_descriptor.size,
-        layer,
-    )
-    .map_err(write)?;
-    builder
-        .into_inner()
-        .and_then(|mut inner| inner.flush())
-        .map_err(write)
+    archive::append(&mut builder, &path, 0o644, blobs.layer_descriptor.size, layer).map_err(write)?;
+    builder.into_inner().and_then(|mut inner| inner.flush()).map_err(write)
 }
 
 /// The manifest as the index names it: with the image's reference, tag and platform.
 fn named_manifest(spec: &ImageSpec<'_>, bytes: &[u8]) -> Descriptor {
-    let tag = spec
-        .reference
-        .rsplit_once(':')
-        .map_or("latest", |(_, tag)| tag);
+    let tag = spec.reference.rsplit_once(':').map_or("latest", |(_, tag)| tag);
     Descriptor {
-        platform: Some(Platform {
-            architecture: spec.architecture.to_owned(),
-            os: "linux".to_owned(),
-        }),
-        annotations: BTreeMap::from([
-            (NAME_ANNOTATION.to_owned(), spec.reference.to_owned()),
-            (TAG_ANNOTATION.to_owned(), tag.to_owned()),
-        ]),
+        platform: Some(Platform { architecture: spec.architecture.to_owned(), os: "linux".to_owned() }),
+        annotations: BTreeMap::from([(NAME_ANNOTATION.to_owned(), spec.reference.to_owned()), (TAG_ANNOTATION.to_owned(), tag.to_owned())]),
         ..describe(MANIFEST_TYPE, bytes)
     }
 }
 
 fn index(manifest: &Descriptor) -> Index {
-    Index {
-        schema_version: 2,
-        media_type: INDEX_TYPE.to_owned(),
-        manifests: vec![manifest.clone()],
-    }
+    Index { schema_version: 2, media_type: INDEX_TYPE.to_owned(), manifests: vec![manifest.clone()] }
 }
 
 fn describe(media_type: &str, bytes: &[u8]) -> Descriptor {

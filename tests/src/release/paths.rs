@@ -10,11 +10,7 @@ use super::error::{ReleaseError, Result};
 /// # Errors
 /// [`ReleaseError::NoCache`] when neither variable holds an absolute path.
 pub fn cache_root() -> Result<PathBuf> {
-    let absolute = |name| {
-        env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
+    let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_CACHE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
         .map(|base| base.join("kok"))

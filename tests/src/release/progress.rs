@@ -25,12 +25,7 @@ impl Progress {
     #[must_use]
     pub fn new() -> Self {
         let now = Instant::now();
-        Self {
-            started: now,
-            terminal: io::stderr().is_terminal(),
-            label: String::new(),
-            shown: now,
-        }
+        Self { started: now, terminal: io::stderr().is_terminal(), label: String::new(), shown: now }
     }
 
     /// Time since the start.
@@ -48,11 +43,7 @@ impl Progress {
     /// A line that stays.
     pub fn line(&mut self, text: &str) {
         let start = if self.terminal { "\r\x1b[K" } else { "" };
-        self.write(&format!(
-            "{start}{} {}{text}\n",
-            clock(self.elapsed()),
-            self.label
-        ));
+        self.write(&format!("{start}{} {}{text}\n", clock(self.elapsed()), self.label));
         self.shown = Instant::now();
     }
 
@@ -60,10 +51,7 @@ impl Progress {
     pub fn alive(&mut self, text: &str) {
         if self.terminal {
             // One line of 100 columns at most, so that it can be rewritten.
-            let line: String = format!("{} {}{text}", clock(self.elapsed()), self.label)
-                .chars()
-                .take(100)
-                .collect();
+            let line: String = format!("{} {}{text}", clock(self.elapsed()), self.label).chars().take(100).collect();
             self.write(&format!("\r\x1b[K{line}"));
         } else if self.shown.elapsed() >= LOG_INTERVAL {
             self.line(text);

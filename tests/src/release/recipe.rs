@@ -89,29 +89,21 @@ pub struct KubernetesReleaseRecipe {
 impl GoRecipe {
     fn check(&self) -> Result<(), String> {
         if self.binaries.is_empty() {
-            return Err(
-                "go.binaries is empty: name at least one binary with its package".to_owned(),
-            );
+            return Err("go.binaries is empty: name at least one binary with its package".to_owned());
         }
         let mut executables = BTreeSet::new();
-        for name in self
-            .binaries
-            .values()
-            .map(|package| executable_name(package))
-        {
+        for name in self.binaries.values().map(|package| executable_name(package)) {
             if !executables.insert(name) {
-                return Err(format!(
-                    "go.binaries: two packages make an executable {name:?}"
-                ));
+                return Err(format!("go.binaries: two packages make an executable {name:?}"));
             }
         }
         // They go through the linker's own splitting into words.
         let unfit = |c: char| c.is_whitespace() || c == '"' || c == '\'';
         match self.define.iter().find(|(_, value)| value.contains(unfit)) {
             None => Ok(()),
-            Some((name, value)) => Err(format!(
-                "go.define.{name}: {value:?} holds a space or a quote, which the linker's options can't carry"
-            )),
+            Some((name, value)) => {
+                Err(format!("go.define.{name}: {value:?} holds a space or a quote, which the linker's options can't carry"))
+            }
         }
     }
 }
@@ -134,25 +126,17 @@ impl Recipe {
         for file in &mut self.files {
             of(&mut file.path)?;
             if let Some(archive) = &mut file.archive {
-                *archive = archive
-                    .iter()
-                    .map(|(path, binary)| Ok((expand(path, variables)?, binary.clone())))
-                    .collect::<Result<_, String>>()?;
+                *archive =
+                    archive.iter().map(|(path, binary)| Ok((expand(path, variables)?, binary.clone()))).collect::<Result<_, String>>()?;
             }
         }
-        self.images
-            .iter_mut()
-            .try_for_each(|image| of(&mut image.reference))
+        self.images.iter_mut().try_for_each(|image| of(&mut image.reference))
     }
 
     fn check(&self) -> Result<(), String> {
         self.go.check()?;
-        self.files
-            .iter()
-            .try_for_each(|file| self.check_file(file))?;
-        self.images
-            .iter()
-            .try_for_each(|image| self.check_image(image))?;
+        self.files.iter().try_for_each(|file| self.check_file(file))?;
+        self.images.iter().try_for_each(|image| self.check_image(image))?;
         if let Some(release) = &self.kubernetes_release {
             self.check_binary("kubernetesRelease.kubeadm", &release.kubeadm)?;
         }
@@ -161,9 +145,7 @@ impl Recipe {
         let images = self.images.iter().map(|image| ("image", &image.name));
         for (kind, name) in files.chain(images) {
             if !names.insert((kind, name)) {
-                return Err(format!(
-                    "there are two {kind}s with the name {name:?}: give one of them another name"
-                ));
+                return Err(format!("there are two {kind}s with the name {name:?}: give one of them another name"));
             }
         }
         Ok(())
@@ -176,10 +158,7 @@ impl Recipe {
             (Some(binary), None) => self.check_binary(&what, binary),
             (None, Some(archive)) => {
                 if !file.path.ends_with(".tar.gz") && !file.path.ends_with(".tgz") {
-                    return Err(format!(
-                        "{what}: an archive's path ends with .tar.gz or .tgz, not so {:?}",
-                        file.path
-                    ));
+                    return Err(format!("{what}: an archive's path ends with .tar.gz or .tgz, not so {:?}", file.path));
                 }
                 archive.iter().try_for_each(|(path, binary)| {
                     check_relative(&what, path)?;
@@ -202,9 +181,7 @@ impl Recipe {
             return Err(format!("{what}: entrypoint is empty"));
         }
         image.contents.iter().try_for_each(|(path, binary)| {
-            let inner = path
-                .strip_prefix('/')
-                .ok_or_else(|| format!("{what}: {path:?} is not absolute"))?;
+            let inner = path.strip_prefix('/').ok_or_else(|| format!("{what}: {path:?} is not absolute"))?;
             check_relative(&what, inner)?;
             self.check_binary(&what, binary)
         })
@@ -214,9 +191,7 @@ impl Recipe {
         if self.go.binaries.contains_key(binary) {
             return Ok(());
         }
-        Err(format!(
-            "{what} names the binary {binary:?}, which is not among go.binaries"
-        ))
+        Err(format!("{what} names the binary {binary:?}, which is not among go.binaries"))
     }
 }
 
@@ -225,19 +200,12 @@ impl Recipe {
 pub fn split_reference(reference: &str) -> Option<(&str, &str)> {
     let (repository, tag) = reference.rsplit_once(':')?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
-    let valid = repository.contains('/')
-        && !tag.is_empty()
-        && !tag.contains('/')
-        && reference.replace(':', "").chars().all(allowed);
-    (valid && check_relative("", repository).is_ok() && tag != "." && tag != "..")
-        .then_some((repository, tag))
+    let valid = repository.contains('/') && !tag.is_empty() && !tag.contains('/') && reference.replace(':', "").chars().all(allowed);
+    (valid && check_relative("", repository).is_ok() && tag != "." && tag != "..").then_some((repository, tag))
 }
 
 fn check_relative(what: &str, path: &str) -> Result<(), String> {
-    if path
-        .split('/')
-        .any(|part| part.is_empty() || part == "." || part == "..")
-    {
+    if path.split('/').any(|part| part.is_empty() || part == "." || part == "..") {
         return Err(format!("{what}: {path:?} is not a plain relative path"));
     }
     Ok(())
@@ -245,29 +213,17 @@ fn check_relative(what: &str, path: &str) -> Result<(), String> {
 
 fn variables(version: &str, architecture: &str) -> BTreeMap<&'static str, String> {
     let mut parts = version.split('.').map(str::to_owned);
-    let (major, minor) = (
-        parts.next().unwrap_or_default(),
-        parts.next().unwrap_or_default(),
-    );
-    BTreeMap::from([
-        ("version", version.to_owned()),
-        ("architecture", architecture.to_owned()),
-        ("major", major),
-        ("minor", minor),
-    ])
+    let (major, minor) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    BTreeMap::from([("version", version.to_owned()), ("architecture", architecture.to_owned()), ("major", major), ("minor", minor)])
 }
 
 fn expand(text: &str, variables: &BTreeMap<&str, String>) -> Result<String, String> {
     let mut result = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
-        let (name, behind) = after
-            .split_once('}')
-            .ok_or_else(|| format!("{text:?}: `${{` without `}}`"))?;
+        let (name, behind) = after.split_once('}').ok_or_else(|| format!("{text:?}: `${{` without `}}`"))?;
         let known = || variables.keys().copied().collect::<Vec<_>>().join(", ");
-        let value = variables
-            .get(name)
-            .ok_or_else(|| format!("{text:?}: there is no ${{{name}}}; known are {}", known()))?;
+        let value = variables.get(name).ok_or_else(|| format!("{text:?}: there is no ${{{name}}}; known are {}", known()))?;
         result.push_str(before);
         result.push_str(value);
         rest = behind;

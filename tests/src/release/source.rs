@@ -36,37 +36,21 @@ impl Component {
 
     fn read(name: &str, version: &str, folder: &Path, architecture: &str) -> Result<Self> {
         let recipe_path = folder.join(RECIPE_FILE);
-        let text =
-            fs::read_to_string(&recipe_path).map_err(ReleaseError::io("read", &recipe_path))?;
-        let recipe = Recipe::parse(&text, version, architecture).map_err(|message| {
-            ReleaseError::Recipe {
-                path: recipe_path,
-                message,
-            }
-        })?;
+        let text = fs::read_to_string(&recipe_path).map_err(ReleaseError::io("read", &recipe_path))?;
+        let recipe = Recipe::parse(&text, version, architecture).map_err(|message| ReleaseError::Recipe { path: recipe_path, message })?;
         let module_path = folder.join("go.mod");
-        let module =
-            fs::read_to_string(&module_path).map_err(ReleaseError::io("read", &module_path))?;
-        let go_version = module
-            .lines()
-            .find_map(|line| line.strip_prefix("go "))
-            .map(|version| version.trim().to_owned())
-            .ok_or_else(|| ReleaseError::Recipe {
-                path: module_path,
-                message: "there is no `go` line: say which Go it needs, such as `go 1.26.0`"
-                    .to_owned(),
+        let module = fs::read_to_string(&module_path).map_err(ReleaseError::io("read", &module_path))?;
+        let go_version =
+            module.lines().find_map(|line| line.strip_prefix("go ")).map(|version| version.trim().to_owned()).ok_or_else(|| {
+                ReleaseError::Recipe {
+                    path: module_path,
+                    message: "there is no `go` line: say which Go it needs, such as `go 1.26.0`".to_owned(),
+                }
             })?;
         let mut files = Vec::new();
         collect_files(folder, "", &mut files)?;
         files.sort();
-        Ok(Self {
-            name: name.to_owned(),
-            version: version.to_owned(),
-            folder: folder.to_path_buf(),
-            recipe,
-            go_version,
-            files,
-        })
+        Ok(Self { name: name.to_owned(), version: version.to_owned(), folder: folder.to_path_buf(), recipe, go_version, files })
     }
 }
 
@@ -83,10 +67,7 @@ pub fn discover(recipes: &Path, architecture: &str) -> Result<Vec<Component>> {
     }
     if components.is_empty() {
         let message = "there is no component here: expected folders <component>/<version>/ with a component.yaml".to_owned();
-        return Err(ReleaseError::Recipe {
-            path: recipes.to_path_buf(),
-            message,
-        });
+        return Err(ReleaseError::Recipe { path: recipes.to_path_buf(), message });
     }
     Ok(components)
 }
@@ -104,10 +85,7 @@ fn entries(folder: &Path) -> Result<Vec<(String, PathBuf)>> {
         let name = entry
             .file_name()
             .into_string()
-            .map_err(|name| ReleaseError::Recipe {
-                path: folder.join(name),
-                message: "the name is not UTF-8: rename it".to_owned(),
-            })?;
+            .map_err(|name| ReleaseError::Recipe { path: folder.join(name), message: "the name is not UTF-8: rename it".to_owned() })?;
         found.push((name, entry.path()));
     }
     found.sort();

@@ -14,18 +14,8 @@ use super::source::Component;
 const LOWEST_GO: &str = "1.26";
 
 /// Settings of the user that say where modules come from. They can't change bytes, as `go.sum` stands beside each `go.mod`.
-const MODULE_SETTINGS: [&str; 10] = [
-    "GOPATH",
-    "GOMODCACHE",
-    "GOPROXY",
-    "GONOPROXY",
-    "GOPRIVATE",
-    "GOSUMDB",
-    "GONOSUMDB",
-    "GOINSECURE",
-    "GOVCS",
-    "GOAUTH",
-];
+const MODULE_SETTINGS: [&str; 10] =
+    ["GOPATH", "GOMODCACHE", "GOPROXY", "GONOPROXY", "GOPRIVATE", "GOSUMDB", "GONOSUMDB", "GOINSECURE", "GOVCS", "GOAUTH"];
 
 /// Variables that Go and git need to reach the network and their folders.
 const PASSED_ON: [&str; 14] = [
@@ -75,37 +65,21 @@ pub(super) struct Toolchain {
 
 impl Toolchain {
     /// The first `go` in the folders, checked to be new enough for every component.
-    pub(super) fn find(
-        folders: &[PathBuf],
-        components: &[Component],
-        build_cache: &Path,
-        architecture: &str,
-    ) -> Result<Self> {
+    pub(super) fn find(folders: &[PathBuf], components: &[Component], build_cache: &Path, architecture: &str) -> Result<Self> {
         let mut programs = folders.iter().map(|folder| folder.join("go"));
-        let program =
-            programs
-                .find(|file| file.is_file())
-                .ok_or_else(|| ReleaseError::GoMissing {
-                    required: LOWEST_GO.to_owned(),
-                })?;
+        let program = programs.find(|file| file.is_file()).ok_or_else(|| ReleaseError::GoMissing { required: LOWEST_GO.to_owned() })?;
         let settings = ask(&program)?;
         let version = settings.get("GOVERSION").cloned().unwrap_or_default();
         check_version(&program, &version, components)?;
         let environment = environment(&settings, &program, build_cache, architecture);
-        Ok(Self {
-            program,
-            version,
-            environment,
-        })
+        Ok(Self { program, version, environment })
     }
 }
 
 /// The folders of PATH, and the one in which Go's own archive is installed.
 pub(super) fn folders() -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let mut folders: Vec<PathBuf> = env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .collect();
+    let mut folders: Vec<PathBuf> = env::split_paths(&path).filter(|folder| folder.is_absolute()).collect();
     folders.push(PathBuf::from("/usr/local/go/bin"));
     folders
 }
@@ -129,9 +103,7 @@ fn ask(program: &Path) -> Result<BTreeMap<String, String>> {
 
 /// Names the component that asks for most, so that one update of Go is enough.
 fn check_version(program: &Path, found: &str, components: &[Component]) -> Result<()> {
-    let newest = components
-        .iter()
-        .max_by_key(|component| parse_version(&component.go_version));
+    let newest = components.iter().max_by_key(|component| parse_version(&component.go_version));
     let (needed_by, required) = newest
         .map(|component| (component.label(), component.go_version.clone()))
         .filter(|(_, required)| parse_version(required) > parse_version(LOWEST_GO))
@@ -140,46 +112,26 @@ fn check_version(program: &Path, found: &str, components: &[Component]) -> Resul
         return Ok(());
     }
     let (program, found) = (program.to_path_buf(), found.to_owned());
-    Err(ReleaseError::GoTooOld {
-        needed_by,
-        required,
-        program,
-        found,
-    })
+    Err(ReleaseError::GoTooOld { needed_by, required, program, found })
 }
 
 /// The numbers of `go1.26.8`, `1.26` or `go1.27rc1`; zeros where there are none.
 fn parse_version(text: &str) -> [u32; 3] {
     let text = text.strip_prefix("go").unwrap_or(text);
-    let number = |part: &str| {
-        part.split(|c: char| !c.is_ascii_digit())
-            .next()
-            .and_then(|digits| digits.parse().ok())
-            .unwrap_or(0)
-    };
+    let number = |part: &str| part.split(|c: char| !c.is_ascii_digit()).next().and_then(|digits| digits.parse().ok()).unwrap_or(0);
     let mut parts = text.split('.').map(number);
     std::array::from_fn(|_| parts.next().unwrap_or(0))
 }
 
-fn environment(
-    settings: &BTreeMap<String, String>,
-    program: &Path,
-    build_cache: &Path,
-    architecture: &str,
-) -> BTreeMap<String, OsString> {
-    let mut environment: BTreeMap<String, OsString> = PASSED_ON
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), env::var_os(name)?)))
-        .collect();
+fn environment(settings: &BTreeMap<String, String>, program: &Path, build_cache: &Path, architecture: &str) -> BTreeMap<String, OsString> {
+    let mut environment: BTreeMap<String, OsString> =
+        PASSED_ON.iter().filter_map(|name| Some(((*name).to_owned(), env::var_os(name)?))).collect();
     for name in MODULE_SETTINGS {
         if let Some(value) = settings.get(name).filter(|value| !value.is_empty()) {
             environment.insert(name.to_owned(), value.into());
         }
     }
-    let mut path = program
-        .parent()
-        .map(|folder| folder.as_os_str().to_owned())
-        .unwrap_or_default();
+    let mut path = program.parent().map(|folder| folder.as_os_str().to_owned()).unwrap_or_default();
     for folder in PROGRAM_FOLDERS {
         path.push(":");
         path.push(folder);
@@ -213,30 +165,16 @@ mod tests {
         let program = folder.path().join("go");
         fs::write(&program, format!("#!/bin/sh\n{answer}\n")).unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        Toolchain::find(
-            &[folder.path().to_path_buf()],
-            &[],
-            Path::new("/c"),
-            "amd64",
-        )
+        Toolchain::find(&[folder.path().to_path_buf()], &[], Path::new("/c"), "amd64")
     }
 
     #[test]
     fn a_missing_or_old_go_says_what_is_needed_and_what_was_found() {
         let missing = Toolchain::find(&[PathBuf::from("/nowhere")], &[], Path::new("/c"), "amd64");
         let text = missing.err().unwrap().to_string();
-        assert!(
-            text.contains("needs Go 1.26") && text.contains("go.dev/dl"),
-            "{text}"
-        );
-        let text = find("echo '{\"GOVERSION\": \"go1.25.9\"}'")
-            .err()
-            .unwrap()
-            .to_string();
-        assert!(
-            text.contains("needs Go 1.26") && text.contains("go1.25.9"),
-            "{text}"
-        );
+        assert!(text.contains("needs Go 1.26") && text.contains("go.dev/dl"), "{text}");
+        let text = find("echo '{\"GOVERSION\": \"go1.25.9\"}'").err().unwrap().to_string();
+        assert!(text.contains("needs Go 1.26") && text.contains("go1.25.9"), "{text}");
         let text = find("echo broken >&2; exit 3").err().unwrap().to_string();
         assert!(text.contains("broken"), "{text}");
     }

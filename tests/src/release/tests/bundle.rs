@@ -29,28 +29,14 @@ fn built(folder: &Path, key: &str) -> CachedComponent {
     let work = tempfile::tempdir().unwrap();
     fs::write(folder.join(PLAIN), "plain").unwrap();
     let files = sources(work.path(), 0, &[("bin/a", "one"), ("bin/b", "two")]);
-    let contents =
-        archive::write_tar_gz(&files, File::create(folder.join(ARCHIVE)).unwrap()).unwrap();
+    let contents = archive::write_tar_gz(&files, File::create(folder.join(ARCHIVE)).unwrap()).unwrap();
     let reference = "example.org/tool:v1";
-    let spec = ImageSpec {
-        reference,
-        architecture: "amd64",
-        files,
-        entrypoint: &["/bin/a".to_owned()],
-    };
+    let spec = ImageSpec { reference, architecture: "amd64", files, entrypoint: &["/bin/a".to_owned()] };
     let manifest_digest = write_image(&spec, work.path(), &folder.join(IMAGE)).unwrap();
     let file = |name: &str, path: &str, contents| {
         let (size, sha256) = sha256_file(&folder.join(path)).unwrap();
         let (version, architecture) = ("1".to_owned(), "amd64".to_owned());
-        BundleFile {
-            name: name.to_owned(),
-            version,
-            architecture,
-            path: path.to_owned(),
-            size,
-            sha256,
-            contents,
-        }
+        BundleFile { name: name.to_owned(), version, architecture, path: path.to_owned(), size, sha256, contents }
     };
     let (size, sha256) = sha256_file(&folder.join(IMAGE)).unwrap();
     let image = BundleImage {
@@ -63,25 +49,12 @@ fn built(folder: &Path, key: &str) -> CachedComponent {
         reference: reference.to_owned(),
         manifest_digest,
     };
-    let files = vec![
-        file("archive", ARCHIVE, contents),
-        file("plain", PLAIN, Vec::new()),
-    ];
-    CachedComponent {
-        key: key.to_owned(),
-        files,
-        images: vec![image],
-        kubernetes: None,
-    }
+    let files = vec![file("archive", ARCHIVE, contents), file("plain", PLAIN, Vec::new())];
+    CachedComponent { key: key.to_owned(), files, images: vec![image], kubernetes: None }
 }
 
 fn bundle(component: &CachedComponent) -> Bundle {
-    Bundle {
-        format: FORMAT,
-        kubernetes: Vec::new(),
-        files: component.files.clone(),
-        images: component.images.clone(),
-    }
+    Bundle { format: FORMAT, kubernetes: Vec::new(), files: component.files.clone(), images: component.images.clone() }
 }
 
 struct Folders {
@@ -96,12 +69,7 @@ impl Folders {
         let root = tempfile::tempdir().unwrap();
         let (cached, output) = (root.path().join("cached"), root.path().join("output"));
         let component = built(&cached, "key");
-        Self {
-            _root: root,
-            cached,
-            output,
-            component,
-        }
+        Self { _root: root, cached, output, component }
     }
 
     fn assemble(&self) -> Result<bool, ReleaseError> {
@@ -135,14 +103,7 @@ fn what_was_changed_removed_or_added_is_found_and_made_good() {
     folders.assemble().unwrap();
     let damages = [
         (PLAIN, overwrite as fn(&Path)),
-        (ARCHIVE, |path| {
-            File::options()
-                .write(true)
-                .open(path)
-                .unwrap()
-                .set_len(20)
-                .unwrap()
-        }),
+        (ARCHIVE, |path| File::options().write(true).open(path).unwrap().set_len(20).unwrap()),
         (IMAGE, |path| fs::remove_file(path).unwrap()),
         ("files/more/file", overwrite),
     ];
@@ -162,22 +123,13 @@ fn an_image_whose_inside_lies_is_found_even_if_its_own_digest_is_right() {
     let path = folders.cached.join(IMAGE);
     let mut bytes = fs::read(&path).unwrap();
     // A byte of the layer's content, which ends the archive.
-    let place = bytes
-        .windows(3)
-        .rposition(|window| window == b"two")
-        .unwrap();
+    let place = bytes.windows(3).rposition(|window| window == b"two").unwrap();
     bytes[place] = b'T';
     fs::write(&path, bytes).unwrap();
-    (
-        folders.component.images[0].size,
-        folders.component.images[0].sha256,
-    ) = sha256_file(&path).unwrap();
+    (folders.component.images[0].size, folders.component.images[0].sha256) = sha256_file(&path).unwrap();
     folders.assemble().unwrap();
     let problems = folders.problems();
-    assert!(
-        problems.len() == 1 && problems[0].contains("blob"),
-        "{problems:?}"
-    );
+    assert!(problems.len() == 1 && problems[0].contains("blob"), "{problems:?}");
 }
 
 #[test]
@@ -207,12 +159,7 @@ fn component() -> Component {
         version: "1".to_owned(),
         folder: PathBuf::new(),
         recipe: Recipe {
-            go: GoRecipe {
-                binaries: BTreeMap::new(),
-                cgo: false,
-                tags: Vec::new(),
-                define: BTreeMap::new(),
-            },
+            go: GoRecipe { binaries: BTreeMap::new(), cgo: false, tags: Vec::new(), define: BTreeMap::new() },
             packages: Vec::new(),
             files: Vec::new(),
             images: Vec::new(),
@@ -233,11 +180,7 @@ fn the_cache_knows_a_component_by_its_whole_key_once_it_is_stored() {
     let work = cache.work_folder().unwrap();
     let to = work.path().join("component");
     let made = built(&to, &key);
-    assert_eq!(
-        cache.load(&component(), &key),
-        None,
-        "not before it is stored"
-    );
+    assert_eq!(cache.load(&component(), &key), None, "not before it is stored");
     cache.store(&component(), &made, &to).unwrap();
     assert_eq!(cache.load(&component(), &key), Some(made));
     assert_eq!(cache.load(&component(), &other), None);
@@ -245,18 +188,9 @@ fn the_cache_knows_a_component_by_its_whole_key_once_it_is_stored() {
     assert!(cache.load(&component(), &key).is_some(), "just used");
     let manifest = cache.folder(&component(), &key).join("component.json");
     let long_ago = SystemTime::now() - Duration::from_secs(15 * 24 * 3600);
-    File::options()
-        .append(true)
-        .open(manifest)
-        .unwrap()
-        .set_modified(long_ago)
-        .unwrap();
+    File::options().append(true).open(manifest).unwrap().set_modified(long_ago).unwrap();
     cache.prune().unwrap();
-    assert_eq!(
-        cache.load(&component(), &key),
-        None,
-        "not used for two weeks"
-    );
+    assert_eq!(cache.load(&component(), &key), None, "not used for two weeks");
 }
 
 #[test]
@@ -273,10 +207,7 @@ fn what_a_killed_builder_left_is_removed_and_a_second_one_waits() {
         sender.send(()).unwrap();
         opened.map(drop)
     });
-    assert_eq!(
-        receiver.recv_timeout(Duration::from_millis(300)),
-        Err(RecvTimeoutError::Timeout)
-    );
+    assert_eq!(receiver.recv_timeout(Duration::from_millis(300)), Err(RecvTimeoutError::Timeout));
     drop(first);
     receiver.recv_timeout(Duration::from_secs(20)).unwrap();
     second.join().unwrap().unwrap();

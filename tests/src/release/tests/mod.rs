@@ -19,12 +19,7 @@ fn sources(folder: &Path, age: u64, files: &[(&str, &str)]) -> BTreeMap<String, 
             let source = folder.join(format!("{age}-{number}"));
             fs::write(&source, content).unwrap();
             let time = SystemTime::now() - Duration::from_secs(age);
-            File::options()
-                .append(true)
-                .open(&source)
-                .unwrap()
-                .set_modified(time)
-                .unwrap();
+            File::options().append(true).open(&source).unwrap().set_modified(time).unwrap();
             ((*path).to_owned(), source)
         })
         .collect()

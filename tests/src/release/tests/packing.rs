@@ -8,26 +8,15 @@ use crate::release::digest::{sha256, sha256_file};
 use crate::release::elf::is_dynamic;
 use crate::release::oci::{ImageSpec, Index, Manifest, NAME_ANNOTATION, blob_path, write_image};
 
-const FILES: [(&str, &str); 3] = [
-    ("usr/local/bin/b", "two"),
-    ("usr/local/bin/a", "one"),
-    ("c", "three"),
-];
+const FILES: [(&str, &str); 3] = [("usr/local/bin/b", "two"), ("usr/local/bin/a", "one"), ("c", "three")];
 
 #[test]
 fn the_same_files_give_the_same_archive_whatever_their_age_mode_and_order() {
     let folder = tempfile::tempdir().unwrap();
     let mut reversed = FILES;
     reversed.reverse();
-    let (first, second) = (
-        sources(folder.path(), 0, &FILES),
-        sources(folder.path(), 90_000, &reversed),
-    );
-    fs::set_permissions(
-        &second["c"],
-        std::os::unix::fs::PermissionsExt::from_mode(0o600),
-    )
-    .unwrap();
+    let (first, second) = (sources(folder.path(), 0, &FILES), sources(folder.path(), 90_000, &reversed));
+    fs::set_permissions(&second["c"], std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let pack = |files: &BTreeMap<String, PathBuf>| {
         let (mut plain, mut zipped) = (Vec::new(), Vec::new());
         archive::write_tree(files, &[], &mut plain).unwrap();
@@ -45,28 +34,13 @@ fn the_same_files_give_the_same_archive_whatever_their_age_mode_and_order() {
 fn directories_come_before_their_files_and_all_belongs_to_root() {
     let folder = tempfile::tempdir().unwrap();
     let mut bytes = Vec::new();
-    archive::write_tree(
-        &sources(folder.path(), 0, &FILES),
-        &[("tmp", 0o1777)],
-        &mut bytes,
-    )
-    .unwrap();
+    archive::write_tree(&sources(folder.path(), 0, &FILES), &[("tmp", 0o1777)], &mut bytes).unwrap();
     let mut seen = Vec::new();
     for entry in tar::Archive::new(bytes.as_slice()).entries().unwrap() {
         let entry = entry.unwrap();
         let header = entry.header();
-        assert_eq!(
-            (
-                header.uid().unwrap(),
-                header.gid().unwrap(),
-                header.mtime().unwrap()
-            ),
-            (0, 0, 315_532_800)
-        );
-        seen.push((
-            entry.path().unwrap().to_string_lossy().into_owned(),
-            header.mode().unwrap(),
-        ));
+        assert_eq!((header.uid().unwrap(), header.gid().unwrap(), header.mtime().unwrap()), (0, 0, 315_532_800));
+        seen.push((entry.path().unwrap().to_string_lossy().into_owned(), header.mode().unwrap()));
     }
     let expected = [
         ("tmp/", 0o1777),
@@ -106,8 +80,7 @@ fn contents(path: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn an_image_is_the_same_bytes_each_time() {
     let folder = tempfile::tempdir().unwrap();
-    let ((first, digest), (second, again)) =
-        (image(folder.path(), 0), image(folder.path(), 90_000));
+    let ((first, digest), (second, again)) = (image(folder.path(), 0), image(folder.path(), 90_000));
     assert_eq!(digest, again);
     assert_eq!(sha256_file(&first).unwrap(), sha256_file(&second).unwrap());
     assert!(!folder.path().join("layer.tar").exists());
@@ -123,14 +96,8 @@ fn an_image_has_the_parts_of_an_oci_archive_under_their_digests() {
     let index: Index = serde_json::from_slice(&contents["index.json"]).unwrap();
     assert_eq!(index.manifests.len(), 1);
     assert_eq!(index.manifests[0].digest, digest);
-    assert_eq!(
-        index.manifests[0].annotations[NAME_ANNOTATION],
-        "registry.example/a/b:v1"
-    );
-    assert_eq!(
-        index.manifests[0].platform.as_ref().unwrap().architecture,
-        "arm64"
-    );
+    assert_eq!(index.manifests[0].annotations[NAME_ANNOTATION], "registry.example/a/b:v1");
+    assert_eq!(index.manifests[0].platform.as_ref().unwrap().architecture, "arm64");
     let manifest: Manifest = serde_json::from_slice(&contents[&blob_path(&digest)]).unwrap();
     for descriptor in [&index.manifests[0], &manifest.config, &manifest.layers[0]] {
         let blob = &contents[&blob_path(&descriptor.digest)];
@@ -138,24 +105,12 @@ fn an_image_has_the_parts_of_an_oci_archive_under_their_digests() {
         assert_eq!(descriptor.size, blob.len() as u64);
     }
     assert_eq!(contents.len(), 5);
-    let config: serde_json::Value =
-        serde_json::from_slice(&contents[&blob_path(&manifest.config.digest)]).unwrap();
+    let config: serde_json::Value = serde_json::from_slice(&contents[&blob_path(&manifest.config.digest)]).unwrap();
     // The layer is not compressed, so its digest is the one of its content.
     assert_eq!(config["rootfs"]["diff_ids"][0], manifest.layers[0].digest);
-    assert_eq!(
-        (&config["architecture"], &config["os"]),
-        (&"arm64".into(), &"linux".into())
-    );
-    assert_eq!(
-        config["config"]["Entrypoint"],
-        serde_json::json!(["/c", "serve"])
-    );
-    assert!(
-        config["config"]["Env"][0]
-            .as_str()
-            .unwrap()
-            .starts_with("PATH=/usr/local/sbin:")
-    );
+    assert_eq!((&config["architecture"], &config["os"]), (&"arm64".into(), &"linux".into()));
+    assert_eq!(config["config"]["Entrypoint"], serde_json::json!(["/c", "serve"]));
+    assert!(config["config"]["Env"][0].as_str().unwrap().starts_with("PATH=/usr/local/sbin:"));
 }
 
 #[test]

@@ -36,10 +36,7 @@ fn placeholders_are_filled_in() {
     assert_eq!(recipe.go.define["main.version"], "v1.2.3");
     assert_eq!(recipe.go.define["main.minor"], "2");
     assert_eq!(recipe.files[0].path, "example.org/v1.2.3/tool-amd64.tgz");
-    assert_eq!(
-        recipe.files[0].archive.as_ref().unwrap()["tool-1.2.3/tool"],
-        "tool"
-    );
+    assert_eq!(recipe.files[0].archive.as_ref().unwrap()["tool-1.2.3/tool"], "tool");
     assert_eq!(recipe.images[0].reference, "example.org/tool:v1.2.3");
 }
 
@@ -49,49 +46,21 @@ fn mistakes_are_refused_with_their_place_or_name() {
     let mistakes = [
         ("  define:", "  defines:", "line 4"),
         ("files:", "file:", "file"),
-        (
-            "binaries:\n    tool: example.org/tool",
-            "binaries: {}",
-            "go.binaries",
-        ),
+        ("binaries:\n    tool: example.org/tool", "binaries: {}", "go.binaries"),
         ("${minor}", "${minro}", "${minro}"),
         ("${minor}", "${minor", "without `}`"),
         ("v${version}\n    main", "v ${version}\n    main", "space"),
         ("tool-${architecture}.tgz", "tool", ".tar.gz"),
-        (
-            "    path: example.org/",
-            "    path: /",
-            "plain relative path",
-        ),
-        (
-            "tool-${version}/tool: tool",
-            "../tool: tool",
-            "plain relative path",
-        ),
+        ("    path: example.org/", "    path: /", "plain relative path"),
+        ("tool-${version}/tool: tool", "../tool: tool", "plain relative path"),
         ("tool-${version}/tool: tool", "x: other", "\"other\""),
         ("    archive:", "    binary: tool\n    archive:", "either"),
-        (
-            "example.org/tool:v${version}",
-            "example.org/tool",
-            "reference",
-        ),
+        ("example.org/tool:v${version}", "example.org/tool", "reference"),
         ("      /bin/tool: tool", "      bin/tool: tool", "absolute"),
-        (
-            "      /bin/tool: tool",
-            "      /bin/tool: other",
-            "\"other\"",
-        ),
+        ("      /bin/tool: tool", "      /bin/tool: other", "\"other\""),
         ("[/bin/tool]", "[]", "entrypoint"),
-        (
-            "    tool: example.org/tool",
-            "    tool: example.org/tool\n    more: other.org/tool/v2",
-            "two packages",
-        ),
-        (
-            "images:",
-            "  - name: tool\n    path: x\n    binary: tool\nimages:",
-            "two files",
-        ),
+        ("    tool: example.org/tool", "    tool: example.org/tool\n    more: other.org/tool/v2", "two packages"),
+        ("images:", "  - name: tool\n    path: x\n    binary: tool\nimages:", "two files"),
     ];
     for (from, to, expected) in mistakes {
         let text = RECIPE.replacen(from, to, 1);
@@ -103,20 +72,8 @@ fn mistakes_are_refused_with_their_place_or_name() {
 
 #[test]
 fn references_need_a_registry_and_a_tag_and_make_safe_paths() {
-    assert_eq!(
-        split_reference("registry.k8s.io/coredns/coredns:v1.14.6"),
-        Some(("registry.k8s.io/coredns/coredns", "v1.14.6"))
-    );
-    for bad in [
-        "pause:3",
-        "a/pause",
-        "a/pause:",
-        "a/../pause:3",
-        "/a/pause:3",
-        "a/pause:..",
-        "a/pa use:3",
-        "a/b:c/d",
-    ] {
+    assert_eq!(split_reference("registry.k8s.io/coredns/coredns:v1.14.6"), Some(("registry.k8s.io/coredns/coredns", "v1.14.6")));
+    for bad in ["pause:3", "a/pause", "a/pause:", "a/../pause:3", "/a/pause:3", "a/pause:..", "a/pa use:3", "a/b:c/d"] {
         assert_eq!(split_reference(bad), None, "{bad}");
     }
 }
@@ -124,32 +81,14 @@ fn references_need_a_registry_and_a_tag_and_make_safe_paths() {
 #[test]
 fn every_component_of_the_tree_is_described_well() {
     let components = discover(&default_recipes(), "amd64").unwrap();
-    let names: Vec<&str> = components
-        .iter()
-        .map(|component| component.name.as_str())
-        .collect();
-    for name in [
-        "kubernetes",
-        "etcd",
-        "containerd",
-        "runc",
-        "cni-plugins",
-        "coredns",
-        "flannel",
-        "flannel-cni-plugin",
-        "pause",
-        "echo",
-    ] {
+    let names: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();
+    for name in ["kubernetes", "etcd", "containerd", "runc", "cni-plugins", "coredns", "flannel", "flannel-cni-plugin", "pause", "echo"] {
         assert!(names.contains(&name), "{name}");
     }
     for component in components {
         let has = |file: &str| component.files.iter().any(|(path, _)| path == file);
         let own_source = has("main.go");
-        assert!(
-            own_source || has("go.sum"),
-            "{} has no go.sum",
-            component.label()
-        );
+        assert!(own_source || has("go.sum"), "{} has no go.sum", component.label());
     }
 }
 
@@ -189,14 +128,7 @@ fn the_key_changes_with_every_file_and_with_nothing_else_of_the_folder() {
 }
 
 fn surroundings() -> Surroundings<'static> {
-    Surroundings {
-        recipe_version: 1,
-        go_version: "go1.26.8",
-        architecture: "amd64",
-        compiler: None,
-        packages: &[],
-        host_files: &[],
-    }
+    Surroundings { recipe_version: 1, go_version: "go1.26.8", architecture: "amd64", compiler: None, packages: &[], host_files: &[] }
 }
 
 #[test]
@@ -208,64 +140,25 @@ fn the_key_changes_with_everything_around_the_folder() {
     let other = [("nftables".to_owned(), "1.0.9".to_owned())];
     let variants = [
         surroundings(),
-        Surroundings {
-            recipe_version: 2,
-            ..surroundings()
-        },
-        Surroundings {
-            go_version: "go1.26.9",
-            ..surroundings()
-        },
-        Surroundings {
-            architecture: "arm64",
-            ..surroundings()
-        },
-        Surroundings {
-            compiler: Some("gcc 12"),
-            ..surroundings()
-        },
-        Surroundings {
-            packages: &pair,
-            ..surroundings()
-        },
-        Surroundings {
-            packages: &other,
-            ..surroundings()
-        },
-        Surroundings {
-            host_files: &pair,
-            ..surroundings()
-        },
+        Surroundings { recipe_version: 2, ..surroundings() },
+        Surroundings { go_version: "go1.26.9", ..surroundings() },
+        Surroundings { architecture: "arm64", ..surroundings() },
+        Surroundings { compiler: Some("gcc 12"), ..surroundings() },
+        Surroundings { packages: &pair, ..surroundings() },
+        Surroundings { packages: &other, ..surroundings() },
+        Surroundings { host_files: &pair, ..surroundings() },
     ];
-    let keys: std::collections::BTreeSet<String> = variants
-        .iter()
-        .map(|around| component_key(&component, around))
-        .collect();
+    let keys: std::collections::BTreeSet<String> = variants.iter().map(|around| component_key(&component, around)).collect();
     assert_eq!(keys.len(), variants.len());
 }
 
 #[test]
 fn folders_that_hold_no_component_are_told_by_name() {
     let recipes = tempfile::tempdir().unwrap();
-    assert!(
-        discover(recipes.path(), "amd64")
-            .unwrap_err()
-            .to_string()
-            .contains("there is no component")
-    );
+    assert!(discover(recipes.path(), "amd64").unwrap_err().to_string().contains("there is no component"));
     let folder = write_component(recipes.path());
     fs::write(folder.join("go.mod"), "module x\n").unwrap();
-    assert!(
-        discover(recipes.path(), "amd64")
-            .unwrap_err()
-            .to_string()
-            .contains("go.mod")
-    );
+    assert!(discover(recipes.path(), "amd64").unwrap_err().to_string().contains("go.mod"));
     fs::remove_file(folder.join("component.yaml")).unwrap();
-    assert!(
-        discover(recipes.path(), "amd64")
-            .unwrap_err()
-            .to_string()
-            .contains("component.yaml")
-    );
+    assert!(discover(recipes.path(), "amd64").unwrap_err().to_string().contains("component.yaml"));
 }
