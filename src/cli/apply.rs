@@ -71,7 +71,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     let secrets =
         Secrets::prepare(&cluster, &planned.plan, &token, &planned.links, planned.now_seconds).await.map_err(|failure| vec![failure])?;
-    events.send(EventKind::SecretsReady { made: secrets.made() });
+    if secrets.made() > 0 {
+        events.send(EventKind::SecretsReady { made: secrets.made() });
+    }
     let outcome = carry_out(&planned, secrets, Some(bundle), &events).await;
     if !outcome.failed.is_empty() {
         return Err(report::failures(&outcome, "`kokctl apply`"));

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{container_runtime, control_plane, images, kubelet_join};
+use crate::API_SERVER_PORT;
 use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Directory, File, Resource};
@@ -23,6 +24,8 @@ pub(super) const RUNNING: [&str; 3] = ["flannel-running", "kube-proxy-running", 
 struct Flannel<'a> {
     image: &'a str,
     network_configuration: String,
+    api_server_host: String,
+    api_server_port: String,
 }
 
 /// Everything of flannel in the cluster.
@@ -33,7 +36,12 @@ pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
         "EnableNFTables": true,
         "Backend": {"Type": "vxlan"},
     });
-    let context = Flannel { image: &view.image("flannel")?.reference, network_configuration: configuration.to_string() };
+    let context = Flannel {
+        image: &view.image("flannel")?.reference,
+        network_configuration: configuration.to_string(),
+        api_server_host: view.control_plane()?.address.to_string(),
+        api_server_port: API_SERVER_PORT.to_string(),
+    };
     let text = render("flannel/flannel.yaml.j2", &context)?;
     Ok(ApplyManifest { what: "flannel", text, namespace: "kube-flannel", name: "kube-flannel-ds" })
 }
@@ -105,7 +113,7 @@ fn running(
 ) {
     let step = draft.add(step, Operation::WorkloadReady(WorkloadReady { kind, namespace, name, at_least }));
     draft.within(WAIT);
-    draft.needs(&step, applied, Reason::Because("it has to be in the cluster before it can run"));
+    draft.follows(&step, applied, Reason::Because("it has to be in the cluster before it can run"));
     draft.needs(&step, nodes, Reason::Because("it runs on nodes that are Ready"));
     for host in &view.cluster().hosts {
         draft.needs(&step, &StepId::new(&host.name, images::NAME, image), Reason::StartsImage);
