@@ -34,7 +34,7 @@ worker2 on'
     case $states in
         '') "$programs/lab" up --name "$name" --hosts 3 ;;
         "$running") say "the lab $name is up already: using it as it is" ;;
-        *) fail "the lab $name is there, but not all of its hosts run" "$(echo "$states" | tr '\n' ',')" '' \
+        *) fail "the lab $name is there, but not all of its hosts run" "$(echo "$states" | paste -sd, -)" '' \
             'run "make demo-down", then "make demo" again' ;;
     esac
     "$programs/lab" inventory --name "$name" >"$cluster"
