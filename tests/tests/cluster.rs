@@ -1,0 +1,60 @@
+//! From bare hosts to a cluster and back: plan, apply, a killed apply, drift, a user's pods, status, reset.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
+
+mod cluster_story;
+mod cluster_support;
+mod lab_support;
+
+use std::time::Instant;
+
+use cluster_story::{again, drift, killed, outside, reset, workload};
+use cluster_support::kokctl::Kokctl;
+use cluster_support::{bare, cluster, snapshot, up};
+use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
+
+/// One story on one lab, because a cluster costs more than every check of it.
+#[test]
+fn hosts_become_a_cluster_and_bare_again() {
+    let lab = up(3);
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock(Instant::now());
+    again::log_every_command(&lab);
+    let before = snapshot::bare_state(&lab);
+
+    killed::plan_changes_nothing(&lab, &kokctl);
+    clock.lap("plan of bare hosts");
+    killed::apply_survives_sigkill(&lab, &kokctl);
+    clock.lap("killed apply, and apply to its end");
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    let tree = snapshot::tree(&lab);
+    killed::nothing_secret_was_said(&lab, &kokctl);
+    clock.lap("checks of the cluster");
+    again::costs_one_connection_each(&lab, &kokctl);
+    clock.lap("apply again");
+    drift::is_shown_and_repaired(&lab, &kokctl);
+    clock.lap("drift");
+    workload::pods_answer_over_nodes(&lab);
+    clock.lap("a user's pods");
+    outside::shows_the_cluster(&lab, &kokctl);
+    clock.lap("status and kubeconfig");
+    reset::needs_consent(&lab, &kokctl);
+    reset::removes_everything(&kokctl);
+    bare::assert_bare(&lab);
+    snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
+    clock.lap("reset");
+    reset::apply_works_again_with_sudo(&lab, &kokctl);
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    snapshot::assert_same(&tree, &snapshot::tree(&lab), "a killed apply has to end like one that was not");
+    killed::nothing_secret_was_said(&lab, &kokctl);
+    clock.lap("apply once more, with sudo");
+}
+
+/// Says how long each part took; seen where the test fails, or with --nocapture.
+struct Clock(Instant);
+
+impl Clock {
+    fn lap(&mut self, what: &str) {
+        println!("{:6.1} s  {what}", self.0.elapsed().as_secs_f64());
+        self.0 = Instant::now();
+    }
+}

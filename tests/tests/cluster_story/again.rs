@@ -1,0 +1,51 @@
+//! `apply` on a cluster that is as it should be.
+
+use kok_tests::lab::{Host, Lab};
+
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::snapshot::{assert_same, fingerprint};
+use crate::cluster_support::{hosts, ok};
+use crate::lab_support::wait_for;
+
+const MARK: &str = "kok-test-mark";
+
+/// From now on sshd's log has a line for every command, not only for every login.
+pub fn log_every_command(lab: &Lab) {
+    for host in hosts(lab) {
+        ok(&host, "echo 'LogLevel VERBOSE' >/etc/ssh/sshd_config.d/verbose.conf && systemctl reload ssh");
+        wait_for("sshd is back", 10, || host.ssh(&["true"]).unwrap().success());
+    }
+}
+
+/// One connection and one command for each host: that is what makes it cheap to run often.
+pub fn costs_one_connection_each(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let before = fingerprint(lab);
+    let marks: Vec<usize> = hosts(lab).iter().map(mark).collect();
+    kokctl.has_nothing_to_do();
+    for (host, begin) in hosts(lab).iter().zip(marks) {
+        let end = mark(host);
+        let journal = ssh_journal(host);
+        let between: Vec<&str> = journal.lines().skip(begin + 1).take(end - begin - 1).collect();
+        let count = |text: &str| between.iter().filter(|line| line.contains(text)).count();
+        // One of each is the login that made the second mark.
+        assert_eq!(count("Accepted publickey for root from") - 1, 1, "{}: {between:#?}", host.name());
+        assert_eq!(count("Starting session: command for root from") - 1, 1, "{}: {between:#?}", host.name());
+    }
+    assert_same(&before, &fingerprint(lab), "nothing to do must change nothing");
+}
+
+/// Writes a line into the host's journal, behind which everything comes that happens later. Returns the line's number.
+fn mark(host: &Host) -> usize {
+    let find = || ssh_journal(host).lines().enumerate().filter(|(_, line)| line.contains(MARK)).map(|(number, _)| number).last();
+    let before = find();
+    ok(host, &format!("logger --tag sshd {MARK}"));
+    wait_for("the mark is in the journal", 10, || find() != before);
+    find().unwrap()
+}
+
+/// Read from outside, for a login to read it would stand in it.
+fn ssh_journal(host: &Host) -> String {
+    let output = host.journal_command().args(["--identifier=sshd", "--output=cat"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

@@ -1,0 +1,104 @@
+//! Files that somebody changed by hand: shown by `plan`, repaired by `apply`.
+
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
+
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::snapshot::{assert_same, fingerprint};
+use crate::cluster_support::{cluster, ok};
+use crate::lab_support::wait_for;
+
+const CONTAINERD: &str = "/etc/containerd/config.toml";
+const SCHEDULER: &str = "/etc/kubernetes/manifests/kube-scheduler.yaml";
+const KUBELET: &str = "/var/lib/kubelet/config.yaml";
+
+/// A file of a host that is not as it should be.
+struct Drift<'a> {
+    host: Host,
+    /// What somebody did, as shell.
+    by: &'a str,
+    /// Lines that the plan has to have.
+    plan: &'a [&'a str],
+    /// The service that reads the file; it has to be started anew.
+    unit: Option<&'a str>,
+    file: &'a str,
+}
+
+pub fn is_shown_and_repaired(lab: &Lab, kokctl: &Kokctl<'_>) {
+    configuration_of_containerd(lab, kokctl);
+    manifest_of_the_scheduler(lab, kokctl);
+    configuration_of_a_kubelet(lab, kokctl);
+    cluster::assert_complete(lab, DEFAULT_KUBERNETES_VERSION);
+}
+
+fn configuration_of_containerd(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let drift = Drift {
+        host: lab.host("worker1").unwrap(),
+        by: "echo '# edited by hand' >>/etc/containerd/config.toml",
+        plan: &[
+            "worker1:",
+            "  file /etc/containerd/config.toml: replace the content",
+            "    because its content is not what it should be",
+            "      --- /etc/containerd/config.toml (host)",
+            "      +++ /etc/containerd/config.toml (desired)",
+            "      -# edited by hand",
+        ],
+        unit: Some("containerd.service"),
+        file: CONTAINERD,
+    };
+    repairs(lab, kokctl, &drift);
+}
+
+fn manifest_of_the_scheduler(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let host = lab.host("cp1").unwrap();
+    let drift = Drift {
+        host: host.clone(),
+        by: "rm /etc/kubernetes/manifests/kube-scheduler.yaml",
+        plan: &[
+            "cp1:",
+            "  static pods of control-plane: write",
+            "    because /etc/kubernetes/manifests/kube-scheduler.yaml does not exist",
+        ],
+        unit: None,
+        file: SCHEDULER,
+    };
+    repairs(lab, kokctl, &drift);
+    wait_for("the scheduler runs again", 60, || {
+        cluster::kubectl(
+            lab,
+            "-n kube-system get pod kube-scheduler-cp1 --ignore-not-found -o jsonpath='{.status.conditions[?(@.type==\"Ready\")].status}'",
+        ) == "True"
+            && ok(&host, "grep -l '^kube-scheduler' /proc/[0-9]*/cmdline || true") != ""
+    });
+}
+
+fn configuration_of_a_kubelet(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let drift = Drift {
+        host: lab.host("worker2").unwrap(),
+        by: "sed -i 's/^clusterDomain: .*/clusterDomain: edited.by.hand/' /var/lib/kubelet/config.yaml",
+        plan: &["worker2:", "  node: write", "    because /var/lib/kubelet/config.yaml was changed by hand"],
+        unit: Some("kubelet.service"),
+        file: KUBELET,
+    };
+    repairs(lab, kokctl, &drift);
+}
+
+fn repairs(lab: &Lab, kokctl: &Kokctl<'_>, drift: &Drift<'_>) {
+    let content = || ok(&drift.host, &format!("cat {}", drift.file));
+    let started = || drift.unit.map(|unit| ok(&drift.host, &format!("systemctl show -P InvocationID {unit}")));
+    let (as_it_was, before) = (content(), started());
+    ok(&drift.host, drift.by);
+    let edited = fingerprint(lab);
+    let plan = kokctl.converge("plan");
+    for line in drift.plan {
+        assert!(plan.lines().any(|found| found == *line), "{line:?} in {plan}");
+    }
+    let others = ["cp1:", "worker1:", "worker2:"].into_iter().filter(|line| plan.lines().any(|found| found == *line)).count();
+    assert_eq!(others, 1, "only one host is concerned: {plan}");
+    assert_same(&edited, &fingerprint(lab), "plan must not change anything");
+    kokctl.converge("apply");
+    assert_eq!(content(), as_it_was, "{}", drift.file);
+    if drift.unit.is_some() {
+        assert_ne!(started(), before, "{:?} has to read the file again", drift.unit);
+    }
+    kokctl.has_nothing_to_do();
+}

@@ -1,0 +1,55 @@
+//! The cluster as it is seen from the machine of its owner.
+
+use std::fs;
+
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
+use serde_json::Value;
+
+use crate::cluster_support::kokctl::{Kokctl, program_of};
+
+pub fn shows_the_cluster(lab: &Lab, kokctl: &Kokctl<'_>) {
+    status_for_people(lab, kokctl);
+    status_for_programs(lab, kokctl);
+    kubeconfig_works(lab, kokctl);
+}
+
+fn status_for_people(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let said = kokctl.verb("status", &[]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let rows: Vec<Vec<&str>> = said.stdout.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(said.stdout.lines().next(), Some(format!("cluster {}: API server ready", lab.name()).as_str()));
+    let version = format!("v{DEFAULT_KUBERNETES_VERSION}");
+    for (row, (host, role)) in rows.iter().zip([("cp1", "control-plane"), ("worker1", "worker"), ("worker2", "worker")]) {
+        let address = lab.host(host).unwrap().address();
+        assert_eq!(*row, [host, &address, role, "debian", "12", "active", "active", "Ready", &version], "{}", said.stdout);
+    }
+    assert_eq!(rows.len(), 3, "{}", said.stdout);
+}
+
+fn status_for_programs(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let said = kokctl.verb("status", &["--json"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let status: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(status["cluster"], lab.name());
+    assert_eq!(status["apiServer"], "ready");
+    let hosts = status["hosts"].as_array().unwrap();
+    assert_eq!(hosts.len(), 3);
+    for host in hosts {
+        assert_eq!(host["node"], "Ready", "{host}");
+        assert_eq!(host["kubeletVersion"], format!("v{DEFAULT_KUBERNETES_VERSION}"));
+    }
+}
+
+/// What it prints holds a key, so it is kept out of the transcript that is searched for secrets.
+fn kubeconfig_works(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let manifest = kokctl.manifest();
+    let output = kokctl.command(&["kubeconfig", "-f", manifest.to_str().unwrap()]).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let path = kokctl.folder().join("kubeconfig");
+    fs::write(&path, output.stdout).unwrap();
+    let mut kubectl = lab.command(program_of(kokctl.bundle(), "kubectl")).unwrap();
+    kubectl.arg("--kubeconfig").arg(&path).args(["--request-timeout=20s", "get", "nodes", "-o", "name"]);
+    let output = kubectl.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "node/cp1\nnode/worker1\nnode/worker2\n", "{output:?}");
+    fs::remove_file(&path).unwrap();
+}

@@ -1,0 +1,151 @@
+//! A cluster as it has to be after `apply`, by what its hosts and its API server say.
+
+use kok_tests::lab::{Host, Lab};
+use serde_json::Value;
+
+use super::{each, hosts, ok};
+use crate::lab_support::wait_for;
+
+/// Images that only a control plane needs.
+const CONTROL_PLANE_IMAGES: [&str; 4] = ["/etcd:", "/kube-apiserver:", "/kube-controller-manager:", "/kube-scheduler:"];
+/// What a run needs only for a while, with secrets in it.
+const SHORT_LIVED: [&str; 6] = [
+    "/etc/kubernetes/super-admin.conf",
+    "/etc/kubernetes/bootstrap-kubelet.conf",
+    "/run/kokctl/join.yaml",
+    "/run/kokctl/discovery.conf",
+    "/run/kokctl/bootstrap-token.yaml",
+    "/run/kokctl/jobs/*",
+];
+
+/// Output of kubectl on the first control plane, as administrator.
+pub fn kubectl(lab: &Lab, arguments: &str) -> String {
+    ok(&lab.host("cp1").unwrap(), &format!("kubectl --kubeconfig /etc/kubernetes/admin.conf {arguments}"))
+}
+
+/// The same as JSON.
+pub fn kubectl_json(lab: &Lab, arguments: &str) -> Value {
+    serde_json::from_str(&kubectl(lab, &format!("{arguments} -o json"))).unwrap()
+}
+
+/// The items of a list.
+pub fn items(list: &Value) -> &Vec<Value> {
+    list["items"].as_array().unwrap()
+}
+
+fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a str> {
+    object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)?["status"].as_str()
+}
+
+/// Everything that has to hold of a finished cluster.
+pub fn assert_complete(lab: &Lab, version: &str) {
+    nodes_are_ready(lab, version);
+    pods_run(lab);
+    no_check_is_left(lab);
+    no_token_is_left(lab);
+    let control_plane = lab.host("cp1").unwrap();
+    certificates_are_valid(&control_plane);
+    for host in hosts(lab) {
+        host_is_as_it_should_be(&host, host.name() != control_plane.name());
+    }
+}
+
+fn nodes_are_ready(lab: &Lab, version: &str) {
+    let nodes = kubectl_json(lab, "get nodes");
+    let mut names: Vec<&str> = items(&nodes).iter().map(|node| node["metadata"]["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, hosts(lab).iter().map(|host| host.name().to_owned()).collect::<Vec<_>>());
+    for node in items(&nodes) {
+        assert_eq!(condition(node, "Ready"), Some("True"), "{node}");
+        assert_eq!(node["status"]["nodeInfo"]["kubeletVersion"], format!("v{version}"));
+        assert!(node["status"]["nodeInfo"]["containerRuntimeVersion"].as_str().unwrap().starts_with("containerd://2."));
+        let host = lab.host(node["metadata"]["name"].as_str().unwrap()).unwrap();
+        assert_eq!(node["status"]["nodeInfo"]["machineID"], host.machine_id().unwrap());
+        assert_eq!(node["metadata"]["labels"].get("node-role.kubernetes.io/control-plane").is_some(), host.name() == "cp1");
+        assert_eq!(node["spec"].get("taints").is_some(), host.name() == "cp1", "{}", node["spec"]);
+    }
+    let server = kubectl_json(lab, "version");
+    assert_eq!(server["serverVersion"]["gitVersion"], format!("v{version}"));
+}
+
+fn pods_run(lab: &Lab) {
+    let mut waits = Vec::new();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    loop {
+        let pods = kubectl_json(lab, "get pods --all-namespaces");
+        let own = items(&pods).iter().filter(|pod| pod["metadata"]["namespace"] != "kokctl-network-check");
+        let own: Vec<&Value> = own.collect();
+        // etcd and the three of the control plane; flannel and kube-proxy everywhere; CoreDNS.
+        assert!(own.len() > 4 + 2 * hosts(lab).len(), "{} pods", own.len());
+        waits.clear();
+        for pod in own {
+            if pod["status"]["phase"] != "Running" || condition(pod, "Ready") != Some("True") {
+                waits.push(format!("{} {}", pod["metadata"]["name"], pod["status"]["phase"]));
+            }
+        }
+        if waits.is_empty() {
+            return;
+        }
+        assert!(std::time::Instant::now() < deadline, "these do not run: {waits:?}");
+    }
+}
+
+fn no_check_is_left(lab: &Lab) {
+    wait_for("the namespace of the network check is gone", 60, || {
+        kubectl(lab, "get namespace kokctl-network-check --ignore-not-found").is_empty()
+    });
+}
+
+fn no_token_is_left(lab: &Lab) {
+    assert_eq!(kubectl(lab, "-n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name"), "");
+}
+
+fn certificates_are_valid(control_plane: &Host) {
+    let said = ok(control_plane, "kubeadm certs check-expiration 2>/dev/null");
+    for name in ["admin.conf", "apiserver", "apiserver-etcd-client", "etcd-peer", "etcd-server", "front-proxy-client", "scheduler.conf"] {
+        let line = said.lines().find(|line| line.split(' ').next() == Some(name)).unwrap_or_else(|| panic!("no {name} in {said}"));
+        assert!(line.contains(" 364d ") || line.contains(" 365d "), "{line}");
+    }
+    for name in ["ca", "etcd-ca", "front-proxy-ca"] {
+        assert!(said.lines().any(|line| line.starts_with(&format!("{name} ")) && line.contains(" 9y ")), "no {name} in {said}");
+    }
+}
+
+/// What the hosts say, a line of shell each.
+fn host_is_as_it_should_be(host: &Host, is_worker: bool) {
+    let name = host.name();
+    let short_lived = format!("ls -d {}", SHORT_LIVED.join(" "));
+    let [left, halves, jobs, failed, open, images, keys, kubeconfigs, manifests] = each(
+        host,
+        [
+            &short_lived,
+            // Half-written files of a run that was killed.
+            "find /etc /usr/local /opt /run/kokctl /var/lib/kokctl -name '.kokctl-*'",
+            "systemctl list-units --all --plain --no-legend 'kokctl-*'",
+            "systemctl --failed --plain --no-legend",
+            "find /etc/kubernetes /var/lib/kubelet/pki \\( -name '*.key' -o -name '*.conf' \\) -type f ! -perm 0600",
+            "ctr -n k8s.io images ls | grep -v -e ^REF -e ^sha256:",
+            "find /etc/kubernetes/pki -type f",
+            "find /etc/kubernetes -name '*.conf'",
+            "ls -A /etc/kubernetes/manifests",
+        ],
+    );
+    for (what, found) in [("secrets", left), ("half-written files", halves), ("jobs", jobs), ("failed units", failed), ("open keys", open)]
+    {
+        assert_eq!(found, "", "{what} on {name}");
+    }
+    assert!(images.lines().count() >= 5, "{images}");
+    for line in images.lines() {
+        assert!(line.contains("io.cri-containerd.pinned=pinned"), "{name}: {line}");
+    }
+    let of_control_plane = CONTROL_PLANE_IMAGES.iter().filter(|image| images.contains(*image)).count();
+    if is_worker {
+        assert_eq!(of_control_plane, 0, "{name}: {images}");
+        assert_eq!(keys, "/etc/kubernetes/pki/ca.crt", "{name}");
+        assert_eq!(kubeconfigs, "/etc/kubernetes/kubelet.conf", "{name}");
+        assert_eq!(manifests, "", "{name}");
+    } else {
+        assert_eq!(of_control_plane, CONTROL_PLANE_IMAGES.len(), "{name}: {images}");
+        assert_eq!(manifests, "etcd.yaml\nkube-apiserver.yaml\nkube-controller-manager.yaml\nkube-scheduler.yaml");
+    }
+}

@@ -1,0 +1,143 @@
+//! Running kokctl in a lab's network.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use kok_tasks::bundle::Bundle;
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
+use kok_tests::release::paths::{default_cache, default_output};
+use tempfile::TempDir;
+
+/// More than any single run takes on a busy machine; a run that hangs must not hang the tests.
+const DEADLINE_SECONDS: &str = "420";
+
+/// What a run came to.
+#[derive(Debug)]
+pub struct Said {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// kokctl with a manifest, a bundle and a state folder of its own.
+pub struct Kokctl<'a> {
+    lab: &'a Lab,
+    folder: TempDir,
+    bundle: PathBuf,
+    /// Everything that it printed so far.
+    transcript: Mutex<String>,
+}
+
+impl<'a> Kokctl<'a> {
+    /// For this lab, with the lab's own manifest.
+    pub fn new(lab: &'a Lab) -> Self {
+        assert!(program().is_file(), "{} is not built: run `cargo build --bin kokctl` first", program().display());
+        let kokctl = Self { lab, folder: TempDir::new().unwrap(), bundle: bundle(), transcript: Mutex::default() };
+        kokctl.write_manifest(&lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap());
+        kokctl
+    }
+
+    /// A folder for files of the test.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The bundle that it installs from.
+    pub fn bundle(&self) -> &Path {
+        &self.bundle
+    }
+
+    pub fn manifest(&self) -> PathBuf {
+        self.folder().join("cluster.yaml")
+    }
+
+    pub fn write_manifest(&self, text: &str) {
+        fs::write(self.manifest(), text).unwrap();
+    }
+
+    /// The journal of every run so far.
+    pub fn journals(&self) -> String {
+        let runs = fs::read_dir(self.folder().join("state/kokctl/runs")).unwrap();
+        runs.map(|run| fs::read_to_string(run.unwrap().path().join("events.jsonl")).unwrap()).collect()
+    }
+
+    pub fn transcript(&self) -> String {
+        self.transcript.lock().unwrap().clone()
+    }
+
+    /// Notes output that was read elsewhere.
+    pub fn note(&self, text: &str) {
+        self.transcript.lock().unwrap().push_str(text);
+    }
+
+    /// The program itself, for a caller who watches or kills it: its process id is kokctl's.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        self.prepare(self.lab.command(program()).unwrap(), arguments)
+    }
+
+    fn prepare(&self, mut command: Command, arguments: &[&str]) -> Command {
+        command.args(arguments).stdin(Stdio::null()).env("XDG_STATE_HOME", self.folder().join("state"));
+        // What the tester's own shell has set must not decide.
+        command.env_remove("KOKCTL_BUNDLE").env_remove("SSH_AUTH_SOCK");
+        command
+    }
+
+    /// Runs it with exactly these arguments, without a terminal.
+    pub fn run(&self, arguments: &[&str]) -> Said {
+        let mut command = self.lab.command("timeout").unwrap();
+        command.arg("--kill-after=5").arg(DEADLINE_SECONDS).arg(program());
+        let output = self.prepare(command, arguments).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("kokctl prints UTF-8");
+        let said = Said { code: output.status.code().unwrap_or(-1), stdout: text(&output.stdout), stderr: text(&output.stderr) };
+        assert_ne!(said.code, 124, "kokctl {arguments:?} did not end: {said:?}");
+        self.note(&said.stdout);
+        self.note(&said.stderr);
+        said
+    }
+
+    /// A verb with the manifest.
+    pub fn verb(&self, verb: &str, more: &[&str]) -> Said {
+        let manifest = self.manifest();
+        let mut arguments = vec![verb, "-f", manifest.to_str().unwrap()];
+        arguments.extend_from_slice(more);
+        self.run(&arguments)
+    }
+
+    /// `plan` or `apply` with the bundle: its standard output; it has to succeed.
+    pub fn converge(&self, verb: &str) -> String {
+        let said = self.verb(verb, &["--bundle", self.bundle().to_str().unwrap()]);
+        assert_eq!(said.code, 0, "{verb}: {}\n{}", said.stdout, said.stderr);
+        said.stdout
+    }
+
+    pub fn has_nothing_to_do(&self) {
+        assert_eq!(self.converge("apply"), "nothing to do\n");
+    }
+}
+
+/// The program that Cargo built beside this test.
+fn program() -> PathBuf {
+    // target/debug/deps/cluster-1234 → target/debug/kokctl
+    env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("kokctl")
+}
+
+fn bundle() -> PathBuf {
+    let path = default_output(&default_cache().unwrap());
+    let index = path.join("bundle.json");
+    assert!(index.is_file(), "there is no bundle in {}: run `cargo run -p kok-tests --bin release -- build` first", path.display());
+    path
+}
+
+/// A program of the bundle, on this machine.
+pub fn program_of(bundle: &Path, name: &str) -> PathBuf {
+    let index = Bundle::parse(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap();
+    let architecture = match env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        other => other,
+    };
+    bundle.join(&index.file(name, DEFAULT_KUBERNETES_VERSION, architecture).unwrap().path)
+}

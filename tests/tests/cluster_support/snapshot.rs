@@ -1,0 +1,66 @@
+//! What a host is like, to be compared with what it is like later.
+
+use std::fmt::Write as _;
+
+use kok_tests::lab::{Host, Lab};
+
+use super::{hosts, ok};
+
+/// Where kokctl writes.
+const FOLDERS: &str = "/etc /usr/local /opt /var/lib/kokctl";
+
+/// Everything that a change by kokctl would show in and that a cluster does not change by itself: files with their times and sizes,
+/// units with their starts, network.
+pub fn fingerprint(lab: &Lab) -> String {
+    gather(
+        lab,
+        "find @ -printf '%p %y %m %U:%G %s %T@ %l\\n' 2>/dev/null | sort
+         ls -A /var/lib /var/lib/kubelet /var/lib/containerd /var/lib/etcd
+         systemctl list-units --all --plain --no-legend 'kokctl*'
+         systemctl show --property=Id,ActiveState,UnitFileState,InvocationID containerd.service kubelet.service
+         nft list tables
+         ip -brief link | cut -d' ' -f1",
+    )
+}
+
+/// The names, kinds, modes and owners of all files, which do not depend on the time at which they were made.
+pub fn tree(lab: &Lab) -> String {
+    gather(lab, "find @ -printf '%p %y %m %U:%G %l\\n' 2>/dev/null | sort")
+}
+
+/// What has to be the same before a host joined a cluster and after it was taken out.
+pub fn bare_state(lab: &Lab) -> String {
+    gather(
+        lab,
+        "find @ -printf '%p %y %m %U:%G %l\\n' 2>/dev/null | sort
+         ls -A /var/lib /var/lib/kubelet /var/lib/containerd /var/lib/etcd
+         systemctl list-unit-files --plain --no-legend | tr -s ' '
+         ip -brief link | cut -d' ' -f1
+         ip route
+         cut -d' ' -f2,3 /proc/mounts | sort",
+    )
+}
+
+fn gather(lab: &Lab, script: &str) -> String {
+    let mut text = String::new();
+    for host in hosts(lab) {
+        for line in one(&host, script).lines() {
+            writeln!(text, "{}: {line}", host.name()).unwrap();
+        }
+    }
+    text
+}
+
+fn one(host: &Host, script: &str) -> String {
+    ok(host, &script.replace('@', FOLDERS))
+}
+
+/// Fails with the lines that differ, for the whole of a snapshot fills screens.
+pub fn assert_same(before: &str, after: &str, what: &str) {
+    let only = |here: &str, there: &str, sign: &str| {
+        let there: std::collections::BTreeSet<&str> = there.lines().collect();
+        here.lines().filter(|line| !there.contains(line)).map(|line| format!("{sign} {line}\n")).collect::<String>()
+    };
+    let difference = only(before, after, "-") + &only(after, before, "+");
+    assert!(difference.is_empty(), "{what}:\n{difference}");
+}
