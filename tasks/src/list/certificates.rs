@@ -12,7 +12,7 @@ use crate::identity;
 use crate::observe::{Look, Observations, PathState};
 use crate::operations::{Operation, PkiTree};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
-use crate::resources::{File, FileContent, Resource};
+use crate::resources::{File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
 pub(super) const NAME: &str = "certificates";
@@ -66,9 +66,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         existing(view, draft, seen)?;
     }
     for material in kubeconfigs() {
-        let replace = fresh.then(|| "the certificate authority is new".to_owned());
-        let replace = replace.filter(|_| matches!(seen.paths.get(&absolute(material)), Some(PathState::Present(_))));
-        let step = file(view, draft, material, replace);
+        let wrong = fresh.then(|| "the certificate authority is new".to_owned());
+        let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
     }
     Ok(())
@@ -119,7 +118,10 @@ fn defect(view: &HostView<'_>, seen: &Observations, leaf: Leaf) -> Result<Option
     Ok(defects.first().map(ToString::to_string))
 }
 
-fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, replace: Option<String>) -> StepId {
+/// A step for one file; `wrong` says why it has to be written again if something stands there.
+fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, wrong: Option<String>) -> StepId {
+    let found = view.observations().paths.get(&absolute(material)).and_then(PathState::present);
+    let replace = wrong.zip(found).map(|(because, found)| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
     let name = SecretName::ControlPlaneFile { host: view.host.name.clone(), path: material.path().to_owned() };
     let content = FileContent::Secret { name, replace };
     draft.add(material.path(), Resource::File(File { path: absolute(material), mode: material.mode(), content }))

@@ -30,9 +30,19 @@ pub enum FileContent {
     Secret {
         /// What is written.
         name: SecretName,
-        /// Why it has to be written although something stands there.
-        replace: Option<String>,
+        /// What is wrong with the file that stands there.
+        replace: Option<Replace>,
     },
+}
+
+/// The judgement on a file that was found: it has to be written again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replace {
+    /// Why.
+    pub because: String,
+    /// When the file that was judged was changed last, in nanoseconds since 1970. The judgement holds for that file only: one that was
+    /// written since then is another one, and the second look must not find fault with it.
+    pub changed_nanoseconds: i128,
 }
 
 impl File {
@@ -69,7 +79,9 @@ impl File {
             FileContent::Text(text) if is.sha256.as_deref() != Some(&sha256(text.as_bytes())) => {
                 return self.replaced(text, seen);
             }
-            FileContent::Secret { replace: Some(reason), .. } => return Verdict::differs("write", reason.clone()),
+            FileContent::Secret { replace: Some(judged), .. } if judged.changed_nanoseconds == is.changed_nanoseconds => {
+                return Verdict::differs("write", judged.because.clone());
+            }
             _ => {}
         }
         self.permissions(is)

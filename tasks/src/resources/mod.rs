@@ -12,7 +12,7 @@ mod unit;
 pub use archive::Archive;
 pub use binary::Binary;
 pub use directory::Directory;
-pub use file::{File, FileContent};
+pub use file::{File, FileContent, Replace};
 pub use image::Image;
 pub use kernel_module::KernelModule;
 pub use sysctl::Sysctl;
