@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::operations::{Operation, TimeSynchronised};
-use crate::plan::{Draft, HostView, Reason, Refusal};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{File, Resource, Unit, UnitGoal};
 use crate::templates::render;
 
@@ -42,5 +42,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     // chronyd's first four measurements of a source take some 8 s; a source that has just started has to be waited for as well.
     draft.within(Duration::from_secs(120));
     draft.follows(&synchronised, &unit, Reason::TalksTo);
+    for source in time.sources.iter().filter(|source| **source != view.host.name) {
+        draft.needs(&synchronised, &StepId::new(source, NAME, "service"), Reason::TalksTo);
+    }
     Ok(())
 }
