@@ -2,13 +2,4 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 mod convergence;
-mod facts;
-mod observe;
-mod operations;
-mod plan;
-mod preconditions;
-mod probe;
-mod resources;
-mod script;
 mod support;
-mod templates;

@@ -48,11 +48,9 @@ pub(crate) fn answers(host: &Host) -> bool {
     manifests && images && host.is_active("kubelet.service") && host.is_active("containerd.service")
 }
 
-/// Whether flannel's daemon runs on a host: it is on the host's own network, but reaches the API server by kube-proxy's rules.
+/// Whether flannel's daemon runs on a host: it is on the host's own network.
 pub(crate) fn has_subnet(api: &Api, host: &Host) -> bool {
-    let daemons = ["DaemonSet/kube-flannel/kube-flannel-ds", "DaemonSet/kube-system/kube-proxy"].iter().all(|key| api.has(key));
-    let images = ["flannel", "kube-proxy"].iter().all(|name| has_image(host, name));
-    daemons && images && api.nodes.contains_key(&host.name)
+    api.has("DaemonSet/kube-flannel/kube-flannel-ds") && has_image(host, "flannel") && api.nodes.contains_key(&host.name)
 }
 
 /// Whether containerd can give a pod an address and the kubelet calls the node Ready.

@@ -2,6 +2,7 @@
 
 pub(crate) mod api;
 pub(crate) mod host;
+mod operation;
 pub(crate) mod shell;
 pub(crate) mod world;
 

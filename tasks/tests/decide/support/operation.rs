@@ -1,0 +1,229 @@
+//! What operations do in the model, and what they would use.
+
+use std::collections::BTreeMap;
+
+use kok_tasks::change::Change;
+use kok_tasks::digest::sha256;
+use kok_tasks::observe::NodeState;
+use kok_tasks::operations::{Component, Join, KubeletStart, NetworkCheck, Operation, Preflight, Stage, StaticPods};
+
+use super::api;
+use super::world::{World, secret};
+
+const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+const KUBELET_FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
+
+impl World {
+    pub(crate) fn operation(&mut self, host: &str, operation: &Operation, change: &Change) {
+        match operation {
+            Operation::Claim(claim) => self.claim(host, &claim.cluster),
+            Operation::PkiTree(tree) => self.pki_tree(host, &tree.files),
+            Operation::Preflight(preflight) => self.preflight(host, preflight),
+            Operation::StaticPods(pods) => self.static_pods(host, pods),
+            Operation::KubeletStart(kubelet) => self.start_kubelet(host, kubelet),
+            Operation::ClusterAdmins(_) => {
+                self.uses_api(host, false);
+                self.api.object("ClusterRoleBinding", "", "kubeadm:cluster-admins", "");
+            }
+            Operation::UploadConfiguration(upload) => {
+                self.uses_configuration(host, &upload.configuration, &upload.source);
+                self.uses_api(host, true);
+                self.api.object("ConfigMap", "kube-system", "kubeadm-config", &upload.source);
+                self.api.object("ConfigMap", "kube-system", "kubelet-config", "");
+            }
+            Operation::BootstrapToken(token) => {
+                self.uses_api(host, true);
+                self.api.object("ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap", "");
+                self.api.object("ConfigMap", "kube-public", "cluster-info", "");
+                self.api.tokens.insert(format!("bootstrap-token-{}", token.id));
+            }
+            Operation::MarkNode(mark) => {
+                self.uses_api(host, true);
+                let node = self.api.nodes.get_mut(&mark.node).unwrap_or_else(|| panic!("{} is marked before it is a node", mark.node));
+                node.labels.extend(mark.labels.clone());
+                node.taints.extend(mark.taints.clone());
+            }
+            Operation::KubeletFinalize(finalize) => self.finalize(host, &finalize.configuration),
+            Operation::Addons(addons) => {
+                self.uses_configuration(host, &addons.configuration, &addons.source);
+                self.uses_api(host, true);
+                self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
+                self.api.object("Deployment", "kube-system", "coredns", &addons.source);
+            }
+            Operation::Join(join) => self.join(host, join, change),
+            Operation::RemoveTokens(_) => {
+                self.uses_api(host, true);
+                self.api.tokens.clear();
+            }
+            Operation::ApplyManifest(manifest) => {
+                self.uses_api(host, true);
+                self.api.object("DaemonSet", manifest.namespace, manifest.name, &manifest.sum());
+            }
+            Operation::NetworkCheck(check) => self.network_check(host, check),
+            // Nothing is done: what is waited for has to be true once everything is done that the step needs.
+            Operation::ApiServerReady(_)
+            | Operation::CredentialReady(_)
+            | Operation::WorkloadReady(_)
+            | Operation::SubnetReady(_)
+            | Operation::NodesReady(_)
+            | Operation::TimeSynchronised(_) => {
+                self.settle();
+            }
+            Operation::Reset(_) => panic!("the model does not take clusters down"),
+        }
+        self.settle();
+    }
+
+    /// What comes about by itself: a kubelet that reaches the API server gets its certificate and registers its node, and flannel's
+    /// daemon writes its subnet.
+    fn settle(&mut self) {
+        let reachable = api::answers(&self.hosts["cp1"]);
+        for host in self.hosts.values_mut() {
+            let kubelet = host.is_active("kubelet.service") && host.has("/etc/kubernetes/kubelet.conf");
+            if reachable && kubelet && !self.api.nodes.contains_key(&host.name) {
+                host.folder("/var/lib/kubelet/pki", 0o700);
+                host.write(CLIENT_CERTIFICATE, 0o600, "certificate and key");
+                let node = NodeState { uid: format!("uid of {}", host.name), kubelet_version: "v1.37.1".into(), ..NodeState::default() };
+                self.api.nodes.insert(host.name.clone(), node);
+            }
+            if reachable && api::has_subnet(&self.api, host) && !host.has("/run/flannel/subnet.env") {
+                host.folder("/run/flannel", 0o755);
+                host.write("/run/flannel/subnet.env", 0o644, "FLANNEL_NETWORK=10.244.0.0/16\n");
+            }
+        }
+    }
+
+    fn uses_api(&self, host: &str, as_administrator: bool) {
+        let host = &self.hosts[host];
+        host.uses("/usr/local/bin/kubectl");
+        assert!(api::answers(host), "{}: the API server is asked before it answers", host.name);
+        assert!(!as_administrator || self.api.has_administrators(), "{}: administrators have no rights yet", host.name);
+    }
+
+    fn uses_configuration(&self, host: &str, path: &str, source: &str) {
+        let host = &self.hosts[host];
+        host.uses("/usr/local/bin/kubeadm");
+        assert_eq!(sha256(host.text(path).as_bytes()), source, "{path} is not what the step was planned with");
+    }
+
+    fn claim(&mut self, host: &str, cluster: &str) {
+        let host = self.host(host);
+        host.folder("/var/lib/kokctl", 0o700);
+        host.write("/var/lib/kokctl/cluster", 0o600, &format!("{cluster}\n"));
+    }
+
+    fn pki_tree(&mut self, host: &str, files: &[(String, u32)]) {
+        let host = self.host(host);
+        assert!(host.is_folder("/etc/kubernetes"), "certificates come before their folder");
+        host.folder("/etc/kubernetes/pki/etcd", 0o755);
+        for (path, mode) in files {
+            let name = kok_tasks::secret_name::SecretName::ControlPlaneFile { host: host.name.clone(), path: path.clone() };
+            host.write(&format!("/etc/kubernetes/{path}"), *mode, &secret(&name));
+        }
+    }
+
+    fn preflight(&mut self, host: &str, preflight: &Preflight) {
+        self.uses_configuration(host, &preflight.configuration, &preflight.source);
+        let host = self.host(host);
+        assert!(host.is_active("containerd.service"), "kubeadm checks a runtime that does not run");
+        assert!(!host.is_active("kubelet.service"), "kubeadm finds a kubelet that runs");
+        assert!(!host.has("/etc/kubernetes/manifests/etcd.yaml"), "kubeadm finds a manifest");
+        assert_eq!(host.sysctls["net.ipv4.ip_forward"], "1");
+        ["/usr/local/bin/kubelet", "/etc/systemd/system/kubelet.service"].iter().for_each(|path| host.uses(path));
+        host.folder("/var/lib/kokctl/made", 0o700);
+        host.write("/var/lib/kokctl/made/preflight", 0o600, &format!("{}\n", preflight.source));
+    }
+
+    fn static_pods(&mut self, host: &str, pods: &StaticPods) {
+        self.uses_configuration(host, &pods.configuration, &pods.source);
+        let host = self.host(host);
+        assert!(host.has("/var/lib/kokctl/made/preflight"), "manifests come before kubeadm's checks");
+        ["pki/ca.crt", "pki/sa.key", "pki/apiserver.crt", "pki/etcd/peer.crt", "controller-manager.conf", "scheduler.conf"]
+            .iter()
+            .for_each(|path| host.uses(&format!("/etc/kubernetes/{path}")));
+        let (record, names): (_, &[&str]) = match pods.component {
+            Component::Etcd => ("etcd", &["etcd"]),
+            Component::ControlPlane => ("control-plane", &["kube-apiserver", "kube-controller-manager", "kube-scheduler"]),
+        };
+        if pods.component == Component::Etcd {
+            assert_eq!(host.paths["/var/lib/etcd"].mode, 0o700, "etcd refuses a folder that others may enter");
+        }
+        host.folder("/etc/kubernetes/manifests", 0o700);
+        for name in names {
+            host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}", pods.source));
+        }
+        let paths: Vec<String> = names.iter().map(|name| format!("/etc/kubernetes/manifests/{name}.yaml")).collect();
+        let name = host.name.clone();
+        self.keep(&name, record, &pods.source, &paths);
+    }
+
+    /// The record of what kubeadm wrote.
+    fn keep(&mut self, host: &str, record: &str, source: &str, paths: &[String]) {
+        let host = self.host(host);
+        let lines: String = paths.iter().map(|path| format!("{}  {path}\n", host.paths[path].sum)).collect();
+        host.folder("/var/lib/kokctl/made", 0o700);
+        host.write(&format!("/var/lib/kokctl/made/{record}"), 0o600, &format!("{source}  configuration\n{lines}"));
+    }
+
+    fn start_kubelet(&mut self, host: &str, kubelet: &KubeletStart) {
+        self.uses_configuration(host, &kubelet.configuration, &kubelet.source);
+        for name in api::MANIFESTS {
+            self.hosts[host].uses(&format!("/etc/kubernetes/manifests/{name}.yaml"));
+        }
+        self.hosts[host].uses("/etc/kubernetes/kubelet.conf");
+        self.configure_kubelet(host, &kubelet.source, &kubelet.reads);
+    }
+
+    fn configure_kubelet(&mut self, host: &str, source: &str, reads: &[String]) {
+        let it = self.host(host);
+        assert!(it.is_active("containerd.service"), "{host}: the kubelet starts before its runtime");
+        assert!(it.modules.contains("br_netfilter"), "{host}: the kubelet starts before its modules are loaded");
+        reads.iter().for_each(|path| it.uses(path));
+        it.folder("/var/lib/kubelet", 0o700);
+        KUBELET_FILES.iter().for_each(|path| it.write(path, 0o644, &format!("{path} from {source}")));
+        it.start("kubelet.service");
+        self.keep(host, "kubelet", source, &KUBELET_FILES.map(str::to_owned));
+    }
+
+    fn finalize(&mut self, host: &str, configuration: &str) {
+        assert!(api::answers(&self.hosts[host]), "the kubelet is restarted before the API server is there");
+        let it = self.host(host);
+        [configuration, CLIENT_CERTIFICATE].iter().for_each(|path| it.uses(path));
+        it.write("/etc/kubernetes/kubelet.conf", 0o600, "client-certificate: kubelet-client-current.pem");
+        let sum = it.paths["/etc/kubernetes/kubelet.conf"].sum.clone();
+        it.write("/var/lib/kokctl/made/kubelet-finalized", 0o600, &format!("{sum}\n"));
+        it.start("kubelet.service");
+    }
+
+    fn join(&mut self, host: &str, join: &Join, change: &Change) {
+        let has_token = self.api.tokens.iter().any(|token| *token == format!("bootstrap-token-{}", self.token_id));
+        assert!(!Join::needs_token(change) || has_token, "{host} joins without a token");
+        assert!(api::answers(&self.hosts["cp1"]) && self.api.has("ConfigMap/kube-system/kubelet-config"), "{host} joins before it can");
+        let it = self.host(host);
+        ["/usr/local/bin/kubeadm", "/etc/kubernetes"].iter().for_each(|path| it.uses(path));
+        assert!(it.images.keys().any(|image| image.contains("/pause:")), "{host}: no pod can start without the pause image");
+        it.folder("/etc/kubernetes/pki", 0o755);
+        it.write("/etc/kubernetes/pki/ca.crt", 0o644, &secret(&kok_tasks::secret_name::SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.crt".into() }));
+        it.write("/etc/kubernetes/kubelet.conf", 0o600, "client-certificate: kubelet-client-current.pem");
+        self.configure_kubelet(host, &join.source, &join.reads);
+    }
+
+    fn network_check(&mut self, host: &str, check: &NetworkCheck) {
+        match &check.stage {
+            Stage::Deploy(manifest) => {
+                self.uses_api(host, true);
+                self.api.object("DaemonSet", manifest.namespace, manifest.name, &manifest.sum());
+            }
+            Stage::Running(_) | Stage::Answer => {}
+            Stage::Record => {
+                self.uses_api(host, true);
+                let proven: BTreeMap<&String, &String> = self.api.nodes.iter().map(|(name, node)| (name, &node.uid)).collect();
+                let lines: String = proven.iter().map(|(name, uid)| format!("{name}={uid}\n")).collect();
+                let text = format!("{lines}network={}", check.network);
+                let object = serde_json::json!({"kind": "ConfigMap", "metadata": {"namespace": "kube-system", "name": "kokctl"}, "data": {"network-check": text}});
+                self.api.objects.insert("ConfigMap/kube-system/kokctl".to_owned(), object);
+                self.api.objects.remove("DaemonSet/kokctl-network-check/network-check");
+            }
+        }
+    }
+}

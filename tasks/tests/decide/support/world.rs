@@ -1,0 +1,202 @@
+//! The model's world: hosts that start bare, and a cluster that comes to be by carrying out the steps of plans.
+//!
+//! Each action asserts that what it uses is there, so an order in which a need is missing is found; and each is followed by a second look
+//! that must say that nothing is left to do, as in a run.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use kok_crds::model::Cluster;
+use kok_pki::{Authorities, KeyAlgorithm, KeyPair, PkiError, Policy, Randomness};
+use kok_tasks::bundle::Bundle;
+use kok_tasks::change::{Change, Verdict};
+use kok_tasks::digest::sha256;
+use kok_tasks::facts::HostFacts;
+use kok_tasks::observe::{ImageState, Look, Observations, TimeTracking};
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Step, looks, make};
+use kok_tasks::resources::{FileContent, Resource, Unit, UnitGoal};
+use kok_tasks::secret_name::SecretName;
+use time::OffsetDateTime;
+
+use super::api::{self, Api};
+use super::host::Host;
+use super::{NOW, good_facts, inputs};
+
+/// The state of everything.
+#[derive(Debug, Clone)]
+pub(crate) struct World {
+    pub(crate) cluster: Cluster,
+    pub(crate) bundle: Bundle,
+    pub(crate) hosts: BTreeMap<String, Host>,
+    pub(crate) api: Api,
+    pub(crate) token_id: String,
+}
+
+struct System;
+
+impl Randomness for System {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PkiError> {
+        aws_lc_rs::rand::fill(bytes).map_err(|_| PkiError::Randomness("none".into()))
+    }
+
+    fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
+        KeyPair::generate_for(algorithm.signature_algorithm()).map_err(|source| PkiError::Make { what: "a key".into(), source })
+    }
+}
+
+/// Certificates and kubeconfigs of the control plane `cp1`, made once.
+static FILES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let (cluster, now) = (super::cluster(), OffsetDateTime::from_unix_timestamp(NOW).unwrap());
+    let identity = kok_tasks::identity::control_plane(&cluster, cluster.host("cp1").unwrap());
+    let authorities = Authorities::generate(&Policy::default(), now, &mut System).unwrap();
+    let files = kok_pki::control_plane(&identity, &authorities, &Policy::default(), now, &mut System).unwrap();
+    files.iter().map(|file| (file.path().to_owned(), file.content.expose().to_owned())).collect()
+});
+
+impl World {
+    pub(crate) fn bare() -> Self {
+        let cluster = super::cluster();
+        let hosts = cluster.hosts.iter().map(|host| (host.name.clone(), Host::bare(&host.name))).collect();
+        Self { cluster, bundle: super::bundle(), hosts, api: Api::default(), token_id: super::TOKEN_ID.to_owned() }
+    }
+
+    /// A world in which a run has ended.
+    pub(crate) fn converged() -> Self {
+        let mut world = Self::bare();
+        let plan = world.plan();
+        for (step, change) in plan.changes() {
+            world.carry_out(step, change);
+        }
+        world
+    }
+
+    pub(crate) fn host(&mut self, name: &str) -> &mut Host {
+        self.hosts.get_mut(name).unwrap()
+    }
+
+    /// What a first probe of every host sees.
+    pub(crate) fn seen(&self) -> Seen {
+        let mut seen = Seen::default();
+        for (number, host) in (1..).zip(&self.cluster.hosts) {
+            let text = |path: &str| self.hosts[&host.name].paths.get(path).map(|file| file.content.trim().to_owned());
+            let facts = HostFacts {
+                cluster: text("/var/lib/kokctl/cluster"),
+                certificate_authority: text("/etc/kubernetes/pki/ca.crt"),
+                ..good_facts(&host.name, number)
+            };
+            seen.add_facts(&host.name, facts);
+            seen.add_clock_offset(&host.name, 0);
+        }
+        for (host, looks) in looks(&inputs(&self.cluster, &self.bundle)).unwrap() {
+            seen.add_observations(&host, self.look(&host, looks.iter()));
+        }
+        seen
+    }
+
+    fn look(&self, host: &str, looks: impl Iterator<Item = Look>) -> Observations {
+        let (host, mut seen) = (&self.hosts[host], Observations::default());
+        for look in looks {
+            host.look(&look, &mut seen);
+            match look {
+                Look::Kubernetes => seen.kubernetes = Some(api::state(&self.api, host, &self.hosts)),
+                Look::NetworkCheck => seen.network_check = Some(api::reports(&self.api, &self.hosts)),
+                Look::TimeTracking => seen.time = Some(host.time(self.source_serves())),
+                _ => {}
+            }
+        }
+        seen
+    }
+
+    fn source_serves(&self) -> bool {
+        let source = &self.hosts["cp1"];
+        matches!(source.time(false), TimeTracking::Tracking { stratum: 1.., .. })
+    }
+
+    /// The plan from what is seen now.
+    pub(crate) fn plan(&self) -> Plan {
+        self.try_plan().unwrap_or_else(|refusals| panic!("{refusals:?}"))
+    }
+
+    pub(crate) fn try_plan(&self) -> Result<Plan, Vec<Refusal>> {
+        let inputs = Inputs { token_id: &self.token_id, ..inputs(&self.cluster, &self.bundle) };
+        let mut seen = self.seen();
+        loop {
+            match make(&inputs, &seen)? {
+                Making::Made(plan) => return Ok(*plan),
+                Making::LookFirst(asked) => {
+                    for (host, looks) in asked {
+                        seen.add_observations(&host, self.look(&host, looks.iter()));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Acts, and looks again: nothing may be left to do.
+    pub(crate) fn carry_out(&mut self, step: &Step, change: &Change) {
+        let claims = matches!(step.action, Action::Operation(Operation::Claim(_)));
+        assert!(claims || self.hosts[&step.host].has("/var/lib/kokctl/cluster"), "{} changes a host that says of nobody that it is theirs", step.id);
+        match &step.action {
+            Action::Resource(resource) => self.resource(&step.host, resource, change),
+            Action::Operation(operation) => self.operation(&step.host, operation, change),
+        }
+        let seen = self.look(&step.host, step.looks().into_iter());
+        assert_eq!(step.diff(&seen), Verdict::Same, "{} left something to do", step.id);
+    }
+
+    fn resource(&mut self, host: &str, resource: &Resource, change: &Change) {
+        let text = |content: &FileContent| match content {
+            FileContent::Text(text) => text.clone(),
+            FileContent::Secret { name, .. } => secret(name),
+        };
+        let host = self.hosts.get_mut(host).unwrap();
+        match resource {
+            Resource::File(file) => host.write(&file.path, file.mode, &text(&file.content)),
+            Resource::Directory(directory) => host.folder(&directory.path, directory.mode),
+            Resource::Binary(binary) => host.place(&binary.path, 0o755, "", binary.artifact.sha256.clone()),
+            Resource::Archive(archive) => {
+                assert!(host.is_folder(&archive.folder), "{}: unpacked into {}, which is not there", host.name, archive.folder);
+                for file in &archive.files {
+                    host.place(&file.path, 0o755, "", file.entry.sha256.clone());
+                }
+            }
+            Resource::Image(image) => {
+                assert!(host.is_active("containerd.service"), "{}: {} is imported before containerd runs", host.name, image.reference);
+                host.images.insert(image.reference.clone(), ImageState { digest: image.digest.clone(), pinned: true });
+            }
+            Resource::Sysctl(sysctl) => drop(host.sysctls.insert(sysctl.name.clone(), sysctl.value.clone())),
+            Resource::KernelModule(module) => drop(host.modules.insert(module.name.clone())),
+            Resource::Unit(unit) => start(host, unit, change),
+        }
+    }
+}
+
+fn start(host: &mut Host, unit: &Unit, change: &Change) {
+    unit.reads.iter().for_each(|path| host.uses(path));
+    match unit.name.as_str() {
+        "containerd.service" => {
+            host.uses("/usr/local/sbin/runc");
+            assert!(host.modules.contains("overlay"), "containerd starts before its snapshots' module is loaded");
+        }
+        "kubelet.service" => ["/usr/local/bin/kubelet", "/etc/systemd/system/kubelet.service"].iter().for_each(|path| host.uses(path)),
+        "chrony.service" => {}
+        other => panic!("the model does not know {other}"),
+    }
+    if unit.goal == UnitGoal::Running && !["reload", "enable"].contains(&change.summary.as_str()) {
+        host.start(&unit.name);
+    } else {
+        let active = if host.is_active(&unit.name) { "active" } else { "inactive" };
+        let state = host.units.entry(unit.name.clone()).or_default();
+        (state.load, state.file, state.active) = ("loaded".into(), "enabled".into(), active.into());
+        state.needs_reload = false;
+    }
+}
+
+/// What a run would make of a name.
+pub(crate) fn secret(name: &SecretName) -> String {
+    match name {
+        SecretName::ControlPlaneFile { host, path } if host == "cp1" => FILES[path].clone(),
+        other => sha256(other.to_string().as_bytes()),
+    }
+}
