@@ -9,7 +9,7 @@ use super::draft::{Draft, HostView};
 use super::graph::{Plan, Reason, Step, StepId};
 use super::lint::lint;
 use super::refusal::Refusal;
-use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage};
+use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage, KubernetesRelease};
 use crate::change::{Change, Verdict};
 use crate::facts::HostFacts;
 use crate::list::TASKS;
@@ -141,6 +141,8 @@ pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
 }
 
 fn draft(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
+    // Otherwise each component of it would be missed on each host.
+    inputs.release().map_err(|refusal| vec![refusal])?;
     let expected = HostFacts::expected();
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
     for task in TASKS {
@@ -227,12 +229,16 @@ impl<'a> Inputs<'a> {
         self.bundle.file(name, version.unwrap_or(newest), architecture).map_err(|error| lacks(&error))
     }
 
-    pub(super) fn release_image(&self, component: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
-        let release = self.bundle.release(&self.cluster.kubernetes_version.to_string()).map_err(|error| {
+    fn release(&self) -> Result<&'a KubernetesRelease, Refusal> {
+        self.bundle.release(&self.cluster.kubernetes_version.to_string()).map_err(|error| {
             let place = self.cluster.position_of("spec.kubernetesVersion");
             let refusal = lacks(&error);
             place.map_or(refusal.clone(), |place| refusal.at(place.to_string()))
-        })?;
+        })
+    }
+
+    pub(super) fn release_image(&self, component: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let release = self.release()?;
         let reference = release.images.get(component).ok_or_else(|| {
             Refusal::new(format!("Kubernetes {} of the bundle names no image of {component}", release.version))
                 .hint("build or fetch the bundle again")

@@ -1,6 +1,6 @@
 //! What a host is like, to be compared with what it is like later.
 
-use std::fmt::Write as _;
+use std::thread;
 
 use kok_tests::lab::{Host, Lab};
 
@@ -42,17 +42,15 @@ pub fn bare_state(lab: &Lab) -> String {
 }
 
 fn gather(lab: &Lab, script: &str) -> String {
-    let mut text = String::new();
-    for host in hosts(lab) {
-        for line in one(&host, script).lines() {
-            writeln!(text, "{}: {line}", host.name()).unwrap();
-        }
-    }
-    text
-}
-
-fn one(host: &Host, script: &str) -> String {
-    ok(host, &script.replace('@', FOLDERS))
+    let of_host = |host: &Host| {
+        let text = ok(host, &script.replace('@', FOLDERS));
+        text.lines().map(|line| format!("{}: {line}\n", host.name())).collect::<String>()
+    };
+    // A login costs more than what is done in it.
+    thread::scope(|scope| {
+        let asked: Vec<_> = hosts(lab).into_iter().map(|host| scope.spawn(move || of_host(&host))).collect();
+        asked.into_iter().map(|one| one.join().unwrap()).collect()
+    })
 }
 
 /// Fails with the lines that differ, for the whole of a snapshot fills screens.
