@@ -1,0 +1,192 @@
+//! The plan of one control plane and two workers: its steps, their order and the reasons for it.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use kok_tasks::list::TASKS;
+use kok_tasks::plan::{Plan, Reason, StepId, lint};
+
+use crate::support::world::World;
+use crate::support::{bundle, cluster, inputs};
+
+fn bare() -> Plan {
+    World::bare().plan()
+}
+
+/// All steps that a step needs, directly or not.
+fn behind(plan: &Plan, id: &StepId) -> BTreeSet<StepId> {
+    let (mut found, mut next) = (BTreeSet::new(), vec![id.clone()]);
+    while let Some(id) = next.pop() {
+        next.extend(plan.needs(&id).into_iter().map(|(step, _)| step.id.clone()).filter(|id| found.insert(id.clone())));
+    }
+    found
+}
+
+/// Steps by name, each with its change and what it needs: independent of the order of those that don't need each other.
+fn written(plan: &Plan) -> String {
+    let mut steps: Vec<_> = plan.steps().collect();
+    steps.sort_by_key(|step| step.id.clone());
+    let mut text = String::new();
+    for step in steps {
+        let change = plan.change(&step.id).map_or("nothing".to_owned(), |change| format!("{} because {}", change.summary, change.because));
+        writeln!(text, "{} on {}: {}\n  to do: {change}", step.id, step.host, step.title()).unwrap();
+        let mut needs: Vec<_> = plan.needs(&step.id).into_iter().map(|(need, reason)| format!("  after {}: {reason}", need.id)).collect();
+        needs.sort();
+        needs.iter().for_each(|need| writeln!(text, "{need}").unwrap());
+    }
+    text
+}
+
+#[test]
+fn the_whole_plan_of_bare_hosts() {
+    insta::assert_snapshot!(written(&bare()));
+}
+
+#[test]
+fn the_same_input_gives_the_same_plan() {
+    let print = |plan: &Plan| {
+        let steps: Vec<_> = plan.steps().map(|step| (step.clone(), plan.change(&step.id).cloned())).collect();
+        let needs: Vec<_> = plan.steps().map(|step| plan.needs(&step.id).into_iter().map(|(need, why)| (need.id.clone(), why.clone())).collect::<Vec<_>>()).collect();
+        (steps, needs)
+    };
+    assert_eq!(print(&bare()), print(&bare()));
+}
+
+#[test]
+fn steps_stand_behind_what_they_need() {
+    let plan = bare();
+    let mut before = BTreeSet::new();
+    for step in plan.steps() {
+        assert!(plan.needs(&step.id).iter().all(|(need, _)| before.contains(&need.id)), "{} stands before something that it needs", step.id);
+        before.insert(step.id.clone());
+    }
+}
+
+#[test]
+fn every_need_has_a_reason_and_every_plan_is_sound() {
+    for plan in [bare(), World::converged().plan()] {
+        assert_eq!(lint(&plan), Vec::new());
+        for step in plan.steps() {
+            for (need, reason) in plan.needs(&step.id) {
+                assert!(!matches!(reason, Reason::Because(words) if words.len() < 10), "{} after {}", step.id, need.id);
+                assert!(plan.needed_by(&need.id).iter().any(|(later, why)| later.id == step.id && *why == reason));
+            }
+        }
+    }
+}
+
+/// Workers do all but their join while the control plane starts.
+#[test]
+fn workers_wait_for_the_control_plane_only_to_join() {
+    let plan = bare();
+    for worker in ["worker1", "worker2"] {
+        let join = StepId::new(worker, "kubelet-join", "joined");
+        let free = plan.steps().filter(|step| step.host == worker && step.id != join && !behind(&plan, &step.id).contains(&join));
+        let mut count = 0;
+        for step in free {
+            // The control plane is also what the others take their time from.
+            let other = |id: &&StepId| id.as_str().starts_with("cp1/") && !id.as_str().starts_with("cp1/time-sync/") && id.as_str() != "cp1/host/claim";
+            let needs = behind(&plan, &step.id);
+            let found: Vec<_> = needs.iter().filter(other).collect();
+            // flannel's daemon of a host is waited for in that host's own task, but runs only where the host is a node.
+            assert!(found.is_empty(), "{} waits for {found:?}", step.id);
+            count += 1;
+        }
+        assert!(count > 25, "{worker} has only {count} steps that don't wait for the control plane");
+        assert!(behind(&plan, &join).contains(&StepId::new("cp1", "control-plane", "bootstrap-token")));
+    }
+}
+
+#[test]
+fn certificates_wait_for_no_other_host() {
+    let plan = bare();
+    let certificates: Vec<_> = plan.steps().filter(|step| step.task == "certificates").collect();
+    assert!(!certificates.is_empty());
+    for step in certificates {
+        assert!(behind(&plan, &step.id).iter().all(|id| id.as_str().starts_with("cp1/")), "{}", step.id);
+    }
+}
+
+#[test]
+fn a_host_is_claimed_before_anything_else() {
+    let plan = bare();
+    for step in plan.steps() {
+        let claim = StepId::new(&step.host, "host", "claim");
+        assert!(step.id == claim || behind(&plan, &step.id).contains(&claim), "{} does not wait for {claim}", step.id);
+    }
+}
+
+#[test]
+fn no_secret_stands_in_a_plan() {
+    let world = World::converged();
+    let mut damaged = world.clone();
+    damaged.host("cp1").paths.remove("/etc/kubernetes/pki/apiserver.key");
+    damaged.host("worker1").paths.remove("/etc/kubernetes/kubelet.conf");
+    for plan in [bare(), world.plan(), damaged.plan()] {
+        let mut text = format!("{plan:?}");
+        for (step, change) in plan.changes() {
+            write!(text, "{change:?} {:?}", step.act(change)).unwrap();
+        }
+        assert!(!text.contains("-----BEGIN"), "a PEM block stands in the plan");
+        let words = text.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '.');
+        let token = |word: &&str| matches!(word.split_once('.'), Some((id, secret)) if id.len() == 6 && secret.len() == 16 && !secret.contains('.'));
+        assert_eq!(words.filter(token).collect::<Vec<_>>(), Vec::<&str>::new(), "what looks like a token stands in the plan");
+    }
+}
+
+#[test]
+fn every_task_has_steps_and_a_sentence() {
+    let plan = bare();
+    for task in TASKS {
+        assert!(plan.steps().any(|step| step.task == task.name), "{} has no step", task.name);
+        assert!(!task.about.is_empty() && !task.about.ends_with('.'), "{}", task.name);
+    }
+}
+
+/// Changes of a converged world, after something in it was changed by hand.
+fn repaired(change: impl Fn(&mut World)) -> Vec<String> {
+    let mut world = World::converged();
+    change(&mut world);
+    let plan = world.plan();
+    let found = plan.changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect();
+    for (step, change) in plan.changes() {
+        world.carry_out(step, change);
+    }
+    assert!(world.plan().is_empty(), "something is left to do");
+    found
+}
+
+#[test]
+fn damage_by_hand_is_repaired_with_nothing_else() {
+    let file = repaired(|world| world.host("worker1").write("/etc/sysctl.d/90-kokctl.conf", 0o644, "net.ipv4.ip_forward = 0\n"));
+    assert_eq!(file, ["worker1/host/sysctls-file: replace the content because its content is not what it should be"]);
+    let mode = repaired(|world| world.host("cp1").paths.get_mut("/etc/kubernetes/admin.conf").unwrap().mode = 0o644);
+    assert_eq!(mode, ["cp1/certificates/admin.conf: set mode 0600 and owner root because it has mode 0644 and owner 0:0"]);
+    let unit = repaired(|world| world.host("worker2").units.get_mut("containerd.service").unwrap().active = "failed".into());
+    assert_eq!(unit.first().unwrap(), "worker2/container-runtime/service: start because it is failed");
+}
+
+#[test]
+fn a_missing_key_gets_a_new_pair_and_never_a_new_authority() {
+    let changes = repaired(|world| drop(world.host("cp1").paths.remove("/etc/kubernetes/pki/apiserver.key")));
+    assert_eq!(
+        changes.iter().filter(|change| change.contains("/certificates/")).collect::<Vec<_>>(),
+        [
+            "cp1/certificates/pki/apiserver.key: create because it does not exist",
+            "cp1/certificates/pki/apiserver.crt: write because /etc/kubernetes/pki/apiserver.key is missing",
+        ]
+    );
+    let mut world = World::converged();
+    world.host("cp1").paths.remove("/etc/kubernetes/pki/etcd/ca.key");
+    let refusals = world.try_plan().unwrap_err();
+    assert_eq!(refusals.len(), 1);
+    assert_eq!(refusals[0].what, "/etc/kubernetes/pki/etcd/ca.key is missing");
+}
+
+#[test]
+fn what_is_looked_at_first_knows_no_facts() {
+    let (cluster, bundle) = (cluster(), bundle());
+    let looks = kok_tasks::plan::looks(&inputs(&cluster, &bundle)).unwrap();
+    assert_eq!(looks.keys().collect::<Vec<_>>(), ["cp1", "worker1", "worker2"]);
+    assert!(looks.values().all(|looks| !looks.is_empty()));
+}
