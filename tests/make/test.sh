@@ -63,7 +63,7 @@ if [ "$which" = all ]; then
 fi
 print_times
 awk '
-    /^test result:/ { passed += $4; failed += $6; ignored += $8 }
+    /^test result:/ { passed += $4; failed += $6 }
     /^--- PASS|^ok - / { passed++ }
     /^--- FAIL|^not ok - / { failed++ }
     END { printf "%d passed, %d failed\n", passed, failed }' "$log"
