@@ -109,6 +109,7 @@ fn missing_commands(facts: &HostFacts) -> Option<Refusal> {
     }
     let names = missing.iter().map(|(command, _)| *command).collect::<Vec<_>>().join(", ");
     let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    packages.sort_unstable();
     packages.dedup();
     Some(
         Refusal::new(format!("it lacks the commands {names}"))
@@ -169,7 +170,8 @@ fn ports(host: &Host, facts: &HostFacts) -> Option<Refusal> {
         .collect();
     let list = taken.join(", ");
     (!taken.is_empty()).then(|| {
-        Refusal::new(format!("the TCP port {list} is taken"))
+        let ports = if taken.len() == 1 { "port" } else { "ports" };
+        Refusal::new(format!("TCP {ports} in use: {list}"))
             .because("something that kokctl has not installed listens there")
             .hint("find it with `ss -ltnp` on the host and move or stop it")
     })
