@@ -5,8 +5,8 @@ use crate::shell::quote;
 
 /// What an action does on a host: shell text, run by `sh` as root with `set -eu`, in which secrets stand by name.
 ///
-/// Text that comes from a user or a host is quoted by whoever adds it. SecretName is sent as base64 in a here-document, so its bytes can't
-/// end the script, and never as an argument.
+/// Text that comes from a user or a host is quoted by whoever adds it. A secret is sent as base64 in a here-document, so its bytes can't end
+/// the script, and never as an argument.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fragment {
     parts: Vec<Part>,

@@ -91,7 +91,7 @@ pub struct HostFacts {
     pub processors: u32,
     /// Whether any swap is in use.
     pub swap: bool,
-    /// TCP ports that something listens on, with at least one address that isn't only loopback's or any.
+    /// TCP ports that something listens on, at whatever address.
     pub listening_ports: BTreeSet<u16>,
     /// Addresses of the host's interfaces.
     pub addresses: BTreeSet<IpAddr>,

@@ -17,7 +17,7 @@ pub struct KubeletFinalize {
 
 const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 
-/// Prints `yes` if kubelet.conf names the kubelet's own certificate. The file itself may hold a private key, so it is never asked for.
+/// The sha256 of a kubelet.conf that names the kubelet's own certificate. The file itself may hold a private key, so it is never asked for.
 const NAMES_CERTIFICATE: &str = "/var/lib/kokctl/made/kubelet-finalized";
 
 impl KubeletFinalize {
