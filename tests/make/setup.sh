@@ -92,7 +92,7 @@ install_packages() {
         *openssh-server*)
             mkdir -p /etc/ssh
             : >/etc/ssh/sshd_not_to_be_run
-            say 'the SSH server of this machine stays off; to have it, remove /etc/ssh/sshd_not_to_be_run' ;;
+            say 'the SSH server of this machine stays off; see docs/troubleshooting.md for having it' ;;
     esac
     export DEBIAN_FRONTEND=noninteractive
     apt='apt-get -q -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3'
@@ -100,6 +100,7 @@ install_packages() {
     { $apt update && $apt install -y --no-install-recommends $missing; } >&2 </dev/null ||
         fail 'packages could not be installed' "apt-get install$missing" 'apt-get failed, see above' \
             'correct what it says (network, /etc/apt/sources.list) and run the same command again'
+    case $missing in *openssh-server*) systemctl --quiet disable ssh.service ssh.socket >&2 || : ;; esac
 }
 
 case $target in
