@@ -1,5 +1,13 @@
 //! From bare hosts to a cluster and back: plan, apply, a killed apply, drift, a user's pods, status, reset.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs,
+    unreachable_pub
+)]
 
 mod cluster_story;
 mod cluster_support;

@@ -25,7 +25,7 @@ pub fn cgroup_v1(refusals: &Refusals<'_>) {
 pub fn port_taken_and_host_of_another_cluster(refusals: &Refusals<'_>) {
     let (cp1, worker2) = (refusals.host("cp1"), refusals.host("worker2"));
     refusals.prepare(&cp1, "systemd-run --quiet --unit=squatter systemd-socket-activate --listen=6443 cat");
-    wait_for("the port is taken", 10, || ok(&cp1, "ss -Hltn 'sport = :6443'") != "");
+    wait_for("the port is taken", 10, || !ok(&cp1, "ss -Hltn 'sport = :6443'").is_empty());
     refusals.prepare(&worker2, "mkdir -m 700 /var/lib/kokctl && echo other >/var/lib/kokctl/cluster");
     let port = Expected {
         what: "the TCP port 6443 (for the API server) is taken",

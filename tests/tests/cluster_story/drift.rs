@@ -67,7 +67,7 @@ fn manifest_of_the_scheduler(lab: &Lab, kokctl: &Kokctl<'_>) {
             lab,
             "-n kube-system get pod kube-scheduler-cp1 --ignore-not-found -o jsonpath='{.status.conditions[?(@.type==\"Ready\")].status}'",
         ) == "True"
-            && ok(&host, "grep -l '^kube-scheduler' /proc/[0-9]*/cmdline || true") != ""
+            && !ok(&host, "grep -l '^kube-scheduler' /proc/[0-9]*/cmdline || true").is_empty()
     });
 }
 

@@ -6,7 +6,7 @@ use std::hash::{BuildHasher as _, Hasher as _};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kok_tests::lab::Lab;
 
@@ -67,12 +67,22 @@ fn kill_apply(kokctl: &Kokctl<'_>, after: Duration) {
         let mut text = Vec::new();
         events.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
     });
-    thread::sleep(after);
+    let moment = Instant::now() + after;
+    is_refused_meanwhile(kokctl);
+    thread::sleep(moment.saturating_duration_since(Instant::now()));
     apply.kill().unwrap();
     let status = apply.wait().unwrap();
     said.push_str(&rest.join().unwrap().unwrap());
     assert_eq!(status.code(), None, "apply was to be killed in the middle, but it had ended: {said}");
     kokctl.note(&said);
+}
+
+/// Two runs at once would undo each other's work.
+fn is_refused_meanwhile(kokctl: &Kokctl<'_>) {
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.stderr.starts_with("error: another kokctl is at work on the cluster "), "{said:?}");
+    assert!(said.stderr.contains("because: process "), "{said:?}");
 }
 
 pub fn nothing_secret_was_said(lab: &Lab, kokctl: &Kokctl<'_>) {
