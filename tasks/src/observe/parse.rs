@@ -89,7 +89,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
         seen.contents.insert(section.argument.to_owned(), section.body.to_vec());
     }
     if !looks.units.is_empty() {
-        seen.units = read_units(body("units")?);
+        seen.units = read_units(body("units")?, looks)?;
     }
     if !looks.sysctls.is_empty() {
         let text = body("sysctls")?;
@@ -190,23 +190,25 @@ fn read_sums(section: &str, text: &str, seen: &mut Observations) -> Result<(), P
     Ok(())
 }
 
-fn read_units(text: &str) -> BTreeMap<String, UnitState> {
-    let mut units = BTreeMap::new();
-    for block in text.split("\n\n") {
-        let properties: BTreeMap<&str, &str> = block.lines().filter_map(|line| line.split_once('=')).collect();
-        let property = |name: &str| properties.get(name).copied().unwrap_or_default().to_owned();
-        let state = UnitState {
-            load: property("LoadState"),
-            active: property("ActiveState"),
-            file: property("UnitFileState"),
-            needs_reload: property("NeedDaemonReload") == "yes",
-            started_microseconds: property("ExecMainStartTimestampMonotonic").parse().unwrap_or(0),
-        };
-        if let Some(id) = properties.get("Id") {
-            units.insert((*id).to_owned(), state);
-        }
+/// `systemctl show` prints one block for each unit in the order in which it was asked; `Id` may be another name of the same unit.
+fn read_units(text: &str, looks: &Looks) -> Result<BTreeMap<String, UnitState>, ParseError> {
+    let blocks: Vec<&str> = text.split("\n\n").filter(|block| block.contains("Id=")).collect();
+    if blocks.len() != looks.units.len() {
+        return Err(ParseError::new("units", text));
     }
-    units
+    Ok(looks.units.iter().cloned().zip(blocks.into_iter().map(read_unit)).collect())
+}
+
+fn read_unit(block: &str) -> UnitState {
+    let properties: BTreeMap<&str, &str> = block.lines().filter_map(|line| line.split_once('=')).collect();
+    let property = |name: &str| properties.get(name).copied().unwrap_or_default().to_owned();
+    UnitState {
+        load: property("LoadState"),
+        active: property("ActiveState"),
+        file: property("UnitFileState"),
+        needs_reload: property("NeedDaemonReload") == "yes",
+        started_microseconds: property("ExecMainStartTimestampMonotonic").parse().unwrap_or(0),
+    }
 }
 
 fn read_images(text: &str) -> Result<ImageStore, ParseError> {

@@ -102,7 +102,7 @@ fn push_files(script: &mut String, looks: &Looks) {
     let _ = writeln!(script, "mark sums\nsums=$(sha256sum -- {paths} 2>/dev/null)\nprintf '%s\\n' \"$sums\"");
     let _ = writeln!(
         script,
-        "unlike() {{ case \"$sums\" in *\"$1  $2\"*) return;; esac; [ -f \"$2\" ] || return 0; mark content \"$2\"; head -c {CONTENT_LIMIT} <\"$2\"; }}"
+        "unlike() {{ case \"$sums\" in *\"$1  $2\"*) return;; esac; [ -f \"$2\" ] && [ \"$(stat -Lc %s -- \"$2\")\" -le {CONTENT_LIMIT} ] || return 0; mark content \"$2\"; cat <\"$2\"; }}"
     );
     for (path, expected) in &looks.files {
         if let Some(expected) = expected {
@@ -125,9 +125,10 @@ newline='
 known="$newline$(cat {STATE_DIRECTORY}/hashes 2>/dev/null)$newline"
 stat -c '%n|%s|%.9Y|%.9Z|%i' -- {paths} 2>/dev/null | while IFS= read -r line; do
   path=${{line%%|*}}
+  [ -f "$path" ] || continue
   case "$known" in
     *"$newline$line "*) sum=${{known##*"$newline$line "}}; sum=${{sum%%"$newline"*}};;
-    *) sum=$(sha256sum <"$path"); sum=${{sum%% *}}
+    *) sum=$(sha256sum <"$path") || continue; sum=${{sum%% *}}
        [ -d {STATE_DIRECTORY} ] && printf '%s %s\n' "$line" "$sum" >>{STATE_DIRECTORY}/hashes;;
   esac
   printf '%s  %s\n' "$sum" "$path"

@@ -2,5 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 mod convergence;
+mod observe;
 mod plan;
+mod preconditions;
+mod probe;
+mod script;
 mod support;
+mod templates;

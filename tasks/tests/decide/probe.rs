@@ -1,0 +1,136 @@
+//! Probe scripts in the shells that hosts have, against real files.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use kok_tasks::digest::sha256;
+use kok_tasks::observe::{Kind, Look, Looks, Observations, PathState, parse, probe_script};
+use proptest::prelude::*;
+
+use crate::support::nonce;
+use crate::support::shell::{Folder, SHELLS, run};
+
+/// Probes with every shell; all have to see the same.
+fn probe(looks: &Looks) -> Observations {
+    let script = probe_script(&nonce(), looks, false);
+    let mut seen = SHELLS.map(|shell| {
+        let output = run(shell, &[], &script);
+        let mut seen = parse(&nonce(), looks, &output.stdout)
+            .unwrap_or_else(|error| panic!("{shell:?}: {error}\n{}", String::from_utf8_lossy(&output.stdout)));
+        (seen.clock_nanoseconds, seen.monotonic_microseconds) = (0, 0);
+        seen
+    });
+    assert_eq!(seen[0], seen[1], "dash and bash see different things");
+    std::mem::take(&mut seen[0])
+}
+
+#[test]
+fn files_and_folders_are_seen_as_they_are() {
+    let folder = Folder::new();
+    let (same, other, missing, link) = (folder.text("same"), folder.text("it's $(other) `file`"), folder.text("missing"), folder.text("link"));
+    fs::write(&same, "as expected\n").unwrap();
+    let binary: Vec<u8> = (0..=255).chain([b'\n', b'\n']).collect();
+    fs::write(&other, &binary).unwrap();
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o4751)).unwrap();
+    symlink(&same, &link).unwrap();
+    let file = |path: &str, content: &[u8]| Look::File { path: path.to_owned(), expected: Some(sha256(content)) };
+    let looks = [file(&same, b"as expected\n"), file(&other, b"?"), file(&missing, b"?"), Look::Path(link.clone()), Look::Path(folder.text(""))];
+    let seen = probe(&looks.into_iter().collect());
+
+    assert_eq!(seen.paths[&missing], PathState::Missing);
+    let at = |path: &str| seen.paths[path].present().unwrap();
+    assert_eq!(at(&same).sha256, Some(sha256(b"as expected\n")));
+    assert_eq!((at(&other).mode, at(&other).kind, at(&other).size), (0o4751, Kind::File, 258));
+    assert_eq!(at(&link).kind, Kind::Symlink);
+    assert_eq!(at(&folder.text("")).kind, Kind::Directory);
+    assert_eq!(seen.contents.keys().collect::<Vec<_>>(), [&other], "only the content of what differs comes along");
+    assert_eq!(seen.contents[&other], binary);
+}
+
+#[test]
+fn contents_come_whole_with_any_end() {
+    let folder = Folder::new();
+    for (name, content) in [("none", &b""[..]), ("line", b"a\n"), ("open", b"a"), ("blank", b"\n\n\n")] {
+        fs::write(folder.path(name), content).unwrap();
+        let looks = [Look::Content(folder.text(name)), Look::Content(folder.text("missing"))];
+        assert_eq!(probe(&looks.into_iter().collect()).contents, [(folder.text(name), content.to_vec())].into());
+    }
+}
+
+#[test]
+fn large_files_are_summed_and_what_is_no_file_is_left_out() {
+    let folder = Folder::new();
+    fs::write(folder.path("large"), vec![7; 300_000]).unwrap();
+    fs::create_dir(folder.path("folder")).unwrap();
+    let seen = probe(&["large", "folder", "missing"].map(|name| Look::LargeFile(folder.text(name))).into_iter().collect());
+    let sum = |name: &str| seen.paths[&folder.text(name)].present().and_then(|file| file.sha256.clone());
+    assert_eq!(sum("large"), Some(sha256(&vec![7; 300_000])));
+    assert_eq!(sum("folder"), None);
+    assert_eq!(seen.paths[&folder.text("missing")], PathState::Missing);
+}
+
+#[test]
+fn a_file_is_shown_whole_or_not_at_all() {
+    let folder = Folder::new();
+    let limit = 64 * 1024;
+    for (name, length) in [("shown", limit), ("long", limit + 1)] {
+        fs::write(folder.path(name), vec![b'x'; length]).unwrap();
+    }
+    let seen = probe(&["shown", "long"].map(|name| Look::File { path: folder.text(name), expected: Some(sha256(b"")) }).into_iter().collect());
+    assert_eq!(seen.contents.keys().collect::<Vec<_>>(), [&folder.text("shown")]);
+    assert_eq!(seen.contents[&folder.text("shown")].len(), limit);
+}
+
+#[test]
+fn kernel_settings_are_read() {
+    let looks = [Look::Sysctl("kernel.ostype".into()), Look::Sysctl("no.such.thing".into()), Look::KernelModule("no_such_module".into())];
+    let seen = probe(&looks.into_iter().collect());
+    assert_eq!(seen.sysctls["kernel.ostype"].as_deref(), Some("Linux"));
+    assert_eq!(seen.sysctls["no.such.thing"], None);
+    assert!(!seen.modules["no_such_module"]);
+}
+
+fn odd_name() -> impl Strategy<Value = String> {
+    r#"/[a-zé'"$`\\*?;&|<>(){}\[\] ~#!%-]{1,12}"#
+}
+
+fn any_look() -> impl Strategy<Value = Look> {
+    prop_oneof![
+        odd_name().prop_map(Look::Path),
+        (odd_name(), prop::option::of("[0-9a-f]{64}")).prop_map(|(path, expected)| Look::File { path, expected }),
+        odd_name().prop_map(Look::LargeFile),
+        odd_name().prop_map(Look::Content),
+        odd_name().prop_map(Look::Unit),
+        odd_name().prop_map(Look::Sysctl),
+        odd_name().prop_map(Look::KernelModule),
+        Just(Look::Images),
+        Just(Look::Kubernetes),
+        Just(Look::NetworkCheck),
+        Just(Look::TimeTracking),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_probe_is_valid_shell(looks in prop::collection::vec(any_look(), 0..12), with_facts in any::<bool>()) {
+        let script = probe_script(&nonce(), &looks.into_iter().collect(), with_facts);
+        for shell in SHELLS {
+            let output = run(shell, &["-n"], &script);
+            prop_assert!(output.status.success(), "{:?}: {}\n{}", shell, String::from_utf8_lossy(&output.stderr), script);
+        }
+    }
+
+    /// A name with a backslash or a newline is escaped by sha256sum, and no path of ours has one.
+    #[test]
+    fn oddly_named_files_are_found(name in r#"[a-zé'"$`*?;&|<>(){}\[\] ~#!%-]{1,12}"#.prop_filter("a name", |name| ![".", ".."].contains(&name.as_str()))) {
+        let folder = Folder::new();
+        let path = folder.text(&name);
+        fs::write(&path, &name).unwrap();
+        let looks = [Look::File { path: path.clone(), expected: Some(sha256(b"?")) }];
+        let seen = probe(&looks.into_iter().collect());
+        prop_assert_eq!(&seen.paths[&path].present().unwrap().sha256, &Some(sha256(name.as_bytes())));
+        prop_assert_eq!(seen.contents.get(&path).map(Vec::as_slice), Some(name.as_bytes()));
+    }
+}

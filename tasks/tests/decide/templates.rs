@@ -1,0 +1,170 @@
+//! Templates with values that try to become structure.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::Cluster;
+use kok_tasks::documents::{bootstrap_token_configuration, join_configuration};
+use kok_tasks::templates::{ALL, render};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::support::cluster;
+
+/// A context that has every name of a template, with `text` for each that is text.
+fn context(name: &str, text: &str) -> Value {
+    let taints = json!([{"key": text, "value": text, "effect": "NoSchedule"}]);
+    match name {
+        "chrony/chrony.conf.j2" => json!({"servers": ["ntp1.example.org", "192.0.2.1"], "serves": true}),
+        "containerd/config.toml.j2" => json!({"pause_image": text, "extra_runtime_args": {"a": text, "b": true, "c": -7}}),
+        "flannel/flannel.yaml.j2" => json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text}),
+        "kernel/modules.conf.j2" => json!({"modules": ["overlay", "br_netfilter"]}),
+        "kernel/sysctl.conf.j2" => json!({"sysctls": {"net.ipv4.ip_forward": "1"}}),
+        "kubeadm/bootstrap-token.yaml.j2" => {
+            json!({"token": text, "ttl": text, "name": text, "address": text, "kubernetes_version": text, "endpoint": text})
+        }
+        "kubeadm/cluster.yaml.j2" => json!({
+            "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text], "cluster_name": text,
+            "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
+            "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "kube_proxy_mode": text,
+            "conntrack_max_per_core": 0, "initial_cluster_state": text,
+        }),
+        "kubeadm/join.yaml.j2" => json!({"token": text, "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text]}),
+        "network-check/network-check.yaml.j2" => json!({"image": text}),
+        _ => json!({}),
+    }
+}
+
+fn documents(yaml: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(yaml).unwrap_or_else(|error| panic!("{error}\n{yaml}"))
+}
+
+/// How many texts of a tree are equal to `text`.
+fn count(value: &Value, text: &str) -> usize {
+    match value {
+        Value::String(found) => usize::from(found == text),
+        Value::Array(items) => items.iter().map(|item| count(item, text)).sum(),
+        Value::Object(fields) => fields.values().map(|item| count(item, text)).sum(),
+        _ => 0,
+    }
+}
+
+/// The same tree with one text for another.
+fn with(value: &Value, old: &str, new: &str) -> Value {
+    match value {
+        Value::String(found) if found == old => Value::from(new),
+        Value::Array(items) => items.iter().map(|item| with(item, old, new)).collect(),
+        Value::Object(fields) => fields.iter().map(|(key, item)| (key.clone(), with(item, old, new))).collect(),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn every_template_renders_and_ends_its_last_line() {
+    for (name, _) in ALL {
+        let text = render(name, &context(name, "plain")).unwrap_or_else(|error| panic!("{error}"));
+        assert!(text.ends_with('\n') && !text.ends_with("\n\n"), "{name}");
+        assert!(!text.contains("{{") && !text.contains("{%"), "{name}");
+    }
+}
+
+#[test]
+fn a_name_that_nobody_defines_is_an_error_without_values() {
+    for (name, source) in ALL.iter().filter(|(_, source)| source.contains("{{")) {
+        let error = render(name, &json!({"token": "secret-value"})).expect_err(source);
+        assert!(error.to_string().contains(name) && !error.to_string().contains("secret-value"), "{error}");
+    }
+    assert!(render("no/such.j2", &json!({})).map_or(true, |text| text.is_empty()));
+}
+
+#[test]
+fn json_and_toml_templates_are_what_their_names_say() {
+    let plugins: Value = serde_json::from_str(&render("flannel/10-flannel.conflist.j2", &json!({})).unwrap()).unwrap();
+    assert_eq!(plugins["plugins"][0]["type"], "flannel");
+    let text = render("containerd/config.toml.j2", &context("containerd/config.toml.j2", "registry.k8s.io/pause:3.10.2")).unwrap();
+    let table: toml::Table = text.parse().unwrap();
+    let images = &table["plugins"]["io.containerd.cri.v1.images"];
+    assert_eq!(images["pinned_images"]["sandbox"].as_str(), Some("registry.k8s.io/pause:3.10.2"));
+    let runtime = &table["plugins"]["io.containerd.cri.v1.runtime"];
+    assert_eq!((runtime["b"].as_bool(), runtime["c"].as_integer()), (Some(true), Some(-7)));
+    assert_eq!(runtime["containerd"]["runtimes"]["runc"]["options"]["SystemdCgroup"].as_bool(), Some(true));
+}
+
+#[test]
+fn only_a_host_that_serves_answers_others() {
+    let render = |serves: bool| render("chrony/chrony.conf.j2", &json!({"servers": ["10.20.0.11"], "serves": serves})).unwrap();
+    assert!(render(true).contains("\nlocal stratum 10\nallow\n"));
+    assert!(!render(false).contains("local") && !render(false).contains("allow"));
+    assert!(render(false).contains("\nserver 10.20.0.11 iburst\n"));
+}
+
+/// A cluster with names that no reader of a file would let through.
+fn hostile(text: &str) -> Cluster {
+    let mut cluster = cluster();
+    cluster.hosts[0].name = text.to_owned();
+    cluster.hosts[0].taints = vec![kok_crds::model::Taint { key: text.to_owned(), value: text.to_owned(), effect: kok_crds::model::TaintEffect::NoExecute }];
+    cluster.settings.kubeadm_ignore_preflight_errors = vec![text.to_owned()];
+    cluster
+}
+
+/// What YAML lets stand in a file as it is (YAML 1.2.2, production 1); a reader refuses the others, whatever is around them.
+fn is_printable(text: &str) -> bool {
+    text.chars().all(|c| matches!(c, '\0'..='\u{7e}' | '\u{85}' | '\u{a0}'..='\u{fefe}' | '\u{ff00}'..='\u{fffd}' | '\u{10000}'..))
+}
+
+/// Text that YAML, TOML and JSON have their own opinion of.
+fn nasty() -> impl Strategy<Value = String> {
+    prop_oneof![
+        any::<String>(),
+        r#"[\[\]{}'"\\:#&*!|>%@`,?\n\r\t -]{0,8}[a-z0-9]{0,3}"#,
+        prop::sample::select(vec!["", "yes", "null", "~", "1.10", "0x1f", "- a", "a: b", "---", "...", "\u{2028}", "\u{feff}", "\u{7f}", "\u{0}", "{{ token }}"])
+            .prop_map(str::to_owned),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_value_becomes_structure(text in nasty().prop_filter("YAML refuses it", |text| is_printable(text))) {
+        for (name, _) in ALL.iter().filter(|(name, _)| name.ends_with(".yaml.j2")) {
+            const PLAIN: &str = "a plain value that stands nowhere else";
+            let plain = documents(&render(name, &context(name, PLAIN)).unwrap());
+            let nasty = documents(&render(name, &context(name, &text)).unwrap());
+            let wanted: Vec<Value> = plain.iter().map(|document| with(document, PLAIN, &text)).collect();
+            prop_assert_eq!(&nasty, &wanted, "{}", name);
+            prop_assert!(plain.iter().map(|document| count(document, PLAIN)).sum::<usize>() > 0, "{} shows no value", name);
+        }
+    }
+
+    #[test]
+    fn containerds_configuration_stays_toml(text in nasty()) {
+        let rendered = render("containerd/config.toml.j2", &context("containerd/config.toml.j2", &text)).unwrap();
+        let table: toml::Table = rendered.parse().unwrap_or_else(|error| panic!("{error}\n{rendered}"));
+        prop_assert_eq!(table["plugins"]["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"].as_str(), Some(text.as_str()));
+        prop_assert_eq!(table["plugins"]["io.containerd.cri.v1.runtime"]["a"].as_str(), Some(text.as_str()));
+    }
+
+    #[test]
+    fn documents_with_a_token_say_what_they_are_given(text in nasty().prop_filter("YAML refuses it", |text| is_printable(text))) {
+        let cluster = hostile(&text);
+        let join = documents(&join_configuration(&cluster, &cluster.hosts[0], "abcdef.0123456789abcdef").unwrap());
+        prop_assert_eq!(join.len(), 1);
+        prop_assert_eq!(&join[0]["discovery"]["tlsBootstrapToken"], "abcdef.0123456789abcdef");
+        prop_assert_eq!(&join[0]["nodeRegistration"]["name"], &Value::from(text.as_str()));
+        let token = documents(&bootstrap_token_configuration(&cluster, &cluster.hosts[0], "abcdef.0123456789abcdef").unwrap());
+        prop_assert_eq!(&token[0]["bootstrapTokens"][0]["token"], "abcdef.0123456789abcdef");
+        prop_assert_eq!(&token[1]["kubernetesVersion"], "v1.37.1");
+    }
+}
+
+#[test]
+fn sums_of_manifests_are_put_in_where_they_belong() {
+    for name in ["flannel/flannel.yaml.j2", "network-check/network-check.yaml.j2"] {
+        let text = render(name, &context(name, "x")).unwrap();
+        let found: BTreeMap<&str, usize> = [("@SHA256@", text.matches("@SHA256@").count())].into();
+        assert!(found["@SHA256@"] >= 1, "{name} could not be told from another version of it");
+        let last = documents(&text).pop().unwrap();
+        assert_eq!(last["kind"], "DaemonSet", "{name}: the object that stands for the manifest is applied last");
+        assert_eq!(last["metadata"]["annotations"]["kokctl.io/source-sha256"], "@SHA256@");
+    }
+}
