@@ -6,6 +6,7 @@ mod observe;
 mod plan;
 mod preconditions;
 mod probe;
+mod resources;
 mod script;
 mod support;
 mod templates;

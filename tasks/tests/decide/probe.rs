@@ -128,7 +128,7 @@ proptest! {
         let folder = Folder::new();
         let path = folder.text(&name);
         fs::write(&path, &name).unwrap();
-        let looks = [Look::File { path: path.clone(), expected: Some(sha256(b"?")) }];
+        let looks = [Look::File { path: path.clone(), expected: Some(sha256(b"something longer than a name")) }];
         let seen = probe(&looks.into_iter().collect());
         prop_assert_eq!(&seen.paths[&path].present().unwrap().sha256, &Some(sha256(name.as_bytes())));
         prop_assert_eq!(seen.contents.get(&path).map(Vec::as_slice), Some(name.as_bytes()));
