@@ -173,3 +173,6 @@ fn chains(plan: &Plan, order: &[StepId], acts: &BTreeMap<StepId, Act>) -> BTreeM
     }
     behind
 }
+
+#[cfg(test)]
+mod tests;

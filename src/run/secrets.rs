@@ -245,3 +245,6 @@ async fn read_authorities(host: &Host, links: &Links, now: OffsetDateTime) -> Re
     };
     Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| failure(error.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

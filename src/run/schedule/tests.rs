@@ -1,0 +1,139 @@
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
+
+use kok_tasks::bundle::Bundle;
+use kok_tasks::observe::{Nonce, parse};
+use kok_tasks::plan::{Inputs, Making, Seen, looks, make};
+
+use super::*;
+
+const CLUSTER: &str = include_str!("../../../tasks/tests/fixtures/cluster.yaml");
+const BUNDLE: &str = include_str!("../../../tasks/tests/fixtures/bundle.json");
+const CP1: &[u8] = include_bytes!("../../../tasks/tests/fixtures/answers/bare-cp1.txt");
+const WORKER1: &[u8] = include_bytes!("../../../tasks/tests/fixtures/answers/bare-worker1.txt");
+
+/// The plan of one control plane and one worker that answered a probe when they were bare.
+fn plan() -> Plan {
+    let text: String = CLUSTER.lines().filter(|line| !line.contains("worker2")).map(|line| format!("{line}\n")).collect();
+    let cluster = kok_crds::read_cluster("cluster.yaml", &text).unwrap();
+    let bundle = Bundle::parse(BUNDLE).unwrap();
+    let inputs = Inputs { cluster: &cluster, bundle: &bundle, token_id: "kokab2", now_seconds: 1_795_257_889 };
+    let nonce = Nonce::new([0x5a; 16]);
+    let mut seen = Seen::default();
+    for (host, answer) in [("cp1", CP1), ("worker1", WORKER1)] {
+        // The hosts of the recording ran on a machine with cgroup v1.
+        let facts = kok_tasks::facts::HostFacts { cgroup_v2: true, ..kok_tasks::facts::parse(&nonce, answer).unwrap() };
+        seen.add_facts(host, facts);
+        seen.add_observations(host, parse(&nonce, &looks(&inputs).unwrap()[host], answer).unwrap());
+    }
+    match make(&inputs, &seen).unwrap() {
+        Making::Made(plan) => *plan,
+        Making::LookFirst(looks) => panic!("not everything was looked at: {looks:?}"),
+    }
+}
+
+fn id(text: &str) -> StepId {
+    let parts: Vec<&str> = text.splitn(3, '/').collect();
+    StepId::new(parts[0], parts[1], parts[2])
+}
+
+/// Runs everything that can begin until nothing can, but for one step, which fails.
+fn run(schedule: &mut Schedule<'_>, failing: Option<&StepId>) -> Vec<StepId> {
+    let mut begun = Vec::new();
+    loop {
+        let mut next: Vec<StepId> = [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
+        next.extend(["cp1", "worker1"].iter().flat_map(|host| schedule.next_batch(host)).map(|step| step.id));
+        if next.is_empty() {
+            return begun;
+        }
+        for id in next {
+            begun.push(id.clone());
+            if Some(&id) == failing {
+                schedule.stop_behind(&id);
+            } else {
+                schedule.set(&id, Status::Done);
+            }
+        }
+    }
+}
+
+#[test]
+fn everything_is_begun_once_and_after_what_it_needs() {
+    let plan = plan();
+    let mut schedule = Schedule::new(&plan);
+    let begun = run(&mut schedule, None);
+    assert_eq!(begun.len(), plan.changes().count());
+    assert_eq!(schedule.pending(), 0);
+    assert!(plan.steps().all(|step| schedule.status(&step.id) == Status::Done));
+    let place = |id: &StepId| begun.iter().position(|other| other == id);
+    for step in &begun {
+        for (need, _) in plan.needs(step) {
+            assert!(place(&need.id) < place(step), "{step} began before {}", need.id);
+        }
+    }
+}
+
+#[test]
+fn what_changes_nothing_is_done_only_after_what_it_needs() {
+    let plan = plan();
+    let unchanged = plan.steps().find(|step| plan.change(&step.id).is_none() && !plan.needs(&step.id).is_empty());
+    let unchanged = unchanged.map(|step| step.id.clone()).unwrap_or_else(|| panic!("the recorded hosts lack nothing"));
+    let mut schedule = Schedule::new(&plan);
+    assert_eq!(schedule.status(&unchanged), Status::Pending);
+    run(&mut schedule, None);
+    assert_eq!(schedule.status(&unchanged), Status::Done);
+}
+
+#[test]
+fn a_failure_stops_what_is_behind_it_and_nothing_else() {
+    let plan = plan();
+    let failing = id("worker1/container-runtime/service");
+    let mut schedule = Schedule::new(&plan);
+    run(&mut schedule, Some(&failing));
+    let (mut behind, mut next) = (BTreeMap::from([(failing.clone(), ())]), vec![failing.clone()]);
+    while let Some(id) = next.pop() {
+        next.extend(plan.needed_by(&id).into_iter().filter(|(step, _)| behind.insert(step.id.clone(), ()).is_none()).map(|(step, _)| step.id.clone()));
+    }
+    for step in plan.steps() {
+        let wanted = if behind.contains_key(&step.id) { Status::Stopped } else { Status::Done };
+        assert_eq!(schedule.status(&step.id), wanted, "{}", step.id);
+    }
+    assert_eq!(schedule.status(&id("worker1/kubelet-join/joined")), Status::Stopped);
+    assert_eq!(schedule.status(&id("cp1/control-plane/api-server")), Status::Done);
+    assert_eq!(schedule.pending(), 0);
+}
+
+#[test]
+fn what_is_stopped_is_said_once_and_only_if_it_would_change_something() {
+    let plan = plan();
+    let mut schedule = Schedule::new(&plan);
+    let stopped = schedule.stop_behind(&id("cp1/container-runtime/service"));
+    assert!(stopped.contains(&id("cp1/control-plane/kubelet")));
+    assert!(stopped.iter().all(|id| plan.change(id).is_some()));
+    let mut unique = stopped.clone();
+    unique.sort();
+    unique.dedup();
+    assert_eq!(unique.len(), stopped.len());
+    assert_eq!(schedule.stop_behind(&id("cp1/control-plane/kubelet")), Vec::new());
+}
+
+#[test]
+fn changes_of_resources_become_one_script_and_operations_stay_alone() {
+    let plan = plan();
+    let mut schedule = Schedule::new(&plan);
+    let (mut fused, mut alone) = (0, 0);
+    loop {
+        let batch = schedule.next_batch("cp1");
+        let others: Vec<StepId> = [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
+        let worker = schedule.next_batch("worker1");
+        if batch.is_empty() && others.is_empty() && worker.is_empty() {
+            break;
+        }
+        let operations = batch.iter().filter(|step| matches!(step.action, kok_tasks::plan::Action::Operation(_))).count();
+        assert!(operations == 0 || batch.len() == 1, "{:?}", batch.iter().map(|step| step.id.as_str()).collect::<Vec<_>>());
+        assert!(batch.iter().all(|step| step.host == "cp1"));
+        (fused, alone) = (fused.max(batch.len()), alone + operations);
+        batch.iter().chain(&worker).map(|step| step.id.clone()).chain(others).for_each(|id| schedule.set(&id, Status::Done));
+    }
+    assert!(fused >= 5, "at the most {fused} changes share a script");
+    assert!(alone >= 5, "{alone} operations");
+}

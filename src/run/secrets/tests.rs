@@ -1,0 +1,43 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+use super::*;
+
+fn with(name: SecretName, text: &str) -> Secrets {
+    Secrets { by_name: BTreeMap::from([(name, Zeroizing::new(text.to_owned()))]), made: 1 }
+}
+
+/// kubeadm's own rule (`BootstrapTokenPattern`): six and sixteen lower-case letters and digits.
+#[test]
+fn tokens_are_what_kubeadm_takes() {
+    let is_part = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let mut tokens = BTreeSet::new();
+    for _ in 0..64 {
+        let token = Token::generate().unwrap_or_else(|_| panic!("no randomness"));
+        let text = token.text();
+        let (id, secret) = text.split_once('.').unwrap();
+        assert!(id.len() == 6 && secret.len() == 16 && is_part(id) && is_part(secret), "{id}");
+        assert!(id.starts_with(kok_tasks::operations::TOKEN_PREFIX) && id == token.id);
+        tokens.insert(secret.to_owned());
+    }
+    assert_eq!(tokens.len(), 64);
+}
+
+#[test]
+fn no_line_of_a_secret_is_printed() {
+    let join = with(SecretName::JoinConfiguration { host: "w".into() }, "discovery:\n  tlsBootstrapToken: \"kokabc.0123456789abcdef\"\nnodeRegistration:\n  name: \"w\"\n");
+    assert_eq!(join.redact("invalid token kokabc.0123456789abcdef given"), "invalid token [secret] given");
+    let list = with(SecretName::BootstrapTokenConfiguration, "bootstrapTokens:\n- token: \"kokabc.0123456789abcdef\"\n  ttl: \"30m\"\n");
+    assert_eq!(list.redact("kokabc.0123456789abcdef"), "[secret]");
+    let body = "MHcCAQEEIIr0fPq3vQf4G0y4m2Pq0n8w3l1s6y7u8i9o0p1a2s3d";
+    let key = with(SecretName::ControlPlaneFile { host: "c".into(), path: "pki/ca.key".into() }, &format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"));
+    assert_eq!(key.redact(&format!("-----BEGIN PRIVATE KEY-----\n{body}\n")), "-----BEGIN PRIVATE KEY-----\n[secret]\n");
+    let data = with(SecretName::SuperAdminKubeconfig { host: "c".into() }, &format!("users:\n- name: a\n  user:\n    client-key-data: {body}\n"));
+    assert_eq!(data.redact(&format!("error in line client-key-data: {body}")), "error in line client-key-data: [secret]");
+}
+
+#[test]
+fn what_is_no_secret_stays_readable() {
+    let join = with(SecretName::JoinConfiguration { host: "w".into() }, "nodeRegistration:\n  name: \"w\"\n");
+    let said = "error execution phase preflight: [ERROR Port-10250]: Port 10250 is in use";
+    assert_eq!(join.redact(said), said);
+}
