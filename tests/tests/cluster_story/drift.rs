@@ -1,5 +1,7 @@
 //! Files that somebody changed by hand: shown by `plan`, repaired by `apply`.
 
+use std::time::Instant;
+
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 
 use crate::cluster_support::kokctl::Kokctl;
@@ -87,6 +89,8 @@ fn repairs(lab: &Lab, kokctl: &Kokctl<'_>, drift: &Drift<'_>) {
     let started = || drift.unit.map(|unit| ok(&drift.host, &format!("systemctl show -P InvocationID {unit}")));
     let (as_it_was, before) = (content(), started());
     ok(&drift.host, drift.by);
+    let began = Instant::now();
+    let lap = |what: &str| println!("{:8.1} s  {}: {what}", began.elapsed().as_secs_f64(), drift.file);
     let edited = fingerprint(lab);
     let plan = kokctl.converge("plan");
     for line in drift.plan {
@@ -95,10 +99,13 @@ fn repairs(lab: &Lab, kokctl: &Kokctl<'_>, drift: &Drift<'_>) {
     let others = ["cp1:", "worker1:", "worker2:"].into_iter().filter(|line| plan.lines().any(|found| found == *line)).count();
     assert_eq!(others, 1, "only one host is concerned: {plan}");
     assert_same(&edited, &fingerprint(lab), "plan must not change anything");
+    lap("plan");
     kokctl.converge("apply");
+    lap("apply");
     assert_eq!(content(), as_it_was, "{}", drift.file);
     if drift.unit.is_some() {
         assert_ne!(started(), before, "{:?} has to read the file again", drift.unit);
     }
     kokctl.has_nothing_to_do();
+    lap("apply again");
 }

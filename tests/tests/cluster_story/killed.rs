@@ -3,22 +3,45 @@
 use std::collections::hash_map::RandomState;
 use std::env;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead, BufReader, Read as _};
 use std::process::Stdio;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kok_tests::lab::Lab;
+use serde_json::Value;
 
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::secrets::{bootstrap_tokens, key_material, secrets_in};
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
 use crate::cluster_support::{bare, hosts};
 
-/// Repeats the moment of an earlier failure: milliseconds after the plan was made.
-const MOMENT: &str = "KOK_TEST_KILL_AFTER_MS";
-/// By then a run on an idle machine has begun with everything: images are sent, the control plane starts, workers join.
-const LATEST_MILLISECONDS: u64 = 25_000;
+/// Repeats the moment of an earlier failure, as that test printed it.
+const MOMENT: &str = "KOK_TEST_KILL_AT";
+/// A step may begin or wait for this long after the one that was counted.
+const LATEST_MILLISECONDS: u64 = 2_000;
+
+/// When a run is killed: by its progress and not by the clock, so that slow and fast machines are killed alike.
+#[derive(Clone, Copy)]
+struct Moment {
+    /// Out of a hundred changes of the plan, so many are done.
+    percent: usize,
+    /// So long after that.
+    milliseconds: u64,
+}
+
+impl Moment {
+    /// Up to where the workers join; later there is little left to be interrupted.
+    fn random() -> Self {
+        let random = RandomState::new().build_hasher().finish();
+        Self { percent: usize::try_from(random % 91).unwrap(), milliseconds: (random >> 32) % LATEST_MILLISECONDS }
+    }
+
+    fn parse(text: &str) -> Self {
+        let (percent, milliseconds) = text.split_once('+').expect("PERCENT+MILLISECONDS");
+        Self { percent: percent.parse().unwrap(), milliseconds: milliseconds.parse().unwrap() }
+    }
+}
 
 pub fn plan_changes_nothing(lab: &Lab, kokctl: &Kokctl<'_>) {
     bare::assert_bare(lab);
@@ -42,39 +65,49 @@ pub fn plan_changes_nothing(lab: &Lab, kokctl: &Kokctl<'_>) {
 }
 
 pub fn apply_survives_sigkill(lab: &Lab, kokctl: &Kokctl<'_>) {
-    let moment = env::var(MOMENT).ok().map_or_else(|| random() % LATEST_MILLISECONDS, |text| text.parse().unwrap());
-    println!("apply is killed {moment} ms after its plan was made ({MOMENT}={moment} repeats that)");
-    kill_apply(kokctl, Duration::from_millis(moment));
+    let moment = env::var(MOMENT).map_or_else(|_| Moment::random(), |text| Moment::parse(&text));
+    println!("apply is killed at {MOMENT}={}+{} (percent of its changes, milliseconds)", moment.percent, moment.milliseconds);
+    kill_apply(kokctl, moment);
     let said = kokctl.converge("apply");
     let expected = format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(lab).len());
     assert!(said.starts_with(&expected), "{said}");
 }
 
-fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
-}
-
-fn kill_apply(kokctl: &Kokctl<'_>, after: Duration) {
+fn kill_apply(kokctl: &Kokctl<'_>, moment: Moment) {
     let (manifest, bundle) = (kokctl.manifest(), kokctl.bundle());
     let arguments = ["apply", "--json", "-f", manifest.to_str().unwrap(), "--bundle", bundle.to_str().unwrap()];
     let mut apply = kokctl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut events = BufReader::new(apply.stdout.take().unwrap());
     let mut said = String::new();
-    while !said.contains("\"plan-made\"") {
-        assert_ne!(events.read_line(&mut said).unwrap(), 0, "apply ended before it had a plan: {said}");
+    let plan = wait_for_event(&mut events, "plan-made", &mut said);
+    is_refused_meanwhile(kokctl);
+    let changes = usize::try_from(plan["changes"].as_u64().unwrap()).unwrap();
+    for _ in 0..changes * moment.percent / 100 {
+        wait_for_event(&mut events, "step-done", &mut said);
     }
     let rest = thread::spawn(move || {
         let mut text = Vec::new();
         events.read_to_end(&mut text).map(|_| String::from_utf8_lossy(&text).into_owned())
     });
-    let moment = Instant::now() + after;
-    is_refused_meanwhile(kokctl);
-    thread::sleep(moment.saturating_duration_since(Instant::now()));
+    thread::sleep(Duration::from_millis(moment.milliseconds));
     apply.kill().unwrap();
     let status = apply.wait().unwrap();
     said.push_str(&rest.join().unwrap().unwrap());
     assert_eq!(status.code(), None, "apply was to be killed in the middle, but it had ended: {said}");
     kokctl.note(&said);
+}
+
+/// Reads events up to the next one of this kind.
+fn wait_for_event(events: &mut impl BufRead, kind: &str, said: &mut String) -> Value {
+    loop {
+        let mut line = String::new();
+        assert_ne!(events.read_line(&mut line).unwrap(), 0, "apply ended before {kind}: {said}");
+        said.push_str(&line);
+        let event: Value = serde_json::from_str(&line).unwrap();
+        if event["event"] == kind {
+            return event;
+        }
+    }
 }
 
 /// Two runs at once would undo each other's work.
