@@ -17,12 +17,7 @@ pub struct Artifact {
 
 impl From<&BundleFile> for Artifact {
     fn from(file: &BundleFile) -> Self {
-        Self {
-            title: format!("{} {}", file.name, file.version),
-            path: file.path.clone(),
-            size: file.size,
-            sha256: file.sha256.clone(),
-        }
+        Self { title: format!("{} {}", file.name, file.version), path: file.path.clone(), size: file.size, sha256: file.sha256.clone() }
     }
 }
 

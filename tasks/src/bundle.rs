@@ -132,40 +132,26 @@ impl Bundle {
 
     /// Puts everything into the order that this document promises.
     pub fn sort(&mut self) {
-        self.kubernetes
-            .sort_by(|a, b| order(&a.version, &b.version));
+        self.kubernetes.sort_by(|a, b| order(&a.version, &b.version));
         self.files.sort_by(|a, b| {
-            a.name
-                .cmp(&b.name)
-                .then_with(|| order(&a.version, &b.version))
-                .then_with(|| a.architecture.cmp(&b.architecture))
+            a.name.cmp(&b.name).then_with(|| order(&a.version, &b.version)).then_with(|| a.architecture.cmp(&b.architecture))
         });
-        self.images
-            .sort_by(|a, b| (&a.reference, &a.architecture).cmp(&(&b.reference, &b.architecture)));
+        self.images.sort_by(|a, b| (&a.reference, &a.architecture).cmp(&(&b.reference, &b.architecture)));
     }
 
     /// The file of this name, version (without a leading `v`) and architecture.
     ///
     /// # Errors
     /// [`BundleError::NoFile`], which says which versions there are.
-    pub fn file(
-        &self,
-        name: &str,
-        version: &str,
-        architecture: &str,
-    ) -> Result<&BundleFile, BundleError> {
-        let wanted = |file: &&BundleFile| {
-            file.name == name && file.version == version && file.architecture == architecture
-        };
+    pub fn file(&self, name: &str, version: &str, architecture: &str) -> Result<&BundleFile, BundleError> {
+        let wanted = |file: &&BundleFile| file.name == name && file.version == version && file.architecture == architecture;
         self.files.iter().find(wanted).ok_or_else(|| {
             let same = self.files.iter().filter(|file| file.name == name);
             BundleError::NoFile {
                 name: name.to_owned(),
                 version: version.to_owned(),
                 architecture: architecture.to_owned(),
-                held: error::held(
-                    same.map(|file| format!("{} for {}", file.version, file.architecture)),
-                ),
+                held: error::held(same.map(|file| format!("{} for {}", file.version, file.architecture))),
             }
         })
     }
@@ -175,21 +161,14 @@ impl Bundle {
     /// # Errors
     /// [`BundleError::NoImage`], which says which tags of the same repository there are.
     pub fn image(&self, reference: &str, architecture: &str) -> Result<&BundleImage, BundleError> {
-        let wanted = |image: &&BundleImage| {
-            image.reference == reference && image.architecture == architecture
-        };
+        let wanted = |image: &&BundleImage| image.reference == reference && image.architecture == architecture;
         self.images.iter().find(wanted).ok_or_else(|| {
             let repository = repository(reference);
-            let same = self
-                .images
-                .iter()
-                .filter(|image| self::repository(&image.reference) == repository);
+            let same = self.images.iter().filter(|image| self::repository(&image.reference) == repository);
             BundleError::NoImage {
                 reference: reference.to_owned(),
                 architecture: architecture.to_owned(),
-                held: error::held(
-                    same.map(|image| format!("{} for {}", image.reference, image.architecture)),
-                ),
+                held: error::held(same.map(|image| format!("{} for {}", image.reference, image.architecture))),
             }
         })
     }
@@ -199,32 +178,17 @@ impl Bundle {
     /// # Errors
     /// [`BundleError::NoRelease`], which says which releases there are.
     pub fn release(&self, version: &str) -> Result<&KubernetesRelease, BundleError> {
-        self.kubernetes
-            .iter()
-            .find(|release| release.version == version)
-            .ok_or_else(|| BundleError::NoRelease {
-                version: version.to_owned(),
-                held: error::held(
-                    self.kubernetes
-                        .iter()
-                        .map(|release| release.version.clone()),
-                ),
-            })
+        self.kubernetes.iter().find(|release| release.version == version).ok_or_else(|| BundleError::NoRelease {
+            version: version.to_owned(),
+            held: error::held(self.kubernetes.iter().map(|release| release.version.clone())),
+        })
     }
 
     /// The versions of the files and images with this name, oldest first, each once; empty when there is nothing of the name.
     #[must_use]
     pub fn versions(&self, name: &str) -> Vec<&str> {
-        let files = self
-            .files
-            .iter()
-            .filter(|file| file.name == name)
-            .map(|file| file.version.as_str());
-        let images = self
-            .images
-            .iter()
-            .filter(|image| image.name == name)
-            .map(|image| image.version.as_str());
+        let files = self.files.iter().filter(|file| file.name == name).map(|file| file.version.as_str());
+        let images = self.images.iter().filter(|image| image.name == name).map(|image| image.version.as_str());
         let mut versions: Vec<&str> = files.chain(images).collect();
         versions.sort_by(|a, b| order(a, b));
         versions.dedup();
@@ -243,7 +207,5 @@ fn order(a: &str, b: &str) -> std::cmp::Ordering {
 }
 
 fn repository(reference: &str) -> &str {
-    reference
-        .rsplit_once(':')
-        .map_or(reference, |(repository, _)| repository)
+    reference.rsplit_once(':').map_or(reference, |(repository, _)| repository)
 }

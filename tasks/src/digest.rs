@@ -13,9 +13,6 @@ mod tests {
     #[test]
     fn agrees_with_the_published_vector() {
         // FIPS 180-2, appendix B.1.
-        assert_eq!(
-            super::sha256(b"abc"),
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        assert_eq!(super::sha256(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
 }

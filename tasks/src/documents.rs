@@ -74,8 +74,10 @@ impl fmt::Display for TaintDocument {
 /// What a host's node is registered with: its owner's taints, and on a control plane that is no worker the one that keeps workload away.
 pub(crate) fn taints(host: &Host) -> Vec<TaintDocument> {
     let own = host.roles.control_plane && !host.roles.worker;
-    let own = own.then(|| TaintDocument { key: "node-role.kubernetes.io/control-plane".to_owned(), value: String::new(), effect: "NoSchedule" });
-    let users = host.taints.iter().map(|taint| TaintDocument { key: taint.key.clone(), value: taint.value.clone(), effect: taint.effect.as_str() });
+    let own =
+        own.then(|| TaintDocument { key: "node-role.kubernetes.io/control-plane".to_owned(), value: String::new(), effect: "NoSchedule" });
+    let users =
+        host.taints.iter().map(|taint| TaintDocument { key: taint.key.clone(), value: taint.value.clone(), effect: taint.effect.as_str() });
     own.into_iter().chain(users).collect()
 }
 

@@ -50,13 +50,24 @@ pub fn check(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
 fn each_host(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal> {
     let mut found = Vec::new();
     if facts.busy {
-        found.push(Refusal::new("a script of an earlier run is still at work").hint("wait for it, or look at `systemctl list-units 'kokctl-*'` on the host"));
+        found.push(
+            Refusal::new("a script of an earlier run is still at work")
+                .hint("wait for it, or look at `systemctl list-units 'kokctl-*'` on the host"),
+        );
     }
     if !facts.systemd {
-        found.push(Refusal::new("pid 1 is not systemd").because("containerd and the kubelet run as systemd units").hint("use a host that runs systemd"));
+        found.push(
+            Refusal::new("pid 1 is not systemd")
+                .because("containerd and the kubelet run as systemd units")
+                .hint("use a host that runs systemd"),
+        );
     }
     if !facts.writable {
-        found.push(Refusal::new("/etc, /usr/local, /var/lib or /run can't be written").because("kokctl installs there").hint("mount them writable; look into the kernel's log for errors of the disk"));
+        found.push(
+            Refusal::new("/etc, /usr/local, /var/lib or /run can't be written")
+                .because("kokctl installs there")
+                .hint("mount them writable; look into the kernel's log for errors of the disk"),
+        );
     }
     found.extend(missing_commands(facts));
     found.extend(machine(inputs, host, facts));
@@ -128,7 +139,11 @@ fn machine(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal> 
         );
     }
     if facts.swap {
-        found.push(Refusal::new("swap is on").because("the kubelet refuses to start with swap").hint("run `swapoff -a` and remove the swap entries of /etc/fstab"));
+        found.push(
+            Refusal::new("swap is on")
+                .because("the kubelet refuses to start with swap")
+                .hint("run `swapoff -a` and remove the swap entries of /etc/fstab"),
+        );
     }
     if host.roles.control_plane && facts.memory_bytes < MINIMUM_MEMORY {
         found.push(
@@ -141,7 +156,9 @@ fn machine(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal> 
         let has = facts.addresses.iter().filter(|address| !address.is_loopback()).map(ToString::to_string).collect::<Vec<_>>().join(", ");
         found.push(
             Refusal::new(format!("no interface has the address {}", host.address))
-                .because(format!("its interfaces have {has}; nodes talk to each other at the address of the file, so it can't be a translated one"))
+                .because(format!(
+                    "its interfaces have {has}; nodes talk to each other at the address of the file, so it can't be a translated one"
+                ))
                 .hint("give the host's own address"),
         );
     }
@@ -188,7 +205,11 @@ fn unique(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
     let mut found = Vec::new();
     for (machine_id, hosts) in by_machine {
         if machine_id.is_empty() {
-            found.push(Refusal::new("/etc/machine-id is missing or empty").at(format!("host {}", hosts.join(", "))).hint("run `systemd-machine-id-setup` there"));
+            found.push(
+                Refusal::new("/etc/machine-id is missing or empty")
+                    .at(format!("host {}", hosts.join(", ")))
+                    .hint("run `systemd-machine-id-setup` there"),
+            );
         } else if hosts.len() > 1 {
             found.push(
                 Refusal::new(format!("the hosts {} have the same machine-id {machine_id}", hosts.join(" and ")))

@@ -43,10 +43,7 @@ impl Command {
     /// Runs `program`, a name or path from this program's own source.
     #[must_use]
     pub fn new(program: &'static str) -> Self {
-        Self {
-            text: program.to_owned(),
-            without_input: false,
-        }
+        Self { text: program.to_owned(), without_input: false }
     }
 
     /// Adds a constant word as it stands, for options. Values go through [`Command::arg`].
@@ -106,38 +103,18 @@ mod tests {
 
     /// What `shell` passes to a program for the words of `script`, NUL-separated.
     fn words_seen_by(shell: &str, script: &str) -> Vec<u8> {
-        let mut child = Process::new(shell)
-            .arg("-s")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        child
-            .stdin
-            .take()
-            .unwrap()
-            .write_all(script.as_bytes())
-            .unwrap();
+        let mut child = Process::new(shell).arg("-s").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{shell} refused {script:?}");
         output.stdout
     }
 
     fn assert_roundtrip(values: &[String]) {
-        let command = Command::new("printf")
-            .flag(r"'%s\0'")
-            .args(values)
-            .without_input();
-        let expected: Vec<u8> = values
-            .iter()
-            .flat_map(|value| value.bytes().filter(|byte| *byte != 0).chain([0]))
-            .collect();
+        let command = Command::new("printf").flag(r"'%s\0'").args(values).without_input();
+        let expected: Vec<u8> = values.iter().flat_map(|value| value.bytes().filter(|byte| *byte != 0).chain([0])).collect();
         for shell in ["/bin/sh", "/bin/bash"] {
-            assert_eq!(
-                words_seen_by(shell, &command.to_string()),
-                expected,
-                "{shell}"
-            );
+            assert_eq!(words_seen_by(shell, &command.to_string()), expected, "{shell}");
         }
     }
 

@@ -13,9 +13,7 @@ struct Head {
 }
 
 pub(super) fn parse(text: &str) -> Result<Bundle, BundleError> {
-    let syntax = |error: serde_json::Error| BundleError::Syntax {
-        message: error.to_string(),
-    };
+    let syntax = |error: serde_json::Error| BundleError::Syntax { message: error.to_string() };
     // Before the strict reading: a newer layout may have fields that would hide the real cause.
     let head: Head = serde_json::from_str(text).map_err(syntax)?;
     if head.format > FORMAT {
@@ -41,10 +39,7 @@ pub(super) fn check(bundle: &Bundle) -> Result<(), BundleError> {
 }
 
 fn check_file(file: &BundleFile, seen: &mut Seen) -> Result<(), BundleError> {
-    let entry = format!(
-        "file {} {} for {}",
-        file.name, file.version, file.architecture
-    );
+    let entry = format!("file {} {} for {}", file.name, file.version, file.architecture);
     check_path(&entry, &file.path)?;
     check_digest(&entry, &file.sha256)?;
     let mut inside = Seen::default();
@@ -61,18 +56,9 @@ fn check_image(image: &BundleImage, seen: &mut Seen) -> Result<(), BundleError> 
     let entry = format!("image {} for {}", image.reference, image.architecture);
     check_path(&entry, &image.path)?;
     check_digest(&entry, &image.sha256)?;
-    check_digest(
-        &entry,
-        image
-            .manifest_digest
-            .strip_prefix("sha256:")
-            .unwrap_or(&image.manifest_digest),
-    )?;
+    check_digest(&entry, image.manifest_digest.strip_prefix("sha256:").unwrap_or(&image.manifest_digest))?;
     if !image.manifest_digest.starts_with("sha256:") {
-        return Err(BundleError::Digest {
-            entry,
-            value: image.manifest_digest.clone(),
-        });
+        return Err(BundleError::Digest { entry, value: image.manifest_digest.clone() });
     }
     seen.add(format!("path {}", image.path))?;
     seen.add(entry)
@@ -81,25 +67,13 @@ fn check_image(image: &BundleImage, seen: &mut Seen) -> Result<(), BundleError> 
 /// A release must be installable wherever its kubeadm can run, or, without one, for one architecture at least.
 fn check_releases(bundle: &Bundle) -> Result<(), BundleError> {
     for release in &bundle.kubernetes {
-        let kubeadms = bundle
-            .files
-            .iter()
-            .filter(|file| file.name == "kubeadm" && file.version == release.version);
+        let kubeadms = bundle.files.iter().filter(|file| file.name == "kubeadm" && file.version == release.version);
         let architectures: Vec<&str> = kubeadms.map(|file| file.architecture.as_str()).collect();
         for (component, reference) in &release.images {
-            let has = |architecture: &str| {
-                bundle.images.iter().any(|image| {
-                    image.reference == *reference && image.architecture == architecture
-                })
-            };
+            let has =
+                |architecture: &str| bundle.images.iter().any(|image| image.reference == *reference && image.architecture == architecture);
             let missing = match architectures.as_slice() {
-                [] if bundle
-                    .images
-                    .iter()
-                    .any(|image| image.reference == *reference) =>
-                {
-                    None
-                }
+                [] if bundle.images.iter().any(|image| image.reference == *reference) => None,
                 [] => Some("any architecture"),
                 some => some.iter().copied().find(|architecture| !has(architecture)),
             };
@@ -118,30 +92,18 @@ fn check_releases(bundle: &Bundle) -> Result<(), BundleError> {
 
 /// Only parts with a name: such a path can't leave the folder under which it is looked up, on any system.
 fn check_path(entry: &str, path: &str) -> Result<(), BundleError> {
-    let plain = |part: &str| {
-        !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', '\0'])
-    };
+    let plain = |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', '\0']);
     if path != INDEX && path.split('/').all(plain) {
         return Ok(());
     }
-    Err(BundleError::Path {
-        entry: entry.to_owned(),
-        path: path.to_owned(),
-    })
+    Err(BundleError::Path { entry: entry.to_owned(), path: path.to_owned() })
 }
 
 fn check_digest(entry: &str, value: &str) -> Result<(), BundleError> {
-    if value.len() == 64
-        && value
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
-    {
+    if value.len() == 64 && value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
         return Ok(());
     }
-    Err(BundleError::Digest {
-        entry: entry.to_owned(),
-        value: value.to_owned(),
-    })
+    Err(BundleError::Digest { entry: entry.to_owned(), value: value.to_owned() })
 }
 
 /// What stood in the index so far.

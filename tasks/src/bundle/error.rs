@@ -20,9 +20,7 @@ pub enum BundleError {
         found: u32,
     },
     /// A path could lead out of the folder that it belongs to.
-    #[error(
-        "{INDEX}: {entry}: {path:?} is not a plain relative path. Do not use this bundle; build or fetch it again"
-    )]
+    #[error("{INDEX}: {entry}: {path:?} is not a plain relative path. Do not use this bundle; build or fetch it again")]
     Path {
         /// The file or image.
         entry: String,
@@ -30,9 +28,7 @@ pub enum BundleError {
         path: String,
     },
     /// A digest isn't one.
-    #[error(
-        "{INDEX}: {entry}: {value:?} is not a sha256 of 64 lower-case hexadecimal digits. Build or fetch the bundle again"
-    )]
+    #[error("{INDEX}: {entry}: {value:?} is not a sha256 of 64 lower-case hexadecimal digits. Build or fetch the bundle again")]
     Digest {
         /// The file or image.
         entry: String,
@@ -40,9 +36,7 @@ pub enum BundleError {
         value: String,
     },
     /// Two entries can't be told apart.
-    #[error(
-        "{INDEX}: {entry} stands there twice: remove one of them, or build or fetch the bundle again"
-    )]
+    #[error("{INDEX}: {entry} stands there twice: remove one of them, or build or fetch the bundle again")]
     Duplicate {
         /// The file, image, release or path.
         entry: String,
@@ -89,9 +83,7 @@ pub enum BundleError {
         held: String,
     },
     /// A Kubernetes release is not there.
-    #[error(
-        "the bundle holds no Kubernetes {version}; it holds {held}. Ask for one of these, or use a bundle with {version}"
-    )]
+    #[error("the bundle holds no Kubernetes {version}; it holds {held}. Ask for one of these, or use a bundle with {version}")]
     NoRelease {
         /// The version that was asked for.
         version: String,
@@ -103,9 +95,5 @@ pub enum BundleError {
 /// A list for people; `none of it` when it is empty.
 pub(super) fn held(entries: impl Iterator<Item = String>) -> String {
     let entries: Vec<String> = entries.collect();
-    if entries.is_empty() {
-        "none of it".to_owned()
-    } else {
-        entries.join(", ")
-    }
+    if entries.is_empty() { "none of it".to_owned() } else { entries.join(", ") }
 }

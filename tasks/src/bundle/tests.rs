@@ -33,20 +33,11 @@ fn image(reference: &str, architecture: &str) -> BundleImage {
 }
 
 fn bundle() -> Bundle {
-    let images = BTreeMap::from([(
-        "pause".to_owned(),
-        "registry.k8s.io/pause:3.10.2".to_owned(),
-    )]);
+    let images = BTreeMap::from([("pause".to_owned(), "registry.k8s.io/pause:3.10.2".to_owned())]);
     Bundle {
         format: FORMAT,
-        kubernetes: vec![KubernetesRelease {
-            version: "1.37.1".to_owned(),
-            images,
-        }],
-        files: vec![
-            file("kubeadm", "1.37.1", "amd64"),
-            file("runc", "1.5.2", "amd64"),
-        ],
+        kubernetes: vec![KubernetesRelease { version: "1.37.1".to_owned(), images }],
+        files: vec![file("kubeadm", "1.37.1", "amd64"), file("runc", "1.5.2", "amd64")],
         images: vec![image("registry.k8s.io/pause:3.10.2", "amd64")],
     }
 }
@@ -69,12 +60,7 @@ fn a_newer_format_is_told_before_its_unknown_fields() {
 
 #[test]
 fn syntax_errors_and_unknown_fields_say_where() {
-    for text in [
-        "",
-        "{",
-        "[]",
-        r#"{"format": 1, "files": [], "images": [], "kubernetes": [], "more": 1}"#,
-    ] {
+    for text in ["", "{", "[]", r#"{"format": 1, "files": [], "images": [], "kubernetes": [], "more": 1}"#] {
         let error = Bundle::parse(text).unwrap_err();
         assert!(matches!(error, BundleError::Syntax { .. }), "{error}");
         assert!(error.to_string().contains("line"), "{error}");
@@ -83,16 +69,7 @@ fn syntax_errors_and_unknown_fields_say_where() {
 
 #[test]
 fn paths_that_leave_the_bundle_are_refused() {
-    for path in [
-        "/etc/passwd",
-        "files/../../x",
-        "..",
-        "",
-        "files//x",
-        "./x",
-        "files\\..\\x",
-        "bundle.json",
-    ] {
+    for path in ["/etc/passwd", "files/../../x", "..", "", "files//x", "./x", "files\\..\\x", "bundle.json"] {
         let mut bad = bundle();
         bad.files[1].path = path.to_owned();
         let error = parse(&bad).unwrap_err();
@@ -100,72 +77,39 @@ fn paths_that_leave_the_bundle_are_refused() {
         assert!(error.to_string().contains("runc 1.5.2"), "{error}");
         let mut bad = bundle();
         bad.images[0].path = path.to_owned();
-        assert!(
-            matches!(parse(&bad).unwrap_err(), BundleError::Path { .. }),
-            "{path}"
-        );
+        assert!(matches!(parse(&bad).unwrap_err(), BundleError::Path { .. }), "{path}");
     }
     let mut bad = bundle();
-    bad.files[1].contents = vec![ArchiveEntry {
-        path: "../bin/runc".to_owned(),
-        size: 1,
-        sha256: digest('d'),
-    }];
+    bad.files[1].contents = vec![ArchiveEntry { path: "../bin/runc".to_owned(), size: 1, sha256: digest('d') }];
     assert!(matches!(parse(&bad).unwrap_err(), BundleError::Path { .. }));
 }
 
 #[test]
 fn digests_must_be_digests() {
-    for value in [
-        String::new(),
-        digest('A'),
-        digest('g'),
-        "ab".to_owned(),
-        format!("sha256:{}", digest('a')),
-    ] {
+    for value in [String::new(), digest('A'), digest('g'), "ab".to_owned(), format!("sha256:{}", digest('a'))] {
         let mut bad = bundle();
         bad.files[0].sha256 = value.clone();
-        assert!(
-            matches!(parse(&bad).unwrap_err(), BundleError::Digest { .. }),
-            "{value}"
-        );
+        assert!(matches!(parse(&bad).unwrap_err(), BundleError::Digest { .. }), "{value}");
     }
     let mut bad = bundle();
     bad.images[0].manifest_digest = digest('c');
-    assert!(matches!(
-        parse(&bad).unwrap_err(),
-        BundleError::Digest { .. }
-    ));
+    assert!(matches!(parse(&bad).unwrap_err(), BundleError::Digest { .. }));
 }
 
 #[test]
 fn nothing_stands_there_twice() {
     let mut bad = bundle();
-    bad.files.push(BundleFile {
-        path: "files/other".to_owned(),
-        ..file("runc", "1.5.2", "amd64")
-    });
-    assert!(
-        matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("runc 1.5.2"))
-    );
+    bad.files.push(BundleFile { path: "files/other".to_owned(), ..file("runc", "1.5.2", "amd64") });
+    assert!(matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("runc 1.5.2")));
     let mut bad = bundle();
     bad.files[1].path = bad.files[0].path.clone();
-    assert!(
-        matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("path"))
-    );
+    assert!(matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("path")));
     let mut bad = bundle();
-    bad.images.push(BundleImage {
-        path: "images/other".to_owned(),
-        ..bad.images[0].clone()
-    });
-    assert!(
-        matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("pause"))
-    );
+    bad.images.push(BundleImage { path: "images/other".to_owned(), ..bad.images[0].clone() });
+    assert!(matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("pause")));
     let mut bad = bundle();
     bad.kubernetes.push(bad.kubernetes[0].clone());
-    assert!(
-        matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("Kubernetes"))
-    );
+    assert!(matches!(parse(&bad).unwrap_err(), BundleError::Duplicate { entry } if entry.contains("Kubernetes")));
 }
 
 #[test]
@@ -173,17 +117,11 @@ fn a_release_needs_its_images_for_every_architecture_of_its_kubeadm() {
     let mut bad = bundle();
     bad.images.clear();
     let error = parse(&bad).unwrap_err();
-    assert!(
-        error.to_string().contains("registry.k8s.io/pause:3.10.2"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("registry.k8s.io/pause:3.10.2"), "{error}");
     let mut bad = bundle();
     bad.files.push(file("kubeadm", "1.37.1", "arm64"));
-    assert!(
-        matches!(parse(&bad).unwrap_err(), BundleError::Dangling { architecture, .. } if architecture == "arm64")
-    );
-    bad.images
-        .push(image("registry.k8s.io/pause:3.10.2", "arm64"));
+    assert!(matches!(parse(&bad).unwrap_err(), BundleError::Dangling { architecture, .. } if architecture == "arm64"));
+    bad.images.push(image("registry.k8s.io/pause:3.10.2", "arm64"));
     assert!(parse(&bad).is_ok());
 }
 
@@ -191,55 +129,15 @@ fn a_release_needs_its_images_for_every_architecture_of_its_kubeadm() {
 fn lookups_find_or_say_what_there_is() {
     let mut bundle = bundle();
     bundle.files.push(file("runc", "1.10.0", "amd64"));
-    assert_eq!(
-        bundle.file("runc", "1.5.2", "amd64").unwrap().version,
-        "1.5.2"
-    );
-    assert_eq!(
-        bundle
-            .image("registry.k8s.io/pause:3.10.2", "amd64")
-            .unwrap()
-            .name,
-        "pause"
-    );
+    assert_eq!(bundle.file("runc", "1.5.2", "amd64").unwrap().version, "1.5.2");
+    assert_eq!(bundle.image("registry.k8s.io/pause:3.10.2", "amd64").unwrap().name, "pause");
     assert_eq!(bundle.release("1.37.1").unwrap().images.len(), 1);
-    let missing = [
-        bundle
-            .file("runc", "1.4.0", "amd64")
-            .unwrap_err()
-            .to_string(),
-        bundle
-            .file("runc", "1.5.2", "arm64")
-            .unwrap_err()
-            .to_string(),
-    ];
-    assert!(
-        missing
-            .iter()
-            .all(|text| text.contains("1.5.2 for amd64, 1.10.0 for amd64")),
-        "{missing:?}"
-    );
-    assert!(
-        bundle
-            .file("crictl", "1", "amd64")
-            .unwrap_err()
-            .to_string()
-            .contains("none of it")
-    );
-    assert!(
-        bundle
-            .image("registry.k8s.io/pause:3.9", "amd64")
-            .unwrap_err()
-            .to_string()
-            .contains("pause:3.10.2")
-    );
-    assert!(
-        bundle
-            .release("1.36.3")
-            .unwrap_err()
-            .to_string()
-            .contains("1.37.1")
-    );
+    let missing =
+        [bundle.file("runc", "1.4.0", "amd64").unwrap_err().to_string(), bundle.file("runc", "1.5.2", "arm64").unwrap_err().to_string()];
+    assert!(missing.iter().all(|text| text.contains("1.5.2 for amd64, 1.10.0 for amd64")), "{missing:?}");
+    assert!(bundle.file("crictl", "1", "amd64").unwrap_err().to_string().contains("none of it"));
+    assert!(bundle.image("registry.k8s.io/pause:3.9", "amd64").unwrap_err().to_string().contains("pause:3.10.2"));
+    assert!(bundle.release("1.36.3").unwrap_err().to_string().contains("1.37.1"));
 }
 
 #[test]
@@ -251,24 +149,9 @@ fn versions_and_entries_are_ordered_by_number() {
     assert!(bundle.versions("crictl").is_empty());
     assert_eq!(bundle.versions("pause"), ["3.10.2"]);
     bundle.sort();
-    let order: Vec<_> = bundle
-        .files
-        .iter()
-        .map(|file| {
-            (
-                file.name.as_str(),
-                file.version.as_str(),
-                file.architecture.as_str(),
-            )
-        })
-        .collect();
+    let order: Vec<_> = bundle.files.iter().map(|file| (file.name.as_str(), file.version.as_str(), file.architecture.as_str())).collect();
     assert_eq!(
         order,
-        [
-            ("kubeadm", "1.37.1", "amd64"),
-            ("runc", "1.5.2", "amd64"),
-            ("runc", "1.5.2", "arm64"),
-            ("runc", "1.10.0", "amd64")
-        ]
+        [("kubeadm", "1.37.1", "amd64"), ("runc", "1.5.2", "amd64"), ("runc", "1.5.2", "arm64"), ("runc", "1.10.0", "amd64")]
     );
 }

@@ -35,7 +35,8 @@ struct Containerd {
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let archive = view.file("containerd", None)?;
     let containerd = unpack(draft, "containerd", archive, BINARIES, "bin/");
-    let runc = draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));
+    let runc =
+        draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));
     let settings = folders(draft);
     let text = render("containerd/config.toml.j2", &configuration(view)?)?;
     let configuration = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));

@@ -71,7 +71,11 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     let operation = KubeletStart { configuration: configuration.path.clone(), source: configuration.source(), reads: kubelet::reads() };
     let step = draft.add("kubelet", Operation::KubeletStart(operation));
     draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
-    draft.needs(&step, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    draft.needs(
+        &step,
+        &view.id(etcd::NAME, etcd::MANIFEST),
+        Reason::Because("with all manifests there, the kubelet starts all of them at once"),
+    );
     draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &step);
     certificates::needed_by(view, draft, &step);
@@ -99,7 +103,11 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
     draft.follows(&removal, &token, Reason::Because("a token can't be removed before it is made"));
     for host in joining {
-        draft.needs(&removal, &StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED), Reason::Because("that host still needs the token"));
+        draft.needs(
+            &removal,
+            &StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED),
+            Reason::Because("that host still needs the token"),
+        );
     }
     mark(view, draft, administrators);
     Ok(())
@@ -110,7 +118,11 @@ fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) {
     let own = ["node-role.kubernetes.io/control-plane", "node.kubernetes.io/exclude-from-external-load-balancers"];
     let mut labels: BTreeMap<String, String> = own.map(|label| (label.to_owned(), String::new())).into_iter().collect();
     labels.extend(view.host.labels.clone());
-    let mark = MarkNode { node: view.host.name.clone(), labels, taints: crate::documents::taints(view.host).iter().map(ToString::to_string).collect() };
+    let mark = MarkNode {
+        node: view.host.name.clone(),
+        labels,
+        taints: crate::documents::taints(view.host).iter().map(ToString::to_string).collect(),
+    };
     let step = draft.add("marked", Operation::MarkNode(mark));
     draft.needs(&step, administrators, Reason::Because("only administrators may"));
 }
@@ -119,7 +131,8 @@ fn finalize(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configur
     let credential = draft.add("kubelet-credential", Operation::CredentialReady(CredentialReady));
     draft.within(Duration::from_secs(240));
     draft.needs(&credential, kubelet, Reason::Because("the kubelet writes it"));
-    let finalized = draft.add("kubelet-finalized", Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
+    let finalized =
+        draft.add("kubelet-finalized", Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
     draft.needs(&finalized, &credential, Reason::Reads);
     draft.needs(&finalized, ready, Reason::Because("the kubelet is restarted, and the API server has to be up by then"));
     draft.needs(&finalized, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);

@@ -44,7 +44,11 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.within(Duration::from_secs(360));
     let of_control_plane = |name: &str| StepId::new(&first, control_plane::NAME, name);
     draft.needs(&join, &of_control_plane(control_plane::TOKEN), Reason::Because("it needs the token"));
-    draft.needs(&join, &of_control_plane(control_plane::UPLOADED), Reason::Because("it takes the kubelet's configuration from the cluster"));
+    draft.needs(
+        &join,
+        &of_control_plane(control_plane::UPLOADED),
+        Reason::Because("it takes the kubelet's configuration from the cluster"),
+    );
     draft.needs(&join, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
     draft.needs(&join, &view.id(kubeadm_configuration::NAME, FOLDER), Reason::Inside);
     draft.needs(&join, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);

@@ -36,7 +36,11 @@ pub const TASKS: &[Task] = &[
     Task { name: kubeadm_configuration::NAME, about: "kubeadm and its configuration", plan: kubeadm_configuration::plan },
     Task { name: etcd::NAME, about: "the etcd member of a control plane", plan: etcd::plan },
     Task { name: kubelet::NAME, about: "the kubelet's program and unit", plan: kubelet::plan },
-    Task { name: control_plane::NAME, about: "API server, controller manager, scheduler and what the cluster needs first", plan: control_plane::plan },
+    Task {
+        name: control_plane::NAME,
+        about: "API server, controller manager, scheduler and what the cluster needs first",
+        plan: control_plane::plan,
+    },
     Task { name: kubelet_join::NAME, about: "a worker becomes a node", plan: kubelet_join::plan },
     Task { name: network::NAME, about: "the pod network", plan: network::plan },
     Task { name: network_check::NAME, about: "pods of all nodes answer each other", plan: network_check::plan },

@@ -66,7 +66,11 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     // A pod that is started before its network is there is tried again only after 10 s and more (the kubelet's backOffPeriod).
     draft.needs(&file, &subnet, Reason::Because("the runtime takes the network as ready once the file is there"));
     for plugin in container_runtime::PLUGINS {
-        draft.needs(&file, &view.id(container_runtime::NAME, plugin), Reason::Because("the runtime takes the network as ready once the file is there"));
+        draft.needs(
+            &file,
+            &view.id(container_runtime::NAME, plugin),
+            Reason::Because("the runtime takes the network as ready once the file is there"),
+        );
     }
     if view.host.name == view.control_plane()?.name {
         cluster_wide(view, draft)?;
@@ -88,7 +92,11 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusa
     for host in &view.cluster().hosts {
         draft.needs(&ready, &StepId::new(&host.name, NAME, "configuration"), Reason::Because("a node without a network is not Ready"));
         if !host.roles.control_plane {
-            draft.needs(&ready, &StepId::new(&host.name, kubelet_join::NAME, kubelet_join::JOINED), Reason::Because("that host has to join first"));
+            draft.needs(
+                &ready,
+                &StepId::new(&host.name, kubelet_join::NAME, kubelet_join::JOINED),
+                Reason::Because("that host has to join first"),
+            );
         }
     }
     let addons = view.id(control_plane::NAME, control_plane::ADDONS);

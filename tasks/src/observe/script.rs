@@ -77,9 +77,7 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
 /// Scripts that change a host hold the lock shared, so an exclusive lock says that none is left. 120 s is more than any of them takes; if
 /// one holds it longer, the probe says so and the run ends with it.
 fn wait_for_earlier_scripts() -> String {
-    format!(
-        "if [ -d {RUNTIME_DIRECTORY} ]; then\n  mark lock\n  ( flock -x -w 120 9 || echo busy ) 9>{RUNTIME_DIRECTORY}/lock\nfi\n"
-    )
+    format!("if [ -d {RUNTIME_DIRECTORY} ]; then\n  mark lock\n  ( flock -x -w 120 9 || echo busy ) 9>{RUNTIME_DIRECTORY}/lock\nfi\n")
 }
 
 fn quoted<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
@@ -161,7 +159,9 @@ fn push_kernel(script: &mut String, looks: &Looks) {
         let _ = writeln!(script, "mark sysctls\ngrep -H '' {} 2>/dev/null", files.join(" "));
     }
     if !looks.modules.is_empty() {
-        script.push_str("mark modules\nbuiltin=$(cat /lib/modules/\"$(uname -r)\"/modules.builtin 2>/dev/null)\nfilesystems=$(cat /proc/filesystems)\n");
+        script.push_str(
+            "mark modules\nbuiltin=$(cat /lib/modules/\"$(uname -r)\"/modules.builtin 2>/dev/null)\nfilesystems=$(cat /proc/filesystems)\n",
+        );
         for name in &looks.modules {
             let name = quote(name);
             let _ = writeln!(

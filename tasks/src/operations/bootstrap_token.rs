@@ -43,9 +43,8 @@ impl BootstrapToken {
     pub(super) fn act(&self, _: &Change) -> Act {
         let mut fragment = Fragment::default();
         fragment.put(CONFIGURATION, 0o600, Content::Secret(&SecretName::BootstrapTokenConfiguration));
-        let script = format!(
-            "trap 'rm -f {CONFIGURATION}' EXIT\nkubeadm init phase bootstrap-token --skip-token-print --config={CONFIGURATION}\n"
-        );
+        let script =
+            format!("trap 'rm -f {CONFIGURATION}' EXIT\nkubeadm init phase bootstrap-token --skip-token-print --config={CONFIGURATION}\n");
         fragment.feed(Content::Bytes(script.as_bytes()), "job bootstrap-token");
         Act::Script(fragment)
     }

@@ -29,7 +29,11 @@ impl Claim {
             _ => return Verdict::differs("record", "the host belongs to no cluster yet"),
         }
         let content = seen.contents.get(&Self::path()).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
-        if content.as_deref() == Some(&self.cluster) { Verdict::Same } else { Verdict::differs("record", "the record does not name this cluster") }
+        if content.as_deref() == Some(&self.cluster) {
+            Verdict::Same
+        } else {
+            Verdict::differs("record", "the record does not name this cluster")
+        }
     }
 
     /// The precondition has refused a host with another record; here it is made sure that none came in between.

@@ -30,7 +30,9 @@ impl KubeletFinalize {
         let record = seen.contents.get(NAMES_CERTIFICATE).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
         match (conf, record) {
             (Some(conf), Some(record)) if conf == record => Verdict::Same,
-            _ => Verdict::differs("point to the kubelet's own certificate", format!("{KUBELET_CONF} does not name {CLIENT_CERTIFICATE} yet")),
+            _ => {
+                Verdict::differs("point to the kubelet's own certificate", format!("{KUBELET_CONF} does not name {CLIENT_CERTIFICATE} yet"))
+            }
         }
     }
 

@@ -49,7 +49,8 @@ pub const BINARIES: &str = "/usr/local/bin";
 
 /// Start of a script that talks to the API server as the administrator. Credentials stay in the file; `HOME` keeps kubectl's cache of the
 /// API's kinds in a tmpfs.
-pub(crate) const KUBECTL: &str = "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=20s \"$@\"; }\n";
+pub(crate) const KUBECTL: &str =
+    "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=20s \"$@\"; }\n";
 
 /// A change of a cluster, or a condition that it has to reach.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -9,7 +9,11 @@ fn said_briefly(said: &str) -> String {
     let failing: Vec<&str> = said.split("\\n").flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("[-]")).collect();
     if let [first, ..] = failing.as_slice() {
         let names: Vec<&str> = failing.iter().map(|line| line.split(' ').next().unwrap_or(line)).collect();
-        let names = if names.len() > 3 { format!("{} checks, {} among them", names.len(), first.split(' ').next().unwrap_or(first)) } else { names.join(", ") };
+        let names = if names.len() > 3 {
+            format!("{} checks, {} among them", names.len(), first.split(' ').next().unwrap_or(first))
+        } else {
+            names.join(", ")
+        };
         return format!("the API server is not ready yet: {names}");
     }
     let sentence = said.trim().lines().next().unwrap_or_default().split(" - did you").next().unwrap_or_default();

@@ -63,6 +63,8 @@ impl Record<'_> {
     pub(super) fn keep(&self) -> String {
         let files = self.files.iter().map(|path| quote(path)).collect::<Vec<_>>().join(" ");
         let (path, source) = (quote(&self.path()), quote(self.source));
-        format!("{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n")
+        format!(
+            "{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n"
+        )
     }
 }

@@ -248,11 +248,14 @@ impl<'a> Inputs<'a> {
 
     pub(super) fn newest_image(&self, name: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
         let newest = self.bundle.versions(name).last().copied();
-        let found = self.bundle.images.iter().find(|image| {
-            image.name == name && image.architecture == architecture && Some(image.version.as_str()) == newest
-        });
+        let found = self
+            .bundle
+            .images
+            .iter()
+            .find(|image| image.name == name && image.architecture == architecture && Some(image.version.as_str()) == newest);
         found.ok_or_else(|| {
-            Refusal::new(format!("the bundle holds no image {name} for {architecture}")).hint("use a bundle that has it, given with --bundle")
+            Refusal::new(format!("the bundle holds no image {name} for {architecture}"))
+                .hint("use a bundle that has it, given with --bundle")
         })
     }
 }

@@ -5,9 +5,9 @@ use similar::TextDiff;
 use super::Act;
 use crate::change::{Change, Verdict, seen};
 use crate::digest::sha256;
-use crate::secret_name::SecretName;
 use crate::observe::{Kind, Look, Metadata, Observations, PathState};
 use crate::script::{Content, Fragment};
+use crate::secret_name::SecretName;
 
 /// A file owned by root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,5 +132,9 @@ impl File {
 }
 
 fn unified(path: &str, old: &str, new: &str) -> String {
-    TextDiff::from_lines(old, new).unified_diff().context_radius(2).header(&format!("{path} (host)"), &format!("{path} (desired)")).to_string()
+    TextDiff::from_lines(old, new)
+        .unified_diff()
+        .context_radius(2)
+        .header(&format!("{path} (host)"), &format!("{path} (desired)"))
+        .to_string()
 }

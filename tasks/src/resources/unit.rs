@@ -68,9 +68,8 @@ impl Unit {
         let mut script = format!("systemctl daemon-reload\nsystemctl enable --quiet -- {name}\n");
         let interrupts = self.goal == UnitGoal::Running && ![RELOAD, ENABLE].contains(&change.summary.as_str());
         if interrupts {
-            script.push_str(&format!(
-                "systemctl restart -- {name} || {{ systemctl status --no-pager --lines=30 -- {name} >&2; exit 1; }}\n"
-            ));
+            script
+                .push_str(&format!("systemctl restart -- {name} || {{ systemctl status --no-pager --lines=30 -- {name} >&2; exit 1; }}\n"));
         }
         Act::Script(Fragment::text(script))
     }
