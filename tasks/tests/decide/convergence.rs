@@ -11,7 +11,8 @@ fn carry_out(world: &mut World, plan: &Plan, seed: u64, most: usize) {
     let mut waiting: Vec<StepId> = plan.steps().map(|step| step.id.clone()).collect();
     let (mut choice, mut done) = (seed, 0);
     while !waiting.is_empty() && done < most {
-        let free: Vec<usize> = (0..waiting.len()).filter(|&index| plan.needs(&waiting[index]).iter().all(|(need, _)| !waiting.contains(&need.id))).collect();
+        let free: Vec<usize> =
+            (0..waiting.len()).filter(|&index| plan.needs(&waiting[index]).iter().all(|(need, _)| !waiting.contains(&need.id))).collect();
         // Knuth's generator; its high bits are the good ones.
         choice = choice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let id = waiting.remove(free[usize::try_from(choice >> 33).unwrap() % free.len()]);

@@ -91,7 +91,8 @@ fn a_control_plane_is_read() {
 
 #[test]
 fn facts_of_a_control_plane_and_a_worker_are_read() {
-    let (bare, ready, worker) = (facts::parse(&nonce(), BARE).unwrap(), facts::parse(&nonce(), READY).unwrap(), facts::parse(&nonce(), READY_WORKER).unwrap());
+    let (bare, ready, worker) =
+        (facts::parse(&nonce(), BARE).unwrap(), facts::parse(&nonce(), READY).unwrap(), facts::parse(&nonce(), READY_WORKER).unwrap());
     assert_eq!((bare.os_id.as_str(), bare.os_version.as_str(), bare.architecture.as_str()), ("debian", "12", "amd64"));
     assert_eq!((bare.cluster, bare.certificate_authority, bare.listening_ports), (None, None, [22].into()));
     assert!(!bare.cgroup_v2 && !bare.swap && bare.systemd && bare.writable && !bare.busy);
@@ -118,7 +119,22 @@ fn each_missing_section_is_named() {
     // Each of these may be missing: the contents of files that are as expected or not there, and what only some clusters have.
     let optional = ["content", "lock", "network-check"];
     let facts_and_looks = |answer: &[u8]| parse(&nonce(), &looks(), answer).err().or_else(|| facts::parse(&nonce(), answer).err());
-    let asked = ["clock", "paths", "sums", "large", "units", "sysctls", "modules", "time", "images", "kube-ready", "kube-objects", "kube-tokens", "network-check-pods", "end"];
+    let asked = [
+        "clock",
+        "paths",
+        "sums",
+        "large",
+        "units",
+        "sysctls",
+        "modules",
+        "time",
+        "images",
+        "kube-ready",
+        "kube-objects",
+        "kube-tokens",
+        "network-check-pods",
+        "end",
+    ];
     let facts = NAMES.iter().map(String::as_str).filter(|name| name.starts_with("fact-"));
     for name in facts.chain(asked).filter(|name| !optional.contains(name)) {
         let error = facts_and_looks(&without(READY, name)).unwrap_or_else(|| panic!("nobody misses {name}"));
@@ -165,10 +181,14 @@ fn the_cluster_may_not_answer_yet() {
     };
     assert_eq!(with("\n@ kube-ready\nabsent\n"), KubernetesState::Absent);
     assert_eq!(with("\n@ kube-ready\nconnection refused\n"), KubernetesState::NotReady("connection refused".into()));
-    let forbidden = with("\n@ kube-ready\nok\n\n@ kube-nodes\nError from server (Forbidden)\n\n@ kube-objects\nError from server (Forbidden)\n\n@ kube-tokens\n");
+    let forbidden = with(
+        "\n@ kube-ready\nok\n\n@ kube-nodes\nError from server (Forbidden)\n\n@ kube-objects\nError from server (Forbidden)\n\n@ kube-tokens\n",
+    );
     assert!(matches!(forbidden, KubernetesState::Unanswered(said) if said.contains("Forbidden")));
     let empty = with("\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\n\n@ kube-tokens\nsecret/bootstrap-token-kokab2\n");
-    assert!(matches!(empty, KubernetesState::Ready { nodes, objects, bootstrap_tokens } if nodes.is_empty() && objects.is_empty() && bootstrap_tokens == ["bootstrap-token-kokab2"]));
+    assert!(
+        matches!(empty, KubernetesState::Ready { nodes, objects, bootstrap_tokens } if nodes.is_empty() && objects.is_empty() && bootstrap_tokens == ["bootstrap-token-kokab2"])
+    );
 }
 
 #[test]

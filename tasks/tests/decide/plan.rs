@@ -46,7 +46,10 @@ fn the_whole_plan_of_bare_hosts() {
 fn the_same_input_gives_the_same_plan() {
     let print = |plan: &Plan| {
         let steps: Vec<_> = plan.steps().map(|step| (step.clone(), plan.change(&step.id).cloned())).collect();
-        let needs: Vec<_> = plan.steps().map(|step| plan.needs(&step.id).into_iter().map(|(need, why)| (need.id.clone(), why.clone())).collect::<Vec<_>>()).collect();
+        let needs: Vec<_> = plan
+            .steps()
+            .map(|step| plan.needs(&step.id).into_iter().map(|(need, why)| (need.id.clone(), why.clone())).collect::<Vec<_>>())
+            .collect();
         (steps, needs)
     };
     assert_eq!(print(&bare()), print(&bare()));
@@ -57,7 +60,11 @@ fn steps_stand_behind_what_they_need() {
     let plan = bare();
     let mut before = BTreeSet::new();
     for step in plan.steps() {
-        assert!(plan.needs(&step.id).iter().all(|(need, _)| before.contains(&need.id)), "{} stands before something that it needs", step.id);
+        assert!(
+            plan.needs(&step.id).iter().all(|(need, _)| before.contains(&need.id)),
+            "{} stands before something that it needs",
+            step.id
+        );
         before.insert(step.id.clone());
     }
 }
@@ -85,7 +92,9 @@ fn workers_wait_for_the_control_plane_only_to_join() {
         let mut count = 0;
         for step in free {
             // The control plane is also what the others take their time from.
-            let other = |id: &&StepId| id.as_str().starts_with("cp1/") && !id.as_str().starts_with("cp1/time-sync/") && id.as_str() != "cp1/host/claim";
+            let other = |id: &&StepId| {
+                id.as_str().starts_with("cp1/") && !id.as_str().starts_with("cp1/time-sync/") && id.as_str() != "cp1/host/claim"
+            };
             let needs = behind(&plan, &step.id);
             let found: Vec<_> = needs.iter().filter(other).collect();
             // flannel's daemon of a host is waited for in that host's own task, but runs only where the host is a node.

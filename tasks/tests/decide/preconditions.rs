@@ -47,9 +47,15 @@ fn what_a_host_is() {
     insta::assert_snapshot!("cgroup_v1", refused("worker1", |facts| facts.cgroup_v2 = false));
     insta::assert_snapshot!("swap", refused("worker1", |facts| facts.swap = true));
     insta::assert_snapshot!("little_memory", refused("cp1", |facts| facts.memory_bytes = 1_600_000_000));
-    insta::assert_snapshot!("little_space", refused("worker1", |facts| drop(facts.free_bytes.insert("/var".to_owned(), 3_000_000_000))));
-    insta::assert_snapshot!("no_such_address", refused("worker1", |facts| facts.addresses = ["127.0.0.1".parse().unwrap(), "192.0.2.7".parse().unwrap()].into()));
-    insta::assert_snapshot!("missing_commands", refused("worker1", |facts| facts.commands.retain(|command| !["flock", "iptables", "nsenter", "tar"].contains(&command.as_str()))));
+    insta::assert_snapshot!("little_space", refused("worker1", |facts| facts.free_bytes.extend([("/var".to_owned(), 3_000_000_000)])));
+    insta::assert_snapshot!(
+        "no_such_address",
+        refused("worker1", |facts| facts.addresses = ["127.0.0.1".parse().unwrap(), "192.0.2.7".parse().unwrap()].into())
+    );
+    insta::assert_snapshot!(
+        "missing_commands",
+        refused("worker1", |facts| facts.commands.retain(|command| !["flock", "iptables", "nsenter", "tar"].contains(&command.as_str())))
+    );
 }
 
 #[test]
@@ -64,7 +70,7 @@ fn whose_a_host_is() {
 fn limits_are_where_they_are_said_to_be() {
     assert_eq!(refused("worker1", |facts| facts.memory_bytes = 1_600_000_000), "", "only a control plane needs 1700 MB");
     assert_eq!(refused("cp1", |facts| facts.memory_bytes = 1_700_000_000), "");
-    assert_eq!(refused("worker1", |facts| drop(facts.free_bytes.insert("/var".to_owned(), 4_000_000_000))), "");
+    assert_eq!(refused("worker1", |facts| facts.free_bytes.extend([("/var".to_owned(), 4_000_000_000)])), "");
     assert_eq!(refused("worker1", |facts| facts.certificate_authority = None), "");
     let ours = |facts: &mut HostFacts| {
         facts.cluster = Some("demo".to_owned());
@@ -135,7 +141,11 @@ fn a_running_cluster_is_not_changed_behind_its_back() {
     let network = cluster().network;
     let same = CONFIGURATION.replace("POD", &network.pod_cidr.to_string()).replace("SERVICE", &network.service_cidr.to_string());
     assert_eq!(refusals(&running(&same, &["cp1", "worker1"])), Vec::new(), "a worker that has not joined yet is no obstacle");
-    let other = CONFIGURATION.replace("POD", "172.16.0.0/16").replace("SERVICE", "172.17.0.0/16").replace("v1.37.1", "v1.36.4").replace("cluster.local", "example.org");
+    let other = CONFIGURATION
+        .replace("POD", "172.16.0.0/16")
+        .replace("SERVICE", "172.17.0.0/16")
+        .replace("v1.37.1", "v1.36.4")
+        .replace("cluster.local", "example.org");
     insta::assert_snapshot!("another_configuration", written(&refusals(&running(&other, &["cp1"]))));
     insta::assert_snapshot!("another_node", written(&refusals(&running(&same, &["cp1", "worker9"]))));
 }

@@ -27,14 +27,16 @@ fn probe(looks: &Looks) -> Observations {
 #[test]
 fn files_and_folders_are_seen_as_they_are() {
     let folder = Folder::new();
-    let (same, other, missing, link) = (folder.text("same"), folder.text("it's $(other) `file`"), folder.text("missing"), folder.text("link"));
+    let (same, other, missing, link) =
+        (folder.text("same"), folder.text("it's $(other) `file`"), folder.text("missing"), folder.text("link"));
     fs::write(&same, "as expected\n").unwrap();
     let binary: Vec<u8> = (0..=255).chain([b'\n', b'\n']).collect();
     fs::write(&other, &binary).unwrap();
     fs::set_permissions(&other, fs::Permissions::from_mode(0o4751)).unwrap();
     symlink(&same, &link).unwrap();
     let file = |path: &str, content: &[u8]| Look::File { path: path.to_owned(), expected: Some(sha256(content)) };
-    let looks = [file(&same, b"as expected\n"), file(&other, b"?"), file(&missing, b"?"), Look::Path(link.clone()), Look::Path(folder.text(""))];
+    let looks =
+        [file(&same, b"as expected\n"), file(&other, b"?"), file(&missing, b"?"), Look::Path(link.clone()), Look::Path(folder.text(""))];
     let seen = probe(&looks.into_iter().collect());
 
     assert_eq!(seen.paths[&missing], PathState::Missing);
@@ -76,7 +78,8 @@ fn a_file_is_shown_whole_or_not_at_all() {
     for (name, length) in [("shown", limit), ("long", limit + 1)] {
         fs::write(folder.path(name), vec![b'x'; length]).unwrap();
     }
-    let seen = probe(&["shown", "long"].map(|name| Look::File { path: folder.text(name), expected: Some(sha256(b"")) }).into_iter().collect());
+    let seen =
+        probe(&["shown", "long"].map(|name| Look::File { path: folder.text(name), expected: Some(sha256(b"")) }).into_iter().collect());
     assert_eq!(seen.contents.keys().collect::<Vec<_>>(), [&folder.text("shown")]);
     assert_eq!(seen.contents[&folder.text("shown")].len(), limit);
 }

@@ -8,7 +8,9 @@ use kok_tasks::bundle::ArchiveEntry;
 use kok_tasks::change::Verdict;
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{ImageState, ImageStore, Kind, Looks, Metadata, Observations, PathState, UnitState, parse, probe_script};
-use kok_tasks::resources::{Act, Archive, Binary, Directory, File, FileContent, Image, KernelModule, Replace, Resource, Sysctl, Unit, UnitGoal};
+use kok_tasks::resources::{
+    Act, Archive, Binary, Directory, File, FileContent, Image, KernelModule, Replace, Resource, Sysctl, Unit, UnitGoal,
+};
 use kok_tasks::secret_name::SecretName;
 
 use crate::support::nonce;
@@ -43,10 +45,22 @@ fn files() {
     assert_eq!(said(&file, &Observations::default()), "unseen");
     assert_eq!(said(&file, &at("/f", Some(good.clone()))), "same");
     assert_eq!(said(&file, &at("/f", None)), "create because it does not exist");
-    assert_eq!(said(&file, &at("/f", Some(metadata(Kind::Symlink, 0o600, "one\ntwo\n")))), "create because something that is no regular file stands in its place");
-    assert_eq!(said(&file, &at("/f", Some(metadata(Kind::File, 0o644, "one\ntwo\n")))), "set mode 0600 and owner root because it has mode 0644 and owner 0:0");
-    assert_eq!(said(&file, &at("/f", Some(Metadata { group: 7, ..good.clone() }))), "set mode 0600 and owner root because it has mode 0600 and owner 0:7");
-    assert_eq!(said(&file, &at("/f", Some(Metadata { sha256: None, ..good }))), "replace the content because its content is not what it should be");
+    assert_eq!(
+        said(&file, &at("/f", Some(metadata(Kind::Symlink, 0o600, "one\ntwo\n")))),
+        "create because something that is no regular file stands in its place"
+    );
+    assert_eq!(
+        said(&file, &at("/f", Some(metadata(Kind::File, 0o644, "one\ntwo\n")))),
+        "set mode 0600 and owner root because it has mode 0644 and owner 0:0"
+    );
+    assert_eq!(
+        said(&file, &at("/f", Some(Metadata { group: 7, ..good.clone() }))),
+        "set mode 0600 and owner root because it has mode 0600 and owner 0:7"
+    );
+    assert_eq!(
+        said(&file, &at("/f", Some(Metadata { sha256: None, ..good }))),
+        "replace the content because its content is not what it should be"
+    );
     let mut other = at("/f", Some(metadata(Kind::File, 0o600, "one\n2\n")));
     other.contents.insert("/f".to_owned(), b"one\n2\n".to_vec());
     let Verdict::Differs(change) = file.diff(&other) else { panic!("nothing to do") };
@@ -57,7 +71,8 @@ fn files() {
 fn secret_files_are_judged_once() {
     let name = SecretName::DiscoveryKubeconfig;
     let replace = |at: i128| Some(Replace { because: "it expired".to_owned(), changed_nanoseconds: at });
-    let file = |replace| Resource::File(File { path: "/f".to_owned(), mode: 0o600, content: FileContent::Secret { name: name.clone(), replace } });
+    let file =
+        |replace| Resource::File(File { path: "/f".to_owned(), mode: 0o600, content: FileContent::Secret { name: name.clone(), replace } });
     let found = at("/f", Some(metadata(Kind::File, 0o600, "")));
     assert_eq!(said(&file(None), &found), "same");
     assert_eq!(said(&file(replace(5_000_000_000)), &found), "write because it expired");
@@ -71,21 +86,37 @@ fn directories() {
     assert_eq!(said(&directory, &Observations::default()), "unseen");
     assert_eq!(said(&directory, &at("/d", None)), "create because it does not exist");
     assert_eq!(said(&directory, &at("/d", Some(metadata(Kind::Directory, 0o700, "")))), "same");
-    assert_eq!(said(&directory, &at("/d", Some(metadata(Kind::File, 0o700, "")))), "create because something that is no directory stands in its place");
-    assert_eq!(said(&directory, &at("/d", Some(metadata(Kind::Directory, 0o755, "")))), "set mode 0700 and owner root because it has mode 0755 and owner 0:0");
+    assert_eq!(
+        said(&directory, &at("/d", Some(metadata(Kind::File, 0o700, "")))),
+        "create because something that is no directory stands in its place"
+    );
+    assert_eq!(
+        said(&directory, &at("/d", Some(metadata(Kind::Directory, 0o755, "")))),
+        "set mode 0700 and owner root because it has mode 0755 and owner 0:0"
+    );
 }
 
 #[test]
 fn binaries_and_archives() {
     let binary = Resource::Binary(Binary { path: "/b".to_owned(), artifact: artifact("v1") });
     let entry = ArchiveEntry { path: "bin/b".to_owned(), size: 2, sha256: sha256(b"v1") };
-    let archive = Resource::Archive(Archive { artifact: artifact("?"), folder: "/".to_owned(), files: vec![Placed { entry, path: "/b".to_owned() }] });
+    let archive = Resource::Archive(Archive {
+        artifact: artifact("?"),
+        folder: "/".to_owned(),
+        files: vec![Placed { entry, path: "/b".to_owned() }],
+    });
     for resource in [binary, archive] {
         assert_eq!(said(&resource, &Observations::default()), "unseen");
         assert_eq!(said(&resource, &at("/b", None)), "install because /b does not exist");
         assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::File, 0o755, "v1")))), "same");
-        assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::File, 0o755, "v2")))), "install because /b is another file than the bundle's");
-        assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::Symlink, 0o755, "v1")))), "install because /b is another file than the bundle's");
+        assert_eq!(
+            said(&resource, &at("/b", Some(metadata(Kind::File, 0o755, "v2")))),
+            "install because /b is another file than the bundle's"
+        );
+        assert_eq!(
+            said(&resource, &at("/b", Some(metadata(Kind::Symlink, 0o755, "v1")))),
+            "install because /b is another file than the bundle's"
+        );
         assert_eq!(said(&resource, &at("/b", Some(metadata(Kind::File, 0o700, "v1")))), "install because /b has mode 0700 and owner 0:0");
     }
 }
@@ -106,7 +137,8 @@ fn images() {
 #[test]
 fn kernel() {
     let sysctl = Resource::Sysctl(Sysctl { name: "a.b".to_owned(), value: "1 2".to_owned() });
-    let with = |value: Option<&str>| Observations { sysctls: [("a.b".to_owned(), value.map(str::to_owned))].into(), ..Observations::default() };
+    let with =
+        |value: Option<&str>| Observations { sysctls: [("a.b".to_owned(), value.map(str::to_owned))].into(), ..Observations::default() };
     assert_eq!(said(&sysctl, &Observations::default()), "unseen");
     assert_eq!(said(&sysctl, &with(Some("1\t2"))), "same");
     assert_eq!(said(&sysctl, &with(Some("1"))), "set to 1 2 because it is 1");
@@ -120,7 +152,13 @@ fn kernel() {
 #[test]
 fn units() {
     let unit = |goal| Resource::Unit(Unit { name: "u.service".to_owned(), goal, reads: vec!["/f".to_owned()] });
-    let state = |active: &str, file: &str, started: u64| UnitState { load: "loaded".into(), active: active.into(), file: file.into(), needs_reload: false, started_microseconds: started };
+    let state = |active: &str, file: &str, started: u64| UnitState {
+        load: "loaded".into(),
+        active: active.into(),
+        file: file.into(),
+        needs_reload: false,
+        started_microseconds: started,
+    };
     let with = |state: UnitState| {
         let mut seen = at("/f", Some(metadata(Kind::File, 0o644, "")));
         (seen.monotonic_microseconds, seen.clock_nanoseconds) = (10_000_000, 10_000_000_000);

@@ -16,7 +16,9 @@ fn context(name: &str, text: &str) -> Value {
     match name {
         "chrony/chrony.conf.j2" => json!({"servers": ["ntp1.example.org", "192.0.2.1"], "serves": true}),
         "containerd/config.toml.j2" => json!({"pause_image": text, "extra_runtime_args": {"a": text, "b": true, "c": -7}}),
-        "flannel/flannel.yaml.j2" => json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text}),
+        "flannel/flannel.yaml.j2" => {
+            json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text})
+        }
         "kernel/modules.conf.j2" => json!({"modules": ["overlay", "br_netfilter"]}),
         "kernel/sysctl.conf.j2" => json!({"sysctls": {"net.ipv4.ip_forward": "1"}}),
         "kubeadm/bootstrap-token.yaml.j2" => {
@@ -28,7 +30,9 @@ fn context(name: &str, text: &str) -> Value {
             "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "kube_proxy_mode": text,
             "conntrack_max_per_core": 0, "initial_cluster_state": text,
         }),
-        "kubeadm/join.yaml.j2" => json!({"token": text, "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text]}),
+        "kubeadm/join.yaml.j2" => {
+            json!({"token": text, "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text]})
+        }
         "network-check/network-check.yaml.j2" => json!({"image": text}),
         _ => json!({}),
     }
@@ -101,7 +105,8 @@ fn only_a_host_that_serves_answers_others() {
 fn hostile(text: &str) -> Cluster {
     let mut cluster = cluster();
     cluster.hosts[0].name = text.to_owned();
-    cluster.hosts[0].taints = vec![kok_crds::model::Taint { key: text.to_owned(), value: text.to_owned(), effect: kok_crds::model::TaintEffect::NoExecute }];
+    cluster.hosts[0].taints =
+        vec![kok_crds::model::Taint { key: text.to_owned(), value: text.to_owned(), effect: kok_crds::model::TaintEffect::NoExecute }];
     cluster.settings.kubeadm_ignore_preflight_errors = vec![text.to_owned()];
     cluster
 }
@@ -116,8 +121,24 @@ fn nasty() -> impl Strategy<Value = String> {
     prop_oneof![
         any::<String>(),
         r#"[\[\]{}'"\\:#&*!|>%@`,?\n\r\t -]{0,8}[a-z0-9]{0,3}"#,
-        prop::sample::select(vec!["", "yes", "null", "~", "1.10", "0x1f", "- a", "a: b", "---", "...", "\u{2028}", "\u{feff}", "\u{7f}", "\u{0}", "{{ token }}"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec![
+            "",
+            "yes",
+            "null",
+            "~",
+            "1.10",
+            "0x1f",
+            "- a",
+            "a: b",
+            "---",
+            "...",
+            "\u{2028}",
+            "\u{feff}",
+            "\u{7f}",
+            "\u{0}",
+            "{{ token }}"
+        ])
+        .prop_map(str::to_owned),
     ]
 }
 

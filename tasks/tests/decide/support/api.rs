@@ -65,7 +65,9 @@ pub(crate) fn state(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> K
         return KubernetesState::Absent;
     }
     if !answers(host) {
-        return KubernetesState::NotReady("The connection to the server 10.20.0.11:6443 was refused - did you specify the right host or port?".into());
+        return KubernetesState::NotReady(
+            "The connection to the server 10.20.0.11:6443 was refused - did you specify the right host or port?".into(),
+        );
     }
     if !api.has_administrators() {
         return KubernetesState::Unanswered("Error from server (Forbidden): nodes is forbidden".into());
@@ -92,7 +94,9 @@ fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Val
     let running = hosts.values().filter(|host| api.nodes.contains_key(&host.name) && runs(host)).count();
     let (nodes, any) = (api.nodes.len(), running.min(1) * 2);
     match object["kind"].as_str().unwrap() {
-        "DaemonSet" => object["status"] = json!({"desiredNumberScheduled": nodes, "updatedNumberScheduled": running, "numberAvailable": running}),
+        "DaemonSet" => {
+            object["status"] = json!({"desiredNumberScheduled": nodes, "updatedNumberScheduled": running, "numberAvailable": running})
+        }
         "Deployment" => {
             object["spec"] = json!({"replicas": 2});
             object["status"] = json!({"updatedReplicas": any, "availableReplicas": any});
@@ -107,7 +111,8 @@ pub(crate) fn reports(api: &Api, hosts: &BTreeMap<String, Host>) -> BTreeMap<Str
     let services = api.has("DaemonSet/kube-system/kube-proxy") && api.has("Deployment/kube-system/coredns");
     let check = api.objects.get("DaemonSet/kokctl-network-check/network-check").map(|check| with_status(api, hosts, check));
     let running = check.map_or(0, |check| check["status"]["numberAvailable"].as_u64().unwrap());
-    let answers: Vec<Value> = (0..=running).map(|target| json!({"target": format!("http://10.244.{target}.2:8080/"), "ok": services, "status": 200})).collect();
+    let answers: Vec<Value> =
+        (0..=running).map(|target| json!({"target": format!("http://10.244.{target}.2:8080/"), "ok": services, "status": 200})).collect();
     let names = api.nodes.keys().take(usize::try_from(running).unwrap());
     names.map(|name| (name.clone(), Value::from(answers.clone()).to_string())).collect()
 }

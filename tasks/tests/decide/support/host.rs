@@ -32,8 +32,16 @@ pub(crate) struct Host {
 
 /// Folders that every Linux host with systemd has.
 const FOLDERS: &[&str] = &[
-    "/etc", "/etc/chrony", "/etc/modules-load.d", "/etc/sysctl.d", "/etc/systemd/system", "/opt", "/run/kokctl", "/usr/local/bin",
-    "/usr/local/sbin", "/var/lib",
+    "/etc",
+    "/etc/chrony",
+    "/etc/modules-load.d",
+    "/etc/sysctl.d",
+    "/etc/systemd/system",
+    "/opt",
+    "/run/kokctl",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/var/lib",
 ];
 
 /// When the model's hosts were started, in seconds since 1970.
@@ -51,7 +59,10 @@ impl Host {
             now: 100,
         };
         for folder in FOLDERS {
-            host.paths.insert((*folder).to_owned(), Entry { kind: Kind::Directory, mode: 0o755, content: String::new(), sum: String::new(), changed: 0 });
+            host.paths.insert(
+                (*folder).to_owned(),
+                Entry { kind: Kind::Directory, mode: 0o755, content: String::new(), sum: String::new(), changed: 0 },
+            );
         }
         host.write("/etc/chrony/chrony.conf", 0o644, "pool 2.debian.pool.ntp.org iburst\n");
         host.start("chrony.service");
@@ -109,7 +120,8 @@ impl Host {
         self.now += 1;
         let started_microseconds = self.now * 1_000_000;
         let state = self.units.entry(unit.to_owned()).or_default();
-        *state = UnitState { load: "loaded".into(), active: "active".into(), file: "enabled".into(), needs_reload: false, started_microseconds };
+        *state =
+            UnitState { load: "loaded".into(), active: "active".into(), file: "enabled".into(), needs_reload: false, started_microseconds };
     }
 
     fn enabled(&self, unit: &str) -> UnitState {
@@ -146,7 +158,9 @@ impl Host {
             Look::LargeFile(path) => {
                 seen.paths.insert(path.clone(), self.metadata(path, true));
             }
-            Look::Content(path) => seen.contents.extend(self.paths.get(path).map(|entry| (path.clone(), entry.content.clone().into_bytes()))),
+            Look::Content(path) => {
+                seen.contents.extend(self.paths.get(path).map(|entry| (path.clone(), entry.content.clone().into_bytes())))
+            }
             Look::Unit(name) => {
                 seen.units.insert(name.clone(), self.enabled(name));
             }

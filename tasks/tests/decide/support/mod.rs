@@ -10,7 +10,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::{Nonce, Observations};
-use kok_tasks::plan::{Inputs, Making, Plan, Refusal, Seen, make};
+use kok_tasks::plan::{Inputs, Seen};
 
 /// The time at which the plans of the tests are made: 2026-05-28.
 pub(crate) const NOW: i64 = 1_780_000_000;
@@ -39,14 +39,6 @@ pub(crate) fn bundle() -> Bundle {
 
 pub(crate) fn inputs<'a>(cluster: &'a Cluster, bundle: &'a Bundle) -> Inputs<'a> {
     Inputs { cluster, bundle, token_id: TOKEN_ID, now_seconds: NOW }
-}
-
-/// Makes a plan for which everything was looked at.
-pub(crate) fn planned(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
-    match make(inputs, seen)? {
-        Making::Made(plan) => Ok(*plan),
-        Making::LookFirst(looks) => panic!("not everything was looked at: {looks:?}"),
-    }
 }
 
 /// Facts of a host with which nothing is wrong.

@@ -203,7 +203,11 @@ impl World {
         ["/usr/local/bin/kubeadm", "/etc/kubernetes"].iter().for_each(|path| it.uses(path));
         assert!(it.images.keys().any(|image| image.contains("/pause:")), "{host}: no pod can start without the pause image");
         it.folder("/etc/kubernetes/pki", 0o755);
-        it.write("/etc/kubernetes/pki/ca.crt", 0o644, &secret(&kok_tasks::secret_name::SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.crt".into() }));
+        it.write(
+            "/etc/kubernetes/pki/ca.crt",
+            0o644,
+            &secret(&kok_tasks::secret_name::SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.crt".into() }),
+        );
         it.write("/etc/kubernetes/kubelet.conf", 0o600, "client-certificate: kubelet-client-current.pem");
         self.configure_kubelet(host, &join.source, &join.reads);
     }

@@ -136,7 +136,11 @@ impl World {
     /// Acts, and looks again: nothing may be left to do.
     pub(crate) fn carry_out(&mut self, step: &Step, change: &Change) {
         let claims = matches!(step.action, Action::Operation(Operation::Claim(_)));
-        assert!(claims || self.hosts[&step.host].has("/var/lib/kokctl/cluster"), "{} changes a host that says of nobody that it is theirs", step.id);
+        assert!(
+            claims || self.hosts[&step.host].has("/var/lib/kokctl/cluster"),
+            "{} changes a host that says of nobody that it is theirs",
+            step.id
+        );
         match &step.action {
             Action::Resource(resource) => self.resource(&step.host, resource, change),
             Action::Operation(operation) => self.operation(&step.host, operation, change),
