@@ -115,19 +115,12 @@ impl Secrets {
     /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
-        // Documents are never printed whole; what could be is a line of one.
-        let lines = self
-            .by_name
-            .values()
-            .flat_map(|value| value.lines())
-            .map(str::trim)
-            .filter(|line| line.len() >= 20 && !line.starts_with("-----"));
+        // Documents are never printed whole; what could be is the value of a line.
+        let lines = self.by_name.values().flat_map(|value| value.lines());
+        let values = lines.map(|line| line.rsplit(": ").next().unwrap_or(line).trim().trim_matches('"'));
         let mut text = text.to_owned();
-        for line in lines {
-            let secret = line.rsplit(": ").next().unwrap_or(line).trim_matches('"');
-            if secret.len() >= 20 && text.contains(secret) {
-                text = text.replace(secret, "[secret]");
-            }
+        for secret in values.filter(|value| is_confidential(value)) {
+            text = text.replace(secret, "[secret]");
         }
         text
     }
@@ -186,6 +179,14 @@ impl Secrets {
         let found = self.get(&name(path)).map(|text| Zeroizing::new(text.to_owned()));
         found.ok_or_else(|| Failure::new(Kind::Internal, format!("{path} is no file of a control plane")))
     }
+}
+
+/// Whether a value of a document is a token or a piece of base64; what stands beside it (paths, addresses, kinds) is worth reading in a
+/// message. No word of the documents has 24 letters.
+fn is_confidential(value: &str) -> bool {
+    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    let is_base64 = value.len() >= 24 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
+    is_base64 || matches!(value.split_once('.'), Some((id, secret)) if id.len() == 6 && secret.len() == 16 && is_plain(id) && is_plain(secret))
 }
 
 fn made_badly(error: PkiError) -> Failure {

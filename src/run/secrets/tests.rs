@@ -38,6 +38,10 @@ fn no_line_of_a_secret_is_printed() {
 #[test]
 fn what_is_no_secret_stays_readable() {
     let join = with(SecretName::JoinConfiguration { host: "w".into() }, "nodeRegistration:\n  name: \"w\"\n");
+    let words = with(SecretName::JoinConfiguration { host: "w".into() }, "criSocket: \"unix:///run/containerd/containerd.sock\"\nkubeConfigPath: \"/run/kokctl/discovery.conf\"\nkind: ClusterConfiguration\n");
+    for said in ["unix:///run/containerd/containerd.sock does not answer", "/run/kokctl/discovery.conf is missing", "no ClusterConfiguration"] {
+        assert_eq!(words.redact(said), said);
+    }
     let said = "error execution phase preflight: [ERROR Port-10250]: Port 10250 is in use";
     assert_eq!(join.redact(said), said);
 }
