@@ -57,7 +57,7 @@ pub fn sections<'a>(nonce: &Nonce, answer: &'a [u8]) -> Vec<Section<'a>> {
             let line_end = text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len());
             let (line, body) = text.split_at_checked(line_end)?;
             let (name, argument) = str::from_utf8(line).ok()?.split_once(' ').unwrap_or((str::from_utf8(line).ok()?, ""));
-            Some(Section { name, argument: argument.trim_end(), body: body.get(1..).unwrap_or_default() })
+            Some(Section { name, argument, body: body.get(1..).unwrap_or_default() })
         })
         .collect()
 }

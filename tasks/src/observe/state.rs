@@ -9,7 +9,7 @@ use super::kubernetes::KubernetesState;
 pub struct Observations {
     /// Paths, with the hash of those for which it was asked.
     pub paths: BTreeMap<String, PathState>,
-    /// Content of small files that are no secrets.
+    /// Content of small files that are no secrets; none for a file that is not there.
     pub contents: BTreeMap<String, Vec<u8>>,
     /// systemd units.
     pub units: BTreeMap<String, UnitState>,
@@ -154,6 +154,7 @@ impl Observations {
 
     /// Takes over what a later probe saw; what it did not look at stays as it was.
     pub fn merge(&mut self, later: Self) {
+        self.contents.retain(|path, _| later.paths.get(path) != Some(&PathState::Missing));
         self.paths.extend(later.paths);
         self.contents.extend(later.contents);
         self.units.extend(later.units);
