@@ -2,8 +2,8 @@
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
-use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
+use crate::operations::{KUBECTL, SOURCE_ANNOTATION};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -16,8 +16,6 @@ pub struct Addons {
     /// Its sha256; stands as an annotation of both objects.
     pub source: String,
 }
-
-const ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
 
 impl Addons {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -32,7 +30,7 @@ impl Addons {
         for (kind, name) in [("DaemonSet", "kube-proxy"), ("Deployment", "coredns")] {
             match state.object(kind, "kube-system", name) {
                 None => return Verdict::differs("apply", format!("{kind} {name} does not exist")),
-                Some(object) if object.text(ANNOTATION) != Some(&self.source) => {
+                Some(object) if object.text(SOURCE_ANNOTATION) != Some(&self.source) => {
                     return Verdict::differs("apply", format!("{kind} {name} was made from another configuration"));
                 }
                 Some(_) => {}

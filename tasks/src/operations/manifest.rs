@@ -3,8 +3,8 @@
 use crate::change::{Change, Verdict, seen};
 use crate::digest::sha256;
 use crate::observe::{KubernetesState, Look, Observations};
-use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
+use crate::operations::{KUBECTL, SOURCE_ANNOTATION};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 
@@ -24,8 +24,6 @@ pub struct ApplyManifest {
 /// Stands in a manifest where the sum of the manifest belongs.
 const SUM: &str = "@SHA256@";
 
-const ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
-
 impl ApplyManifest {
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::Kubernetes]
@@ -44,7 +42,7 @@ impl ApplyManifest {
         }
         match state.object("DaemonSet", self.namespace, self.name) {
             None => Verdict::differs("apply", format!("DaemonSet {} does not exist", self.name)),
-            Some(object) if object.text(ANNOTATION) == Some(&self.sum()) => Verdict::Same,
+            Some(object) if object.text(SOURCE_ANNOTATION) == Some(&self.sum()) => Verdict::Same,
             Some(_) => Verdict::differs("apply", format!("DaemonSet {} was made from another manifest", self.name)),
         }
     }

@@ -52,6 +52,9 @@ pub const BINARIES: &str = "/usr/local/bin";
 pub(crate) const KUBECTL: &str =
     "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=20s \"$@\"; }\n";
 
+/// JSON pointer of the annotation that says from which source an object was made; `~1` is `/`.
+pub(crate) const SOURCE_ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
+
 /// A change of a cluster, or a condition that it has to reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {

@@ -2,8 +2,8 @@
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
-use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
+use crate::operations::{KUBECTL, SOURCE_ANNOTATION};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -16,9 +16,6 @@ pub struct UploadConfiguration {
     /// Its sha256; stands as an annotation of `kubeadm-config`, and is lost when something else uploads another one.
     pub source: String,
 }
-
-/// JSON pointer of the annotation; `~1` is `/`.
-const ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
 
 impl UploadConfiguration {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -35,7 +32,7 @@ impl UploadConfiguration {
         }
         match state.object("ConfigMap", "kube-system", "kubeadm-config") {
             None => Verdict::differs("upload", "the cluster has no ConfigMap kubeadm-config"),
-            Some(object) if object.text(ANNOTATION) == Some(&self.source) => Verdict::Same,
+            Some(object) if object.text(SOURCE_ANNOTATION) == Some(&self.source) => Verdict::Same,
             Some(_) => Verdict::differs("upload", "the ConfigMap kubeadm-config was made from another configuration"),
         }
     }
