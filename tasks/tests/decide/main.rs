@@ -3,6 +3,7 @@
 
 mod convergence;
 mod observe;
+mod operations;
 mod plan;
 mod preconditions;
 mod probe;

@@ -1,0 +1,196 @@
+//! When operations are done, in every state that means something.
+
+use std::collections::BTreeMap;
+
+use kok_tasks::change::Verdict;
+use kok_tasks::digest::sha256;
+use kok_tasks::observe::{Kind, KubernetesObject, KubernetesState, Metadata, NodeState, Observations, PathState, UnitState};
+use kok_tasks::operations::{
+    ApiServerReady, BootstrapToken, Component, KubeletStart, NetworkCheck, NodesReady, Operation, RemoveTokens, Stage, StaticPods,
+    WorkloadReady,
+};
+use serde_json::{Value, json};
+
+fn said(operation: &Operation, seen: &Observations) -> String {
+    match operation.diff(seen) {
+        Verdict::Same => "same".to_owned(),
+        Verdict::Unseen => "unseen".to_owned(),
+        Verdict::Differs(change) => change.because,
+    }
+}
+
+fn put(seen: &mut Observations, path: &str, content: Option<&str>) {
+    let found = |content: &str| Metadata {
+        kind: Kind::File,
+        mode: 0o600,
+        user: 0,
+        group: 0,
+        size: 0,
+        changed_nanoseconds: 5_000_000_000,
+        sha256: Some(sha256(content.as_bytes())),
+    };
+    seen.paths.insert(path.to_owned(), content.map_or(PathState::Missing, |content| PathState::Present(found(content))));
+}
+
+fn keep(seen: &mut Observations, path: &str, content: &str) {
+    put(seen, path, Some(content));
+    seen.contents.insert(path.to_owned(), content.as_bytes().to_vec());
+}
+
+const ETCD: &str = "/etc/kubernetes/manifests/etcd.yaml";
+const RECORD: &str = "/var/lib/kokctl/made/etcd";
+
+#[test]
+fn what_kubeadm_wrote_is_known_by_its_record() {
+    let operation = Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), source: "s1".into() });
+    let seen = |manifest: Option<&str>, record: Option<String>| {
+        let mut seen = Observations::default();
+        put(&mut seen, ETCD, manifest);
+        put(&mut seen, RECORD, None);
+        if let Some(record) = record {
+            keep(&mut seen, RECORD, &record);
+        }
+        seen
+    };
+    let record = |source: &str| Some(format!("{source}  configuration\n{}  {ETCD}\n", sha256(b"m")));
+    assert_eq!(said(&operation, &Observations::default()), "unseen");
+    assert_eq!(said(&operation, &seen(Some("m"), record("s1"))), "same");
+    assert_eq!(said(&operation, &seen(None, record("s1"))), format!("{ETCD} does not exist"));
+    assert_eq!(said(&operation, &seen(Some("m"), None)), "it is not known who wrote it");
+    assert_eq!(said(&operation, &seen(Some("m"), record("s2"))), "it was made from another configuration");
+    assert_eq!(said(&operation, &seen(Some("changed"), record("s1"))), format!("{ETCD} was changed by hand"));
+    assert_eq!(said(&operation, &seen(Some("m"), Some("garbage".into()))), "it was made from another configuration");
+}
+
+#[test]
+fn a_kubelet_runs_with_what_is_written() {
+    let files = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
+    let operation = Operation::KubeletStart(KubeletStart {
+        configuration: "/c".into(),
+        source: "s".into(),
+        reads: vec!["/usr/local/bin/kubelet".into()],
+    });
+    let seen = |active: &str, started_microseconds: u64| {
+        let mut seen = Observations { monotonic_microseconds: 10_000_000, clock_nanoseconds: 10_000_000_000, ..Observations::default() };
+        files.iter().chain(&["/usr/local/bin/kubelet"]).for_each(|path| put(&mut seen, path, Some("x")));
+        let lines: String = files.iter().map(|path| format!("{}  {path}\n", sha256(b"x"))).collect();
+        keep(&mut seen, "/var/lib/kokctl/made/kubelet", &format!("s  configuration\n{lines}"));
+        seen.units.insert("kubelet.service".into(), UnitState { active: active.into(), started_microseconds, ..UnitState::default() });
+        seen
+    };
+    assert_eq!(said(&operation, &seen("active", 6_000_000)), "same");
+    assert_eq!(said(&operation, &seen("failed", 6_000_000)), "kubelet.service is failed");
+    assert_eq!(said(&operation, &seen("active", 4_000_000)), "/usr/local/bin/kubelet changed after kubelet.service was started");
+}
+
+fn ready(objects: &[(&str, Value)], tokens: &[&str]) -> Observations {
+    let node = |ready| NodeState {
+        uid: "u".into(),
+        kubelet_version: "v1.37.1".into(),
+        ready,
+        message: "no network".into(),
+        ..NodeState::default()
+    };
+    let state = KubernetesState::Ready {
+        nodes: [("a".to_owned(), node(true)), ("b".to_owned(), node(false))].into(),
+        objects: objects.iter().map(|(key, object)| ((*key).to_owned(), KubernetesObject(object.clone()))).collect::<BTreeMap<_, _>>(),
+        bootstrap_tokens: tokens.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    with(state)
+}
+
+fn with(state: KubernetesState) -> Observations {
+    let mut seen = Observations { kubernetes: Some(state), ..Observations::default() };
+    seen.units.insert("kubelet.service".into(), UnitState { active: "active".into(), ..UnitState::default() });
+    seen
+}
+
+#[test]
+fn the_api_server_is_ready_when_it_says_so() {
+    let operation = Operation::ApiServerReady(ApiServerReady);
+    assert_eq!(said(&operation, &Observations::default()), "unseen");
+    assert_eq!(said(&operation, &ready(&[], &[])), "same");
+    assert_eq!(said(&operation, &with(KubernetesState::Unanswered("Forbidden".into()))), "same");
+    assert_ne!(said(&operation, &with(KubernetesState::Absent)), "same");
+    let refused = with(KubernetesState::NotReady("connection refused".into()));
+    assert!(said(&operation, &refused).contains("connection refused"));
+    let mut failed = refused;
+    failed.units.get_mut("kubelet.service").unwrap().active = "failed".into();
+    assert!(said(&operation, &failed).starts_with("the kubelet is failed"));
+}
+
+#[test]
+fn tokens_come_and_go() {
+    let rules = [("ClusterRoleBinding//kubeadm:node-autoapprove-bootstrap", json!({})), ("ConfigMap/kube-public/cluster-info", json!({}))];
+    let token = |needed| Operation::BootstrapToken(BootstrapToken { id: "kokab2".into(), needed });
+    assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokab2"])), "same");
+    assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokold"])), "hosts are to join");
+    assert_eq!(said(&token(false), &ready(&rules, &[])), "same");
+    assert_eq!(said(&token(false), &ready(&rules[..1], &[])), "the cluster has no rules for joining hosts");
+    let removal = Operation::RemoveTokens(RemoveTokens);
+    assert_eq!(said(&removal, &ready(&[], &["bootstrap-token-kokold"])), "a bootstrap token of kokctl is left");
+    assert_eq!(said(&removal, &ready(&[], &["bootstrap-token-abcdef"])), "same", "tokens of others stay");
+    assert_eq!(said(&removal, &with(KubernetesState::Absent)), "same");
+    assert_ne!(said(&removal, &with(KubernetesState::NotReady(String::new()))), "same");
+}
+
+#[test]
+fn nodes_and_workloads_are_ready_when_all_are() {
+    let nodes = |names: &[&str], version: &str| {
+        Operation::NodesReady(NodesReady { nodes: names.iter().map(|name| (*name).to_owned()).collect(), version: version.into() })
+    };
+    assert_eq!(said(&nodes(&["a"], "1.37.1"), &ready(&[], &[])), "same");
+    assert_eq!(said(&nodes(&["a", "b"], "1.37.1"), &ready(&[], &[])), "node b is not Ready: no network");
+    assert_eq!(said(&nodes(&["c"], "1.37.1"), &ready(&[], &[])), "node c does not exist");
+    assert_eq!(said(&nodes(&["a"], "1.37.2"), &ready(&[], &[])), "the kubelet of node a is v1.37.1");
+    let daemon = Operation::WorkloadReady(WorkloadReady { kind: "DaemonSet", namespace: "n", name: "d", at_least: 2 });
+    let status = |desired: u64, updated: u64, available: u64, observed: u64| {
+        ready(
+            &[(
+                "DaemonSet/n/d",
+                json!({"metadata": {"generation": 3}, "status": {"desiredNumberScheduled": desired, "updatedNumberScheduled": updated, "numberAvailable": available, "observedGeneration": observed}}),
+            )],
+            &[],
+        )
+    };
+    assert_eq!(said(&daemon, &status(2, 2, 2, 3)), "same");
+    assert_ne!(said(&daemon, &status(1, 1, 1, 3)), "same", "a daemon set that does not know all nodes is taken at its word");
+    assert_ne!(said(&daemon, &status(2, 2, 2, 2)), "same", "the status is of an older generation");
+    assert_ne!(said(&daemon, &status(2, 1, 2, 3)), "same", "old pods count");
+    assert_ne!(said(&daemon, &status(3, 3, 2, 3)), "same");
+    assert_eq!(said(&daemon, &ready(&[], &[])), "it does not exist");
+}
+
+#[test]
+fn the_network_is_proven_by_every_answer() {
+    let check = Operation::NetworkCheck(NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: vec!["a".into(), "b".into()] });
+    let answers = |count: usize, ok: bool| json!(vec![json!({"target": "http://x/", "ok": ok, "error": "timed out"}); count]).to_string();
+    let seen = |a: Option<String>, b: Option<String>| {
+        let reports = [("a", a), ("b", b)].into_iter().filter_map(|(name, report)| Some((name.to_owned(), report?)));
+        Observations { network_check: Some(reports.collect()), ..ready(&[], &[]) }
+    };
+    let good = || Some(answers(3, true));
+    assert_eq!(said(&check, &ready(&[], &[])), "unseen");
+    assert_eq!(said(&check, &seen(good(), good())), "same");
+    assert_eq!(said(&check, &seen(good(), None)), "the pod of node b has not reported");
+    assert!(said(&check, &seen(good(), Some("Error from server".into()))).contains("could not be asked: Error from server"));
+    assert!(said(&check, &seen(Some(answers(2, true)), good())).contains("asked 2 of 3"));
+    assert_eq!(said(&check, &seen(Some(answers(3, false)), good())), "from node a, http://x/ does not answer: timed out");
+    let record = |text: &str| Observations {
+        network_check: Some(BTreeMap::new()),
+        ..ready(&[("ConfigMap/kube-system/kokctl", json!({"data": {"network-check": text}}))], &[])
+    };
+    assert_eq!(said(&check, &record("b=u\na=u\nnetwork=sum")), "same", "a proof that was recorded holds");
+    assert_ne!(said(&check, &record("a=u\nb=other\nnetwork=sum")), "same", "another node of the same name");
+    assert_ne!(said(&check, &record("a=u\nb=u\nnetwork=other")), "same", "another network");
+}
+
+#[test]
+fn a_file_that_is_gone_has_no_content() {
+    let mut seen = Observations::default();
+    keep(&mut seen, "/f", "text");
+    let mut later = Observations::default();
+    put(&mut later, "/f", None);
+    seen.merge(later);
+    assert_eq!(seen.contents.get("/f"), None);
+}
