@@ -75,7 +75,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         events.send(EventKind::SecretsReady { made: secrets.made() });
     }
     let outcome = carry_out(&planned, secrets, Some(bundle), &events).await;
-    if !outcome.failed.is_empty() {
+    if !outcome.failed.is_empty() || outcome.blocked > 0 {
         return Err(report::failures(&outcome, "`kokctl apply`"));
     }
     let seconds = Duration::as_secs_f64(&began.elapsed());

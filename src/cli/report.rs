@@ -25,6 +25,10 @@ pub(super) fn plan_text(plan: &Plan) -> String {
 
 /// The failures of a run, hosts with one cause together.
 pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
+    if outcome.failed.is_empty() {
+        let what = format!("{} steps were not begun, and none of those before them failed", outcome.blocked);
+        return vec![Failure::new(Kind::Internal, what).hint("this is a defect of kokctl; please report it")];
+    }
     let mut by_cause: BTreeMap<(&str, &str), Vec<&StepFailure>> = BTreeMap::new();
     for failure in &outcome.failed {
         by_cause.entry((&failure.title, &failure.error)).or_default().push(failure);

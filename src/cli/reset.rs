@@ -39,7 +39,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return say(arguments, "nothing to do");
     }
     let outcome = carry_out(&planned, Secrets::none(), None, &events).await;
-    if !outcome.failed.is_empty() {
+    if !outcome.failed.is_empty() || outcome.blocked > 0 {
         return Err(report::failures(&outcome, "`kokctl reset`"));
     }
     say(arguments, &format!("{count} hosts are no longer part of the cluster {}", cluster.name))

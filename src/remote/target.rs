@@ -35,7 +35,7 @@ impl Target {
     }
 }
 
-/// The longest waits while connecting. Their sum stays below the 10 s within which a preflight error has to be shown.
+/// The longest waits while connecting. A refused or silent address is known after the first; the others bound a peer that answers and then stalls.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadlines {
     /// For the TCP connection.

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use kok_tasks::artifact::Artifact;
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::{Nonce, Observations};
 use kok_tasks::plan::{Plan, Step, StepId};
@@ -180,7 +181,7 @@ impl<'a> Dispatcher<'a> {
             let (events, id, deadline) = (self.events.clone(), step.id.to_string(), step.deadline);
             self.working.spawn(async move {
                 let path = bundle.file(&artifact);
-                let result = stream(&link, script, &path, (events, id, artifact.size), deadline).await;
+                let result = stream(&link, script, &path, (events, id, &artifact), deadline).await;
                 Message::Batch { lane: Lane::Streams, batch, result }
             });
         }
@@ -252,15 +253,19 @@ async fn stream(
     link: &Link,
     script: Script,
     path: &std::path::Path,
-    (events, step, total): (Events, String, u64),
+    (events, step, artifact): (Events, String, &Artifact),
     deadline: Duration,
 ) -> Result<Output, WorkError> {
     let known = |failure: Failure| WorkError { text: failure.one_line(), unknown: false };
     let file = tokio::fs::File::open(path).await;
     let file = file.map_err(|error| known(Failure::new(Kind::Input, format!("{}: {error}", path.display()))))?;
     let connection = link.bulk().await.map_err(|error| known(Failure::from(error)))?;
-    let streamed = connection.stream(script, Counted::new(file, events, step, total), deadline).await;
-    streamed
-        .map(|streamed| streamed.output)
-        .map_err(|error| WorkError { unknown: error.may_have_run(), text: Failure::from(error).one_line() })
+    let streamed = connection.stream(script, Counted::new(file, events, step, artifact.size), deadline).await;
+    let streamed = streamed.map_err(|error| WorkError { unknown: error.may_have_run(), text: Failure::from(error).one_line() })?;
+    // The file was verified before the run; what was sent is what counts.
+    let other = streamed.sent.filter(|sent| hex::encode(sent.sha256) != artifact.sha256);
+    match other {
+        Some(_) => Err(known(Failure::new(Kind::Input, format!("{} changed while it was sent", path.display())))),
+        None => Ok(streamed.output),
+    }
 }

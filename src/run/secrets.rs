@@ -7,7 +7,8 @@ use kok_crds::model::{Cluster, Host};
 use kok_pki::{
     Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness,
 };
-use kok_tasks::plan::Plan;
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::{Action, Plan};
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
@@ -63,6 +64,28 @@ impl Token {
     }
 }
 
+/// What signs, or at least says who would.
+enum Signer {
+    Keys(Authorities),
+    Certificate(String),
+}
+
+impl Signer {
+    fn keys(&self) -> Result<&Authorities, Failure> {
+        match self {
+            Self::Keys(authorities) => Ok(authorities),
+            Self::Certificate(_) => Err(Failure::new(Kind::Internal, "something has to be signed, and the keys were not read")),
+        }
+    }
+
+    fn certificate(&self) -> &str {
+        match self {
+            Self::Keys(authorities) => authorities.get(AuthorityKind::Kubernetes).certificate_pem(),
+            Self::Certificate(certificate) => certificate,
+        }
+    }
+}
+
 /// kubeadm's alphabet of tokens, cut to 32 characters so that a byte falls on each of them equally often: 16 of them are 80 bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
@@ -87,11 +110,15 @@ impl Secrets {
             return Err(Failure::new(Kind::Internal, "the cluster has no control plane"));
         };
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let fresh = names.contains(&SecretName::ControlPlaneFile { host: first.name.clone(), path: authority_path() });
+        let fresh = plan.changes().any(|(step, _)| matches!(step.action, Action::Operation(Operation::PkiTree(_))));
+        let signs = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::SuperAdminKubeconfig { .. });
         let authorities = if fresh {
-            Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?
+            Signer::Keys(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?)
+        } else if names.iter().any(signs) {
+            Signer::Keys(read_authorities(first, links, now).await?)
         } else {
-            read_authorities(first, links, now).await?
+            // Keys leave a control plane only where something has to be signed.
+            Signer::Certificate(read_files(first, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
         };
         for name in names {
             let value = secrets.make(cluster, &authorities, token, now, &name)?;
@@ -128,7 +155,7 @@ impl Secrets {
     fn make(
         &mut self,
         cluster: &Cluster,
-        authorities: &Authorities,
+        signer: &Signer,
         token: &Token,
         now: OffsetDateTime,
         name: &SecretName,
@@ -136,10 +163,10 @@ impl Secrets {
         let host = |name: &str| cluster.host(name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no host {name}")));
         let defect = |error: kok_tasks::templates::TemplateError| Failure::new(Kind::Internal, error.to_string());
         let text = match name {
-            SecretName::ControlPlaneFile { host: name, path } => return self.file(cluster, host(name)?, path, authorities, now),
+            SecretName::ControlPlaneFile { host: name, path } => return self.file(cluster, host(name)?, path, signer.keys()?, now),
             SecretName::SuperAdminKubeconfig { host: name } => {
                 let path = Material::Kubeconfig(KubeconfigUser::SuperAdmin).path();
-                return self.file(cluster, host(name)?, path, authorities, now);
+                return self.file(cluster, host(name)?, path, signer.keys()?, now);
             }
             SecretName::BootstrapTokenConfiguration => {
                 let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
@@ -151,7 +178,7 @@ impl Secrets {
             SecretName::DiscoveryKubeconfig => {
                 let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
                 let server = identity::control_plane(cluster, first).cluster_server();
-                kok_pki::discovery_kubeconfig(&cluster.name, &server, authorities.get(AuthorityKind::Kubernetes).certificate_pem())
+                kok_pki::discovery_kubeconfig(&cluster.name, &server, signer.certificate())
             }
         };
         Ok(Zeroizing::new(text))
@@ -186,15 +213,12 @@ impl Secrets {
 fn is_confidential(value: &str) -> bool {
     let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     let is_base64 = value.len() >= 24 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-    is_base64 || matches!(value.split_once('.'), Some((id, secret)) if id.len() == 6 && secret.len() == 16 && is_plain(id) && is_plain(secret))
+    is_base64
+        || matches!(value.split_once('.'), Some((id, secret)) if id.len() == 6 && secret.len() == 16 && is_plain(id) && is_plain(secret))
 }
 
 fn made_badly(error: PkiError) -> Failure {
     Failure::new(Kind::Internal, "the certificates could not be made").because(error.to_string())
-}
-
-fn authority_path() -> String {
-    Material::AuthorityKey(AuthorityKind::Kubernetes).path().to_owned()
 }
 
 /// Every name that stands in a script of the plan.
@@ -213,38 +237,49 @@ fn named(plan: &Plan) -> BTreeSet<SecretName> {
     names
 }
 
-/// The files of the authorities on a control plane, in the order in which [`READ`] prints them.
-const FILES: [&str; 7] = ["ca.crt", "ca.key", "etcd/ca.crt", "etcd/ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"];
+/// The certificate by which a joining host knows the cluster.
+const CERTIFICATE: &str = "ca.crt";
+
+/// The files of the authorities on a control plane.
+const FILES: [&str; 7] = [CERTIFICATE, "ca.key", "etcd/ca.crt", "etcd/ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"];
 
 /// Certificates and keys are text of lines that begin with letters, digits or `-`.
 const SEPARATOR: &str = "= next =";
 
 async fn read_authorities(host: &Host, links: &Links, now: OffsetDateTime) -> Result<Authorities, Failure> {
-    let link = links.get(&host.name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {}", host.name)))?;
-    let script = FILES.map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).join("\n");
-    let output = link.scripts().run(Script::new(script), Duration::from_secs(30)).await?;
-    let failure = |because: String| {
-        Failure::new(Kind::Host, "the certificate authorities of the control plane can't be read")
-            .at(format!("host {}: /etc/kubernetes/pki", host.name))
-            .because(because)
-            .hint("restore the missing file from a backup")
+    let files = read_files(host, links, &FILES).await?;
+    let [kubernetes, kubernetes_key, etcd, etcd_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
+        return Err(unreadable(host, "the answer was cut off"));
     };
-    if !output.is_success() {
-        return Err(failure(output.reason().unwrap_or_default()));
-    }
-    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| failure("a file is no text".to_owned()))?);
-    let files: Vec<String> = text.split(&format!("{SEPARATOR}\n")).map(str::to_owned).collect();
-    let [kubernetes, kubernetes_key, etcd, etcd_key, front_proxy, front_proxy_key, service_account, ..] = files.as_slice() else {
-        return Err(failure("the answer was cut off".to_owned()));
-    };
-    let pair = |certificate: &String, key: &String| Some((certificate.clone(), kok_pki::Secret::new(key.clone())));
+    let secret = |key: &Zeroizing<String>| kok_pki::Secret::new(key.to_string());
+    let pair = |certificate: &Zeroizing<String>, key| Some((certificate.to_string(), secret(key)));
     let found = FoundAuthorities {
         kubernetes: pair(kubernetes, kubernetes_key),
         etcd: pair(etcd, etcd_key),
         front_proxy: pair(front_proxy, front_proxy_key),
-        service_account: Some(kok_pki::Secret::new(service_account.clone())),
+        service_account: Some(secret(service_account)),
     };
-    Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| failure(error.to_string()))
+    Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| unreadable(host, &error.to_string()))
+}
+
+/// These files of `/etc/kubernetes/pki`, in their order.
+async fn read_files(host: &Host, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
+    let link = links.get(&host.name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {}", host.name)))?;
+    let lines: Vec<String> = files.iter().map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).collect();
+    let output = link.scripts().run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
+    if !output.is_success() {
+        return Err(unreadable(host, &output.reason().unwrap_or_default()));
+    }
+    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| unreadable(host, "a file is no text"))?);
+    let end = format!("{SEPARATOR}\n");
+    Ok(text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect())
+}
+
+fn unreadable(host: &Host, because: &str) -> Failure {
+    Failure::new(Kind::Host, "the certificate authorities of the control plane can't be read")
+        .at(format!("host {}: /etc/kubernetes/pki", host.name))
+        .because(because)
+        .hint("restore the missing file from a backup")
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 
 use super::folder;
 use crate::run::{Event, EventKind, Sink};
@@ -11,7 +11,6 @@ use crate::ui::{Failure, Kind};
 /// Writes the events of one run. A crash can tear the last line and nothing else.
 #[derive(Debug)]
 pub struct Journal {
-    path: PathBuf,
     file: File,
 }
 
@@ -26,15 +25,10 @@ impl Journal {
         let failure = |error: std::io::Error| {
             Failure::new(Kind::Internal, "the journal can't be written").at(path.display().to_string()).because(error.to_string())
         };
-        fs::create_dir_all(&folder).map_err(failure)?;
-        let file = File::create(&path).map_err(failure)?;
-        Ok(Self { path, file })
-    }
-
-    /// Where it is.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
+        // Names and addresses of hosts are nobody else's business.
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failure)?;
+        let file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&path).map_err(failure)?;
+        Ok(Self { file })
     }
 }
 

@@ -1,11 +1,13 @@
 //! What must hold before the first host is touched. All that is wrong is said at once.
 
+mod running;
+
 use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Host};
 
 use crate::facts::{COMMANDS, HostFacts};
-use crate::observe::{KubernetesState, Observations};
+use crate::observe::Observations;
 use crate::plan::{Inputs, Refusal, Seen};
 
 /// Clocks further apart than this can't share certificates and leases safely; k0sctl draws the line there too.
@@ -42,19 +44,14 @@ pub fn check(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
     }
     refusals.extend(unique(inputs, seen));
     refusals.extend(clocks(inputs, seen));
-    refusals.extend(authorities(inputs, seen));
-    refusals.extend(running_cluster(inputs, seen));
+    refusals.extend(authorities(inputs.cluster, seen));
+    refusals.extend(running::check(inputs, seen));
     refusals
 }
 
 fn each_host(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal> {
     let mut found = Vec::new();
-    if facts.busy {
-        found.push(
-            Refusal::new("a script of an earlier run is still at work")
-                .hint("wait for it, or look at `systemctl list-units 'kokctl-*'` on the host"),
-        );
-    }
+    found.extend(busy(facts));
     if !facts.systemd {
         found.push(
             Refusal::new("pid 1 is not systemd")
@@ -69,11 +66,18 @@ fn each_host(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal
                 .hint("mount them writable; look into the kernel's log for errors of the disk"),
         );
     }
-    found.extend(missing_commands(facts));
+    found.extend(missing_commands(inputs, facts));
     found.extend(machine(inputs, host, facts));
     found.extend(of_another_cluster(&inputs.cluster.name, facts));
     found.extend(ports(host, facts));
     found
+}
+
+fn busy(facts: &HostFacts) -> Option<Refusal> {
+    facts.busy.then(|| {
+        Refusal::new("a script of an earlier run is still at work")
+            .hint("wait for it, or look at `systemctl list-units 'kokctl-*'` on the host")
+    })
 }
 
 fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
@@ -89,6 +93,7 @@ fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
 #[must_use]
 pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let mut refusals = Vec::new();
+    refusals.extend(authorities(cluster, seen));
     for host in &cluster.hosts {
         let Some(facts) = seen.facts(&host.name) else { continue };
         let foreign = (facts.cluster.is_none() && facts.certificate_authority.is_some()).then(|| {
@@ -96,7 +101,7 @@ pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
                 .because("/etc/kubernetes/pki/ca.crt is there, and no record of kokctl")
                 .hint("correct the address; or take that cluster down with the tool that made it")
         });
-        let found = of_another_cluster(&cluster.name, facts).or(foreign);
+        let found = busy(facts).or(of_another_cluster(&cluster.name, facts)).or(foreign);
         refusals.extend(found.map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
     }
     refusals
@@ -113,8 +118,10 @@ fn foreign_units(facts: &HostFacts, seen: &Observations) -> Option<Refusal> {
     )
 }
 
-fn missing_commands(facts: &HostFacts) -> Option<Refusal> {
-    let missing: Vec<&(&str, &str)> = COMMANDS.iter().filter(|(command, _)| !facts.commands.contains(*command)).collect();
+fn missing_commands(inputs: &Inputs<'_>, facts: &HostFacts) -> Option<Refusal> {
+    let time = &inputs.cluster.time;
+    let chrony: &[(&str, &str)] = if time.servers.is_empty() && time.sources.is_empty() { &[] } else { &[("chronyc", "chrony")] };
+    let missing: Vec<&(&str, &str)> = COMMANDS.iter().chain(chrony).filter(|(command, _)| !facts.commands.contains(*command)).collect();
     if missing.is_empty() {
         return None;
     }
@@ -236,13 +243,13 @@ fn clocks(inputs: &Inputs<'_>, seen: &Seen) -> Option<Refusal> {
 }
 
 /// A worker's certificate authority must be the control plane's.
-fn authorities(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
+fn authorities(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let authority = |host: &Host| seen.facts(&host.name).and_then(|facts| facts.certificate_authority.as_deref()).map(str::trim);
-    let Some(first) = inputs.cluster.control_planes().next().filter(|host| seen.facts(&host.name).is_some()) else {
+    let Some(first) = cluster.control_planes().next().filter(|host| seen.facts(&host.name).is_some()) else {
         return Vec::new();
     };
     let ours = authority(first);
-    let foreign = inputs.cluster.hosts.iter().filter(|host| authority(host).is_some_and(|theirs| Some(theirs) != ours));
+    let foreign = cluster.hosts.iter().filter(|host| authority(host).is_some_and(|theirs| Some(theirs) != ours));
     foreign
         .map(|host| {
             Refusal::new("it is part of another Kubernetes cluster")
@@ -251,43 +258,4 @@ fn authorities(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
                 .hint("correct the address; or, if that cluster can go, take the host out of it with `kokctl reset`")
         })
         .collect()
-}
-
-/// What a running cluster can't take over by another `apply`: each is an operation of its own.
-fn running_cluster(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
-    let Some(first) = inputs.cluster.control_planes().next() else { return Vec::new() };
-    let Some(state @ KubernetesState::Ready { nodes, .. }) = &seen.observations(&first.name).kubernetes else { return Vec::new() };
-    let mut found = Vec::new();
-    let configuration = state.object("ConfigMap", "kube-system", "kubeadm-config").and_then(|map| map.text("/data/ClusterConfiguration"));
-    let network = &inputs.cluster.network;
-    for (key, field, desired) in [
-        ("kubernetesVersion", "spec.kubernetesVersion", format!("v{}", inputs.cluster.kubernetes_version)),
-        ("podSubnet", "spec.network.podCIDR", network.pod_cidr.to_string()),
-        ("serviceSubnet", "spec.network.serviceCIDR", network.service_cidr.to_string()),
-        ("dnsDomain", "spec.network.clusterDomain", network.cluster_domain.clone()),
-    ] {
-        let is = configuration.and_then(|text| value_of(text, key)).filter(|is| *is != desired);
-        if let Some(is) = is {
-            let place = inputs.cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
-            found.push(
-                Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
-                    .at(place)
-                    .because("that can't be changed by apply: it is an operation of its own, which this version does not have yet")
-                    .hint(format!("set {field} back to what the cluster has")),
-            );
-        }
-    }
-    for name in nodes.keys().filter(|name| inputs.cluster.host(name).is_none()) {
-        found.push(
-            Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
-                .at("spec.hosts")
-                .because("removing a node is an operation of its own, which this version does not have yet")
-                .hint(format!("put {name} back into the file, or remove the node with `kubectl drain` and `kubectl delete node` first")),
-        );
-    }
-    found
-}
-
-fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": ")).map(|value| value.trim_matches('"'))
 }

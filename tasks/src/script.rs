@@ -104,12 +104,17 @@ pub const PRELUDE: &str = r#"put() {
 job() {
   folder=/run/kokctl/jobs
   mkdir -p -m 700 "$folder"
-  while systemctl is-active --quiet "kokctl-$1.service"; do sleep 0.2; done
+  looked=0
+  while systemctl is-active --quiet "kokctl-$1.service"; do
+    looked=$((looked + 1))
+    [ "$looked" -lt 500 ] || { echo "kokctl-$1.service of an earlier run is still at work" >&2; return 1; }
+    sleep 0.2
+  done
   systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
   (umask 077; cat >"$folder/$1.sh")
   : >"$folder/$1.log"
   result=0
-  systemd-run --quiet --wait --unit="kokctl-$1" --property=KillMode=mixed --property=TimeoutStartSec=infinity \
+  systemd-run --quiet --wait --unit="kokctl-$1" --property=KillMode=mixed --property=RuntimeMaxSec=900 \
     --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin --setenv=LC_ALL=C --setenv=HOME=/root \
     /bin/sh -c 'exec >"$1.log" 2>&1 9>/run/kokctl/lock; flock -s 9; exec /bin/sh -eu "$1.sh"' job "$folder/$1" </dev/null || result=$?
   rm -f "$folder/$1.sh"

@@ -66,22 +66,25 @@ impl Dispatcher<'_> {
         self.busy.remove(&(host.to_owned(), Lane::Waits));
         let Some(mut wait) = self.waits.remove(host) else { return };
         let seen = match result {
-            Ok(seen) => seen,
-            Err(failure) => {
+            Ok(seen) => Ok(seen),
+            // A look that failed says nothing of the condition: it is looked at again until the deadline, while there is a connection.
+            Err(failure) if self.links.get(host).is_some_and(|link| link.scripts().is_lost()) => {
                 let text = failure.one_line();
                 return wait.steps.keys().for_each(|id| self.fail(id, &text, false));
             }
+            Err(failure) => Err(failure.one_line()),
         };
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
-            let because = match step.diff(&seen) {
-                Verdict::Same => {
+            let because = match seen.as_ref().map(|seen| (step.diff(seen), seen)) {
+                Ok((Verdict::Same, _)) => {
                     self.done(&id);
                     wait.said.remove(&id);
                     continue;
                 }
-                Verdict::Differs(change) => self.secrets.redact(&with_warnings(&change.because, &seen)),
-                Verdict::Unseen => "nobody looked".to_owned(),
+                Ok((Verdict::Differs(change), seen)) => self.secrets.redact(&with_warnings(&change.because, seen)),
+                Ok((Verdict::Unseen, _)) => "nobody looked".to_owned(),
+                Err(failure) => failure.clone(),
             };
             let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
             if waited >= step.deadline {

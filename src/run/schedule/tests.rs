@@ -40,7 +40,8 @@ fn id(text: &str) -> StepId {
 fn run(schedule: &mut Schedule<'_>, failing: Option<&StepId>) -> Vec<StepId> {
     let mut begun = Vec::new();
     loop {
-        let mut next: Vec<StepId> = [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
+        let mut next: Vec<StepId> =
+            [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
         next.extend(["cp1", "worker1"].iter().flat_map(|host| schedule.next_batch(host)).map(|step| step.id));
         if next.is_empty() {
             return begun;
@@ -91,7 +92,12 @@ fn a_failure_stops_what_is_behind_it_and_nothing_else() {
     run(&mut schedule, Some(&failing));
     let (mut behind, mut next) = (BTreeMap::from([(failing.clone(), ())]), vec![failing.clone()]);
     while let Some(id) = next.pop() {
-        next.extend(plan.needed_by(&id).into_iter().filter(|(step, _)| behind.insert(step.id.clone(), ()).is_none()).map(|(step, _)| step.id.clone()));
+        next.extend(
+            plan.needed_by(&id)
+                .into_iter()
+                .filter(|(step, _)| behind.insert(step.id.clone(), ()).is_none())
+                .map(|(step, _)| step.id.clone()),
+        );
     }
     for step in plan.steps() {
         let wanted = if behind.contains_key(&step.id) { Status::Stopped } else { Status::Done };
@@ -123,7 +129,8 @@ fn changes_of_resources_become_one_script_and_operations_stay_alone() {
     let (mut fused, mut alone) = (0, 0);
     loop {
         let batch = schedule.next_batch("cp1");
-        let others: Vec<StepId> = [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
+        let others: Vec<StepId> =
+            [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
         let worker = schedule.next_batch("worker1");
         if batch.is_empty() && others.is_empty() && worker.is_empty() {
             break;

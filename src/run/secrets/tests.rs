@@ -24,22 +24,34 @@ fn tokens_are_what_kubeadm_takes() {
 
 #[test]
 fn no_line_of_a_secret_is_printed() {
-    let join = with(SecretName::JoinConfiguration { host: "w".into() }, "discovery:\n  tlsBootstrapToken: \"kokabc.0123456789abcdef\"\nnodeRegistration:\n  name: \"w\"\n");
+    let join = with(
+        SecretName::JoinConfiguration { host: "w".into() },
+        "discovery:\n  tlsBootstrapToken: \"kokabc.0123456789abcdef\"\nnodeRegistration:\n  name: \"w\"\n",
+    );
     assert_eq!(join.redact("invalid token kokabc.0123456789abcdef given"), "invalid token [secret] given");
     let list = with(SecretName::BootstrapTokenConfiguration, "bootstrapTokens:\n- token: \"kokabc.0123456789abcdef\"\n  ttl: \"30m\"\n");
     assert_eq!(list.redact("kokabc.0123456789abcdef"), "[secret]");
     let body = "MHcCAQEEIIr0fPq3vQf4G0y4m2Pq0n8w3l1s6y7u8i9o0p1a2s3d";
-    let key = with(SecretName::ControlPlaneFile { host: "c".into(), path: "pki/ca.key".into() }, &format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"));
+    let key = with(
+        SecretName::ControlPlaneFile { host: "c".into(), path: "pki/ca.key".into() },
+        &format!("-----BEGIN PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\n"),
+    );
     assert_eq!(key.redact(&format!("-----BEGIN PRIVATE KEY-----\n{body}\n")), "-----BEGIN PRIVATE KEY-----\n[secret]\n");
-    let data = with(SecretName::SuperAdminKubeconfig { host: "c".into() }, &format!("users:\n- name: a\n  user:\n    client-key-data: {body}\n"));
+    let data =
+        with(SecretName::SuperAdminKubeconfig { host: "c".into() }, &format!("users:\n- name: a\n  user:\n    client-key-data: {body}\n"));
     assert_eq!(data.redact(&format!("error in line client-key-data: {body}")), "error in line client-key-data: [secret]");
 }
 
 #[test]
 fn what_is_no_secret_stays_readable() {
     let join = with(SecretName::JoinConfiguration { host: "w".into() }, "nodeRegistration:\n  name: \"w\"\n");
-    let words = with(SecretName::JoinConfiguration { host: "w".into() }, "criSocket: \"unix:///run/containerd/containerd.sock\"\nkubeConfigPath: \"/run/kokctl/discovery.conf\"\nkind: ClusterConfiguration\n");
-    for said in ["unix:///run/containerd/containerd.sock does not answer", "/run/kokctl/discovery.conf is missing", "no ClusterConfiguration"] {
+    let words = with(
+        SecretName::JoinConfiguration { host: "w".into() },
+        "criSocket: \"unix:///run/containerd/containerd.sock\"\nkubeConfigPath: \"/run/kokctl/discovery.conf\"\nkind: ClusterConfiguration\n",
+    );
+    for said in
+        ["unix:///run/containerd/containerd.sock does not answer", "/run/kokctl/discovery.conf is missing", "no ClusterConfiguration"]
+    {
         assert_eq!(words.redact(said), said);
     }
     let said = "error execution phase preflight: [ERROR Port-10250]: Port 10250 is in use";

@@ -69,6 +69,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let wrong = fresh.then(|| "the certificate authority is new".to_owned());
         let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
+        if fresh {
+            draft.needs(&step, &view.id(NAME, TREE), Reason::Because("it is signed by that authority"));
+        }
     }
     Ok(())
 }

@@ -1,7 +1,5 @@
 //! The images that a host's roles need, and no others.
 
-use std::time::Duration;
-
 use super::container_runtime;
 use crate::artifact::Artifact;
 use crate::bundle::BundleImage;
@@ -30,8 +28,6 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 fn add(view: &HostView<'_>, draft: &mut Draft<'_>, step: &str, image: &BundleImage) {
     let resource = Image { reference: image.reference.clone(), digest: image.manifest_digest.clone(), artifact: Artifact::from(image) };
     let step = draft.add(step, Resource::Image(resource));
-    // 120 MB over a thin line, five hosts at once.
-    draft.within(Duration::from_secs(600));
     draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
 }
 

@@ -18,7 +18,9 @@ pub(super) const JOINED: &str = "joined";
 fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, Refusal> {
     // The token is no part of the sum: another token is no reason to join again.
     let document = documents::join_configuration(view.cluster(), host, "")?;
-    Ok(Join { host: host.name.clone(), source: sha256(document.as_bytes()), reads: kubelet::reads() })
+    // Of the kubelet's configuration, which a worker takes from the cluster, this is what its owner can set.
+    let source = format!("{document}failCgroupV1: {}\n", view.cluster().settings.kubelet_fail_cgroup_v1);
+    Ok(Join { host: host.name.clone(), source: sha256(source.as_bytes()), reads: kubelet::reads() })
 }
 
 /// Names of the workers that are no nodes yet, as far as it is known.
@@ -26,8 +28,8 @@ pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
     let mut joining = Vec::new();
     for host in view.cluster().hosts.iter().filter(|host| !host.roles.control_plane) {
         match operation(view, host)?.diff(view.seen.observations(&host.name)) {
-            Verdict::Differs(change) if !Join::needs_token(&change) => {}
             Verdict::Same => {}
+            // Even where the look says "restart": what the script finds may be worth less than it looks, and then it joins.
             Verdict::Differs(_) | Verdict::Unseen => joining.push(host.name.clone()),
         }
     }
@@ -55,8 +57,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     kubelet::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &["pause"]);
     host::needs_kernel(view, draft, &join);
-    if !view.host.labels.is_empty() {
-        let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints: Vec::new() };
+    let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
+    if !view.host.labels.is_empty() || !taints.is_empty() {
+        let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints };
         let marked = draft.add_on(&first, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
     }

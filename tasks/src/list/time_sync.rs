@@ -18,6 +18,7 @@ const SERVICE: &str = "chrony.service";
 struct Chrony {
     servers: Vec<String>,
     serves: bool,
+    clients: Vec<String>,
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -33,7 +34,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     } else {
         time.sources.iter().filter_map(|name| view.cluster().host(name)).map(|host| host.address.to_string()).collect()
     };
-    let text = render("chrony/chrony.conf.j2", &Chrony { servers, serves })?;
+    let others = view.cluster().hosts.iter().filter(|host| host.name != view.host.name);
+    let clients = others.map(|host| host.address.to_string()).collect();
+    let text = render("chrony/chrony.conf.j2", &Chrony { servers, serves, clients })?;
     let file = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
     let unit = Unit { name: SERVICE.to_owned(), goal: UnitGoal::Running, reads: vec![CONFIGURATION.to_owned()] };
     let unit = draft.add("service", Resource::Unit(unit));

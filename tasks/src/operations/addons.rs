@@ -39,9 +39,12 @@ impl Addons {
         Verdict::Same
     }
 
+    /// kube-proxy reads its configuration once, so one that runs already is restarted.
     pub(super) fn act(&self, _: &Change) -> Act {
         let script = format!(
-            "{KUBECTL}kubeadm init phase addon all --config={}\n\
+            "{KUBECTL}running=$(kube -n kube-system get daemonset kube-proxy --ignore-not-found -o name)\n\
+             kubeadm init phase addon all --config={}\n\
+             [ -z \"$running\" ] || kube -n kube-system rollout restart daemonset/kube-proxy >/dev/null\n\
              kube -n kube-system annotate --overwrite daemonset/kube-proxy deployment/coredns kokctl.io/source-sha256={} >/dev/null\n",
             quote(&self.configuration),
             quote(&self.source)

@@ -17,9 +17,8 @@ pub struct ClusterAdmins {
 /// Group and binding have the same name since Kubernetes 1.29 (kubeadm's constant `ClusterAdminsGroupAndClusterRoleBinding`).
 const NAME: &str = "kubeadm:cluster-admins";
 
-const SCRIPT: &str = r"super() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/run/kokctl/super-admin.conf --request-timeout=20s --server-side=true --field-manager=kokctl --force-conflicts=true apply -f -; }
-result=0
-super <<'--BINDING--' || result=$?
+const SCRIPT: &str = r"trap 'rm -f /run/kokctl/super-admin.conf' EXIT
+HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/run/kokctl/super-admin.conf --request-timeout=20s apply --server-side=true --field-manager=kokctl --force-conflicts=true -f - <<'--BINDING--'
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
@@ -33,8 +32,6 @@ subjects:
   kind: Group
   name: kubeadm:cluster-admins
 --BINDING--
-rm -f /run/kokctl/super-admin.conf
-exit $result
 ";
 
 impl ClusterAdmins {
@@ -55,7 +52,7 @@ impl ClusterAdmins {
         let mut fragment = Fragment::default();
         let kubeconfig = SecretName::SuperAdminKubeconfig { host: self.host.clone() };
         fragment.put("/run/kokctl/super-admin.conf", 0o600, Content::Secret(&kubeconfig));
-        fragment.line(SCRIPT);
+        fragment.feed(Content::Bytes(SCRIPT.as_bytes()), "job cluster-admins");
         Act::Script(fragment)
     }
 

@@ -66,12 +66,6 @@ impl Join {
         running("kubelet.service", self.reads.iter().map(String::as_str).chain(FILES), seen)
     }
 
-    /// Whether this host is to become a node with this change, so that a token is needed.
-    #[must_use]
-    pub fn needs_token(change: &Change) -> bool {
-        change.summary == "join"
-    }
-
     pub(super) fn act(&self, _: &Change) -> Act {
         let mut fragment = Fragment::default();
         let configuration = SecretName::JoinConfiguration { host: self.host.clone() };

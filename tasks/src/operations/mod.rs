@@ -38,7 +38,7 @@ pub use reset::Reset;
 pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
-pub use upload::UploadConfiguration;
+pub use upload::{FOUNDED, UploadConfiguration};
 
 use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};

@@ -64,8 +64,14 @@ for folder in /var/lib/kubelet /var/lib/containerd /run/containerd /run/netns /v
 rm -f /run/netns/cni-* 2>/dev/null
 for link in flannel.1 cni0; do ip link delete "$link" 2>/dev/null; done
 for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
+for folder in /var/lib/kubelet /var/lib/containerd /run/containerd; do
+  if grep -q " $folder/" /proc/mounts; then
+    echo "something is still mounted below $folder; nothing there is removed, for it may be somebody's data" >&2
+    exit 1
+  fi
+done
 for tool in iptables ip6tables; do
-  if command -v "$tool-save" >/dev/null; then "$tool-save" | grep -v -e KUBE- -e FLANNEL -e CNI- | "$tool-restore"; fi
+  if command -v "$tool-save" >/dev/null && "$tool-save" | grep -q -e KUBE- -e FLANNEL -e CNI-; then "$tool-save" | grep -v -e KUBE- -e FLANNEL -e CNI- | "$tool-restore"; fi
 done
 for folder in /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
   [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete

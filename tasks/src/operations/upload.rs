@@ -1,7 +1,7 @@
 //! kubeadm's configuration in the cluster, where later joins and upgrades find it.
 
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{KubernetesState, Look, Observations};
+use crate::observe::{KubernetesState, Look, Observations, STATE_DIRECTORY};
 use crate::operations::ready::unanswered;
 use crate::operations::{KUBECTL, SOURCE_ANNOTATION};
 use crate::resources::Act;
@@ -17,9 +17,12 @@ pub struct UploadConfiguration {
     pub source: String,
 }
 
+/// Says on a control plane that the cluster was set up once, whatever its etcd says later.
+pub const FOUNDED: &str = "/var/lib/kokctl/made/founded";
+
 impl UploadConfiguration {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Kubernetes]
+        vec![Look::Kubernetes, Look::Content(FOUNDED.to_owned())]
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
@@ -44,6 +47,8 @@ impl UploadConfiguration {
             quote(&self.configuration),
             quote(&self.source)
         );
+        // Only now there is something in the cluster that could be lost.
+        let script = format!("{script}mkdir -p -m 700 {STATE_DIRECTORY}/made\ndate +%s >{FOUNDED}\n");
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job upload-config");
         Act::Script(fragment)

@@ -11,9 +11,22 @@ use crate::artifact::Artifact;
 use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
 use crate::observe::Observations;
+use crate::resources::Resource;
 
 /// Long enough for any single change of a file or unit on a busy host.
 const DEADLINE: Duration = Duration::from_secs(120);
+
+/// What streaming an artifact may take: four at once share a line of some 10 Mbit/s.
+fn transfer(action: &Action) -> Duration {
+    const BYTES_PER_SECOND: u64 = 300_000;
+    let size = match action {
+        Action::Resource(Resource::Binary(it)) => it.artifact.size,
+        Action::Resource(Resource::Archive(it)) => it.artifact.size,
+        Action::Resource(Resource::Image(it)) => it.artifact.size,
+        _ => 0,
+    };
+    Duration::from_secs(size / BYTES_PER_SECOND)
+}
 
 /// What a task may look at when it decides: the cluster as its owner wants it, the bundle, and what was seen of the host.
 #[derive(Debug, Clone, Copy)]
@@ -121,12 +134,13 @@ impl<'a> Draft<'a> {
     /// Adds a step that acts on another host, such as a control plane that is asked about this host's node.
     pub fn add_on(&mut self, host: &str, name: &str, action: impl Into<Action>) -> StepId {
         let id = StepId::new(self.host, self.task, name);
+        let action = action.into();
         self.steps.push(Step {
             id: id.clone(),
             host: host.to_owned(),
             task: self.task,
-            action: action.into(),
-            deadline: DEADLINE,
+            deadline: DEADLINE + transfer(&action),
+            action,
             triggers: Vec::new(),
         });
         id

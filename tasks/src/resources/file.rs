@@ -8,6 +8,7 @@ use crate::digest::sha256;
 use crate::observe::{Kind, Look, Metadata, Observations, PathState};
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
+use crate::shell::quote;
 
 /// A file owned by root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub struct Replace {
     /// written since then is another one, and the second look must not find fault with it.
     pub changed_nanoseconds: i128,
 }
+
+/// Begins the summary of a change that leaves the content alone.
+const SET_MODE: &str = "set mode";
 
 impl File {
     /// A file with this text that everybody may read.
@@ -107,12 +111,17 @@ impl File {
             return Verdict::Same;
         }
         Verdict::differs(
-            format!("set mode {:04o} and owner root", self.mode),
+            format!("{SET_MODE} {:04o} and owner root", self.mode),
             format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group),
         )
     }
 
-    pub(super) fn act(&self, _: &Change) -> Act {
+    /// Where only mode or owner are wrong the content is left alone: of a secret nobody could write the same again.
+    pub(super) fn act(&self, change: &Change) -> Act {
+        if change.summary.starts_with(SET_MODE) {
+            let path = quote(&self.path);
+            return Act::Script(Fragment::text(format!("chmod {:04o} {path}\nchown 0:0 {path}\n", self.mode)));
+        }
         let mut fragment = Fragment::default();
         let content = match &self.content {
             FileContent::Text(text) => Content::Bytes(text.as_bytes()),

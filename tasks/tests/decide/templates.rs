@@ -14,7 +14,7 @@ use crate::support::cluster;
 fn context(name: &str, text: &str) -> Value {
     let taints = json!([{"key": text, "value": text, "effect": "NoSchedule"}]);
     match name {
-        "chrony/chrony.conf.j2" => json!({"servers": ["ntp1.example.org", "192.0.2.1"], "serves": true}),
+        "chrony/chrony.conf.j2" => json!({"servers": ["ntp1.example.org", "192.0.2.1"], "serves": true, "clients": ["10.20.0.12"]}),
         "containerd/config.toml.j2" => json!({"pause_image": text, "extra_runtime_args": {"a": text, "b": true, "c": -7}}),
         "flannel/flannel.yaml.j2" => {
             json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text})
@@ -95,8 +95,10 @@ fn json_and_toml_templates_are_what_their_names_say() {
 
 #[test]
 fn only_a_host_that_serves_answers_others() {
-    let render = |serves: bool| render("chrony/chrony.conf.j2", &json!({"servers": ["10.20.0.11"], "serves": serves})).unwrap();
-    assert!(render(true).contains("\nlocal stratum 10\nallow\n"));
+    let render = |serves: bool| {
+        render("chrony/chrony.conf.j2", &json!({"servers": ["10.20.0.11"], "serves": serves, "clients": ["10.20.0.12"]})).unwrap()
+    };
+    assert!(render(true).contains("\nlocal stratum 10\nallow 10.20.0.12\n"));
     assert!(!render(false).contains("local") && !render(false).contains("allow"));
     assert!(render(false).contains("\nserver 10.20.0.11 iburst\n"));
 }

@@ -28,7 +28,7 @@ pub fn port_taken_and_host_of_another_cluster(refusals: &Refusals<'_>) {
     wait_for("the port is taken", 10, || !ok(&cp1, "ss -Hltn 'sport = :6443'").is_empty());
     refusals.prepare(&worker2, "mkdir -m 700 /var/lib/kokctl && echo other >/var/lib/kokctl/cluster");
     let port = Expected {
-        what: "the TCP port 6443 (for the API server) is taken",
+        what: "TCP port in use: 6443 (for the API server)",
         at: "host cp1 (10.20.0.11)",
         because: "something that kokctl has not installed listens there",
         hint: "ss -ltnp",

@@ -9,8 +9,9 @@ use crate::lab_support::wait_for;
 /// Images that only a control plane needs.
 const CONTROL_PLANE_IMAGES: [&str; 4] = ["/etcd:", "/kube-apiserver:", "/kube-controller-manager:", "/kube-scheduler:"];
 /// What a run needs only for a while, with secrets in it.
-const SHORT_LIVED: [&str; 6] = [
+const SHORT_LIVED: [&str; 7] = [
     "/etc/kubernetes/super-admin.conf",
+    "/run/kokctl/super-admin.conf",
     "/etc/kubernetes/bootstrap-kubelet.conf",
     "/run/kokctl/join.yaml",
     "/run/kokctl/discovery.conf",

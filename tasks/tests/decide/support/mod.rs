@@ -43,7 +43,7 @@ pub(crate) fn inputs<'a>(cluster: &'a Cluster, bundle: &'a Bundle) -> Inputs<'a>
 
 /// Facts of a host with which nothing is wrong.
 pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
-    let commands = kok_tasks::facts::COMMANDS.iter().map(|(command, _)| (*command).to_owned());
+    let commands = kok_tasks::facts::COMMANDS.iter().map(|(command, _)| *command).chain(["chronyc"]).map(str::to_owned);
     HostFacts {
         hostname: name.to_owned(),
         machine_id: format!("{number:032x}"),

@@ -1,0 +1,76 @@
+//! What a running cluster can't take over by another `apply`: each is an operation of its own.
+
+use crate::API_SERVER_PORT;
+use crate::observe::{KubernetesState, Observations, PathState};
+use crate::operations::FOUNDED;
+use crate::plan::{Inputs, Refusal, Seen};
+
+/// kubeadm's configuration on a control plane, for when its API server does not answer.
+const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
+
+/// Says that a control plane was set up.
+const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+
+/// Checks the cluster that is there against the one that is asked for.
+pub(super) fn check(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
+    let Some(first) = inputs.cluster.control_planes().next() else { return Vec::new() };
+    let observed = seen.observations(&first.name);
+    let mut found = configuration(observed).map(|text| changed(inputs, &text)).unwrap_or_default();
+    let Some(state @ KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return found };
+    found.extend(lost_data(state, observed).map(|refusal| refusal.at(format!("host {} ({})", first.name, first.address))));
+    for name in nodes.keys().filter(|name| inputs.cluster.host(name).is_none()) {
+        found.push(
+            Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
+                .at("spec.hosts")
+                .because("removing a node is an operation of its own, which this version does not have yet")
+                .hint(format!("put {name} back into the file, or remove the node with `kubectl drain` and `kubectl delete node` first")),
+        );
+    }
+    found
+}
+
+/// From the cluster, or while that does not answer from the host. The host's file comes along only if it differs from the desired one.
+fn configuration(seen: &Observations) -> Option<String> {
+    let uploaded = seen.kubernetes.as_ref().and_then(|state| state.object("ConfigMap", "kube-system", "kubeadm-config"));
+    let uploaded = uploaded.and_then(|map| map.text("/data/ClusterConfiguration")).map(str::to_owned);
+    let set_up = matches!(seen.paths.get(MANIFEST), Some(PathState::Present(_)));
+    let on_host = || seen.contents.get(ON_HOST).filter(|_| set_up).map(|text| String::from_utf8_lossy(text).into_owned());
+    uploaded.or_else(on_host)
+}
+
+fn changed(inputs: &Inputs<'_>, is: &str) -> Vec<Refusal> {
+    let (cluster, network) = (inputs.cluster, &inputs.cluster.network);
+    let endpoint = cluster.control_planes().next().map(|host| std::net::SocketAddr::new(host.address, API_SERVER_PORT).to_string());
+    let desired = [
+        ("kubernetesVersion", "spec.kubernetesVersion", format!("v{}", cluster.kubernetes_version)),
+        ("podSubnet", "spec.network.podCIDR", network.pod_cidr.to_string()),
+        ("serviceSubnet", "spec.network.serviceCIDR", network.service_cidr.to_string()),
+        ("dnsDomain", "spec.network.clusterDomain", network.cluster_domain.clone()),
+        ("controlPlaneEndpoint", "spec.hosts", endpoint.unwrap_or_default()),
+    ];
+    let differing = desired.into_iter().filter_map(|(key, field, desired)| {
+        let is = value_of(is, key).filter(|is| *is != desired)?;
+        let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
+        let refusal = Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
+            .at(place)
+            .because("that can't be changed by apply: it is an operation of its own, which this version does not have yet");
+        Some(refusal.hint(format!("set {field} back to what the cluster has")))
+    });
+    differing.collect()
+}
+
+fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": ")).map(|value| value.trim_matches('"'))
+}
+
+/// A control plane that was founded once and now knows nothing has lost etcd's data. To set it up anew would bury that.
+fn lost_data(state: &KubernetesState, seen: &Observations) -> Option<Refusal> {
+    let founded = seen.contents.contains_key(FOUNDED);
+    let objects = [("ConfigMap", "kubeadm-config"), ("DaemonSet", "kube-proxy"), ("Deployment", "coredns")];
+    let empty = objects.iter().all(|(kind, name)| state.object(kind, "kube-system", name).is_none());
+    (founded && empty).then(|| {
+        Refusal::new("the cluster has lost its data")
+            .because(format!("{FOUNDED} says that this cluster was set up, and its etcd holds nothing of it"))
+            .hint("restore /var/lib/etcd from a backup; or, if the cluster can go, take it down with `kokctl reset` and make it anew")
+    })
+}
