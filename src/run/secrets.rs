@@ -66,7 +66,7 @@ impl Token {
 
 /// What signs, or at least says who would.
 enum Signer {
-    Keys(Authorities),
+    Keys(Box<Authorities>),
     Certificate(String),
 }
 
@@ -113,9 +113,9 @@ impl Secrets {
         let fresh = plan.changes().any(|(step, _)| matches!(step.action, Action::Operation(Operation::PkiTree(_))));
         let signs = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::SuperAdminKubeconfig { .. });
         let authorities = if fresh {
-            Signer::Keys(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?)
+            Signer::Keys(Box::new(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?))
         } else if names.iter().any(signs) {
-            Signer::Keys(read_authorities(first, links, now).await?)
+            Signer::Keys(Box::new(read_authorities(first, links, now).await?))
         } else {
             // Keys leave a control plane only where something has to be signed.
             Signer::Certificate(read_files(first, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
