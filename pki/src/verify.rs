@@ -103,14 +103,34 @@ pub fn signed_by(ca_pem: &str, leaf_pem: &str) -> Result<bool, PkiError> {
 }
 
 fn is_signed_by(leaf: &CertificateFacts, ca: &CertificateFacts) -> bool {
-    let (Ok(leaf), Ok(signer)) = (parse_der(leaf.der()), parse_der(ca.der())) else {
+    let leaf_der = leaf.der();
+    let (Ok(leaf), Ok(signer)) = (parse_der(leaf_der), parse_der(ca.der())) else {
         return false;
     };
     ca.is_ca
         && ca.may_sign
         && leaf.issuer().as_raw() == signer.subject().as_raw()
+        // What is outside of the signed part must say the same as what is inside (RFC 5280, 4.1.1.2), and a signature is whole bytes.
+        && repeats_its_algorithm(leaf_der, leaf.tbs_certificate.as_ref())
+        && leaf.signature_value.unused_bits == 0
         && leaf.verify_signature(Some(signer.public_key())).is_ok()
 }
+
+/// Whether the algorithm behind the signed part is, byte for byte, one that stands inside it, and a signature follows. The parser
+/// forgives wrong tags there.
+fn repeats_its_algorithm(certificate: &[u8], signed: &[u8]) -> bool {
+    let behind = certificate.windows(signed.len()).position(|window| window == signed);
+    let behind = behind.and_then(|start| certificate.get(start + signed.len()..)).unwrap_or_default();
+    // A SEQUENCE of less than 128 bytes: its tag, its length, its content.
+    let length = behind.get(1).map_or(0, |length| usize::from(*length) + 2);
+    let algorithm = behind.get(..length).unwrap_or_default();
+    let tags = (certificate.first(), behind.get(length)) == (Some(&SEQUENCE), Some(&BIT_STRING));
+    tags && !algorithm.is_empty() && signed.windows(length).any(|window| window == algorithm)
+}
+
+/// Tags of DER (X.690, 8.9 and 8.6).
+const SEQUENCE: u8 = 0x30;
+const BIT_STRING: u8 = 0x03;
 
 fn check_validity(leaf: &CertificateFacts, now: OffsetDateTime, defects: &mut Vec<Defect>) {
     if now < leaf.not_before {

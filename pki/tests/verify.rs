@@ -136,3 +136,18 @@ proptest! {
         prop_assert!(inspect_certificate(&String::from_utf8(text).unwrap()).is_err());
     }
 }
+#[test]
+fn no_byte_outside_of_the_signed_part_can_be_changed_unnoticed() {
+    let (_, files) = make(1, &Policy::default());
+    let der = inspect_certificate(content(&files, "pki/apiserver.crt")).unwrap().der().to_vec();
+    let (ca, profile) = (content(&files, "pki/ca.crt"), Leaf::ApiServer.profile(&host()));
+    // The algorithm and the signature stand in the last 90 bytes, the outer header in the first 4; the rest is signed.
+    for place in (0..4).chain(der.len() - 90..der.len()) {
+        for value in 0..=u8::MAX {
+            let mut damaged = der.clone();
+            damaged[place] = value;
+            let same = der[place] == value;
+            assert!(same || verify_leaf(ca, &pem_of(&damaged), &profile, now()).is_err(), "byte {place} can be {value}");
+        }
+    }
+}
