@@ -93,13 +93,14 @@ pub fn in_lines(bytes: &[u8]) -> String {
 /// Functions that fragments use; stands once at the beginning of a script.
 ///
 /// * `put PATH MODE` writes its standard input to a temporary file beside PATH, flushes it to the disk and renames it into place. The
-///   temporary name begins with a dot, which the kubelet ignores in the folder of static pods.
+///   temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
+///   what an interrupted run left is replaced by the next.
 /// * `job NAME` runs its standard input as a script in a transient systemd unit, which goes on when the connection breaks, waits for it,
 ///   and prints what it printed. The script is a 0600 file that is removed afterwards. If a unit of that name is still running it is
 ///   waited for first.
 pub const PRELUDE: &str = r#"put() {
-  temporary=$(mktemp "${1%/*}/.kokctl-XXXXXXXXXX")
-  { chmod "$2" "$temporary" && cat >"$temporary" && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
+  temporary="${1%/*}/.kokctl-${1##*/}"
+  { rm -f "$temporary" && (umask 077; : >"$temporary") && chmod "$2" "$temporary" && cat >"$temporary" && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
 }
 job() {
   folder=/run/kokctl/jobs

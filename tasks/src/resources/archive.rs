@@ -32,9 +32,10 @@ impl Archive {
         verdicts.fold(Verdict::Same, |all, one| if all == Verdict::Same { one } else { all })
     }
 
+    /// See [`super::Binary`] for what happens when the connection breaks.
     pub(super) fn act(&self, _: &Change) -> Act {
         let mut script = format!(
-            "folder=$(mktemp -d {}/.kokctl-XXXXXXXXXX)\ntrap 'rm -rf \"$folder\"' EXIT\n\
+            "trap '' PIPE\nfolder={}/.kokctl-unpacked\ntrap 'rm -rf \"$folder\"' EXIT\nrm -rf \"$folder\"\nmkdir -m 700 \"$folder\"\n\
              tar -xz --no-same-owner -C \"$folder\" -f -\ncat >/dev/null\ncd \"$folder\"\nsha256sum --quiet -c - <<'--SUMS--' >&2\n",
             quote(&self.folder)
         );

@@ -43,9 +43,12 @@ impl Binary {
         compare(&self.path, &self.artifact.sha256, seen)
     }
 
+    /// When the connection breaks, the shell must live on to remove what it wrote: so it takes no notice of a closed pipe. The temporary
+    /// name is always the same, so that what a power cut left is replaced by the next run.
     pub(super) fn act(&self, _: &Change) -> Act {
         let script = format!(
-            "target={}\ntemporary=$(mktemp \"${{target%/*}}/.kokctl-XXXXXXXXXX\")\ntrap 'rm -f \"$temporary\"' EXIT\nchmod 0755 \"$temporary\"\n\
+            "trap '' PIPE\ntarget={}\ntemporary=\"${{target%/*}}/.kokctl-${{target##*/}}\"\ntrap 'rm -f \"$temporary\"' EXIT\n\
+             rm -f \"$temporary\"\n(umask 077; : >\"$temporary\")\nchmod 0755 \"$temporary\"\n\
              cat >\"$temporary\"\nsync \"$temporary\"\nsum=$(sha256sum <\"$temporary\")\n\
              [ \"${{sum%% *}}\" = {} ] || {{ echo \"what arrived has another sha256: ${{sum%% *}}\" >&2; exit 1; }}\n\
              mv -fT \"$temporary\" \"$target\"\n",
