@@ -29,7 +29,7 @@ pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
     for host in view.cluster().hosts.iter().filter(|host| !host.roles.control_plane) {
         match operation(view, host)?.diff(view.seen.observations(&host.name)) {
             Verdict::Same => {}
-            // Even where the look says "restart": what the script finds may be worth less than it looks, and then it joins.
+            Verdict::Differs(change) if !Join::needs_token(&change) => {}
             Verdict::Differs(_) | Verdict::Unseen => joining.push(host.name.clone()),
         }
     }

@@ -28,7 +28,7 @@ const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kube
 /// because kubeadm's preflight would refuse it. The inputs are gone in any case when the step ends.
 const SCRIPT: &str = "trap 'rm -f /run/kokctl/join.yaml /run/kokctl/discovery.conf' EXIT
 systemctl daemon-reload
-if [ -s /etc/kubernetes/kubelet.conf ] && [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; then
+if [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
   kubeadm upgrade node phase kubelet-config
   systemctl restart kubelet.service
 else
@@ -39,6 +39,8 @@ else
   kubeadm join --config=/run/kokctl/join.yaml
 fi
 ";
+
+const JOIN: &str = "join";
 
 impl Join {
     fn record(&self) -> Record<'_> {
@@ -55,8 +57,10 @@ impl Join {
 
     pub(crate) fn diff(&self, seen: &Observations) -> Verdict {
         for path in [KUBELET_CONF, CLIENT_CERTIFICATE] {
-            if *seen!(seen.paths.get(path)) == PathState::Missing {
-                return Verdict::differs("join", format!("{path} does not exist"));
+            match seen!(seen.paths.get(path)) {
+                PathState::Missing => return Verdict::differs(JOIN, format!("{path} does not exist")),
+                PathState::Present(is) if is.size == 0 => return Verdict::differs(JOIN, format!("{path} is empty")),
+                PathState::Present(_) => {}
             }
         }
         let files = self.record().diff(seen);
@@ -64,6 +68,12 @@ impl Join {
             return files;
         }
         running("kubelet.service", self.reads.iter().map(String::as_str).chain(FILES), seen)
+    }
+
+    /// Whether the host is to become a node with this change, so that a token is needed.
+    #[must_use]
+    pub fn needs_token(change: &Change) -> bool {
+        change.summary == JOIN
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
