@@ -148,7 +148,7 @@ impl NetworkPlugin {
 }
 
 /// Where the hosts take their time from. At most one of the two lists has entries; with both empty the hosts keep the time sources they
-/// have, and it is only checked that they are synchronised.
+/// have, and it is only checked that their clocks are not far apart.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TimeSync {
     /// NTP servers (names or addresses) that every host asks.
@@ -168,7 +168,7 @@ pub struct Settings {
     pub kube_proxy_mode: KubeProxyMode,
     /// Connections to track per CPU core; `Some(0)` leaves the kernel's limit alone, `None` leaves kube-proxy's default (32768).
     pub kube_proxy_conntrack_max_per_core: Option<u32>,
-    /// Further options of the runc runtime in containerd's configuration.
+    /// Further options of containerd's CRI runtime plugin (`io.containerd.cri.v1.runtime`).
     pub containerd_extra_runtime_args: BTreeMap<String, TomlScalar>,
 }
 

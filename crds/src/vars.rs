@@ -27,7 +27,7 @@ pub static VARIABLES: &[Variable] = &[
         name: "containerd_extra_runtime_args",
         kind: "map of names to texts, whole numbers or booleans",
         default: "{}",
-        about: "Further options of the runtime runc in containerd's configuration.",
+        about: "Further options of containerd's CRI runtime plugin (io.containerd.cri.v1.runtime).",
         read: containerd_extra_runtime_args,
     },
     Variable {
