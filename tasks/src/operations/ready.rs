@@ -142,6 +142,10 @@ impl NodesReady {
             let because = match state.node(name) {
                 None => format!("node {name} does not exist"),
                 Some(node) if !node.ready => format!("node {name} is not Ready: {}", node.message),
+                // The controller manager takes this taint away some moments after the condition is true; until then nothing is placed there.
+                Some(node) if node.taints.iter().any(|taint| taint.starts_with("node.kubernetes.io/not-ready=")) => {
+                    format!("node {name} still has the taint node.kubernetes.io/not-ready")
+                }
                 Some(node) if node.kubelet_version != format!("v{}", self.version) => {
                     format!("the kubelet of node {name} is {}", node.kubelet_version)
                 }
