@@ -96,7 +96,8 @@ pub fn in_lines(bytes: &[u8]) -> String {
 ///   temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
 ///   what an interrupted run left is replaced by the next.
 /// * `job NAME` runs its standard input as a script in a transient systemd unit, which goes on when the connection breaks, waits for it,
-///   and prints what it printed. The script is a 0600 file that is removed afterwards. If a unit of that name is still running it is
+///   and prints what it printed. Its script is a 0600 file; that and what it printed are removed afterwards, also where nobody listens any
+///   more. If a unit of that name is still running it is
 ///   waited for first.
 pub const PRELUDE: &str = r#"put() {
   temporary="${1%/*}/.kokctl-${1##*/}"
@@ -119,7 +120,7 @@ job() {
     --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin --setenv=LC_ALL=C --setenv=HOME=/root \
     /bin/sh -c 'exec >"$1.log" 2>&1 9>/run/kokctl/lock; flock -s 9; exec /bin/sh -eu "$1.sh"' job "$folder/$1" </dev/null || result=$?
   rm -f "$folder/$1.sh"
-  tail -n 60 "$folder/$1.log"
+  tail -n 60 "$folder/$1.log" 2>/dev/null || :
   rm -f "$folder/$1.log"
   systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
   return "$result"
