@@ -3,7 +3,7 @@
 use crate::position::Positions;
 use crate::tree::{Entry, Node, Value};
 use crate::words::{nearest, quote, with_nearest};
-use crate::{Position, Problem};
+use crate::{Position, Problem, Secret};
 
 /// Collects problems and the places of values while a tree is read.
 ///
@@ -63,6 +63,11 @@ impl Field<'_> {
     /// Where the value begins.
     pub(crate) fn position(&self) -> &Position {
         &self.node.position
+    }
+
+    /// Whether the value is this text.
+    pub(crate) fn is_text(&self, text: &str) -> bool {
+        matches!(&self.node.value, Value::Text(value) if value == text)
     }
 }
 
@@ -155,6 +160,21 @@ impl Decoder {
         }
     }
 
+    /// Text that no message may repeat.
+    pub(crate) fn secret(&mut self, field: &Field<'_>) -> Option<Secret> {
+        self.place(field);
+        let reason = match &field.node.value {
+            Value::Text(text) => match wrong_secret(text) {
+                None => return Some(Secret::new(text.as_bytes())),
+                Some(reason) => reason,
+            },
+            Value::Bool(_) | Value::Integer(_) | Value::Float => "without quotes YAML does not take it for text: write it in quotes",
+            Value::Null | Value::List(_) | Value::Map(_) => "it is text",
+        };
+        self.report(Problem::new(format!("`{}` is no password", field.name())).at(field.position()).because(reason));
+        None
+    }
+
     /// A whole number of that range.
     pub(crate) fn integer(&mut self, field: &Field<'_>, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
         self.place(field);
@@ -225,6 +245,21 @@ impl Decoder {
             Problem::new(format!("`{name}` cannot be {found}"))
         };
         self.report(problem.at(field.position()).because(because));
+        None
+    }
+}
+
+/// What is wrong with a password, apart from being the wrong one.
+fn wrong_secret(text: &str) -> Option<&'static str> {
+    /// PAM takes 512 bytes with the NUL at the end (`PAM_MAX_RESP_SIZE`).
+    const MAX_BYTES: usize = 511;
+    if text.is_empty() {
+        Some("it is empty")
+    } else if text.len() > MAX_BYTES {
+        Some("it is longer than the 511 bytes that PAM takes")
+    } else if text.chars().any(char::is_control) {
+        Some("it has control characters, such as the end of a line")
+    } else {
         None
     }
 }

@@ -2,9 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::model::{
-    Cluster, Host, KubeProxyMode, Network, NetworkPlugin, Roles, Settings, Ssh, Taint, TaintEffect, TimeSync, TomlScalar,
+    Cluster, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles, Settings, Ssh, Taint, TaintEffect, TimeSync, TomlScalar,
+    Via,
 };
-use kok_crds::{VARIABLES, read_cluster};
+use kok_crds::{Secret, VARIABLES, read_cluster};
 
 fn read(text: &str) -> Cluster {
     read_cluster("cluster.yaml", text).unwrap_or_else(|problems| {
@@ -46,7 +47,7 @@ fn a_small_file_gets_the_defaults() {
     let names: Vec<_> = cluster.control_planes().chain(cluster.workers()).map(|host| host.name.as_str()).collect();
     assert_eq!(names, ["cp1", "worker1"]);
     let host = cluster.host("cp1").unwrap();
-    assert_eq!((host.port, host.ssh.user.as_str()), (22, "root"));
+    assert_eq!(host.ssh, Ssh::default());
     assert!(host.roles.etcd() && !cluster.host("worker1").unwrap().roles.etcd());
     assert_eq!(cluster.host("cp2"), None);
 }
@@ -101,13 +102,14 @@ fn a_full_file_keeps_every_value() {
         &Host {
             name: "w1".into(),
             address: "10.0.0.12".parse().unwrap(),
-            port: 2222,
             roles: Roles { control_plane: false, worker: true },
             ssh: Ssh {
-                user: "root".into(),
+                user: Some("root".into()),
+                port: Some(2222),
                 private_key_file: Some("~/.ssh/id_ed25519".into()),
                 known_hosts_file: Some("~/.ssh/known_hosts".into()),
                 host_key: Some("SHA256:uNiVztksCsDhcc0u9e8BrrJXVGDR3gT2G0FSHAgE4gE".into()),
+                ..Ssh::default()
             },
             labels: [("empty", ""), ("example.com/zone", "a.1")].map(|(k, v)| (k.into(), v.into())).into(),
             taints: vec![
@@ -118,7 +120,7 @@ fn a_full_file_keeps_every_value() {
         }
     );
     assert_eq!(worker.origin.to_string(), "cluster.yaml:19:7");
-    assert_eq!(cluster.host("cp1").unwrap().ssh.user, "ops");
+    assert_eq!(cluster.host("cp1").unwrap().ssh.user.as_deref(), Some("ops"));
     assert_eq!(cluster.workers().count(), 2);
     assert_eq!(cluster.time, TimeSync { servers: vec![], sources: vec!["cp1".into()] });
     assert_eq!(cluster.network.cluster_dns().to_string(), "10.17.0.10");
@@ -178,3 +180,28 @@ fn the_table_of_variables_is_sorted_and_complete() {
     assert_eq!(row("kube_proxy_mode"), defaults.kube_proxy_mode.as_str());
     assert_eq!(row("kubelet_fail_cgroup_v1"), defaults.kubelet_fail_cgroup_v1.to_string());
 }
+
+#[test]
+fn logins_carry_passwords_and_chains_of_bastions() {
+    let text = FULL
+        .replace("knownHostsFile: ~/.ssh/known_hosts}", LOGIN)
+        .replace("        user: root\n", "        sudoPassword: other\n        hostKeyChecking: strict\n        bastion: none\n");
+    let cluster = read(&text);
+    let first = &cluster.host("cp1").unwrap().ssh;
+    assert!(first.password == Some(Secret::new("p w")) && first.sudo_password == Some(Secret::new("12345678")));
+    assert_eq!(first.host_key_checking, Some(HostKeyChecking::AcceptNew));
+    let Some(Via::Bastion(near)) = &first.via else { panic!("{:?}", first.via) };
+    let Some(Via::Bastion(far)) = &near.ssh.via else { panic!("{:?}", near.ssh.via) };
+    // Nothing of the hosts' login is a bastion's.
+    assert_eq!(near.ssh, Ssh { user: Some("jump".into()), via: near.ssh.via.clone(), ..Ssh::default() });
+    assert_eq!((near.address.as_str(), far.address.as_str()), ("jump.example.org", "203.0.113.7"));
+    assert!(far.ssh.password == Some(Secret::new("far")));
+    let second = &cluster.host("w1").unwrap().ssh;
+    assert!(second.password == first.password && second.sudo_password == Some(Secret::new("other")));
+    assert_eq!((second.via.as_ref(), second.host_key_checking), (Some(&Via::Direct), Some(HostKeyChecking::Strict)));
+    let shown = format!("{cluster:?}");
+    assert!(!["p w", "12345678", "other", "\"far\""].iter().any(|secret| shown.contains(secret)), "{shown}");
+}
+
+const LOGIN: &str = "password: p w, sudoPassword: \"12345678\", hostKeyChecking: accept-new,
+    bastion: {address: jump.example.org, user: jump, bastion: {address: 203.0.113.7, port: 2022, password: far}}}";

@@ -23,7 +23,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let links = connect_all(&cluster).await?;
     let Some((host, link)) = links.iter().next() else { return Ok(()) };
     let script = Script::new("cat /etc/kubernetes/admin.conf");
-    let output = link.scripts().run(script, Duration::from_secs(30)).await.map_err(|error| vec![Failure::from(error)])?;
+    let connection = link.scripts().await.map_err(|error| vec![Failure::from(error)])?;
+    let output = connection.run(script, Duration::from_secs(30)).await.map_err(|error| vec![Failure::from(error)])?;
     if !output.is_success() {
         let failure =
             Failure::new(Kind::Host, "there is no administrator's kubeconfig").at(format!("host {host}: /etc/kubernetes/admin.conf"));

@@ -112,6 +112,15 @@ impl ConnectError {
     pub fn is_host_key(&self) -> bool {
         matches!(*self.fault, ConnectFault::HostKey(_))
     }
+
+    /// Whether the host could not be reached at all, which may pass by itself. A host that refused us would do so again.
+    #[must_use]
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            *self.fault,
+            ConnectFault::Refused | ConnectFault::Unreachable { .. } | ConnectFault::TimedOut { .. } | ConnectFault::Dropped { .. }
+        )
+    }
 }
 
 /// A script or stream without a usable result.

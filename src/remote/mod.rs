@@ -26,6 +26,7 @@ pub use file::PutFile;
 pub use host_key::{HostKeyFault, KeyPrint, Place};
 pub use identity::IdentityFault;
 pub use kok_tasks::shell::quote;
+pub(crate) use nonce::jittered;
 pub use script::Script;
 pub use target::{Deadlines, Target};
 

@@ -30,7 +30,7 @@ impl fmt::Display for Nonce {
 }
 
 /// Between `least` and twice as long. Without randomness, `least`.
-pub(super) fn jittered(least: Duration) -> Duration {
+pub(crate) fn jittered(least: Duration) -> Duration {
     let mut bytes = [0; 2];
     if aws_lc_rs::rand::fill(&mut bytes).is_err() {
         return least;

@@ -158,8 +158,13 @@ impl<'a> Dispatcher<'a> {
         self.busy.insert((host.to_owned(), Lane::Scripts));
         let link = Arc::clone(link);
         self.working.spawn(async move {
-            let result = link.scripts().run(script, deadline).await;
-            let result = result.map_err(|error| WorkError { unknown: error.may_have_run(), text: Failure::from(error).one_line() });
+            let result = match link.scripts().await {
+                Ok(connection) => {
+                    let result = connection.run(script, deadline).await;
+                    result.map_err(|error| WorkError { unknown: error.may_have_run(), text: Failure::from(error).one_line() })
+                }
+                Err(error) => Err(WorkError { unknown: false, text: Failure::from(error).one_line() }),
+            };
             Message::Batch { lane: Lane::Scripts, batch, result }
         });
     }

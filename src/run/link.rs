@@ -4,21 +4,28 @@ use std::collections::BTreeMap;
 use std::env;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use kok_crds::model::{Cluster, Host};
-use tokio::sync::OnceCell;
+use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::event::elapsed;
-use crate::remote::{ConnectError, Connection, Deadlines, Target};
+use crate::remote::{ConnectError, Connection, Deadlines, Target, jittered};
 use crate::ui::Failure;
 
-/// The connections to one host.
+/// How long a lost connection is tried to be opened again: a host that reboots is back by then.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The least pause before the next try, doubled up to the limit: fast enough for a cable that was pulled for a moment, and too slow to
+/// trouble a host that comes up.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// The connections to one host. They are opened when they are first asked for, and again when they were lost.
 pub struct Link {
     target: Target,
-    scripts: Connection,
-    bulk: OnceCell<Connection>,
+    scripts: Slot,
+    bulk: Slot,
     /// How long connecting took.
     pub connect_milliseconds: u64,
 }
@@ -27,21 +34,62 @@ impl Link {
     async fn open(target: Target) -> Result<Self, ConnectError> {
         let began = Instant::now();
         let scripts = Connection::open(&target, &Deadlines::default()).await?;
-        Ok(Self { target, scripts, bulk: OnceCell::new(), connect_milliseconds: elapsed(began) })
+        let scripts = Slot(Mutex::new(Some(scripts)));
+        Ok(Self { target, scripts, bulk: Slot::default(), connect_milliseconds: elapsed(began) })
     }
 
-    /// The connection for scripts.
-    #[must_use]
-    pub fn scripts(&self) -> &Connection {
-        &self.scripts
+    /// The connection for scripts. If it was lost it is opened again, with the host key verified again, for up to two minutes while the
+    /// host can't be reached; a host that refuses us is not tried twice.
+    ///
+    /// # Errors
+    /// [`ConnectError`] of the last try. Nothing was sent then.
+    pub async fn scripts(&self) -> Result<Connection, ConnectError> {
+        self.scripts.connection(&self.target).await
     }
 
-    /// The connection for bulk data, opened when it is first asked for: data that queues on it must not hold up scripts.
+    /// The connection for bulk data, kept like that for scripts: data that queues on it must not hold up scripts.
     ///
     /// # Errors
     /// [`ConnectError`] if it can't be opened.
-    pub async fn bulk(&self) -> Result<&Connection, ConnectError> {
-        self.bulk.get_or_try_init(|| async { Connection::open(&self.target, &Deadlines::default()).await }).await
+    pub async fn bulk(&self) -> Result<Connection, ConnectError> {
+        self.bulk.connection(&self.target).await
+    }
+
+    /// Whether the connection for scripts is known to be gone. Whoever asks for it next opens it again.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        // Somebody who opens it holds the lock: it is being replaced.
+        self.scripts.0.try_lock().map_or(true, |connection| connection.as_ref().is_none_or(Connection::is_lost))
+    }
+}
+
+/// One connection and its successors. Whoever needs it while somebody opens it waits for that.
+#[derive(Default)]
+struct Slot(Mutex<Option<Connection>>);
+
+impl Slot {
+    async fn connection(&self, target: &Target) -> Result<Connection, ConnectError> {
+        let mut held = self.0.lock().await;
+        if let Some(connection) = held.as_ref().filter(|connection| !connection.is_lost()) {
+            return Ok(connection.clone());
+        }
+        let patience = if held.is_some() { PATIENCE } else { Duration::ZERO };
+        let connection = open_patiently(target, patience).await?;
+        *held = Some(connection.clone());
+        Ok(connection)
+    }
+}
+
+async fn open_patiently(target: &Target, patience: Duration) -> Result<Connection, ConnectError> {
+    let began = Instant::now();
+    let mut pause = FIRST_PAUSE;
+    loop {
+        match Connection::open(target, &Deadlines::default()).await {
+            Err(error) if error.may_pass() && began.elapsed() + pause < patience => {}
+            result => return result,
+        }
+        tokio::time::sleep(jittered(pause)).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -76,8 +124,8 @@ fn target(host: &Host) -> Target {
     Target {
         name: host.name.clone(),
         address: host.address,
-        port: host.port,
-        user: host.ssh.user.clone(),
+        port: host.ssh.port.unwrap_or(22),
+        user: host.ssh.user.clone().unwrap_or_else(|| "root".to_owned()),
         private_key_file: host.ssh.private_key_file.as_deref().map(expand),
         known_hosts_file: host.ssh.known_hosts_file.as_deref().map(expand),
         host_key: host.ssh.host_key.clone(),

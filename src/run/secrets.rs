@@ -266,7 +266,7 @@ async fn read_authorities(host: &Host, links: &Links, now: OffsetDateTime) -> Re
 async fn read_files(host: &Host, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
     let link = links.get(&host.name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {}", host.name)))?;
     let lines: Vec<String> = files.iter().map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).collect();
-    let output = link.scripts().run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
+    let output = link.scripts().await?.run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
     if !output.is_success() {
         return Err(unreadable(host, &output.reason().unwrap_or_default()));
     }

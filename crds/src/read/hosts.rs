@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use ipnet::Ipv4Net;
 
 use super::read_label;
-use super::ssh::{Login, read_host};
+use super::ssh::read_host;
 use crate::decode::{Decoder, Field, Fields, Form};
-use crate::model::{Host, Roles, Taint, TaintEffect};
+use crate::model::{Host, Roles, Ssh, Taint, TaintEffect};
 use crate::syntax::{address, label};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
@@ -49,12 +49,12 @@ pub(crate) struct ReadHost {
     pub(crate) host: Option<Host>,
 }
 
-pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>, ssh: &Login) -> Option<Vec<ReadHost>> {
+pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>, ssh: &Ssh) -> Option<Vec<ReadHost>> {
     let items = decoder.list(field, "it is a list of hosts")?;
     Some(items.iter().filter_map(|item| read_one(decoder, item, ssh)).collect())
 }
 
-fn read_one(decoder: &mut Decoder, item: &Field<'_>, ssh: &Login) -> Option<ReadHost> {
+fn read_one(decoder: &mut Decoder, item: &Field<'_>, ssh: &Ssh) -> Option<ReadHost> {
     let fields = decoder.fields(item, &HOST)?;
     let name = placed(decoder, &fields, "name", |decoder, field| read_label(decoder, field, "the name of a host"));
     let address = placed(decoder, &fields, "address", read_address);
@@ -66,9 +66,8 @@ fn read_one(decoder: &mut Decoder, item: &Field<'_>, ssh: &Login) -> Option<Read
         Some(Host {
             name: name.clone()?.0,
             address: address.as_ref()?.0,
-            port: login.port,
             roles: roles.as_ref()?.0,
-            ssh: login.ssh,
+            ssh: login,
             labels: labels.unwrap_or_default(),
             taints: taints.unwrap_or_default(),
             origin: item.position().clone(),

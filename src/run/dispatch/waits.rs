@@ -68,7 +68,7 @@ impl Dispatcher<'_> {
         let seen = match result {
             Ok(seen) => Ok(seen),
             // A look that failed says nothing of the condition: it is looked at again until the deadline, while there is a connection.
-            Err(failure) if self.links.get(host).is_some_and(|link| link.scripts().is_lost()) => {
+            Err(failure) if self.links.get(host).is_some_and(|link| link.is_lost()) => {
                 let text = failure.one_line();
                 return wait.steps.keys().for_each(|id| self.fail(id, &text, false));
             }
