@@ -20,3 +20,4 @@ pub use problem::Problem;
 pub use read::read_cluster;
 pub use secret::Secret;
 pub use vars::{VARIABLES, Variable};
+pub use words::nearest;

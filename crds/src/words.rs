@@ -21,8 +21,9 @@ pub(crate) fn with_nearest(problem: Problem, written: &str, known: &[&str]) -> P
     }
 }
 
-/// The nearest word by edits, where case and separators count for nothing.
-pub(crate) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+/// The nearest word by edits, where case and separators count for nothing; `None` if no word is near enough to be meant.
+#[must_use]
+pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| -> String {
         let kept = text.chars().take(MAX_QUOTED).filter(|c| !matches!(c, '_' | '-' | '.'));
         kept.flat_map(char::to_lowercase).collect()

@@ -9,7 +9,7 @@ use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 
-use super::common::{BundleArgument, ClusterFile};
+use super::common::{BundleArgument, ClusterFile, PartArguments};
 use super::converge::{Planned, converge};
 use super::report;
 use crate::artifacts::BundleFolder;
@@ -24,6 +24,8 @@ pub(super) struct Arguments {
     cluster: ClusterFile,
     #[command(flatten)]
     bundle: BundleArgument,
+    #[command(flatten)]
+    part: PartArguments,
     /// Print every event as a line of JSON on standard output
     #[arg(long)]
     json: bool,
@@ -53,14 +55,16 @@ fn artifacts(plan: &Plan) -> Vec<Artifact> {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let began = Instant::now();
     let cluster = arguments.cluster.read()?;
+    let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
     let events = open_events("apply", &cluster, arguments.json)?;
     let token = crate::run::Token::generate().map_err(|failure| vec![failure])?;
-    let planned = converge(&cluster, bundle.bundle(), &token.id, &events).await?;
+    let planned = converge(&cluster, bundle.bundle(), &selection, &token.id, &events).await?;
     if planned.plan.is_empty() {
         events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds: events.milliseconds() });
         say(arguments, "nothing to do");
+        report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
         return Ok(());
     }
     let needed = artifacts(&planned.plan);
@@ -79,6 +83,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return Err(report::failures(&outcome, "`kokctl apply`"));
     }
     let seconds = Duration::as_secs_f64(&began.elapsed());
+    if let Some(part) = report::part(&selection, &planned.plan) {
+        let hosts = report::changed_hosts(&planned.plan);
+        say(
+            arguments,
+            &format!("{} changes on {hosts} hosts of {}, {seconds:.1} s; this is not a whole cluster", outcome.done, cluster.name),
+        );
+        say(arguments, &part);
+        return Ok(());
+    }
     let hosts = cluster.hosts.len();
     say(arguments, &format!("cluster {} is ready: {hosts} hosts, {} changes, {seconds:.1} s", cluster.name, outcome.done));
     say(

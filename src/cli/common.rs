@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kok_crds::model::Cluster;
+use kok_tasks::plan::{Choice, Selection};
 
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
 use crate::ui::{Failure, Kind};
@@ -53,5 +54,27 @@ impl BundleArgument {
             ]
         })?;
         BundleFolder::open(&path).map_err(|failure| vec![failure])
+    }
+}
+
+/// Which part of the plan is meant.
+#[derive(Debug, Args)]
+pub(super) struct PartArguments {
+    /// Only these tasks, with commas between them; refused if they need others that are still to be done
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    only: Vec<String>,
+    /// All tasks but these
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    skip: Vec<String>,
+    /// Only these hosts: names with `*` and `?`, with commas between them; `!` before a name leaves it out
+    #[arg(long, short, value_name = "HOST", value_delimiter = ',')]
+    limit: Vec<String>,
+}
+
+impl PartArguments {
+    pub(super) fn select(&self, cluster: &Cluster) -> Result<Selection, Vec<Failure>> {
+        let choice = Choice { only: &self.only, skip: &self.skip, limit: &self.limit };
+        Selection::new(choice, cluster)
+            .map_err(|refusals| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect())
     }
 }

@@ -1,9 +1,11 @@
 //! From a cluster's file to a plan: connect, probe, decide. Nothing is changed here.
 
+use std::collections::BTreeMap;
+
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::observe::Looks;
-use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen};
+use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
 
 use crate::run::{Clock, EventKind, Events, Links, LookAt, connect_all, probe_all};
 use crate::ui::{Failure, Kind};
@@ -15,55 +17,88 @@ pub(super) struct Planned {
     pub(super) now_seconds: i64,
 }
 
-/// Twice is enough for every plan of today: once with what is expected of a host, once with what it is.
-const MOST_LOOKS: usize = 4;
+/// Twice is enough for every plan of a whole cluster: once with what is expected of a host, once with what it is. A part of one may have to
+/// ask hosts that it did not mean to, and what it learns there can lead to others.
+const MOST_LOOKS: usize = 8;
 
 fn refused(kind: Kind) -> impl Fn(Vec<Refusal>) -> Vec<Failure> {
     move |refusals| refusals.into_iter().map(|refusal| Failure::refusal(kind, refusal)).collect()
 }
 
-/// Makes the plan that brings the cluster to what its file says.
-pub(super) async fn converge(cluster: &Cluster, bundle: &Bundle, token_id: &str, events: &Events) -> Result<Planned, Vec<Failure>> {
+/// Makes the plan that brings the cluster, or a part of it, to what its file says. Hosts that are not selected are connected to only if
+/// what is selected can't be decided without them.
+pub(super) async fn converge(
+    cluster: &Cluster,
+    bundle: &Bundle,
+    selection: &Selection,
+    token_id: &str,
+    events: &Events,
+) -> Result<Planned, Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let inputs = Inputs { cluster, bundle, token_id, now_seconds };
     // What the bundle lacks is said before anybody is bothered.
     let looks = plan::looks(&inputs).map_err(refused(Kind::Input))?;
-    let links = connect_all(cluster).await?;
-    let mut seen = Seen::default();
-    let first = looks.into_iter().map(|(host, looks)| (host, LookAt { looks, facts: true })).collect();
-    probe_all(&links, first, &mut seen, events).await?;
-    let plan = repeat(&links, &mut seen, events, |seen| plan::make(&inputs, seen)).await?;
-    events.send(EventKind::PlanMade { steps: plan.steps().count(), changes: plan.changes().count() });
-    Ok(Planned { plan, links, now_seconds })
+    let mut observed = Observed { cluster, looks, links: Links::new(), seen: Seen::default(), events };
+    observed.ask(|host| selection.has_host(host)).await?;
+    let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
+    Ok(observed.planned(plan, now_seconds))
 }
 
 /// Makes the plan that takes every host out of the cluster.
 pub(super) async fn take_down(cluster: &Cluster, events: &Events) -> Result<Planned, Vec<Failure>> {
-    let links = connect_all(cluster).await?;
-    let mut seen = Seen::default();
-    let first = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: Looks::default(), facts: true })).collect();
-    probe_all(&links, first, &mut seen, events).await?;
-    let plan = repeat(&links, &mut seen, events, |seen| plan::reset(cluster, seen)).await?;
-    events.send(EventKind::PlanMade { steps: plan.steps().count(), changes: plan.changes().count() });
-    Ok(Planned { plan, links, now_seconds: Clock::seconds() })
+    let looks = cluster.hosts.iter().map(|host| (host.name.clone(), Looks::default())).collect();
+    let mut observed = Observed { cluster, looks, links: Links::new(), seen: Seen::default(), events };
+    observed.ask(|_| true).await?;
+    let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
+    Ok(observed.planned(plan, Clock::seconds()))
 }
 
-async fn repeat(
-    links: &Links,
-    seen: &mut Seen,
-    events: &Events,
-    make: impl Fn(&Seen) -> Result<Making, Vec<Refusal>>,
-) -> Result<Plan, Vec<Failure>> {
-    for _ in 0..MOST_LOOKS {
-        match make(seen).map_err(refused(Kind::Host))? {
-            Making::Made(plan) => return Ok(*plan),
-            Making::LookFirst(looks) => {
-                let asked = looks.into_iter().map(|(host, looks)| (host, LookAt { looks, facts: false })).collect();
-                probe_all(links, asked, seen, events).await?;
+/// What is known of the hosts, and how to know more.
+struct Observed<'a> {
+    cluster: &'a Cluster,
+    /// What a first probe of each host looks at.
+    looks: BTreeMap<String, Looks>,
+    links: Links,
+    seen: Seen,
+    events: &'a Events,
+}
+
+impl Observed<'_> {
+    /// Connects to these hosts and probes them for the first time.
+    async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
+        let mut some = self.cluster.clone();
+        some.hosts.retain(|host| wanted(&host.name));
+        self.links.extend(connect_all(&some).await?);
+        let looks = self.looks.iter().filter(|(host, _)| wanted(host));
+        let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
+        probe_all(&self.links, asked, &mut self.seen, self.events).await
+    }
+
+    async fn repeat(&mut self, make: impl Fn(&Seen) -> Result<Making, Vec<Refusal>>) -> Result<Plan, Vec<Failure>> {
+        for _ in 0..MOST_LOOKS {
+            match make(&self.seen).map_err(refused(Kind::Host))? {
+                Making::Made(plan) => return Ok(*plan),
+                Making::Incomplete(refusals) => return Err(refused(Kind::Input)(refusals)),
+                Making::LookFirst(looks) => {
+                    let asked = looks.into_iter().map(|(host, looks)| (host, LookAt { looks, facts: false })).collect();
+                    probe_all(&self.links, asked, &mut self.seen, self.events).await?;
+                }
+                Making::AskFirst(hosts) => {
+                    for (host, asked) in &hosts {
+                        let (step, needed_by) = (asked.step.to_string(), asked.needed_by.to_string());
+                        self.events.send(EventKind::HostAsked { host: host.clone(), step, needed_by });
+                    }
+                    self.ask(|host| hosts.contains_key(host)).await?;
+                }
             }
         }
+        let defect = Failure::new(Kind::Internal, "no plan could be made")
+            .because(format!("after {MOST_LOOKS} looks something was still not looked at"));
+        Err(vec![defect.hint("this is a defect of kokctl; please report it")])
     }
-    let defect = Failure::new(Kind::Internal, "no plan could be made")
-        .because(format!("after {MOST_LOOKS} looks something was still not looked at"));
-    Err(vec![defect.hint("this is a defect of kokctl; please report it")])
+
+    fn planned(self, plan: Plan, now_seconds: i64) -> Planned {
+        self.events.send(EventKind::PlanMade { steps: plan.steps().count(), changes: plan.changes().count() });
+        Planned { plan, links: self.links, now_seconds }
+    }
 }

@@ -5,10 +5,12 @@ mod common;
 mod converge;
 mod kubeconfig;
 mod plan;
+mod plan_json;
 mod report;
 mod reset;
 mod status;
 mod validate;
+mod why;
 
 use std::process::ExitCode;
 

@@ -1,13 +1,14 @@
 //! `kokctl plan`
 
 use clap::Args;
-use serde::Serialize;
 
-use super::common::{BundleArgument, ClusterFile};
+use super::common::{BundleArgument, ClusterFile, PartArguments};
 use super::converge::converge;
-use super::report::plan_text;
+use super::plan_json::{Document, WhyDocument};
+use super::report::{self, plan_text};
+use super::why::why_text;
 use crate::run::{Events, Token};
-use crate::ui::{Failure, Kind, line};
+use crate::ui::{Failure, Kind, line, status_line};
 
 /// Show what apply would change, and why, without changing anything
 #[derive(Debug, Args)]
@@ -16,97 +17,52 @@ pub(super) struct Arguments {
     cluster: ClusterFile,
     #[command(flatten)]
     bundle: BundleArgument,
+    #[command(flatten)]
+    part: PartArguments,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
-    /// Say of one step what it needs and what needs it
+    /// List all steps by name, also those with nothing to do
+    #[arg(long, conflicts_with = "why")]
+    steps: bool,
+    /// Say of one step what it changes, what it needs and what needs it; STEP is its name, or a part that no other name has
     #[arg(long, value_name = "STEP")]
     why: Option<String>,
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct StepDocument<'a> {
-    step: &'a str,
-    host: &'a str,
-    task: &'a str,
-    title: String,
-    change: Option<ChangeDocument<'a>>,
-    needs: Vec<NeedDocument<'a>>,
-}
-
-#[derive(Serialize)]
-struct ChangeDocument<'a> {
-    summary: &'a str,
-    because: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct NeedDocument<'a> {
-    step: &'a str,
-    because: String,
-}
-
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = arguments.cluster.read()?;
+    let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let token = Token::generate().map_err(|failure| vec![failure])?;
-    let plan = converge(&cluster, bundle.bundle(), &token.id, &Events::new(Vec::new())).await?.plan;
-    let steps: Vec<StepDocument<'_>> = plan
-        .steps()
-        .map(|step| StepDocument {
-            step: step.id.as_str(),
-            host: &step.host,
-            task: step.task,
-            title: step.title(),
-            change: plan.change(&step.id).map(|change| ChangeDocument {
-                summary: &change.summary,
-                because: &change.because,
-                diff: change.diff.as_deref(),
-            }),
-            needs: plan
-                .needs(&step.id)
-                .into_iter()
-                .map(|(need, reason)| NeedDocument { step: need.id.as_str(), because: reason.to_string() })
-                .collect(),
-        })
-        .collect();
+    let plan = converge(&cluster, bundle.bundle(), &selection, &token.id, &Events::new(Vec::new())).await?.plan;
     if let Some(wanted) = &arguments.why {
-        return why(&steps, wanted);
+        let step = plan.find(wanted).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
+        let why = plan.why(step);
+        return if arguments.json { print_json(&WhyDocument::new(&plan, &why)) } else { print(&why_text(&plan, &why)) };
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(&steps).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
-        line(&text);
-    } else if plan.is_empty() {
+        return print_json(&plan.steps().map(|step| Document::new(&plan, step)).collect::<Vec<_>>());
+    }
+    if arguments.steps {
+        return print(&report::steps_text(&plan));
+    }
+    if plan.is_empty() {
         line("nothing to do");
     } else {
         line(&plan_text(&plan));
-        line(&format!("\n{} of {} steps would change something", plan.changes().count(), steps.len()));
+        line(&format!("\n{} of {} steps would change something", plan.changes().count(), plan.steps().count()));
     }
+    report::part(&selection, &plan).iter().for_each(|text| status_line(text));
     Ok(())
 }
 
-fn why(steps: &[StepDocument<'_>], wanted: &str) -> Result<(), Vec<Failure>> {
-    let Some(step) = steps.iter().find(|step| step.step == wanted) else {
-        let alike = steps.iter().map(|step| step.step).filter(|name| name.contains(wanted)).take(5).collect::<Vec<_>>().join(", ");
-        let failure = Failure::new(Kind::Input, format!("the plan has no step {wanted}"));
-        let hint = if alike.is_empty() { "`kokctl plan --json` names all".to_owned() } else { format!("did you mean {alike}?") };
-        return Err(vec![failure.hint(hint)]);
-    };
-    line(&format!("{}: {}", step.step, step.title));
-    match &step.change {
-        Some(change) => line(&format!("  to do: {}, because {}", change.summary, change.because)),
-        None => line("  nothing to do"),
-    }
-    for need in &step.needs {
-        line(&format!("  after {}, because {}", need.step, need.because));
-    }
-    for (later, need) in steps.iter().flat_map(|later| later.needs.iter().map(move |need| (later, need))) {
-        if need.step == wanted {
-            line(&format!("  before {}, because {}", later.step, need.because));
-        }
-    }
+fn print(text: &str) -> Result<(), Vec<Failure>> {
+    line(text);
     Ok(())
+}
+
+fn print_json(document: &impl serde::Serialize) -> Result<(), Vec<Failure>> {
+    let text = serde_json::to_string_pretty(document).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
+    print(&text)
 }

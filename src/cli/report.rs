@@ -1,9 +1,10 @@
 //! Plans and outcomes for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use kok_tasks::plan::Plan;
+use kok_tasks::plan::{Plan, Selection};
 
+use super::why::mark;
 use crate::run::{Outcome, StepFailure};
 use crate::ui::{Failure, Kind};
 
@@ -21,6 +22,14 @@ pub(super) fn plan_text(plan: &Plan) -> String {
     }
     let hosts: Vec<String> = by_host.into_iter().map(|(host, changes)| format!("{host}:\n{}", changes.join("\n"))).collect();
     hosts.join("\n\n")
+}
+
+/// All steps by name, in an order in which they could run.
+pub(super) fn steps_text(plan: &Plan) -> String {
+    let width = plan.steps().map(|step| step.id.as_str().len()).max().unwrap_or_default();
+    let lines = plan.steps().map(|step| format!("{} {:width$}  {}", mark(plan, step), step.id.as_str(), step.title()));
+    let legend = if plan.left_out().is_empty() { "+ changes something" } else { "+ changes something, - would but is not chosen" };
+    lines.chain([format!("\n{} steps; {legend}", plan.steps().count())]).collect::<Vec<_>>().join("\n")
 }
 
 /// The failures of a run, hosts with one cause together.
@@ -46,4 +55,25 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
             Failure::new(Kind::Incomplete, what).at(steps.join(", ")).because(error).hint(hint)
         })
         .collect()
+}
+
+/// Of a run or plan that is meant for a part: which one, and what it leaves out as far as that was seen. `None` for a whole one.
+pub(super) fn part(selection: &Selection, plan: &Plan) -> Option<String> {
+    if selection.is_whole() {
+        return None;
+    }
+    let tasks = selection.tasks().map(|tasks| format!("tasks {}", tasks.join(", ")));
+    let hosts = selection.hosts().map(|hosts| format!("hosts {}", hosts.iter().map(String::as_str).collect::<Vec<_>>().join(", ")));
+    let chosen: Vec<String> = [tasks, hosts].into_iter().flatten().collect();
+    let left = match plan.left_out().len() {
+        0 => "nothing else was found to do".to_owned(),
+        1 => "1 more change is left for a whole apply".to_owned(),
+        count => format!("{count} more changes are left for a whole apply"),
+    };
+    Some(format!("chosen: {}; {left}", chosen.join(" on ")))
+}
+
+/// On how many hosts a plan changes something.
+pub(super) fn changed_hosts(plan: &Plan) -> usize {
+    plan.changes().map(|(step, _)| step.host.as_str()).collect::<BTreeSet<_>>().len()
 }

@@ -49,6 +49,15 @@ pub enum EventKind {
         /// How long the probe took.
         probe_milliseconds: u64,
     },
+    /// A host that was not chosen is asked all the same, because what was chosen can't be decided without it. It is not changed.
+    HostAsked {
+        /// The host.
+        host: String,
+        /// The step whose state is to be known.
+        step: String,
+        /// The step that needs it.
+        needed_by: String,
+    },
     /// The plan is made.
     PlanMade {
         /// All steps.

@@ -143,6 +143,9 @@ impl Sink for Terminal {
             EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
                 self.say(event, &format!("{host}: connected in {connect_milliseconds} ms, probed in {probe_milliseconds} ms"));
             }
+            EventKind::HostAsked { host, step, needed_by } => {
+                self.say(event, &format!("{host}: not chosen, but asked: {needed_by} needs to know of {step}"));
+            }
             EventKind::PlanMade { steps, changes } => self.say(event, &format!("plan: {changes} of {steps} steps change something")),
             EventKind::SecretsReady { made } => self.say(event, &format!("{made} certificates, keys and kubeconfigs ready")),
             EventKind::StepStarted { step, host, title, summary } => self.step_started(step, host, title, summary),

@@ -27,7 +27,7 @@ fn plan() -> Plan {
     }
     match make(&inputs, &seen).unwrap() {
         Making::Made(plan) => *plan,
-        Making::LookFirst(looks) => panic!("not everything was looked at: {looks:?}"),
+        other => panic!("not everything was looked at: {other:?}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Steps and the reasons for their order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::time::Duration;
 
@@ -163,6 +163,7 @@ pub struct Plan {
     graph: Acyclic<DiGraph<Step, Reason>>,
     index: BTreeMap<StepId, NodeIndex>,
     changes: BTreeMap<StepId, Change>,
+    left_out: BTreeSet<StepId>,
 }
 
 impl Plan {
@@ -187,7 +188,28 @@ impl Plan {
     pub(crate) fn order(&mut self, later: &StepId, earlier: &StepId, reason: Reason) -> Result<(), String> {
         let node = |id: &StepId| self.index.get(id).copied().ok_or_else(|| format!("{later} needs {id}, which is no step of the plan"));
         let (from, to) = (node(earlier)?, node(later)?);
-        self.graph.try_add_edge(from, to, reason).map(|_| ()).map_err(|_| format!("{later} and {earlier} would need each other"))
+        self.graph.try_add_edge(from, to, reason).map(|_| ()).map_err(|_| self.cycle(later, earlier))
+    }
+
+    /// The cycle that would be closed if `later` needed `earlier`.
+    fn cycle(&self, later: &StepId, earlier: &StepId) -> String {
+        let mut found_by: BTreeMap<StepId, StepId> = BTreeMap::new();
+        let mut open = VecDeque::from([earlier.clone()]);
+        while let Some(id) = open.pop_front().filter(|id| id != later) {
+            for (need, _) in self.needs(&id) {
+                if !found_by.contains_key(&need.id) {
+                    found_by.insert(need.id.clone(), id.clone());
+                    open.push_back(need.id.clone());
+                }
+            }
+        }
+        let (mut way, mut id) = (Vec::new(), later);
+        while let Some(before) = found_by.get(id).filter(|_| id != earlier) {
+            way.push(format!(", which needs {id}"));
+            id = before;
+        }
+        way.reverse();
+        format!("{later} needs {earlier}{}", way.concat())
     }
 
     /// All steps, earlier ones first; steps that don't need each other in the order of the tasks.
@@ -218,8 +240,14 @@ impl Plan {
         self.index.get(id).and_then(|node| self.graph.node_weight(*node))
     }
 
-    pub(super) fn set_changes(&mut self, changes: BTreeMap<StepId, Change>) {
-        self.changes = changes;
+    /// Steps that would change something and are not in the part of the plan that was asked for, as far as their hosts were looked at.
+    #[must_use]
+    pub fn left_out(&self) -> &BTreeSet<StepId> {
+        &self.left_out
+    }
+
+    pub(super) fn set_changes(&mut self, changes: BTreeMap<StepId, Change>, left_out: BTreeSet<StepId>) {
+        (self.changes, self.left_out) = (changes, left_out);
     }
 
     /// What must be done before a step, each with the reason.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use super::graph::{Plan, Reason};
+use super::graph::{Plan, Reason, Step};
 
 /// A broken rule. Always a defect of kokctl: no input of a user may lead to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,33 +20,57 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks a plan. Cycles, unknown steps and names used twice can't occur: the graph refuses them when they are added.
+/// Checks a plan. Cycles, needs that are no steps and names used twice can't occur in one: [`Plan`] refuses them when they are added.
 #[must_use]
 pub fn lint(plan: &Plan) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut writers: BTreeMap<(String, String), String> = BTreeMap::new();
     for step in plan.steps() {
-        let mut found = |rule: String| findings.push(Finding { step: step.id.to_string(), rule });
-        if step.looks().is_empty() {
-            found("has no probe, so nobody could tell whether it is done".to_owned());
-        }
-        if step.deadline.is_zero() {
-            found("has no deadline".to_owned());
-        }
+        let mut rules = of_step(step);
+        rules.extend(of_order(plan, step));
         for path in step.writes() {
             let before = writers.insert((step.host.clone(), path.clone()), step.id.to_string());
-            if let Some(other) = before {
-                found(format!("writes {path}, which {other} writes too"));
-            }
+            rules.extend(before.map(|other| format!("writes {path}, which {other} writes too")));
         }
-        if plan.needs(&step.id).iter().any(|(_, reason)| matches!(reason, Reason::Because(words) if words.trim().is_empty())) {
-            found("comes after another step without a reason".to_owned());
-        }
-        for trigger in &step.triggers {
-            if plan.step(trigger).is_none() {
-                found(format!("is triggered by {trigger}, which is no step of the plan"));
-            }
-        }
+        findings.extend(rules.into_iter().map(|rule| Finding { step: step.id.to_string(), rule }));
     }
     findings
 }
+
+fn of_step(step: &Step) -> Vec<String> {
+    let mut rules = Vec::new();
+    if step.looks().is_empty() {
+        rules.push("has no probe, so nobody could tell whether it is done".to_owned());
+    }
+    if step.deadline.is_zero() {
+        rules.push("has no deadline".to_owned());
+    }
+    if step.title().trim().is_empty() {
+        rules.push("has no title".to_owned());
+    }
+    if !step.id.as_str().contains(&format!("/{}/", step.task)) {
+        rules.push(format!("does not have its task {} in its name", step.task));
+    }
+    rules
+}
+
+fn of_order(plan: &Plan, step: &Step) -> Vec<String> {
+    let mut rules = Vec::new();
+    let needs = plan.needs(&step.id);
+    for (need, reason) in &needs {
+        if matches!(reason, Reason::Because(words) if words.trim().is_empty()) {
+            rules.push(format!("comes after {} without a reason", need.id));
+        }
+    }
+    for trigger in &step.triggers {
+        if plan.step(trigger).is_none() {
+            rules.push(format!("is triggered by {trigger}, which is no step of the plan"));
+        } else if !needs.iter().any(|(need, _)| need.id == *trigger) {
+            rules.push(format!("is triggered by {trigger}, and could be done before it"));
+        }
+    }
+    rules
+}
+
+#[cfg(test)]
+mod tests;

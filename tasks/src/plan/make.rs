@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
 
+use super::compare::{Asked, Compared, compare};
 use super::draft::{Draft, HostView};
-use super::graph::{Plan, Reason, Step, StepId};
+use super::graph::{Plan, Reason, StepId};
 use super::lint::lint;
 use super::refusal::Refusal;
+use super::select::Selection;
 use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage, KubernetesRelease};
-use crate::change::{Change, Verdict};
 use crate::facts::HostFacts;
 use crate::list::TASKS;
 use crate::list::host::claim;
@@ -83,6 +84,10 @@ pub enum Making {
     Made(Box<Plan>),
     /// Something that decides was not looked at yet, by host. Look, and try again.
     LookFirst(BTreeMap<String, Looks>),
+    /// Hosts that were not asked anything yet decide, each with the reason. Probe them as in a first probe, and try again.
+    AskFirst(BTreeMap<String, Asked>),
+    /// The part that is asked for needs what is not in it. Nothing of it is to be done: half of it would be worse.
+    Incomplete(Vec<Refusal>),
 }
 
 /// What a first probe of each host has to look at.
@@ -106,16 +111,33 @@ pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal
 /// # Errors
 /// All [`Refusal`]s that can be found without touching a host: preconditions that don't hold, artifacts that the bundle lacks.
 pub fn make(inputs: &Inputs<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    make_part(inputs, seen, &Selection::whole())
+}
+
+/// The same for a part of it: other steps are in the plan with their order, and change nothing.
+///
+/// # Errors
+/// As [`make`], of the hosts that were seen.
+pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
     let refusals = preconditions::check(inputs, seen);
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    let mut plan = draft(inputs, seen)?;
-    let unseen = compare(&mut plan, seen);
-    if !unseen.is_empty() {
-        return Ok(Making::LookFirst(unseen));
+    compared(draft(inputs, seen)?, seen, selection)
+}
+
+/// No plan leaves this module that breaks a rule.
+fn compared(mut plan: Plan, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
+    let findings = lint(&plan);
+    if !findings.is_empty() {
+        return Err(findings.iter().map(|finding| defect(finding.to_string())).collect());
     }
-    Ok(Making::Made(Box::new(plan)))
+    Ok(match compare(&mut plan, seen, selection) {
+        Compared::Known => Making::Made(Box::new(plan)),
+        Compared::Unseen(looks) => Making::LookFirst(looks),
+        Compared::Ask(hosts) => Making::AskFirst(hosts),
+        Compared::Incomplete(refusals) => Making::Incomplete(refusals),
+    })
 }
 
 /// The plan that takes every host out of the cluster, in parallel. A host that kokctl never changed has nothing to lose by it.
@@ -136,8 +158,7 @@ pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
         draft.within(Duration::from_secs(300));
         enter(&mut plan, draft).map_err(|refusal| vec![refusal])?;
     }
-    let unseen = compare(&mut plan, seen);
-    if unseen.is_empty() { Ok(Making::Made(Box::new(plan))) } else { Ok(Making::LookFirst(unseen)) }
+    compared(plan, seen, &Selection::whole())
 }
 
 fn draft(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
@@ -169,10 +190,7 @@ fn draft(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
     for (later, earlier, reason) in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
-    match lint(&plan).first() {
-        Some(finding) => Err(vec![defect(finding.to_string())]),
-        None => Ok(plan),
-    }
+    Ok(plan)
 }
 
 /// Every step of a host comes after the one that records whose host it is.
@@ -194,33 +212,6 @@ fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal> {
 
 fn defect(sentence: String) -> Refusal {
     Refusal::new("kokctl made a plan that breaks its own rules").because(sentence).hint("this is a defect of kokctl; please report it")
-}
-
-/// Sets what each step has to change. Returns what has to be looked at before that can be said.
-fn compare(plan: &mut Plan, seen: &Seen) -> BTreeMap<String, Looks> {
-    let mut unseen: BTreeMap<String, Looks> = BTreeMap::new();
-    let mut changes: BTreeMap<StepId, Change> = BTreeMap::new();
-    for step in plan.steps() {
-        match step.diff(seen.observations(&step.host)) {
-            Verdict::Same => {
-                if let Some(change) = triggered(step, &changes) {
-                    changes.insert(step.id.clone(), change);
-                }
-            }
-            Verdict::Differs(change) => {
-                changes.insert(step.id.clone(), change);
-            }
-            Verdict::Unseen => unseen.entry(step.host.clone()).or_default().extend(step.looks()),
-        }
-    }
-    plan.set_changes(changes);
-    unseen
-}
-
-/// Triggers stand before the steps that they trigger, because those need them.
-fn triggered(step: &Step, changes: &BTreeMap<StepId, Change>) -> Option<Change> {
-    let trigger = step.triggers.iter().find(|id| changes.contains_key(*id))?;
-    Some(Change::new("do again", format!("{trigger} changes")))
 }
 
 impl<'a> Inputs<'a> {

@@ -1,13 +1,20 @@
 //! The plan: what is to be done on which host, in which order and why. Data, and nothing else.
 
+mod compare;
 mod draft;
 mod graph;
 mod lint;
 mod make;
+mod missing;
 mod refusal;
+mod select;
+mod why;
 
+pub use compare::Asked;
 pub use draft::{Draft, HostView};
 pub use graph::{Action, Plan, Reason, Step, StepId};
 pub use lint::{Finding, lint};
-pub use make::{Inputs, Making, Seen, looks, make, reset};
+pub use make::{Inputs, Making, Seen, looks, make, make_part, reset};
 pub use refusal::Refusal;
+pub use select::{Choice, Selection};
+pub use why::Why;

@@ -9,5 +9,7 @@ mod preconditions;
 mod probe;
 mod resources;
 mod script;
+mod select;
 mod support;
 mod templates;
+mod why;

@@ -14,7 +14,7 @@ use kok_tasks::digest::sha256;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::{ImageState, Look, Observations, TimeTracking};
 use kok_tasks::operations::Operation;
-use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Step, looks, make};
+use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, looks, make_part};
 use kok_tasks::resources::{FileContent, Resource, Unit, UnitGoal};
 use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
@@ -75,10 +75,10 @@ impl World {
         self.hosts.get_mut(name).unwrap()
     }
 
-    /// What a first probe of every host sees.
-    pub(crate) fn seen(&self) -> Seen {
+    /// What a first probe of these hosts sees.
+    fn seen_of(&self, asked: impl Fn(&str) -> bool) -> Seen {
         let mut seen = Seen::default();
-        for (number, host) in (1..).zip(&self.cluster.hosts) {
+        for (number, host) in (1..).zip(&self.cluster.hosts).filter(|(_, host)| asked(&host.name)) {
             let text = |path: &str| self.hosts[&host.name].paths.get(path).map(|file| file.content.trim().to_owned());
             let facts = HostFacts {
                 cluster: text("/var/lib/kokctl/cluster"),
@@ -88,7 +88,7 @@ impl World {
             seen.add_facts(&host.name, facts);
             seen.add_clock_offset(&host.name, 0);
         }
-        for (host, looks) in looks(&inputs(&self.cluster, &self.bundle)).unwrap() {
+        for (host, looks) in looks(&inputs(&self.cluster, &self.bundle)).unwrap().into_iter().filter(|(host, _)| asked(host)) {
             seen.add_observations(&host, self.look(&host, looks.iter()));
         }
         seen
@@ -119,11 +119,22 @@ impl World {
     }
 
     pub(crate) fn try_plan(&self) -> Result<Plan, Vec<Refusal>> {
+        self.plan_of(&Selection::whole()).map(|(plan, _)| plan)
+    }
+
+    /// The plan of a part, and the hosts that were asked beyond those that it chooses.
+    pub(crate) fn plan_of(&self, selection: &Selection) -> Result<(Plan, Vec<String>), Vec<Refusal>> {
         let inputs = Inputs { token_id: &self.token_id, ..inputs(&self.cluster, &self.bundle) };
-        let mut seen = self.seen();
+        let (mut seen, mut asked_too) = (self.seen_of(|host| selection.has_host(host)), Vec::new());
         loop {
-            match make(&inputs, &seen)? {
-                Making::Made(plan) => return Ok(*plan),
+            match make_part(&inputs, &seen, selection)? {
+                Making::Made(plan) => return Ok((*plan, asked_too)),
+                Making::Incomplete(refusals) => return Err(refusals),
+                Making::AskFirst(hosts) => {
+                    assert!(hosts.keys().all(|host| !selection.has_host(host) && !asked_too.contains(host)), "{hosts:?} are asked twice");
+                    asked_too.extend(hosts.into_keys());
+                    seen = self.seen_of(|host| selection.has_host(host) || asked_too.iter().any(|asked| asked == host));
+                }
                 Making::LookFirst(asked) => {
                     for (host, looks) in asked {
                         seen.add_observations(&host, self.look(&host, looks.iter()));

@@ -1,0 +1,112 @@
+#![allow(clippy::unwrap_used, reason = "these are tests")]
+
+use std::time::Duration;
+
+use super::*;
+use crate::artifact::Artifact;
+use crate::plan::StepId;
+use crate::resources::{Archive, Directory, File, KernelModule, Resource};
+
+fn id(name: &str) -> StepId {
+    StepId::new("a", "test", name)
+}
+
+fn folder(path: &str) -> Resource {
+    Resource::Directory(Directory { path: path.to_owned(), mode: 0o755 })
+}
+
+fn step(name: &str, resource: Resource) -> Step {
+    Step {
+        id: id(name),
+        host: "a".to_owned(),
+        task: "test",
+        action: resource.into(),
+        deadline: Duration::from_secs(1),
+        triggers: Vec::new(),
+    }
+}
+
+/// A plan with nothing wrong, in which `one` needs `two`, changed in one respect.
+fn plan(change: impl Fn(&mut Step, &mut Step), reason: Reason) -> Plan {
+    let (mut one, mut two) = (step("one", folder("/one")), step("two", folder("/two")));
+    change(&mut one, &mut two);
+    let mut plan = Plan::default();
+    plan.add(two).unwrap();
+    plan.add(one).unwrap();
+    plan.order(&id("one"), &id("two"), reason).unwrap();
+    plan
+}
+
+fn found(change: impl Fn(&mut Step, &mut Step)) -> Vec<String> {
+    lint(&plan(change, Reason::Inside)).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_sound_plan_has_no_findings() {
+    assert_eq!(found(|_, _| {}), Vec::<String>::new());
+}
+
+#[test]
+fn a_step_without_a_probe_is_found() {
+    let artifact = Artifact { title: "x".to_owned(), path: "x".to_owned(), size: 1, sha256: String::new() };
+    // An archive of which nothing is put in place could only be unpacked for ever.
+    let nothing = Resource::Archive(Archive { artifact, folder: "/x".to_owned(), files: Vec::new() });
+    let found = found(|one, _| one.action = nothing.clone().into());
+    assert_eq!(found, ["a/test/one: has no probe, so nobody could tell whether it is done"]);
+}
+
+#[test]
+fn two_writers_of_one_path_are_found_on_one_host_and_not_on_two() {
+    let same = |one: &mut Step| one.action = folder("/two").into();
+    assert_eq!(found(|one, _| same(one)), ["a/test/one: writes /two, which a/test/two writes too"]);
+    // Of whatever kind they are.
+    let file = found(|one, _| one.action = Resource::File(File::text("/two", "x".to_owned())).into());
+    assert_eq!(file, ["a/test/one: writes /two, which a/test/two writes too"]);
+    let elsewhere = found(|one, _| {
+        same(one);
+        one.host = "b".to_owned();
+    });
+    assert_eq!(elsewhere, Vec::<String>::new());
+}
+
+#[test]
+fn an_edge_without_a_reason_is_found() {
+    for nothing in ["", "  "] {
+        let findings = lint(&plan(|_, _| {}, Reason::Because(nothing)));
+        assert_eq!(findings, [Finding { step: "a/test/one".to_owned(), rule: "comes after a/test/two without a reason".to_owned() }]);
+    }
+}
+
+#[test]
+fn triggers_that_are_no_needs_are_found() {
+    assert_eq!(found(|one, _| one.triggers.push(id("two"))), Vec::<String>::new());
+    assert_eq!(found(|one, _| one.triggers.push(id("three"))), ["a/test/one: is triggered by a/test/three, which is no step of the plan"]);
+    assert_eq!(found(|_, two| two.triggers.push(id("one"))), ["a/test/two: is triggered by a/test/one, and could be done before it"]);
+}
+
+#[test]
+fn steps_without_a_deadline_or_with_the_name_of_another_task_are_found() {
+    assert_eq!(found(|one, _| one.deadline = Duration::ZERO), ["a/test/one: has no deadline"]);
+    assert_eq!(found(|one, _| one.task = "other"), ["a/test/one: does not have its task other in its name"]);
+}
+
+#[test]
+fn a_cycle_is_refused_with_the_whole_of_it() {
+    let mut plan = plan(|_, _| {}, Reason::Inside);
+    plan.add(step("three", Resource::KernelModule(KernelModule { name: "x".to_owned() }))).unwrap();
+    plan.order(&id("two"), &id("three"), Reason::Inside).unwrap();
+    let refused = plan.order(&id("three"), &id("one"), Reason::Inside).unwrap_err();
+    assert_eq!(refused, "a/test/three needs a/test/one, which needs a/test/two, which needs a/test/three");
+    let refused = plan.order(&id("one"), &id("one"), Reason::Inside).unwrap_err();
+    assert_eq!(refused, "a/test/one needs a/test/one");
+}
+
+#[test]
+fn unknown_steps_and_names_used_twice_are_refused() {
+    let mut plan = plan(|_, _| {}, Reason::Inside);
+    assert_eq!(
+        plan.order(&id("one"), &id("four"), Reason::Inside).unwrap_err(),
+        "a/test/one needs a/test/four, which is no step of the plan"
+    );
+    assert_eq!(plan.add(step("one", folder("/other"))), Err(id("one")));
+}
