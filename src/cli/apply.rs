@@ -13,9 +13,9 @@ use super::common::{BundleArgument, ClusterFile, PartArguments};
 use super::converge::{Planned, converge};
 use super::report;
 use crate::artifacts::BundleFolder;
-use crate::run::{Clock, Dispatcher, EventKind, Events, Outcome, Secrets, Sink, random_bytes};
-use crate::state::{ClusterLock, Journal};
-use crate::ui::{Failure, Json, Terminal, line, status_line};
+use crate::run::{Clock, Dispatcher, EventKind, Events, FORMAT, Outcome, Secrets, Sink, random_bytes};
+use crate::state::{ClusterLock, Journal, who};
+use crate::ui::{Failure, Json, Kind, Terminal, line, status_line};
 
 /// Bring the hosts to what the cluster's file says
 #[derive(Debug, Args)]
@@ -32,14 +32,33 @@ pub(super) struct Arguments {
 }
 
 /// Opens the event stream of a run, with its journal, and says that it begins.
-pub(super) fn open_events(verb: &str, cluster: &Cluster, json: bool) -> Result<Events, Vec<Failure>> {
+pub(super) fn open_events(verb: &str, cluster: &Cluster, part: Option<String>, json: bool) -> Result<Events, Vec<Failure>> {
     let run = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
     let journal = Journal::create(&run).map_err(|failure| vec![failure])?;
     let screen: Box<dyn Sink> = if json { Box::new(Json) } else { Box::new(Terminal::new(std::io::stderr().is_terminal())) };
     let events = Events::new(vec![screen, Box::new(journal)]);
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    events.send(EventKind::RunStarted { run, verb: verb.to_owned(), cluster: cluster.name.clone(), time: Clock::rfc3339(), version });
+    events.send(EventKind::RunStarted {
+        v: FORMAT,
+        run,
+        verb: verb.to_owned(),
+        cluster: cluster.name.clone(),
+        time: Clock::rfc3339(),
+        version,
+        who: who(),
+        part,
+    });
     Ok(events)
+}
+
+/// Says in the journal too why nothing was begun.
+pub(super) fn recorded<T>(events: &Events, result: Result<T, Vec<Failure>>) -> Result<T, Vec<Failure>> {
+    if let Err(failures) = &result {
+        let code = Kind::worst(failures).exit_code();
+        let failures = failures.iter().map(Failure::told).collect();
+        events.send(EventKind::RunRefused { code, failures, took_milliseconds: events.milliseconds() });
+    }
+    result
 }
 
 /// Runs a plan that was made.
@@ -58,9 +77,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
-    let events = open_events("apply", &cluster, arguments.json)?;
+    let events = open_events("apply", &cluster, arguments.part.text(), arguments.json)?;
     let token = crate::run::Token::generate().map_err(|failure| vec![failure])?;
-    let planned = converge(&cluster, bundle.bundle(), &selection, &token.id, &events).await?;
+    let planned = recorded(&events, converge(&cluster, bundle.bundle(), &selection, &token.id, &events).await)?;
     if planned.plan.is_empty() {
         events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds: events.milliseconds() });
         say(arguments, "nothing to do");
@@ -69,12 +88,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     let needed = artifacts(&planned.plan);
     // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
-    let bytes = tokio::task::block_in_place(|| bundle.verify(needed.iter()))?;
+    let bytes = recorded(&events, tokio::task::block_in_place(|| bundle.verify(needed.iter())))?;
     if bytes > 0 {
         events.send(EventKind::BundleVerified { bytes });
     }
-    let secrets =
-        Secrets::prepare(&cluster, &planned.plan, &token, &planned.links, planned.now_seconds).await.map_err(|failure| vec![failure])?;
+    let secrets = Secrets::prepare(&cluster, &planned.plan, &token, &planned.links, planned.now_seconds).await;
+    let secrets = recorded(&events, secrets.map_err(|failure| vec![failure]))?;
     if secrets.made() > 0 {
         events.send(EventKind::SecretsReady { made: secrets.made() });
     }

@@ -72,6 +72,14 @@ pub(super) struct PartArguments {
 }
 
 impl PartArguments {
+    /// As it was written; `None` for the whole.
+    pub(super) fn text(&self) -> Option<String> {
+        let options = [("--only", &self.only), ("--skip", &self.skip), ("--limit", &self.limit)];
+        let given = options.iter().filter(|(_, words)| !words.is_empty()).map(|(name, words)| format!("{name} {}", words.join(",")));
+        let given: Vec<String> = given.collect();
+        (!given.is_empty()).then(|| given.join(" "))
+    }
+
     pub(super) fn select(&self, cluster: &Cluster) -> Result<Selection, Vec<Failure>> {
         let choice = Choice { only: &self.only, skip: &self.skip, limit: &self.limit };
         Selection::new(choice, cluster)

@@ -6,8 +6,9 @@ use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
+use kok_tasks::resources::Act;
 
-use crate::run::{Clock, EventKind, Events, Links, LookAt, connect_all, probe_all};
+use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_all, probe_all};
 use crate::ui::{Failure, Kind};
 
 /// A plan with what it was made from.
@@ -98,7 +99,27 @@ impl Observed<'_> {
     }
 
     fn planned(self, plan: Plan, now_seconds: i64) -> Planned {
-        self.events.send(EventKind::PlanMade { steps: plan.steps().count(), changes: plan.changes().count() });
+        tell(&plan, self.events);
         Planned { plan, links: self.links, now_seconds }
+    }
+}
+
+/// Tells what a plan is going to change.
+fn tell(plan: &Plan, events: &Events) {
+    events.send(EventKind::PlanMade { steps: plan.steps().count(), changes: plan.changes().count() });
+    for (step, change) in plan.changes() {
+        events.send(EventKind::StepPlanned {
+            step: step.id.to_string(),
+            host: step.host.clone(),
+            task: step.task.to_owned(),
+            title: step.title(),
+            summary: change.summary.clone(),
+            lane: match step.act(change) {
+                Act::Script(_) => Lane::Script,
+                Act::Stream { .. } => Lane::Stream,
+                Act::Wait => Lane::Wait,
+            },
+            needs: plan.changed_needs(&step.id).iter().map(|id| id.to_string()).collect(),
+        });
     }
 }

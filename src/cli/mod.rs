@@ -8,6 +8,9 @@ mod plan;
 mod plan_json;
 mod report;
 mod reset;
+mod run_show;
+mod run_text;
+mod runs;
 mod status;
 mod validate;
 mod why;
@@ -34,6 +37,8 @@ enum Verb {
     Status(status::Arguments),
     Kubeconfig(kubeconfig::Arguments),
     Reset(reset::Arguments),
+    Runs(runs::Arguments),
+    Run(run_show::Arguments),
 }
 
 /// Runs the program with the arguments of this process.
@@ -49,13 +54,15 @@ pub fn main() -> ExitCode {
                 Verb::Status(arguments) => status::run(&arguments).await,
                 Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,
+                Verb::Runs(arguments) => runs::run(&arguments),
+                Verb::Run(arguments) => run_show::run(&arguments),
             }
         })
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failures) => {
-            let worst = failures.iter().map(|failure| failure.kind).max().unwrap_or(Kind::Internal);
+            let worst = Kind::worst(&failures);
             let texts: Vec<String> = failures.iter().map(ToString::to_string).collect();
             status_line(&texts.join("\n\n"));
             ExitCode::from(worst.exit_code())

@@ -5,11 +5,11 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use clap::Args;
 use kok_crds::model::Cluster;
 
-use super::apply::{carry_out, open_events};
+use super::apply::{carry_out, open_events, recorded};
 use super::common::ClusterFile;
 use super::converge::take_down;
 use super::report;
-use crate::run::Secrets;
+use crate::run::{EventKind, Secrets};
 use crate::state::ClusterLock;
 use crate::ui::{Failure, Kind, line, status_line};
 
@@ -32,10 +32,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         ask(&cluster).map_err(|failure| vec![failure])?;
     }
     let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
-    let events = open_events("reset", &cluster, arguments.json)?;
-    let planned = take_down(&cluster, &events).await?;
+    let events = open_events("reset", &cluster, None, arguments.json)?;
+    let planned = recorded(&events, take_down(&cluster, &events).await)?;
     let count = planned.plan.changes().count();
     if planned.plan.is_empty() {
+        events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds: events.milliseconds() });
         return say(arguments, "nothing to do");
     }
     let outcome = carry_out(&planned, Secrets::none(), None, &events).await;

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Something that happened in a run. Numbered without gaps; times are of the controller.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
     /// Number in the run, from 0.
@@ -19,11 +19,13 @@ pub struct Event {
 }
 
 /// What can happen.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum EventKind {
-    /// A run begins.
+    /// A run begins. The first event of each.
     RunStarted {
+        /// Version of the format of events. Fields and events that are added don't change it.
+        v: u32,
         /// Name of the run.
         run: String,
         /// The verb.
@@ -34,6 +36,11 @@ pub enum EventKind {
         time: String,
         /// Version of kokctl.
         version: String,
+        /// `user@machine`.
+        who: String,
+        /// The part of the cluster that is meant, as options; nothing for the whole.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        part: Option<String>,
     },
     /// The bundle was read and what is needed of it was compared with its digests.
     BundleVerified {
@@ -64,6 +71,32 @@ pub enum EventKind {
         steps: usize,
         /// Those that change something.
         changes: usize,
+    },
+    /// A step is to change something. One event for each, after the plan is made.
+    StepPlanned {
+        /// Its name.
+        step: String,
+        /// Its host.
+        host: String,
+        /// Its task.
+        task: String,
+        /// What it is.
+        title: String,
+        /// What it is to do.
+        summary: String,
+        /// How it is done.
+        lane: Lane,
+        /// The steps to be done before it; those that change nothing are left out, and what they need stands for them.
+        needs: Vec<String>,
+    },
+    /// The run was refused before anything was changed.
+    RunRefused {
+        /// The exit code.
+        code: u8,
+        /// Why.
+        failures: Vec<Told>,
+        /// How long that took.
+        took_milliseconds: u64,
     },
     /// Keys and certificates are made or read.
     SecretsReady {
@@ -137,6 +170,37 @@ pub enum EventKind {
         /// How long the run took.
         took_milliseconds: u64,
     },
+}
+
+/// Version of the format of events.
+pub const FORMAT: u32 = 1;
+
+/// How a step is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lane {
+    /// By a script; on one host they run one after the other.
+    Script,
+    /// By a stream of bulk data; one at a time on one host.
+    Stream,
+    /// Not at all: it is waited for.
+    Wait,
+}
+
+/// A failure as it was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// What is wrong.
+    pub what: String,
+    /// Where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// What to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
 }
 
 /// A consumer of events.

@@ -13,7 +13,7 @@ mod secrets;
 
 pub use clock::{Clock, random_bytes};
 pub use dispatch::Dispatcher;
-pub use event::{Event, EventKind, Events, Sink, elapsed};
+pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, Told, elapsed};
 pub use link::{Links, connect_all};
 pub use outcome::{Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};

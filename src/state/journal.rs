@@ -3,48 +3,116 @@
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 
 use super::folder;
 use crate::run::{Event, EventKind, Sink};
-use crate::ui::{Failure, Kind};
+use crate::ui::{Failure, Kind, status_line};
 
-/// Writes the events of one run. A crash can tear the last line and nothing else.
+/// The file of a run's events, in its folder.
+pub(super) const EVENTS: &str = "events.jsonl";
+
+/// A run of some hundred hosts writes a few hundred KB. Whoever runs kokctl every hour keeps a week.
+const MOST_RUNS: usize = 200;
+
+/// Writes the events of one run. A crash can tear the last line and nothing else. The file is locked as long as the run lives, so readers
+/// know a run that is at work from one that died.
 #[derive(Debug)]
 pub struct Journal {
     file: File,
+    path: PathBuf,
+    broken: bool,
+}
+
+/// The folder of all runs.
+pub(super) fn runs() -> Result<PathBuf, Failure> {
+    Ok(folder()?.join("runs"))
 }
 
 impl Journal {
-    /// Opens the journal of a run that is named after the time at which it begins.
+    /// Opens the journal of a run that is named after the time at which it begins, and forgets the oldest runs.
     ///
     /// # Errors
     /// [`Failure`] if the folder can't be made.
     pub fn create(run: &str) -> Result<Self, Failure> {
-        let folder = folder()?.join("runs").join(run);
-        let path = folder.join("events.jsonl");
+        let runs = runs()?;
+        let path = runs.join(run).join(EVENTS);
         let failure = |error: std::io::Error| {
-            Failure::new(Kind::Internal, "the journal can't be written").at(path.display().to_string()).because(error.to_string())
+            Failure::new(Kind::Internal, "the journal can't be written")
+                .at(path.display().to_string())
+                .because(error.to_string())
+                .hint("make room or correct the rights there, or name another folder by XDG_STATE_HOME")
         };
         // Names and addresses of hosts are nobody else's business.
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(failure)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(runs.join(run)).map_err(failure)?;
         let file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&path).map_err(failure)?;
-        Ok(Self { file })
+        file.lock().map_err(failure)?;
+        forget(&runs, MOST_RUNS);
+        Ok(Self { file, path, broken: false })
     }
+
+    fn write(&mut self, event: &Event) -> std::io::Result<()> {
+        let mut line = serde_json::to_vec(event)?;
+        line.push(b'\n');
+        self.file.write_all(&line)?;
+        // A step that may not be repeated blindly must be on the disk before its script is sent; so must the end.
+        if matches!(event.kind, EventKind::StepStarted { .. } | EventKind::RunRefused { .. } | EventKind::RunFinished { .. }) {
+            self.file.sync_data()?;
+        }
+        Ok(())
+    }
+}
+
+/// Removes the oldest runs beyond `most`, but for those that are at work. What can't be removed stays.
+fn forget(runs: &Path, most: usize) {
+    let Ok(found) = fs::read_dir(runs) else { return };
+    let mut folders: Vec<PathBuf> = found.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    // Names begin with the time.
+    folders.sort();
+    for old in folders.iter().take(folders.len().saturating_sub(most)) {
+        if !is_locked(&old.join(EVENTS)) {
+            let _ = fs::remove_dir_all(old);
+        }
+    }
+}
+
+/// Whether a run that writes this journal is alive.
+pub(super) fn is_locked(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
 impl Sink for Journal {
     fn take(&mut self, event: &Event) {
         // Progress is for those who watch.
-        if matches!(event.kind, EventKind::StepProgress { .. }) {
+        if self.broken || matches!(event.kind, EventKind::StepProgress { .. }) {
             return;
         }
-        if let Ok(mut line) = serde_json::to_vec(event) {
-            line.push(b'\n');
-            let _ = self.file.write_all(&line);
+        if let Err(error) = self.write(event) {
+            // The hosts are the truth: a run that is under way goes on without a journal, but not without a word.
+            self.broken = true;
+            status_line(&format!("warning: the journal {} ends here: {error}", self.path.display()));
         }
-        // A step that may not be repeated blindly must be on the disk before its script is sent; so must the end.
-        if matches!(event.kind, EventKind::StepStarted { .. } | EventKind::RunFinished { .. }) {
-            let _ = self.file.sync_data();
-        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use super::*;
+
+    #[test]
+    fn the_oldest_runs_go_and_those_at_work_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |name: &str| {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            File::create(folder.path().join(name).join(EVENTS)).unwrap()
+        };
+        let (at_work, _old, _new, _newest) = (run("1"), run("2"), run("3"), run("4"));
+        at_work.lock().unwrap();
+        forget(folder.path(), 2);
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["1", "3", "4"]);
     }
 }

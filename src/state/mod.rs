@@ -1,6 +1,10 @@
 //! What kokctl keeps on the machine that it runs on: a lock per cluster, a folder per run.
 
 mod journal;
+mod record;
+mod runs;
+mod timeline;
+mod who;
 
 use std::env;
 use std::fs::{self, File, TryLockError};
@@ -8,6 +12,10 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
 
 pub use journal::Journal;
+pub use record::{Ending, Fate, Record, StepRecord};
+pub use runs::{Story, find_run, read_run, run_names};
+pub use timeline::{HostTime, Link, Timeline};
+pub use who::who;
 
 use crate::ui::{Failure, Kind};
 

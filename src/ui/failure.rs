@@ -5,6 +5,7 @@ use std::fmt;
 use kok_tasks::plan::Refusal;
 
 use crate::remote::{ConnectError, RunError};
+use crate::run::Told;
 
 /// Who has to do something about a failure; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +33,14 @@ impl Kind {
             Self::Incomplete => 4,
             Self::Declined => 5,
         }
+    }
+}
+
+impl Kind {
+    /// The kind that decides the exit code where there are several failures.
+    #[must_use]
+    pub fn worst(failures: &[Failure]) -> Self {
+        failures.iter().map(|failure| failure.kind).max().unwrap_or(Self::Internal)
     }
 }
 
@@ -82,6 +91,13 @@ impl Failure {
             Some(because) => format!("{}: {because}", self.what),
             None => self.what.clone(),
         }
+    }
+
+    /// As the journal has it.
+    #[must_use]
+    pub fn told(&self) -> Told {
+        let Self { what, at, because, hint, .. } = self.clone();
+        Told { what, at, because, hint }
     }
 
     /// A refusal of the planner.

@@ -1,7 +1,9 @@
 //! Events as JSON Lines on standard output.
 
+use serde::Serialize;
+
 use crate::run::{Event, Sink};
-use crate::ui::line;
+use crate::ui::{Failure, Kind, line};
 
 /// Prints every event as one line of JSON.
 #[derive(Debug, Default)]
@@ -13,4 +15,14 @@ impl Sink for Json {
             line(&text);
         }
     }
+}
+
+/// Prints a document as one line of JSON.
+///
+/// # Errors
+/// [`Failure`] if it has no form in JSON, which is a defect.
+pub fn json_line(document: &impl Serialize) -> Result<(), Vec<Failure>> {
+    let text = serde_json::to_string(document).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
+    line(&text);
+    Ok(())
 }

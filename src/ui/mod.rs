@@ -1,11 +1,13 @@
 //! What people and machines see: failures in one form, and the consumers of the event stream.
 
+mod duration;
 mod failure;
 mod json;
 mod text;
 mod writer;
 
+pub use duration::duration;
 pub use failure::{Failure, Kind};
-pub use json::Json;
+pub use json::{Json, json_line};
 pub use text::Terminal;
 pub use writer::{line, status_line};

@@ -157,8 +157,8 @@ impl Sink for Terminal {
             }
             EventKind::StepDone { step, host, took_milliseconds } => self.step_done(event, step, host, *took_milliseconds),
             EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
-            EventKind::StepBlocked { .. } => {}
-            EventKind::RunFinished { .. } => self.finish(),
+            EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}
+            EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => self.finish(),
         }
     }
 }

@@ -256,6 +256,22 @@ impl Plan {
         self.neighbours(id, Direction::Incoming)
     }
 
+    /// The changes that must be made before a step: those that it needs, and behind needs that change nothing the nearest that do.
+    #[must_use]
+    pub fn changed_needs(&self, id: &StepId) -> BTreeSet<StepId> {
+        let (mut found, mut passed, mut open) = (BTreeSet::new(), BTreeSet::new(), vec![id.clone()]);
+        while let Some(id) = open.pop() {
+            for (need, _) in self.needs(&id) {
+                if self.changes.contains_key(&need.id) {
+                    found.insert(need.id.clone());
+                } else if passed.insert(need.id.clone()) {
+                    open.push(need.id.clone());
+                }
+            }
+        }
+        found
+    }
+
     /// What waits for a step, each with the reason.
     #[must_use]
     pub fn needed_by(&self, id: &StepId) -> Vec<(&Step, &Reason)> {

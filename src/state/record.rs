@@ -1,0 +1,200 @@
+//! What the events of a run amount to: how each step ended, and the run.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::runs::Story;
+use crate::run::{EventKind, Lane, Told};
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ending {
+    /// Everything that was planned is done.
+    Done,
+    /// Nothing was to do.
+    NothingToDo,
+    /// Something failed, or was not begun.
+    Incomplete,
+    /// Nothing was begun.
+    Refused,
+    /// It has not ended yet.
+    AtWork,
+    /// The process ended without a word.
+    Died,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "is", rename_all_fields = "camelCase")]
+pub enum Fate {
+    /// It was done, and a second look confirmed it.
+    Done,
+    /// It failed.
+    Failed {
+        /// Why.
+        error: String,
+        /// Whether it may have been done all the same.
+        unknown: bool,
+    },
+    /// It was begun, and nobody heard how it ended.
+    InDoubt,
+    /// It was not begun.
+    NotBegun,
+}
+
+/// A step of a run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StepRecord {
+    /// Its name.
+    pub step: String,
+    /// Its host.
+    pub host: String,
+    /// Its task.
+    pub task: String,
+    /// What it is.
+    pub title: String,
+    /// What it was to do.
+    pub summary: String,
+    /// How it was done.
+    pub lane: Lane,
+    /// The steps that had to be done before it.
+    pub needs: Vec<String>,
+    /// When it was begun, in milliseconds of the run.
+    pub began: Option<u64>,
+    /// When it ended.
+    pub ended: Option<u64>,
+    /// How it ended.
+    pub fate: Fate,
+}
+
+/// A run.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Record {
+    /// Its name.
+    pub run: String,
+    /// The verb.
+    pub verb: String,
+    /// The cluster.
+    pub cluster: String,
+    /// When it began, RFC 3339.
+    pub time: String,
+    /// `user@machine`.
+    pub who: String,
+    /// Version of kokctl.
+    pub version: String,
+    /// The part of the cluster that was meant.
+    pub part: Option<String>,
+    /// How it ended.
+    pub ending: Ending,
+    /// How long it took, or how far its journal goes, in milliseconds.
+    pub took_milliseconds: u64,
+    /// Why it was refused.
+    pub refused: Vec<Told>,
+    /// Ends of what comes before the first change, in milliseconds of the run: `planned`, `bundle verified`, `certificates made`.
+    pub marks: Vec<(&'static str, u64)>,
+    /// Its changes.
+    pub steps: Vec<StepRecord>,
+}
+
+impl Record {
+    /// Reads the events of a run.
+    #[must_use]
+    pub fn of(story: &Story) -> Self {
+        let mut record = Self::empty(story);
+        let mut by_name: BTreeMap<String, StepRecord> = BTreeMap::new();
+        let mut order: Vec<String> = Vec::new();
+        for event in &story.events {
+            record.took_milliseconds = event.milliseconds;
+            if let EventKind::StepPlanned { step, .. } = &event.kind {
+                order.push(step.clone());
+            }
+            record.take(&event.kind, event.milliseconds);
+            take_step(&mut by_name, &event.kind, event.milliseconds);
+        }
+        record.steps = order.iter().filter_map(|step| by_name.remove(step)).collect();
+        record
+    }
+
+    /// How many of its steps came to this end.
+    #[must_use]
+    pub fn count(&self, is: impl Fn(&Fate) -> bool) -> usize {
+        self.steps.iter().filter(|step| is(&step.fate)).count()
+    }
+
+    fn empty(story: &Story) -> Self {
+        Self {
+            run: story.id.clone(),
+            verb: String::new(),
+            cluster: String::new(),
+            time: String::new(),
+            who: String::new(),
+            version: String::new(),
+            part: None,
+            ending: if story.alive { Ending::AtWork } else { Ending::Died },
+            took_milliseconds: 0,
+            refused: Vec::new(),
+            marks: Vec::new(),
+            steps: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, kind: &EventKind, milliseconds: u64) {
+        match kind {
+            EventKind::RunStarted { verb, cluster, time, version, who, part, .. } => {
+                [&mut self.verb, &mut self.cluster, &mut self.time, &mut self.version, &mut self.who]
+                    .into_iter()
+                    .zip([verb, cluster, time, version, who])
+                    .for_each(|(own, told)| own.clone_from(told));
+                self.part.clone_from(part);
+            }
+            EventKind::PlanMade { .. } => self.marks.push(("connected, probed and planned", milliseconds)),
+            EventKind::BundleVerified { .. } => self.marks.push(("bundle verified", milliseconds)),
+            EventKind::SecretsReady { .. } => self.marks.push(("certificates made", milliseconds)),
+            EventKind::RunRefused { failures, .. } => {
+                self.ending = Ending::Refused;
+                self.refused.clone_from(failures);
+            }
+            EventKind::RunFinished { done, failed, blocked, .. } => {
+                self.ending = match (done, failed + blocked) {
+                    (0, 0) => Ending::NothingToDo,
+                    (_, 0) => Ending::Done,
+                    _ => Ending::Incomplete,
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+fn take_step(by_name: &mut BTreeMap<String, StepRecord>, kind: &EventKind, milliseconds: u64) {
+    let ended = |step: Option<&mut StepRecord>, fate: Fate| {
+        if let Some(step) = step {
+            (step.fate, step.ended) = (fate, Some(milliseconds));
+        }
+    };
+    match kind {
+        EventKind::StepPlanned { step, host, task, title, summary, lane, needs } => {
+            let (began, ended) = (None, None);
+            let (host, task, title, summary, needs) = (host.clone(), task.clone(), title.clone(), summary.clone(), needs.clone());
+            let record =
+                StepRecord { step: step.clone(), host, task, title, summary, lane: *lane, needs, began, ended, fate: Fate::NotBegun };
+            by_name.insert(step.clone(), record);
+        }
+        EventKind::StepStarted { step, .. } => {
+            if let Some(step) = by_name.get_mut(step) {
+                // A step that is begun again has cost the time since its first beginning.
+                step.began.get_or_insert(milliseconds);
+                (step.fate, step.ended) = (Fate::InDoubt, None);
+            }
+        }
+        EventKind::StepDone { step, .. } => ended(by_name.get_mut(step), Fate::Done),
+        EventKind::StepFailed { step, error, unknown, .. } => {
+            ended(by_name.get_mut(step), Fate::Failed { error: error.clone(), unknown: *unknown });
+        }
+        _ => {}
+    }
+}
