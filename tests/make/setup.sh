@@ -11,7 +11,7 @@ target=$1
 # `a|b`: either will do, a is installed. A C compiler is needed by aws-lc-sys (no CMake: its bindings are there already).
 compiler='gcc libc6-dev ca-certificates'
 bundle='binutils libseccomp-dev iptables nftables pkgconf|pkg-config'
-lab='debootstrap systemd systemd-container iproute2 openssh-client util-linux'
+lab='debootstrap systemd systemd-container iproute2 nftables openssh-client util-linux'
 tests='openssh-server sudo openssl'
 
 case $target in

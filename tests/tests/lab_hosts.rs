@@ -4,9 +4,11 @@
 mod lab_support;
 
 use std::fs;
+use std::io::Write as _;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use kok_tests::lab::{Host, Lab, LabSpec, Power, names};
+use kok_tests::lab::{Host, Image, Lab, LabSpec, OPSPW_PASSWORD, Power, names};
 use lab_support::{Traces, read, wait_for};
 
 const INSTANCES: &str = "/proc/sys/fs/inotify/max_user_instances";
@@ -36,6 +38,141 @@ fn hosts_are_machines_and_leave_nothing() {
         let now = read(INSTANCES);
         if names().unwrap().is_empty() { now == instances } else { now.trim().parse::<u32>().unwrap() >= 8192 }
     });
+}
+
+#[test]
+fn faults_come_and_go() {
+    let lab = up(1);
+    let host = lab.host("cp1").unwrap();
+    asks_opspw_for_a_password(&host);
+    has_shells_of_all_kinds(&host);
+    can_be_paused(&lab, &host);
+    can_lag(&host);
+    can_be_filled(&host);
+    reboots_itself(&host);
+
+    // Also with faults that are not undone.
+    host.lag(Duration::from_millis(10)).unwrap();
+    host.fill("/opt").unwrap();
+    host.pause().unwrap();
+    let namespace = fs::read_link(lab.facts().unwrap().network_namespace).unwrap();
+    let traces = Traces::of(lab.name(), Some(namespace));
+    assert!(traces.find().iter().any(|trace| trace.contains("@lag-cp1") || trace.contains("--milliseconds")), "{:?}", traces.find());
+    lab.down().unwrap();
+    assert_eq!(traces.find(), Vec::<String>::new());
+}
+
+/// One lab of all kinds: what is behind a bastion, another distribution, a light host.
+#[test]
+fn hosts_differ_as_they_were_asked_to() {
+    let mut spec = LabSpec::unique(2).behind_bastions(2);
+    spec.hosts[2].image = Image::Debian13;
+    spec.hosts[3].light = true;
+    let lab = Lab::up(spec).unwrap_or_else(|error| panic!("{error}"));
+    let (near, far) = (lab.host("bastion1").unwrap(), lab.host("bastion2").unwrap());
+    let (cp1, worker1) = (lab.host("cp1").unwrap(), lab.host("worker1").unwrap());
+
+    let reaches = |host: &Host, address: &str| host.ssh(&["ping", "-c", "1", "-W", "1", address]).unwrap().success();
+    for (host, address) in [(&far, "10.20.1.12"), (&cp1, "10.20.2.13"), (&worker1, "10.20.2.14")] {
+        assert_eq!(host.address(), address);
+        assert_eq!(ok(host, "hostname"), host.name(), "through its bastions");
+        let knock = format!("exec 3<>/dev/tcp/{address}/22");
+        let direct = lab.command("timeout").unwrap().args(["5", "bash", "-c", &knock]).stderr(Stdio::null()).status().unwrap();
+        assert!(!direct.success(), "the controller must not reach {address} past a bastion");
+    }
+    assert!(reaches(&near, "10.20.1.12") && !reaches(&near, "10.20.2.13"), "each bastion leads one network further");
+    assert!(reaches(&cp1, "10.20.2.14") && reaches(&far, "10.20.2.13"));
+    let manifest = lab.inventory("1.37.1").unwrap();
+    assert!(!manifest.contains("name: bastion") && manifest.contains("{address: 10.20.1.12, user: root, "), "{manifest}");
+
+    assert!(ok(&cp1, "cat /etc/os-release").contains("VERSION_ID=\"13\""));
+    is_a_bare_machine(&cp1);
+    assert!(ok(&worker1, "cat /etc/os-release").contains("VERSION_ID=\"12\""));
+    assert_eq!(ok(&worker1, "systemctl is-system-running"), "running");
+    assert_eq!(ok(&worker1, "systemctl list-units --plain --no-legend 'chrony*' 'systemd-networkd*' 'systemd-logind*'"), "");
+    near.reboot().unwrap();
+    assert_eq!(ok(&cp1, "hostname"), "cp1", "a bastion that was restarted leads on");
+    far.cut().unwrap();
+    assert_eq!(cp1.ssh(&["true"]).unwrap().status, 255);
+    far.heal().unwrap();
+    assert_eq!(ok(&cp1, "hostname"), "cp1");
+}
+
+fn asks_opspw_for_a_password(host: &Host) {
+    assert_eq!(host.ssh_as("opspw", &["id", "-un"]).unwrap().stdout, "opspw\n");
+    assert!(!host.ssh_as("opspw", &["sudo", "-n", "true"]).unwrap().success());
+    let becomes = |password: &str| {
+        let mut command = host.ssh_command("opspw", "sudo -S -p '' id -un").unwrap();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        child.stdin.take().unwrap().write_all(format!("{password}\n").as_bytes()).unwrap();
+        String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
+    };
+    assert_eq!(becomes("wrong"), "");
+    assert_eq!(becomes(OPSPW_PASSWORD), "root\n");
+}
+
+fn has_shells_of_all_kinds(host: &Host) {
+    for shell in ["bash", "dash", "fish", "tcsh"] {
+        assert_eq!(ok(host, &format!("{shell} -c 'echo right'")), "right", "{shell}");
+    }
+}
+
+fn can_be_paused(lab: &Lab, host: &Host) {
+    ok(host, "systemd-run --quiet --unit=counter sh -c 'while :; do echo >>/root/count; sleep 0.1; done'");
+    // Read from outside, for a host that is paused can't be asked.
+    let file = lab.facts().unwrap().folder.join("hosts/cp1/upper/root/count");
+    let count = || fs::read(&file).map_or(0, |text| text.len());
+    wait_for("the counter counts", 10, || count() > 1);
+    host.pause().unwrap();
+    assert_eq!(host.power().unwrap(), Power::Paused);
+    let before = count();
+    assert_eq!(host.ssh(&["true"]).unwrap().status, 255, "a paused host does not answer");
+    assert_eq!(count(), before, "a paused host does nothing");
+    host.resume().unwrap();
+    assert_eq!(host.power().unwrap(), Power::On);
+    wait_for("the counter counts on", 10, || count() > before);
+    ok(host, "systemctl stop counter");
+}
+
+fn can_lag(host: &Host) {
+    let login = || {
+        let began = Instant::now();
+        ok(host, "true");
+        began.elapsed()
+    };
+    host.lag(Duration::from_secs(1)).unwrap();
+    assert_eq!(host.lagging(), Some(Duration::from_secs(1)));
+    let slow = login();
+    assert!(slow >= Duration::from_secs(5), "connecting, keys and login are five round trips at least: {slow:?}");
+    host.lag(Duration::ZERO).unwrap();
+    assert_eq!(host.lagging(), None);
+    let quick = login();
+    assert!(quick < slow / 2, "{quick:?}");
+}
+
+fn can_be_filled(host: &Host) {
+    ok(host, "mkdir -p /opt/full && echo before >/opt/full/file");
+    let write = |path: &str| host.ssh(&["sh", "-c", &format!("cat /etc/os-release >>{path}")]).unwrap();
+    host.fill("/opt/full").unwrap();
+    for path in ["/opt/full/new", "/opt/full/file"] {
+        assert!(write(path).stderr.contains("No space left on device"), "{path}: {:?}", write(path));
+    }
+    assert_eq!(ok(host, "cat /opt/full/file"), "before");
+    assert!(host.fill("/opt/full").is_err() && host.fill("/opt").is_err() && host.fill("/nowhere").is_err());
+    assert!(write("/opt/beside").success());
+    host.free("/opt/full").unwrap();
+    assert!(host.free("/opt/full").is_err());
+    assert_eq!(ok(host, "cat /opt/full/file; findmnt --noheadings /opt/full; true"), "before");
+    assert!(write("/opt/full/file").success());
+}
+
+fn reboots_itself(host: &Host) {
+    let boot = ok(host, "echo kept >/root/probe; cat /proc/sys/kernel/random/boot_id");
+    host.reboot().unwrap();
+    assert_eq!(host.power().unwrap(), Power::On);
+    assert_ne!(ok(host, "cat /proc/sys/kernel/random/boot_id"), boot);
+    assert_eq!(ok(host, "cat /root/probe"), "kept");
 }
 
 fn up(hosts: usize) -> Lab {

@@ -57,3 +57,23 @@ fn up_after_an_up_that_was_killed_begins_anew() {
     assert!(lab(&["down", "--name", &name]).status().unwrap().success());
     assert_eq!(traces.find(), Vec::<String>::new());
 }
+
+#[test]
+fn faults_whose_program_was_killed_leave_nothing_after_down() {
+    let name = format!("faults-{}", std::process::id());
+    let traces = Traces::of(&name, None);
+    assert!(lab(&["up", "--name", &name, "--hosts", "1", "--light"]).status().unwrap().success());
+    let mut lag = lab(&["lag", "--name", &name, "cp1", "20"]).spawn().unwrap();
+    wait_for("the proxy's cgroup is there", 30, || traces.find().iter().any(|trace| trace.contains("@lag-cp1")) || ended(&mut lag));
+    lag.kill().unwrap();
+    lag.wait().unwrap();
+    assert!(lab(&["pause", "--name", &name, "cp1"]).status().unwrap().success());
+    let paused = lab(&["ps"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&paused.stdout).contains("paused"), "{paused:?}");
+    assert!(lab(&["down", "--name", &name]).status().unwrap().success());
+    assert_eq!(traces.find(), Vec::<String>::new());
+}
+
+fn ended(child: &mut Child) -> bool {
+    child.try_wait().unwrap().is_some()
+}

@@ -2,13 +2,16 @@
 
 use std::error::Error;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Write as _};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::unix::process::CommandExt as _;
-use std::process::{Command, ExitCode};
-use std::time::Instant;
+use std::path::PathBuf;
+use std::process::{self, Command, ExitCode};
+use std::time::{Duration, Instant};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabError, LabSpec, down, names};
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Image, Lab, LabError, LabSpec, Proxy, down, names, serve};
 
 /// Bare Linux hosts on this machine, in a network of their own.
 #[derive(Parser)]
@@ -34,6 +37,15 @@ enum Verb {
         /// How many hosts.
         #[arg(long, default_value_t = 5)]
         hosts: usize,
+        /// What they run.
+        #[arg(long, value_enum, default_value_t)]
+        image: Image,
+        /// Start only systemd and sshd on them: for many hosts.
+        #[arg(long)]
+        light: bool,
+        /// Put all hosts behind a chain of so many more, bastion1, bastion2, …: each is reached only through the one before.
+        #[arg(long, value_name = "COUNT", default_value_t = 0)]
+        bastions: usize,
     },
     /// Take a lab down and leave nothing of it.
     Down {
@@ -49,7 +61,7 @@ enum Verb {
     Ssh {
         #[command(flatten)]
         lab: Name,
-        /// Log in as this user: root or ops.
+        /// Log in as this user: root, ops or opspw.
         #[arg(long, short = 'l', default_value = "root")]
         login: String,
         host: String,
@@ -89,10 +101,49 @@ enum Verb {
     PowerOff(Target),
     /// Boot a host again with its disk, keys and address.
     PowerOn(Target),
+    /// Let a host reboot itself, and wait until it is up again.
+    Reboot(Target),
+    /// Stop all processes of a host where they are, as in a virtual machine that is paused.
+    Pause(Target),
+    /// Let them go on.
+    Resume(Target),
     /// Cut a host off from the network; it runs on.
     Cut(Target),
     /// Connect a host again.
     Heal(Target),
+    /// Make every round trip to a host's sshd take so long, from the next connection on.
+    Lag {
+        #[command(flatten)]
+        target: Target,
+        /// 0 makes it as short as it was.
+        milliseconds: u64,
+    },
+    /// Make the disk full under a folder of a host: reading works, every write fails.
+    Fill {
+        #[command(flatten)]
+        target: Target,
+        path: String,
+    },
+    /// Undo fill.
+    Free {
+        #[command(flatten)]
+        target: Target,
+        path: String,
+    },
+    /// What `lag` starts in the lab's network.
+    #[command(hide = true)]
+    Proxy {
+        #[arg(long)]
+        listen: SocketAddrV4,
+        #[arg(long)]
+        from: Ipv4Addr,
+        #[arg(long)]
+        to: SocketAddrV4,
+        #[arg(long)]
+        milliseconds: u64,
+        /// Folders of cgroups to join.
+        cgroups: Vec<PathBuf>,
+    },
 }
 
 #[derive(Args)]
@@ -100,6 +151,12 @@ struct Target {
     #[command(flatten)]
     lab: Name,
     host: String,
+}
+
+impl Target {
+    fn open(&self) -> Result<Host, LabError> {
+        Lab::open(&self.lab.name)?.host(&self.host)
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -127,7 +184,10 @@ fn main() -> ExitCode {
 
 fn carry_out(verb: Verb) -> Result<ExitCode, Box<dyn Error>> {
     match verb {
-        Verb::Up { lab, hosts } => up(&lab.name, hosts)?,
+        Verb::Up { lab, hosts, image, light, bastions } => {
+            let spec = LabSpec::new(&lab.name, hosts).image(image);
+            up(if light { spec.light() } else { spec }.behind_bastions(bastions))?;
+        }
         Verb::Down { lab, all } => take_down(&lab.name, all)?,
         Verb::Ps => list()?,
         Verb::Ssh { lab, login, host, command } => return ssh(&lab.name, &login, &host, command),
@@ -140,22 +200,44 @@ fn carry_out(verb: Verb) -> Result<ExitCode, Box<dyn Error>> {
             }
         }
         Verb::Logs { lab, host, console, options } => return logs(&lab.name, &host, console, &options),
-        Verb::PowerOff(target) => Lab::open(&target.lab.name)?.host(&target.host)?.power_off()?,
-        Verb::PowerOn(target) => Lab::open(&target.lab.name)?.host(&target.host)?.power_on()?,
-        Verb::Cut(target) => Lab::open(&target.lab.name)?.host(&target.host)?.cut()?,
-        Verb::Heal(target) => Lab::open(&target.lab.name)?.host(&target.host)?.heal()?,
+        Verb::PowerOff(target) => target.open()?.power_off()?,
+        Verb::PowerOn(target) => target.open()?.power_on()?,
+        Verb::Reboot(target) => target.open()?.reboot()?,
+        Verb::Pause(target) => target.open()?.pause()?,
+        Verb::Resume(target) => target.open()?.resume()?,
+        Verb::Cut(target) => target.open()?.cut()?,
+        Verb::Heal(target) => target.open()?.heal()?,
+        Verb::Lag { target, milliseconds } => target.open()?.lag(Duration::from_millis(milliseconds))?,
+        Verb::Fill { target, path } => target.open()?.fill(&path)?,
+        Verb::Free { target, path } => target.open()?.free(&path)?,
+        Verb::Proxy { listen, from, to, milliseconds, cgroups } => {
+            proxy(Proxy { listen, from, to, round_trip: Duration::from_millis(milliseconds) }, &cgroups)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn up(name: &str, hosts: usize) -> Result<(), Box<dyn Error>> {
+fn up(spec: LabSpec) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
-    let lab = Lab::up_with_progress(LabSpec::new(name, hosts), &say)?.keep()?;
+    let lab = Lab::up_with_progress(spec, &say)?.keep()?;
     for host in lab.hosts() {
-        print(&format!("{:<12} {}\n", host.name(), host.address()))?;
+        let behind = host.bastion().map(|bastion| format!(" behind {bastion}")).unwrap_or_default();
+        print(&format!("{:<12} {}{behind}\n", host.name(), host.address()))?;
     }
+    let (name, hosts) = (lab.name(), lab.hosts().count());
     say(&format!("lab {name}: {hosts} hosts running after {:.1} s", start.elapsed().as_secs_f64()));
     Ok(())
+}
+
+/// The cgroups come first: what is not in them would be lost to `down`.
+fn proxy(proxy: Proxy, cgroups: &[PathBuf]) -> io::Result<()> {
+    for cgroup in cgroups {
+        fs::write(cgroup.join("cgroup.procs"), process::id().to_string())?;
+    }
+    serve(proxy, || {
+        // Where nobody waits for it, it is of no use to tell.
+        let _ = print("ready\n");
+    })
 }
 
 fn take_down(name: &str, all: bool) -> Result<(), Box<dyn Error>> {
@@ -180,7 +262,8 @@ fn list() -> Result<(), Box<dyn Error>> {
         };
         for host in lab.hosts() {
             let power = host.power().map_or("off", kok_tests::lab::Power::as_str);
-            print(&format!("{name:<20} {:<12} {:<14} {power}\n", host.name(), host.address()))?;
+            let lag = host.lagging().map(|lag| format!(" (lags by {} ms)", lag.as_millis())).unwrap_or_default();
+            print(&format!("{name:<20} {:<12} {:<14} {power}{lag}\n", host.name(), host.address()))?;
         }
     }
     Ok(())

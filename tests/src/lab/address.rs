@@ -1,18 +1,26 @@
 //! The addresses of a lab. Every lab uses the same ones, for each is a network of its own.
+//!
+//! The subnet of depth 0 is what the controller reaches; hosts behind a bastion are in the one of the next depth, in which the
+//! controller has no address.
 
-/// Name of the bridge in the lab's network namespace.
-pub(crate) const BRIDGE: &str = "lab0";
-/// The network of every lab.
-pub(crate) const SUBNET: &str = "10.20.0.0/24";
-/// The controller's address on the bridge: programs in the lab's network namespace have it.
+/// The network of every lab, all depths.
+pub(crate) const SUBNET: &str = "10.20.0.0/16";
+/// The controller's address on the first bridge: programs in the lab's network namespace have it.
 pub(crate) const CONTROLLER: &str = "10.20.0.1";
-/// Length of the network's prefix.
+/// The address on the first bridge from which the proxies of `lag` connect, so that their own connections are told from those
+/// that go through them.
+pub(crate) const PROXY: &str = "10.20.0.2";
+/// Length of the prefix of the network of one depth.
 pub(crate) const PREFIX: u8 = 24;
+/// The most bastions that can stand before a host.
+pub(crate) const DEEPEST: usize = 3;
 /// Last number of the first host's address; below it is room for what a test may want to place in the network.
 const FIRST_HOST: usize = 11;
 /// The largest number of hosts: .11 to .254 would be more than any machine carries, and .200 and above are left for virtual
 /// addresses of tests.
 pub(crate) const MOST_HOSTS: usize = 180;
+/// Port of the first host's proxy; below it are the ports of services.
+const FIRST_PROXY: usize = 20_000;
 
 /// The last number of the address of the host at `index`.
 pub(crate) fn number(index: usize) -> usize {
@@ -20,11 +28,16 @@ pub(crate) fn number(index: usize) -> usize {
 }
 
 /// The address with this last number.
-pub(crate) fn address(number: usize) -> String {
-    format!("10.20.0.{number}")
+pub(crate) fn address(depth: usize, number: usize) -> String {
+    format!("10.20.{depth}.{number}")
 }
 
-/// The name of the host's port on the bridge: what systemd-nspawn makes of [`machine`].
+/// The bridge of this depth in the lab's network namespace.
+pub(crate) fn bridge(depth: usize) -> String {
+    format!("lab{depth}")
+}
+
+/// The name of the host's port on its bridge: what systemd-nspawn makes of [`machine`].
 pub(crate) fn port(number: usize) -> String {
     format!("vb-{}", machine(number))
 }
@@ -32,4 +45,9 @@ pub(crate) fn port(number: usize) -> String {
 /// A host's name for systemd-nspawn: short, for interface names have 15 characters at most.
 pub(crate) fn machine(number: usize) -> String {
     format!("h{number}")
+}
+
+/// Where the proxy of this host listens, on the loopback of the lab's network namespace.
+pub(crate) fn proxy_port(number: usize) -> usize {
+    FIRST_PROXY + number
 }

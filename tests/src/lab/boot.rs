@@ -1,11 +1,9 @@
-//! Making a host's disk, starting it, and waiting until it is of use.
+//! Starting a host, and waiting until it is of use.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Read as _;
 use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsFd as _;
-use std::os::unix::fs::{MetadataExt as _, chown, symlink};
-use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -16,70 +14,17 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use super::command::tail;
 use super::folder::LabFolder;
 use super::record::HostRecord;
-use super::{Host, LabError, address, cgroups, keys, network};
+use super::{Host, LabError, address, cgroups, disk, network};
 
 pub(crate) const START: &str = include_str!("../../lab/host/start.sh");
 
 /// A host boots in seconds; this is for a machine that builds something else at the same time.
 const DEADLINE: Duration = Duration::from_secs(180);
 const POLL: Duration = Duration::from_millis(50);
+/// Another one after each boot.
+pub(crate) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 /// Port of SSH.
 const SSH: u16 = 22;
-
-/// Makes the host's disk: an empty overlay but for what is this host's own.
-pub(crate) fn make_disk(folder: &LabFolder, record: &HostRecord, root: &Path) -> Result<(), LabError> {
-    let (host, upper) = (folder.host(&record.name), folder.upper(&record.name));
-    for part in ["work", "data/containerd", "data/kubelet", "data/etcd", "upper/etc/systemd/network", "upper"] {
-        keys::make_folder(&host.join(part), 0o755)?;
-    }
-    for (part, mode) in [("etc", 0o755), ("etc/systemd", 0o755), ("home", 0o755), ("root", 0o700)] {
-        keys::make_folder(&upper.join(part), mode)?;
-    }
-    symlink(root, host.join("root")).map_err(LabError::io(format!("link the root of host {}", record.name)))?;
-    let own = [
-        ("etc/hostname", format!("{}\n", record.name)),
-        ("etc/machine-id", machine_id()?),
-        // As Debian's installer writes it.
-        ("etc/hosts", format!("127.0.0.1\tlocalhost\n127.0.1.1\t{}\n::1\tlocalhost ip6-localhost ip6-loopback\n", record.name)),
-        // Nobody answers there, and says so at once. Without any server CoreDNS would not start on this host.
-        ("etc/resolv.conf", format!("nameserver {}\n", address::CONTROLLER)),
-        ("etc/systemd/network/10-lab.network", network_unit(record)),
-    ];
-    for (path, text) in own {
-        keys::write(&upper.join(path), &text, 0o644)?;
-    }
-    keys::make_host(folder, &record.name)?;
-    give_home_to_ops(root, &upper)
-}
-
-/// An upper folder hides the owner and mode of the one below, so the home of `ops` gets those that it has in the root.
-fn give_home_to_ops(root: &Path, upper: &Path) -> Result<(), LabError> {
-    let what = || "give ops its home".to_owned();
-    let original = fs::metadata(root.join("home/ops")).map_err(LabError::io(what()))?;
-    let home = upper.join("home/ops");
-    fs::set_permissions(&home, original.permissions()).map_err(LabError::io(what()))?;
-    for path in [&home, &home.join(".ssh"), &home.join(".ssh/authorized_keys")] {
-        chown(path, Some(original.uid()), Some(original.gid())).map_err(LabError::io(what()))?;
-    }
-    Ok(())
-}
-
-fn machine_id() -> Result<String, LabError> {
-    let path = "/proc/sys/kernel/random/uuid";
-    let uuid = fs::read_to_string(path).map_err(LabError::io(format!("read {path}")))?;
-    Ok(uuid.replace('-', ""))
-}
-
-/// A default route, as every machine has: programs look at it for the machine's own address. It leads to the controller, which
-/// says of everything that it can't be reached.
-fn network_unit(record: &HostRecord) -> String {
-    format!(
-        "[Match]\nName=host0\n\n[Network]\nAddress={}/{}\nGateway={}\nLinkLocalAddressing=ipv6\nIPv6AcceptRA=no\nDHCP=no\n",
-        record.address(),
-        address::PREFIX,
-        address::CONTROLLER
-    )
-}
 
 /// A host on its way up.
 #[derive(Debug)]
@@ -100,8 +45,10 @@ impl Boot {
             .arg(folder.start_script())
             .args([record.name.as_str(), &address::machine(record.number)])
             .arg(folder.host(&record.name))
-            .arg(address::BRIDGE)
             .arg(network::namespace(folder)?)
+            .arg(record.bridge())
+            .arg(if record.is_bastion { address::bridge(record.depth + 1) } else { String::new() })
+            .arg(if record.light { disk::LIGHT_TARGET } else { "" })
             .args(cgroups::create(folder.name(), &record.name)?)
             // systemd-nspawn guesses from the machine's pid 1, which need not be systemd.
             .env("SYSTEMD_NSPAWN_UNIFIED_HIERARCHY", if cgroups::unified_only()? { "1" } else { "0" })
@@ -117,9 +64,16 @@ impl Boot {
         Ok(Self { ended, deadline: Instant::now() + DEADLINE })
     }
 
+    /// A host that reboots by itself.
+    pub(crate) fn again() -> Self {
+        Self { ended: Arc::default(), deadline: Instant::now() + DEADLINE }
+    }
+
     /// Waits until the host answers over SSH and its systemd says `running`.
     pub(crate) fn wait(&self, host: &Host) -> Result<(), LabError> {
-        self.wait_for_ssh(host)?;
+        if host.bastion().is_none() {
+            self.wait_for_ssh(host)?;
+        }
         loop {
             let output = host.ssh(&["systemctl", "is-system-running", "--wait"])?;
             match output.stdout.trim() {
@@ -149,6 +103,17 @@ impl Boot {
             });
             knock.join().unwrap_or_else(|_| Err(boot_error(host, "waiting for it failed".to_owned())))
         })
+    }
+
+    /// Waits until the host is one that has another boot id than `before`.
+    pub(crate) fn wait_for_new(&self, host: &Host, before: &str) -> Result<(), LabError> {
+        loop {
+            let output = host.ssh(&["cat", BOOT_ID])?;
+            if output.success() && output.stdout.trim() != before {
+                return self.wait(host);
+            }
+            self.pause(host, &output)?;
+        }
     }
 
     fn pause(&self, host: &Host, last: &dyn std::fmt::Debug) -> Result<(), LabError> {

@@ -20,6 +20,11 @@ pub(crate) const NETWORK: &str = "@network";
 /// Killing a whole host takes well below a second; this is for a machine under load.
 const KILL_DEADLINE: Duration = Duration::from_secs(30);
 const POLL: Duration = Duration::from_millis(10);
+/// A process stops when it next leaves the kernel; one that waits for a slow disk takes as long as that.
+const FREEZE_DEADLINE: Duration = Duration::from_secs(30);
+/// Files by which cgroups of either version stop their processes.
+const V1_STATE: &str = "freezer.state";
+const V2_STATE: &str = "cgroup.freeze";
 
 /// Whether the machine gives its controllers out by cgroup v2 alone.
 pub(crate) fn unified_only() -> Result<bool, LabError> {
@@ -110,6 +115,41 @@ pub(crate) fn exists(lab: &str, member: Option<&str>) -> Result<bool, LabError> 
     Ok(hierarchies()?.iter().any(|hierarchy| below(&hierarchy.mount, lab, member).exists()))
 }
 
+/// Stops the member's processes where they are, or lets them go on, and waits until that is so. They can't tell.
+pub(crate) fn freeze(lab: &str, member: &str, frozen: bool) -> Result<(), LabError> {
+    let folder = freezer(lab, member)?.ok_or_else(|| LabError::NotRunning(lab.to_owned()))?;
+    let (file, value) = match (folder.join(V1_STATE).exists(), frozen) {
+        (true, true) => (V1_STATE, "FROZEN"),
+        (true, false) => (V1_STATE, "THAWED"),
+        (false, true) => (V2_STATE, "1"),
+        (false, false) => (V2_STATE, "0"),
+    };
+    let path = folder.join(file);
+    fs::write(&path, value).map_err(LabError::io(format!("write {value} to {}", path.display())))?;
+    let deadline = Instant::now() + FREEZE_DEADLINE;
+    while is_frozen(lab, member)? != frozen {
+        if Instant::now() > deadline {
+            return Err(LabError::Deadline { what: format!("{member} is {value}"), after: FREEZE_DEADLINE });
+        }
+        thread::sleep(POLL);
+    }
+    Ok(())
+}
+
+/// Whether all of the member's processes are stopped by [`freeze`].
+pub(crate) fn is_frozen(lab: &str, member: &str) -> Result<bool, LabError> {
+    let Some(folder) = freezer(lab, member)? else { return Ok(false) };
+    let text = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_default();
+    Ok(text(V1_STATE).trim() == "FROZEN" || text("cgroup.events").lines().any(|line| line == "frozen 1"))
+}
+
+/// The member's cgroup in the hierarchy that stops processes: that of the controller, else the unified one.
+fn freezer(lab: &str, member: &str) -> Result<Option<PathBuf>, LabError> {
+    let folders: Vec<PathBuf> = hierarchies()?.iter().map(|hierarchy| below(&hierarchy.mount, lab, Some(member))).collect();
+    let having = |file: &str| folders.iter().find(|folder| folder.join(file).exists()).cloned();
+    Ok(having(V1_STATE).or_else(|| having(V2_STATE)))
+}
+
 /// Kills every process of the lab, or of one `member` of it, removes the cgroups, also those that the host has made, and waits
 /// until the processes have ended, and their mounts with them.
 ///
@@ -125,6 +165,7 @@ pub(crate) fn destroy(lab: &str, member: Option<&str>) -> Result<(), LabError> {
         for hierarchy in &hierarchies {
             let folder = below(&hierarchy.mount, lab, member);
             collect(&folder, &mut present);
+            thaw(&folder);
             gone &= remove(&folder);
         }
         victims.extend(present.iter().filter_map(|pid| ProcessId::of(*pid)));
@@ -155,6 +196,18 @@ pub(crate) fn remove_top() -> Result<(), LabError> {
 fn below(mount: &Path, lab: &str, member: Option<&str>) -> PathBuf {
     let lab = mount.join(TOP).join(lab);
     member.map_or_else(|| lab.clone(), |member| lab.join(member))
+}
+
+/// A process that is stopped by a cgroup of version 1 does not even die.
+fn thaw(folder: &Path) {
+    let state = folder.join(V1_STATE);
+    if state.exists() {
+        // Where that fails nothing is stopped any more, or the deadline of the caller says what is left.
+        let _ = fs::write(state, "THAWED");
+    }
+    if folder.parent().is_some_and(|parent| parent.ends_with(TOP)) {
+        children(folder).iter().for_each(|member| thaw(member));
+    }
 }
 
 fn is_member(pid: i32, mark: &str) -> bool {

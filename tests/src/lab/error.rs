@@ -109,6 +109,14 @@ pub enum LabError {
         /// The last lines of its console.
         console: String,
     },
+    /// A fault could not be made, or not undone.
+    #[error("{what} failed: {why}")]
+    Fault {
+        /// What was to be done, and where.
+        what: String,
+        /// What stands against it.
+        why: String,
+    },
     /// Something did not come about in time.
     #[error("{what} not within {} s", .after.as_secs())]
     Deadline {

@@ -1,13 +1,14 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use kok_tasks::shell::quote;
 
-use super::boot::Boot;
+use super::boot::{BOOT_ID, Boot};
 use super::folder::LabFolder;
 use super::record::HostRecord;
-use super::{LabError, address, cgroups, journal, network};
+use super::{LabError, address, cgroups, fill, journal, lag, network};
 
 /// What a command on a host came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub enum Power {
     On,
     /// It has processes, but its port is off the bridge.
     Cut,
+    /// Its processes are stopped where they are, as in a virtual machine that was paused.
+    Paused,
     /// It has no processes.
     Off,
 }
@@ -47,6 +50,7 @@ impl Power {
         match self {
             Self::On => "on",
             Self::Cut => "cut",
+            Self::Paused => "paused",
             Self::Off => "off",
         }
     }
@@ -88,7 +92,7 @@ impl Host {
         self.ssh_as("root", arguments)
     }
 
-    /// [`Host::ssh`] as another user: `ops` may use sudo without a password.
+    /// [`Host::ssh`] as another user: `ops` may use sudo without a password, `opspw` with [`super::OPSPW_PASSWORD`].
     ///
     /// # Errors
     /// As of [`Host::ssh`].
@@ -122,6 +126,9 @@ impl Host {
         if cgroups::processes(self.folder.name(), self.name())?.is_empty() {
             return Ok(Power::Off);
         }
+        if cgroups::is_frozen(self.folder.name(), self.name())? {
+            return Ok(Power::Paused);
+        }
         Ok(if network::is_cut(&self.folder, &self.port())? { Power::Cut } else { Power::On })
     }
 
@@ -145,6 +152,77 @@ impl Host {
         Boot::start(&self.folder, &self.record)?.wait(self)
     }
 
+    /// Lets the host reboot itself in order, and waits until it has come up again.
+    ///
+    /// # Errors
+    /// When the host can't be asked, or does not come up.
+    pub fn reboot(&self) -> Result<(), LabError> {
+        let before = self.ssh(&["cat", BOOT_ID])?.stdout;
+        // The connection may end before its answer comes.
+        let asked = self.ssh(&["systemctl", "reboot"])?;
+        if !asked.success() && asked.status != 255 {
+            return Err(LabError::Fault { what: format!("rebooting {}", self.name()), why: asked.stderr.trim().to_owned() });
+        }
+        Boot::again().wait_for_new(self, before.trim())
+    }
+
+    /// Stops all of the host's processes where they are: it answers nothing, and loses nothing. [`Host::power_off`] works on it.
+    ///
+    /// # Errors
+    /// When the host is off, or its processes do not stop.
+    pub fn pause(&self) -> Result<(), LabError> {
+        self.must_be_on()?;
+        cgroups::freeze(self.folder.name(), self.name(), true)
+    }
+
+    /// Lets the host go on after [`Host::pause`].
+    ///
+    /// # Errors
+    /// When the host is off.
+    pub fn resume(&self) -> Result<(), LabError> {
+        self.must_be_on()?;
+        cgroups::freeze(self.folder.name(), self.name(), false)
+    }
+
+    /// Makes every round trip between the controller and the host's sshd take this long, from the next connection on; zero makes the
+    /// way as short as it was and ends the connections that are open. A host that refuses connections closes them instead. The host
+    /// sees another address of the controller. Stays when the host is off.
+    ///
+    /// # Errors
+    /// When the host is behind a bastion, or the proxy can't be started.
+    pub fn lag(&self, round_trip: Duration) -> Result<(), LabError> {
+        if round_trip.is_zero() { lag::remove(&self.folder, &self.record) } else { lag::set(&self.folder, &self.record, round_trip) }
+    }
+
+    /// How long a round trip takes, if that was set by [`Host::lag`].
+    #[must_use]
+    pub fn lagging(&self) -> Option<Duration> {
+        lag::of(&self.folder, &self.record)
+    }
+
+    /// Makes the disk full under a folder of the host: what is there can be read as before, every write fails with "No space left on
+    /// device". A reboot undoes it.
+    ///
+    /// # Errors
+    /// When there is no such folder, or something is mounted below it.
+    pub fn fill(&self, path: &str) -> Result<(), LabError> {
+        fill::fill(self, path)
+    }
+
+    /// Undoes [`Host::fill`], and with it what could be changed under the folder without space, such as removals.
+    ///
+    /// # Errors
+    /// When the folder was not filled.
+    pub fn free(&self, path: &str) -> Result<(), LabError> {
+        fill::free(self, path)
+    }
+
+    /// The host through which alone this one is reached.
+    #[must_use]
+    pub fn bastion(&self) -> Option<&str> {
+        self.record.behind.as_deref()
+    }
+
     /// Cuts the host off from the network; it runs on and still sees its cable plugged in.
     ///
     /// # Errors
@@ -160,7 +238,7 @@ impl Host {
     /// When the host is off.
     pub fn heal(&self) -> Result<(), LabError> {
         self.must_be_on()?;
-        network::heal(&self.folder, &self.port())
+        network::heal(&self.folder, &self.port(), &self.record.bridge())
     }
 
     /// The host's journal, all boots, also of a host that is off.
@@ -200,7 +278,7 @@ impl Host {
     fn must_be_on(&self) -> Result<(), LabError> {
         match self.power()? {
             Power::Off => Err(LabError::Power { host: self.name().to_owned(), is: "off" }),
-            Power::On | Power::Cut => Ok(()),
+            Power::On | Power::Cut | Power::Paused => Ok(()),
         }
     }
 

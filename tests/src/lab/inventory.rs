@@ -28,7 +28,7 @@ pub struct Facts {
     pub controller: String,
     /// The link that stands for the lab's network namespace; for `nsenter --net=`.
     pub network_namespace: PathBuf,
-    /// Private key for `root` and `ops`.
+    /// Private key for `root`, `ops` and `opspw`.
     pub private_key_file: PathBuf,
     /// Host keys of all hosts.
     pub known_hosts_file: PathBuf,
@@ -48,8 +48,10 @@ pub struct HostFacts {
     pub name: String,
     /// The host's address.
     pub address: String,
-    /// The roles that the manifest gives it.
+    /// The roles that the manifest gives it; none for a bastion, which is not in the manifest.
     pub roles: Vec<String>,
+    /// The host through which alone it is reached.
+    pub bastion: Option<String>,
     /// The host's machine-id.
     pub machine_id: String,
     /// Whether it runs and is connected.
@@ -62,7 +64,8 @@ pub(crate) fn facts(folder: &LabFolder, record: &LabRecord) -> Result<Facts, Lab
         Ok(HostFacts {
             name: record.name.clone(),
             address: record.address(),
-            roles: vec![role(&record.name).to_owned()],
+            roles: if record.is_bastion { Vec::new() } else { vec![role(&record.name).to_owned()] },
+            bastion: record.behind.clone(),
             machine_id: host.machine_id()?,
             power: host.power()?,
         })
@@ -87,11 +90,10 @@ fn role(host: &str) -> &'static str {
 pub(crate) fn manifest(folder: &LabFolder, record: &LabRecord, kubernetes_version: &str) -> Result<String, LabError> {
     let machine = Machine { cgroup_v1: !cgroups::unified_only()?, may_raise_limits: has_capability(CAP_SYS_RESOURCE)? };
     let hosts: String = record
-        .hosts
-        .iter()
+        .members()
         .map(|host| format!("    - {{name: {}, address: {}, roles: [{}]}}\n", host.name, host.address(), role(&host.name)))
         .collect();
-    let time_source = record.hosts.first().map_or("", |host| host.name.as_str());
+    let time_source = record.members().next().map_or("", |host| host.name.as_str());
     Ok(format!(
         "apiVersion: kubeonkube.clay.io/v1alpha1
 kind: Cluster
@@ -103,7 +105,7 @@ spec:
     user: root
     privateKeyFile: {key}
     knownHostsFile: {known_hosts}
-  hosts:
+{bastion}  hosts:
 {hosts}  network:
     plugin: flannel
   time:
@@ -114,8 +116,21 @@ spec:
         name = record.name,
         key = scalar(&folder.private_key()),
         known_hosts = scalar(&folder.known_hosts()),
+        bastion = record
+            .members()
+            .next()
+            .and_then(|host| bastion(folder, record, host))
+            .map_or(String::new(), |chain| format!("    bastion: {chain}\n")),
         vars = machine.vars(),
     ))
+}
+
+/// The bastion of a host with those before it, as kokctl wants to have it: each is a login of its own.
+fn bastion(folder: &LabFolder, record: &LabRecord, host: &HostRecord) -> Option<String> {
+    let bastion = record.hosts.iter().find(|other| host.behind.as_ref() == Some(&other.name))?;
+    let login = format!("user: root, privateKeyFile: {}, knownHostsFile: {}", scalar(&folder.private_key()), scalar(&folder.known_hosts()));
+    let before = self::bastion(folder, record, bastion).map(|chain| format!(", bastion: {chain}")).unwrap_or_default();
+    Some(format!("{{address: {}, {login}{before}}}", bastion.address()))
 }
 
 /// Properties of this machine that its hosts share and that a user of such a machine would set something for.

@@ -13,13 +13,16 @@ use super::record::LabRecord;
 /// The kinds of host keys that a host has. RSA is left out: making one takes half a second.
 const HOST_KEYS: [&str; 2] = ["ed25519", "ecdsa"];
 
+/// Users of every host beside root: `ops` may use sudo without a password, `opspw` with [`super::OPSPW_PASSWORD`].
+pub(crate) const USERS: [&str; 2] = ["ops", "opspw"];
+
 /// Makes the client's key pair and OpenSSH's configuration.
 pub(crate) fn make_client(folder: &LabFolder, record: &LabRecord) -> Result<(), LabError> {
     generate("ed25519", &folder.private_key(), &format!("lab {}", folder.name()))?;
     write(&folder.ssh_config(), &ssh_config(folder, record), 0o644)
 }
 
-/// Makes the host keys into the host's `/etc/ssh` and lets the client's key in as `root` and `ops`.
+/// Makes the host keys into the host's `/etc/ssh` and lets the client's key in as every user.
 pub(crate) fn make_host(folder: &LabFolder, host: &str) -> Result<(), LabError> {
     let upper = folder.upper(host);
     let public = folder.private_key().with_extension("pub");
@@ -28,9 +31,10 @@ pub(crate) fn make_host(folder: &LabFolder, host: &str) -> Result<(), LabError> 
     for kind in HOST_KEYS {
         generate(kind, &upper.join(format!("etc/ssh/ssh_host_{kind}_key")), &format!("root@{host}"))?;
     }
-    for home in ["root/.ssh", "home/ops/.ssh"] {
-        make_folder(&upper.join(home), 0o700)?;
-        write(&upper.join(home).join("authorized_keys"), &public, 0o600)?;
+    let homes = USERS.iter().map(|user| format!("home/{user}"));
+    for home in homes.chain(["root".to_owned()]) {
+        make_folder(&upper.join(&home).join(".ssh"), 0o700)?;
+        write(&upper.join(&home).join(".ssh/authorized_keys"), &public, 0o600)?;
     }
     Ok(())
 }
@@ -53,6 +57,9 @@ fn ssh_config(folder: &LabFolder, record: &LabRecord) -> String {
     let mut text = format!("# Works in the network of lab {0} only: lab run --name {0} -- ssh -F THIS_FILE HOST\n", folder.name());
     for host in &record.hosts {
         text.push_str(&format!("Host {}\n    HostName {}\n", host.name, host.address()));
+        if let Some(bastion) = &host.behind {
+            text.push_str(&format!("    ProxyJump {bastion}\n"));
+        }
     }
     text.push_str(&format!(
         "Host *\n    User root\n    IdentityFile \"{}\"\n    IdentitiesOnly yes\n    UserKnownHostsFile \"{}\"\n    \

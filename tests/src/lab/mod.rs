@@ -17,16 +17,20 @@ mod address;
 mod boot;
 mod cgroups;
 mod command;
+mod disk;
 mod error;
+mod fill;
 mod folder;
 mod host;
 mod inventory;
 mod journal;
 mod keys;
+mod lag;
 mod lock;
 mod network;
 mod paths;
 mod process;
+mod proxy;
 mod record;
 mod requirements;
 mod root;
@@ -42,11 +46,15 @@ use std::process::Command;
 pub use error::LabError;
 pub use host::{Host, Output, Power};
 pub use inventory::{DEFAULT_KUBERNETES_VERSION, Facts, HostFacts};
+pub use proxy::{Proxy, serve};
 pub use record::LabRecord;
-pub use spec::LabSpec;
+pub use spec::{HostSpec, Image, LabSpec};
 pub use teardown::{down, names};
 
 use folder::LabFolder;
+
+/// The password of the user `opspw` of every host, for sudo and for logging in. It opens nothing but hosts of the lab.
+pub const OPSPW_PASSWORD: &str = "lab opspw's \"password\"";
 
 /// Receives one line of text for each stage that takes long; for a person who waits.
 pub type Progress<'a> = &'a (dyn Fn(&str) + Sync);
@@ -146,7 +154,7 @@ impl Lab {
         network::command(&self.folder, program)
     }
 
-    /// The private key (ed25519, OpenSSH format, no passphrase) that `root` and `ops` of every host accept.
+    /// The private key (ed25519, OpenSSH format, no passphrase) that `root`, `ops` and `opspw` of every host accept.
     #[must_use]
     pub fn private_key_path(&self) -> PathBuf {
         self.folder.private_key()

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::address::{BRIDGE, CONTROLLER, PREFIX};
+use super::address::{self, CONTROLLER, PREFIX, PROXY};
 use super::command::run;
 use super::folder::LabFolder;
 use super::{LabError, cgroups, process};
@@ -19,16 +19,17 @@ const POLL: Duration = Duration::from_millis(10);
 
 const SCRIPT: &str = include_str!("../../lab/host/network.sh");
 
-/// Starts the process that makes and keeps the namespace, and waits until the bridge is up.
-pub(crate) fn start(folder: &LabFolder) -> Result<(), LabError> {
+/// Starts the process that makes and keeps the namespace, and waits until the bridges, one for each depth, are up.
+pub(crate) fn start(folder: &LabFolder, deepest: usize) -> Result<(), LabError> {
     let script = folder.network_script();
     fs::write(&script, SCRIPT).map_err(LabError::io(format!("write {}", script.display())))?;
     let log = File::create(folder.network_log()).map_err(LabError::io("make the network's log"))?;
     let mut child = Command::new("setsid")
         .arg("sh")
         .arg(&script)
-        .arg(BRIDGE)
         .arg(format!("{CONTROLLER}/{PREFIX}"))
+        .arg(format!("{PROXY}/{PREFIX}"))
+        .arg((0..=deepest).map(address::bridge).collect::<Vec<_>>().join(" "))
         .args(cgroups::create(folder.name(), cgroups::NETWORK)?)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -94,16 +95,16 @@ pub(crate) fn cut(folder: &LabFolder, port: &str) -> Result<(), LabError> {
     ip(folder, "cutting the host off", &["link", "set", port, "nomaster"])
 }
 
-/// Puts the host's port back on the bridge.
-pub(crate) fn heal(folder: &LabFolder, port: &str) -> Result<(), LabError> {
-    ip(folder, "connecting the host", &["link", "set", port, "master", BRIDGE])
+/// Puts the host's port back on its bridge.
+pub(crate) fn heal(folder: &LabFolder, port: &str, bridge: &str) -> Result<(), LabError> {
+    ip(folder, "connecting the host", &["link", "set", port, "master", bridge])
 }
 
-/// Whether the port is there and off the bridge.
+/// Whether the port is there and off every bridge.
 pub(crate) fn is_cut(folder: &LabFolder, port: &str) -> Result<bool, LabError> {
     let mut show = command(folder, "ip")?;
     show.args(["-oneline", "link", "show", "dev", port]);
-    Ok(run("looking at the host's port", &mut show).is_ok_and(|text| !text.contains(&format!(" master {BRIDGE} "))))
+    Ok(run("looking at the host's port", &mut show).is_ok_and(|text| !text.contains(" master ")))
 }
 
 /// Removes a port that the kernel has not removed yet: it does so some time after the host's last process has ended, and a new

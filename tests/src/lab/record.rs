@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::folder::LabFolder;
 use super::process::ProcessId;
-use super::{LabError, LabSpec, address};
+use super::spec::HostSpec;
+use super::{Image, LabError, LabSpec, address};
 
 /// What is written down of a lab before anything of it is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,12 +27,41 @@ pub struct HostRecord {
     pub name: String,
     /// Last number of the host's address.
     pub(crate) number: usize,
+    /// How many bastions stand before it.
+    #[serde(default)]
+    pub(crate) depth: usize,
+    /// The last of these.
+    #[serde(default)]
+    pub(crate) behind: Option<String>,
+    /// Whether other hosts are behind it.
+    #[serde(default)]
+    pub(crate) is_bastion: bool,
+    /// The distribution that it runs.
+    #[serde(default)]
+    pub(crate) image: Image,
+    /// Whether only systemd and sshd are started.
+    #[serde(default)]
+    pub(crate) light: bool,
 }
 
 impl LabRecord {
+    /// Of a spec that was checked.
     pub(crate) fn new(spec: LabSpec, owner: ProcessId) -> Self {
-        let host = |(index, name)| HostRecord { name, number: address::number(index) };
-        Self { name: spec.name, hosts: spec.hosts.into_iter().enumerate().map(host).collect(), owner: Some(owner) }
+        let mut hosts: Vec<HostRecord> = Vec::new();
+        for (index, HostSpec { name, image, light, behind }) in spec.hosts.into_iter().enumerate() {
+            let mut depth = 0;
+            if let Some(bastion) = hosts.iter_mut().find(|host| behind.as_ref() == Some(&host.name)) {
+                bastion.is_bastion = true;
+                depth = bastion.depth + 1;
+            }
+            hosts.push(HostRecord { name, number: address::number(index), depth, behind, is_bastion: false, image, light });
+        }
+        Self { name: spec.name, hosts, owner: Some(owner) }
+    }
+
+    /// The hosts that kokctl is for: all but the bastions.
+    pub(crate) fn members(&self) -> impl Iterator<Item = &HostRecord> {
+        self.hosts.iter().filter(|host| !host.is_bastion)
     }
 
     pub(crate) fn read(folder: &LabFolder) -> Result<Self, LabError> {
@@ -58,9 +88,19 @@ impl LabRecord {
 }
 
 impl HostRecord {
-    /// The host's address in the lab's network.
+    /// The host's address in the network of its depth.
     #[must_use]
     pub fn address(&self) -> String {
-        address::address(self.number)
+        address::address(self.depth, self.number)
+    }
+
+    /// A bastion's address in the network of the hosts behind it.
+    pub(crate) fn inner_address(&self) -> String {
+        address::address(self.depth + 1, self.number)
+    }
+
+    /// The bridge that the host's port is on.
+    pub(crate) fn bridge(&self) -> String {
+        address::bridge(self.depth)
     }
 }

@@ -6,11 +6,12 @@ use std::fs;
 use super::LabError;
 
 /// Programs and the Debian package that has each.
-const PROGRAMS: [(&str, &str); 10] = [
+const PROGRAMS: [(&str, &str); 11] = [
     ("systemd-nspawn", "systemd-container"),
     ("journalctl", "systemd"),
     ("debootstrap", "debootstrap"),
     ("ip", "iproute2"),
+    ("nft", "nftables"),
     ("ssh", "openssh-client"),
     ("ssh-keygen", "openssh-client"),
     ("nsenter", "util-linux"),

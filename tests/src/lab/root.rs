@@ -9,12 +9,12 @@ use std::time::Instant;
 use aws_lc_rs::digest::{Context, SHA256};
 
 use super::command::tail;
-use super::{LabError, Progress, keys, lock, paths};
+use super::{Image, LabError, OPSPW_PASSWORD, Progress, keys, lock, paths};
 
 const BUILD: &str = include_str!("../../lab/root/build.sh");
 
 /// Laid over the finished root: path, mode, text.
-const FILES: [(&str, u32, &str); 7] = [
+const FILES: [(&str, u32, &str); 10] = [
     ("etc/default/chrony", 0o644, include_str!("../../lab/root/files/etc/default/chrony")),
     ("etc/sudoers.d/ops", 0o440, include_str!("../../lab/root/files/etc/sudoers.d/ops")),
     ("etc/systemd/journald.conf.d/lab.conf", 0o644, include_str!("../../lab/root/files/etc/systemd/journald.conf.d/lab.conf")),
@@ -25,13 +25,16 @@ const FILES: [(&str, u32, &str); 7] = [
         include_str!("../../lab/root/files/etc/systemd/system/chrony.service.d/lab.conf"),
     ),
     ("etc/systemd/system/lab-cgroups.service", 0o644, include_str!("../../lab/root/files/etc/systemd/system/lab-cgroups.service")),
+    ("etc/sudoers.d/opspw", 0o440, include_str!("../../lab/root/files/etc/sudoers.d/opspw")),
+    ("etc/systemd/system/lab-address.service", 0o644, include_str!("../../lab/root/files/etc/systemd/system/lab-address.service")),
+    ("etc/systemd/system/lab-light.target", 0o644, include_str!("../../lab/root/files/etc/systemd/system/lab-light.target")),
     ("usr/local/sbin/lab-cgroups", 0o755, include_str!("../../lab/root/files/usr/local/sbin/lab-cgroups")),
 ];
 
-/// The root for the present recipe, built now if the cache does not have it. A second builder waits for the first.
-pub(crate) fn ensure(progress: Progress<'_>) -> Result<PathBuf, LabError> {
+/// The root of this image for the present recipe, built now if the cache does not have it. A second builder waits for the first.
+pub(crate) fn ensure(image: Image, progress: Progress<'_>) -> Result<PathBuf, LabError> {
     let cache = paths::cache()?;
-    let root = cache.join(format!("root-{}", recipe_hash()));
+    let root = cache.join(format!("root-{}", recipe_hash(image)));
     if root.is_dir() {
         return Ok(root);
     }
@@ -40,17 +43,19 @@ pub(crate) fn ensure(progress: Progress<'_>) -> Result<PathBuf, LabError> {
         return Ok(root);
     }
     remove_partial(&cache)?;
-    progress("building the hosts' root from Debian 12 (once; about a minute)");
+    progress(&format!("building the hosts' root from {} (once; about a minute)", image.title()));
     let start = Instant::now();
-    build(&cache, &root)?;
+    build(image, &cache, &root)?;
     progress(&format!("the hosts' root is built ({:.1} s)", start.elapsed().as_secs_f64()));
     Ok(root)
 }
 
 /// Everything that the root depends on; the packages are those of the archive on the day of the build.
-fn recipe_hash() -> String {
+fn recipe_hash(image: Image) -> String {
     let mut context = Context::new(&SHA256);
     context.update(env::consts::ARCH.as_bytes());
+    context.update(image.suite().as_bytes());
+    context.update(OPSPW_PASSWORD.as_bytes());
     context.update(BUILD.as_bytes());
     for (path, mode, text) in FILES {
         context.update(format!("\n{path} {mode:o} {}\n", text.len()).as_bytes());
@@ -71,7 +76,7 @@ fn remove_partial(cache: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-fn build(cache: &Path, root: &Path) -> Result<(), LabError> {
+fn build(image: Image, cache: &Path, root: &Path) -> Result<(), LabError> {
     let work = root.with_extension("partial");
     let files = work.join("files");
     for (path, mode, text) in FILES {
@@ -89,6 +94,8 @@ fn build(cache: &Path, root: &Path) -> Result<(), LabError> {
         .args(["--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private"])
         .arg("sh")
         .arg(&script)
+        .arg(image.suite())
+        .arg(OPSPW_PASSWORD)
         .arg(work.join("root"))
         .arg(&files)
         .args(mirror())
@@ -105,7 +112,8 @@ fn build(cache: &Path, root: &Path) -> Result<(), LabError> {
     remove_partial(cache)
 }
 
-/// The archive that this machine itself takes Debian 12 from, if it is such a machine; else debootstrap knows one.
+/// The archive that this machine itself takes Debian 12 from, if it is such a machine; else debootstrap knows one. An archive of
+/// Debian has all its releases.
 fn mirror() -> Option<String> {
     let format = "$(REPO_URI)|$(CODENAME)|$(ORIGIN)|$(COMPONENT)";
     let output = Command::new("apt-get").args(["indextargets", "--format", format, "Created-By: Packages"]).output().ok()?;

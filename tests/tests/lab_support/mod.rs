@@ -39,6 +39,10 @@ impl Traces {
             let cgroup = PathBuf::from(mount).join("kok-lab").join(&self.name);
             if kind.starts_with("cgroup") && cgroup.exists() {
                 found.push(format!("cgroup {}", cgroup.display()));
+                let members = fs::read_dir(&cgroup).map(|entries| entries.flatten().collect()).unwrap_or_else(|_| Vec::new());
+                found.extend(
+                    members.into_iter().filter(|entry| entry.path().is_dir()).map(|entry| format!("cgroup {}", entry.path().display())),
+                );
             }
             if line.contains(self.folder.to_str().unwrap()) {
                 found.push(format!("mount {line}"));
