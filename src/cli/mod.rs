@@ -19,11 +19,20 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::ui::{Failure, Kind, status_line};
+use crate::ui::{Failure, Kind, grouped, status_line, written};
+
+/// What the codes of [`Kind`] mean, for people.
+const EXIT_CODES: &str = "Exit codes:
+  0  done, or nothing to do
+  1  a file of kokctl's own, or a defect
+  2  the file, the options or the bundle are wrong; nothing was changed
+  3  a host could not be reached, or may not be changed; nothing was changed
+  4  something was changed, and not all that was planned
+  5  a question was answered with no, or nobody could be asked";
 
 /// Build and run Kubernetes clusters on your own Linux hosts over SSH.
 #[derive(Debug, Parser)]
-#[command(name = "kokctl", version, max_term_width = 100)]
+#[command(name = "kokctl", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     verb: Verb,
@@ -59,11 +68,12 @@ pub fn main() -> ExitCode {
             }
         })
     });
+    let result = result.and_then(|()| written().map_err(|failure| vec![failure]));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failures) => {
             let worst = Kind::worst(&failures);
-            let texts: Vec<String> = failures.iter().map(ToString::to_string).collect();
+            let texts: Vec<String> = grouped(failures).iter().map(ToString::to_string).collect();
             status_line(&texts.join("\n\n"));
             ExitCode::from(worst.exit_code())
         }

@@ -32,6 +32,9 @@ pub(super) fn steps_text(plan: &Plan) -> String {
     lines.chain([format!("\n{} steps; {legend}", plan.steps().count())]).collect::<Vec<_>>().join("\n")
 }
 
+/// Steps with one cause that are named: a fleet is not listed.
+const MOST_STEPS: usize = 10;
+
 /// The failures of a run, hosts with one cause together.
 pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
     if outcome.failed.is_empty() {
@@ -45,14 +48,17 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
     by_cause
         .into_iter()
         .map(|((title, error), failures)| {
-            let steps: Vec<&str> = failures.iter().map(|failure| failure.step.as_str()).collect();
+            let mut steps = failures.iter().take(MOST_STEPS).map(|failure| failure.step.as_str()).collect::<Vec<_>>().join(", ");
+            if failures.len() > MOST_STEPS {
+                steps.push_str(&format!(" and {} more (`kokctl run show latest` has all)", failures.len() - MOST_STEPS));
+            }
             let unknown = failures.iter().any(|failure| failure.unknown);
             let what = if unknown { format!("{title}: it is not known whether it was done") } else { format!("{title} failed") };
             let hint = format!(
                 "mend the cause and run {again} again: it goes on where this run stopped; {} steps were not begun",
                 outcome.blocked
             );
-            Failure::new(Kind::Incomplete, what).at(steps.join(", ")).because(error).hint(hint)
+            Failure::new(Kind::Incomplete, what).at(steps).because(error).hint(hint)
         })
         .collect()
 }

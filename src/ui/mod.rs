@@ -1,13 +1,17 @@
 //! What people and machines see: failures in one form, and the consumers of the event stream.
 
+mod board;
 mod duration;
 mod failure;
+mod group;
 mod json;
+mod live;
 mod text;
 mod writer;
 
 pub use duration::duration;
 pub use failure::{Failure, Kind};
+pub use group::grouped;
 pub use json::{Json, json_line};
 pub use text::Terminal;
-pub use writer::{line, status_line};
+pub use writer::{line, status_line, written};

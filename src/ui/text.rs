@@ -1,21 +1,25 @@
-//! Events for people: a line per host that shows what it does, or plain lines where standard error is no terminal.
+//! Events for people: lines that stay, and below them, where standard error is a terminal, a board that is redrawn.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-
+use super::board::Board;
 use super::failure::printable;
-use super::status_line;
+use super::live::Live;
+use super::{duration, status_line};
 use crate::run::{Event, EventKind, Sink};
 
 /// Shows the progress of a run on standard error.
 pub struct Terminal {
-    bars: Option<MultiProgress>,
-    hosts: BTreeMap<String, HostLine>,
-    steps: BTreeMap<String, (String, String)>,
+    live: Option<Live>,
+    board: Board,
+    steps: BTreeMap<String, String>,
+    waiting: BTreeMap<String, String>,
+    probed: Vec<(String, u64, u64)>,
     /// Steps of one script end together, and are told in one line.
     together: Option<Together>,
+    /// When a line about the whole run was written last.
+    told: u64,
 }
 
 struct Together {
@@ -28,16 +32,25 @@ struct Together {
 /// Steps of one script are reported one after the other without a pause; this is far below the time that any script takes.
 const TOGETHER_MILLISECONDS: u64 = 20;
 
-struct HostLine {
-    bar: Option<ProgressBar>,
-    waiting: BTreeMap<String, String>,
-}
+/// With more hosts than this a line for each step, or each host, is read by nobody.
+const MOST_HOSTS_IN_LINES: usize = 20;
+
+/// Without a board, a large fleet is summed up this often.
+const SUMMARY_MILLISECONDS: u64 = 10_000;
 
 impl Terminal {
-    /// With lines that are redrawn if `live`, else with one line per event.
+    /// With a board that is redrawn if `live`, else with lines only.
     #[must_use]
     pub fn new(live: bool) -> Self {
-        Self { bars: live.then(MultiProgress::new), hosts: BTreeMap::new(), steps: BTreeMap::new(), together: None }
+        Self {
+            live: live.then(Live::start),
+            board: Board::default(),
+            steps: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            probed: Vec::new(),
+            together: None,
+            told: 0,
+        }
     }
 
     fn say(&self, event: &Event, text: &str) {
@@ -47,58 +60,55 @@ impl Terminal {
     fn say_at(&self, milliseconds: u64, text: &str) {
         let seconds = Duration::from_millis(milliseconds).as_secs_f64();
         let text = format!("{seconds:7.1}s  {}", printable(text));
-        match &self.bars {
-            Some(bars) => {
-                let _ = bars.println(text);
-            }
+        match &self.live {
+            Some(live) => live.println(&text),
             None => status_line(&text),
         }
     }
 
-    fn host(&mut self, host: &str) -> &mut HostLine {
-        let bars = self.bars.as_ref();
-        self.hosts.entry(host.to_owned()).or_insert_with(|| {
-            let bar = bars.map(|bars| bars.add(ProgressBar::new_spinner()));
-            if let Some(bar) = &bar {
-                let style = ProgressStyle::with_template("{spinner} {prefix:12} {elapsed:>5}  {wide_msg}");
-                bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
-                bar.set_prefix(host.to_owned());
-                bar.enable_steady_tick(Duration::from_millis(120));
-            }
-            HostLine { bar, waiting: BTreeMap::new() }
-        })
-    }
-
-    fn show(&mut self, host: &str, text: &str) {
-        let text = printable(text);
-        if let Some(bar) = &self.host(host).bar {
-            bar.set_message(text);
+    fn with_board<T>(&mut self, work: impl Fn(&mut Board) -> T) -> T {
+        match &self.live {
+            Some(live) => live.with(work),
+            None => work(&mut self.board),
         }
     }
 
-    fn step_started(&mut self, step: &str, host: &str, title: &str, summary: &str) {
-        self.steps.insert(step.to_owned(), (host.to_owned(), title.to_owned()));
-        if self.bars.is_some() {
-            self.show(host, &format!("{title}: {summary}"));
+    /// Whether each step gets a line that stays: where no board shows it, and not for a large fleet.
+    fn lines_for_steps(&self) -> bool {
+        self.live.is_none() && self.board.hosts.len() <= MOST_HOSTS_IN_LINES
+    }
+
+    fn tell_probes(&mut self) {
+        let mut probed = std::mem::take(&mut self.probed);
+        let text = |(host, connect, probe): &(String, u64, u64)| format!("{host}: connected in {connect} ms, probed in {probe} ms");
+        if probed.len() <= MOST_HOSTS_IN_LINES {
+            probed.iter().for_each(|one| self.say_at(self.told, &text(one)));
+        } else {
+            probed.sort_by_key(|(_, connect, probe)| connect + probe);
+            if let (Some(last), count) = (probed.last(), probed.len()) {
+                self.say_at(self.told, &format!("{count} hosts probed; the slowest: {}", text(last)));
+            }
         }
     }
 
     fn step_waiting(&mut self, event: &Event, step: &str, host: &str, because: &str) {
-        let line = self.host(host);
-        if line.waiting.insert(step.to_owned(), because.to_owned()).as_deref() == Some(because) {
-            return;
-        }
-        let first = because.lines().next().unwrap_or_default().to_owned();
-        if self.bars.is_some() {
-            self.show(host, &format!("waits: {first}"));
-        } else {
-            self.say(event, &format!("{host}: waits: {first}"));
+        if self.waiting.insert(step.to_owned(), because.to_owned()).as_deref() != Some(because) && self.lines_for_steps() {
+            self.say(event, &format!("{host}: waits: {}", because.lines().next().unwrap_or_default()));
         }
     }
 
     fn step_done(&mut self, event: &Event, step: &str, host: &str, took: u64) {
-        let title = self.steps.get(step).map(|(_, title)| title.clone()).unwrap_or_default();
-        self.host(host).waiting.remove(step);
+        let title = self.steps.remove(step).unwrap_or_default();
+        self.waiting.remove(step);
+        let ended = self.with_board(|board| board.hosts.get(host).filter(|state| state.is_done()).map(|state| state.done));
+        if self.lines_for_steps() {
+            self.gather(event, host, took, title);
+        } else if let Some(done) = ended {
+            self.say(event, &format!("{host}: {done} changes done"));
+        }
+    }
+
+    fn gather(&mut self, event: &Event, host: &str, took: u64, title: String) {
         match &mut self.together {
             Some(together) if together.host == host && event.milliseconds <= together.milliseconds + TOGETHER_MILLISECONDS => {
                 together.titles.push(title);
@@ -113,20 +123,46 @@ impl Terminal {
 
     fn tell_together(&mut self) {
         let Some(Together { host, milliseconds, took, titles }) = self.together.take() else { return };
-        let seconds = Duration::from_millis(took).as_secs_f64();
+        let took = duration(took);
         let text = match titles.as_slice() {
-            [title] => format!("{host}: {title} ({seconds:.1} s)"),
-            [first, .., last] => format!("{host}: {} changes, from {first} to {last} ({seconds:.1} s)", titles.len()),
+            [title] => format!("{host}: {title} ({took})"),
+            [first, .., last] => format!("{host}: {} changes, from {first} to {last} ({took})", titles.len()),
             [] => return,
         };
         self.say_at(milliseconds, &text);
     }
 
-    fn finish(&mut self) {
-        for line in self.hosts.values() {
-            if let Some(bar) = &line.bar {
-                bar.finish_and_clear();
+    /// A large fleet without a board.
+    fn sum_up(&mut self, event: &Event) {
+        let large = self.live.is_none() && self.board.hosts.len() > MOST_HOSTS_IN_LINES;
+        if large && !self.board.over && event.milliseconds >= self.told + SUMMARY_MILLISECONDS {
+            self.told = event.milliseconds;
+            self.say(event, &self.board.summary(event.milliseconds));
+        }
+    }
+
+    fn tell(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::RunStarted { verb, cluster, run, part, .. } => {
+                let part = part.as_ref().map(|part| format!(" {part}")).unwrap_or_default();
+                self.say(event, &format!("{verb} {cluster}{part} (run {run})"));
             }
+            EventKind::BundleVerified { bytes } => self.say(event, &format!("bundle: {} MB verified", bytes / 1_000_000)),
+            EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
+                self.told = event.milliseconds;
+                self.probed.push((host.clone(), *connect_milliseconds, *probe_milliseconds));
+            }
+            EventKind::HostAsked { host, step, needed_by } => {
+                self.say(event, &format!("{host}: not chosen, but asked: {needed_by} needs to know of {step}"));
+            }
+            EventKind::PlanMade { steps, changes } => self.say(event, &format!("plan: {changes} of {steps} steps change something")),
+            EventKind::SecretsReady { made } => self.say(event, &format!("{made} certificates, keys and kubeconfigs ready")),
+            EventKind::StepStarted { step, title, .. } => drop(self.steps.insert(step.clone(), title.clone())),
+            EventKind::StepWaiting { step, host, because } => self.step_waiting(event, step, host, because),
+            EventKind::StepDone { step, host, took_milliseconds } => self.step_done(event, step, host, *took_milliseconds),
+            EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
+            EventKind::StepProgress { .. } | EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}
+            EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => drop(self.live.take()),
         }
     }
 }
@@ -137,28 +173,11 @@ impl Sink for Terminal {
         if !matches!(event.kind, EventKind::StepDone { .. } | EventKind::StepStarted { .. } | EventKind::StepProgress { .. }) {
             self.tell_together();
         }
-        match &event.kind {
-            EventKind::RunStarted { verb, cluster, run, .. } => self.say(event, &format!("{verb} {cluster} (run {run})")),
-            EventKind::BundleVerified { bytes } => self.say(event, &format!("bundle: {} MB verified", bytes / 1_000_000)),
-            EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
-                self.say(event, &format!("{host}: connected in {connect_milliseconds} ms, probed in {probe_milliseconds} ms"));
-            }
-            EventKind::HostAsked { host, step, needed_by } => {
-                self.say(event, &format!("{host}: not chosen, but asked: {needed_by} needs to know of {step}"));
-            }
-            EventKind::PlanMade { steps, changes } => self.say(event, &format!("plan: {changes} of {steps} steps change something")),
-            EventKind::SecretsReady { made } => self.say(event, &format!("{made} certificates, keys and kubeconfigs ready")),
-            EventKind::StepStarted { step, host, title, summary } => self.step_started(step, host, title, summary),
-            EventKind::StepWaiting { step, host, because } => self.step_waiting(event, step, host, because),
-            EventKind::StepProgress { step, bytes, total } => {
-                if let Some((host, title)) = self.steps.get(step).cloned() {
-                    self.show(&host, &format!("{title}: {} of {} MB", bytes / 1_000_000, total / 1_000_000));
-                }
-            }
-            EventKind::StepDone { step, host, took_milliseconds } => self.step_done(event, step, host, *took_milliseconds),
-            EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
-            EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}
-            EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => self.finish(),
+        if !matches!(event.kind, EventKind::HostProbed { .. }) {
+            self.tell_probes();
         }
+        self.with_board(|board| board.take(event));
+        self.tell(event);
+        self.sum_up(event);
     }
 }

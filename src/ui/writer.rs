@@ -1,15 +1,59 @@
-//! Writing to the two standard streams. A closed pipe is no error: whoever reads has seen enough.
+//! Writing to the two standard streams. A closed pipe is no error: whoever reads has seen enough. A full disk is one.
 
-use std::io::{self, Write as _};
+use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
 
-/// Writes a line of result to standard output.
+use super::{Failure, Kind};
+
+/// Why a line of result could not be written, the first time that it happened.
+static LOST: OnceLock<String> = OnceLock::new();
+
+/// Writes a line of result to standard output. Whether that worked is told by [`written`].
 pub fn line(text: &str) {
-    let mut out = io::stdout().lock();
-    let _ = writeln!(out, "{text}");
+    if let Some(error) = write_to(&mut io::stdout().lock(), text) {
+        let _ = LOST.set(error);
+    }
 }
 
 /// Writes a line about the state of things to standard error.
 pub fn status_line(text: &str) {
     let mut out = io::stderr().lock();
     let _ = writeln!(out, "{text}");
+}
+
+/// Whether everything that was to be written to standard output was.
+///
+/// # Errors
+/// [`Failure`] if not, unless nobody reads there any more.
+pub fn written() -> Result<(), Failure> {
+    match LOST.get() {
+        None => Ok(()),
+        Some(error) => Err(Failure::new(Kind::Internal, "the result could not be written")
+            .at("standard output")
+            .because(error)
+            .hint("make room where it is sent to; what was done on hosts is done, and the same command can be run again")),
+    }
+}
+
+fn write_to(out: &mut impl Write, text: &str) -> Option<String> {
+    match writeln!(out, "{text}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Some(error.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_an_error_and_a_closed_pipe_is_none() {
+        let mut full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        assert!(write_to(&mut full, "x").is_some_and(|error| error.contains("No space left")));
+        let (reader, mut writer) = io::pipe().unwrap();
+        drop(reader);
+        assert_eq!(write_to(&mut writer, "x"), None);
+    }
 }
