@@ -15,7 +15,7 @@ use super::report;
 use crate::artifacts::BundleFolder;
 use crate::run::{Clock, Dispatcher, EventKind, Events, FORMAT, Outcome, Secrets, Sink, random_bytes};
 use crate::state::{ClusterLock, Journal, who};
-use crate::ui::{Failure, Json, Kind, Terminal, line, status_line};
+use crate::ui::{Failure, Json, Kind, Terminal, Trace, line, status_line};
 
 /// Bring the hosts to what the cluster's file says
 #[derive(Debug, Args)]
@@ -35,8 +35,9 @@ pub(super) struct Arguments {
 pub(super) fn open_events(verb: &str, cluster: &Cluster, part: Option<String>, json: bool) -> Result<Events, Vec<Failure>> {
     let run = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
     let journal = Journal::create(&run).map_err(|failure| vec![failure])?;
-    let screen: Box<dyn Sink> = if json { Box::new(Json) } else { Box::new(Terminal::new(std::io::stderr().is_terminal())) };
-    let events = Events::new(vec![screen, Box::new(journal)]);
+    let screen: Box<dyn Sink> =
+        if json { Box::new(Json) } else { Box::new(Terminal::new(std::io::stderr().is_terminal() && !super::log::is_on_terminal())) };
+    let events = Events::new(vec![screen, Box::new(journal), Box::new(Trace::default())]);
     let version = env!("CARGO_PKG_VERSION").to_owned();
     events.send(EventKind::RunStarted {
         v: FORMAT,

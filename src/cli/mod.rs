@@ -4,6 +4,7 @@ mod apply;
 mod common;
 mod converge;
 mod kubeconfig;
+mod log;
 mod plan;
 mod plan_json;
 mod report;
@@ -34,6 +35,8 @@ const EXIT_CODES: &str = "Exit codes:
 #[derive(Debug, Parser)]
 #[command(name = "kokctl", version, max_term_width = 100, after_help = EXIT_CODES)]
 struct Cli {
+    #[command(flatten)]
+    log: log::Arguments,
     #[command(subcommand)]
     verb: Verb,
 }
@@ -54,7 +57,7 @@ enum Verb {
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let result = runtime().and_then(|runtime| {
+    let result = cli.log.start().and_then(|()| runtime()).and_then(|runtime| {
         runtime.block_on(async {
             match cli.verb {
                 Verb::Apply(arguments) => apply::run(&arguments).await,

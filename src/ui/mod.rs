@@ -7,6 +7,7 @@ mod group;
 mod json;
 mod live;
 mod text;
+mod trace;
 mod writer;
 
 pub use duration::duration;
@@ -14,4 +15,5 @@ pub use failure::{Failure, Kind};
 pub use group::grouped;
 pub use json::{Json, json_line};
 pub use text::Terminal;
+pub use trace::Trace;
 pub use writer::{line, status_line, written};

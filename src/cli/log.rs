@@ -1,0 +1,126 @@
+//! The log: what kokctl and the SSH library do in detail, for those who look for a cause.
+
+use std::env;
+use std::fs::File;
+use std::io::IsTerminal as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{ArgAction, Args};
+use tracing::level_filters::LevelFilter;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::FilterFn;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _, Registry};
+
+use crate::ui::{Failure, Kind};
+
+/// What to log, in the words of `tracing_subscriber`'s `EnvFilter`: `kokctl=debug,russh=debug`.
+const VARIABLE: &str = "KOKCTL_LOG";
+
+/// Whether the log is written to the terminal: a board would be torn by it.
+static ON_TERMINAL: AtomicBool = AtomicBool::new(false);
+
+/// What is logged, and where to.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Log what is done; twice in detail, three times with the SSH library. KOKCTL_LOG chooses more exactly
+    #[arg(short, long, action = ArgAction::Count, global = true)]
+    verbose: u8,
+    /// Write the log to this file instead of standard error
+    #[arg(long, value_name = "FILE", global = true)]
+    log_file: Option<PathBuf>,
+}
+
+/// Whether log and progress would share a terminal.
+pub(super) fn is_on_terminal() -> bool {
+    ON_TERMINAL.load(Ordering::Relaxed)
+}
+
+impl Arguments {
+    /// Begins to log, if it is asked for.
+    pub(super) fn start(&self) -> Result<(), Vec<Failure>> {
+        let asked = env::var(VARIABLE).ok().filter(|text| !text.trim().is_empty());
+        if asked.is_none() && self.verbose == 0 && self.log_file.is_none() {
+            return Ok(());
+        }
+        let filter = filter(asked.as_deref(), self.verbose).map_err(|failure| vec![failure])?;
+        match &self.log_file {
+            Some(path) => {
+                let file = File::options().create(true).append(true).mode(0o600).open(path);
+                let file = file.map_err(|error| {
+                    let failure = Failure::new(Kind::Input, "the log can't be written").at(path.display().to_string());
+                    vec![failure.because(error.to_string()).hint("give another file with --log-file")]
+                })?;
+                install(filter, Mutex::new(file));
+            }
+            None => {
+                ON_TERMINAL.store(std::io::stderr().is_terminal(), Ordering::Relaxed);
+                install(filter, std::io::stderr);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn filter(asked: Option<&str>, verbose: u8) -> Result<EnvFilter, Failure> {
+    let text = asked.unwrap_or(match verbose {
+        0 | 1 => "kokctl=info",
+        2 => "kokctl=debug",
+        _ => "kokctl=trace,russh=debug",
+    });
+    EnvFilter::try_new(text).map_err(|error| {
+        Failure::new(Kind::Input, "it can't be understood what to log")
+            .at(format!("the variable {VARIABLE}"))
+            .because(error.to_string())
+            .hint("write it as `kokctl=debug` or `kokctl=debug,russh=debug`")
+    })
+}
+
+fn install<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(filter: EnvFilter, writer: W) {
+    let lines = tracing_subscriber::fmt::layer().with_writer(writer).with_ansi(false).with_target(true);
+    // Only a second call could fail, and there is none.
+    let _ = Registry::default().with(lines.with_filter(FilterFn::new(is_harmless)).with_filter(filter)).try_init();
+}
+
+/// Whatever is asked for, nothing is logged that could hold what passes through a connection: the SSH library writes packets at the level
+/// `trace`, and requests to the agent with what is signed at `debug`.
+fn is_harmless(metadata: &Metadata<'_>) -> bool {
+    may_log(metadata.target(), *metadata.level())
+}
+
+fn may_log(target: &str, level: Level) -> bool {
+    let most = if target.starts_with("russh::keys") {
+        LevelFilter::INFO
+    } else if target.starts_with("kokctl") {
+        LevelFilter::TRACE
+    } else {
+        LevelFilter::DEBUG
+    };
+    level <= most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_hold_secrets_is_never_logged() {
+        assert!(!may_log("russh::client::encrypted", Level::TRACE));
+        assert!(!may_log("russh::keys::agent::client", Level::DEBUG));
+        assert!(!may_log("russh_cryptovec", Level::TRACE));
+        assert!(may_log("russh::client", Level::DEBUG));
+        assert!(may_log("kokctl::run", Level::TRACE));
+    }
+
+    #[test]
+    fn a_filter_that_is_none_is_refused_with_the_place() {
+        assert!(filter(Some("kokctl=debug,russh=info"), 0).is_ok());
+        let refused = filter(Some("kokctl=loud"), 0).err().map(|failure| (failure.at, failure.hint.is_some()));
+        assert_eq!(refused, Some((Some("the variable KOKCTL_LOG".to_owned()), true)));
+    }
+}

@@ -1,0 +1,77 @@
+//! Events for the log.
+
+use std::collections::BTreeMap;
+
+use tracing::{Span, debug, debug_span, info, info_span, trace, warn};
+
+use super::failure::printable;
+use crate::run::{Event, EventKind, Sink};
+
+/// Writes every event to the log, in spans of the run, its hosts and its steps. Events hold no secrets, and so neither does what is
+/// logged of them.
+#[derive(Default)]
+pub struct Trace {
+    run: Option<Span>,
+    hosts: BTreeMap<String, Span>,
+    steps: BTreeMap<String, Span>,
+}
+
+impl Trace {
+    fn host(&mut self, host: &str) -> Span {
+        let run = self.run.as_ref().and_then(Span::id);
+        self.hosts.entry(host.to_owned()).or_insert_with(|| info_span!(target: "kokctl::run", parent: run, "host", name = host)).clone()
+    }
+
+    fn begin(&mut self, step: &str, host: &str) -> Span {
+        let host = self.host(host).id();
+        let span = debug_span!(target: "kokctl::run", parent: host, "step", name = step);
+        self.steps.insert(step.to_owned(), span.clone());
+        span
+    }
+
+    fn step(&mut self, step: &str, host: &str) -> Span {
+        match self.steps.get(step) {
+            Some(span) => span.clone(),
+            None => self.host(host),
+        }
+    }
+
+    fn end(&mut self, step: &str, host: &str) -> Span {
+        self.steps.remove(step).unwrap_or_else(|| self.host(host))
+    }
+}
+
+impl Sink for Trace {
+    fn take(&mut self, event: &Event) {
+        match &event.kind {
+            EventKind::RunStarted { run, verb, cluster, version, .. } => {
+                let span = info_span!(target: "kokctl::run", "run", name = run, cluster);
+                info!(target: "kokctl::run", parent: &span, version, "{verb} begins");
+                self.run = Some(span);
+            }
+            EventKind::HostProbed { host, connect_milliseconds, probe_milliseconds } => {
+                info!(target: "kokctl::run", parent: &self.host(host), connect_milliseconds, probe_milliseconds, "probed");
+            }
+            EventKind::StepStarted { step, host, title, summary } => {
+                debug!(target: "kokctl::run", parent: &self.begin(step, host), "{title}: {summary}");
+            }
+            EventKind::StepWaiting { step, host, because } => {
+                debug!(target: "kokctl::run", parent: &self.step(step, host), "waits: {}", printable(because));
+            }
+            EventKind::StepDone { step, host, took_milliseconds } => {
+                info!(target: "kokctl::run", parent: &self.end(step, host), took_milliseconds, step, "done");
+            }
+            EventKind::StepFailed { step, host, error, unknown } => {
+                warn!(target: "kokctl::run", parent: &self.end(step, host), unknown, step, "failed: {}", printable(error));
+            }
+            EventKind::StepProgress { .. } | EventKind::StepPlanned { .. } | EventKind::StepBlocked { .. } => {
+                trace!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{:?}", event.kind);
+            }
+            EventKind::RunFinished { done, failed, blocked, .. } => {
+                info!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), done, failed, blocked, "ends");
+                (self.run, self.hosts) = (None, BTreeMap::new());
+            }
+            other => debug!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{}", printable(&format!("{other:?}"))),
+        }
+    }
+}
