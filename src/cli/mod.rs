@@ -3,6 +3,7 @@
 mod apply;
 mod common;
 mod converge;
+mod known_hosts;
 mod kubeconfig;
 mod log;
 mod plan;
@@ -51,6 +52,7 @@ enum Verb {
     Reset(reset::Arguments),
     Runs(runs::Arguments),
     Run(run_show::Arguments),
+    KnownHosts(known_hosts::Arguments),
 }
 
 /// Runs the program with the arguments of this process.
@@ -68,6 +70,7 @@ pub fn main() -> ExitCode {
                 Verb::Reset(arguments) => reset::run(&arguments).await,
                 Verb::Runs(arguments) => runs::run(&arguments),
                 Verb::Run(arguments) => run_show::run(&arguments),
+                Verb::KnownHosts(arguments) => known_hosts::run(&arguments).await,
             }
         })
     });

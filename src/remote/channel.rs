@@ -1,10 +1,11 @@
 //! One command on one channel: feeds its input, reads its output to the end, and judges what came.
 use super::error::RunError;
-use super::frame::{Framer, StderrTail};
+use super::frame::{Framer, StderrTail, find};
 use super::nonce::Nonce;
 use super::session::{Event, Events, Gone, Input};
 use super::text::last_line;
 use aws_lc_rs::digest;
+use kok_crds::Secret;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -16,6 +17,9 @@ use zeroize::Zeroizing;
 const GRACE: Duration = Duration::from_millis(500);
 /// Data is read and sent in pieces of this size: large enough that a read costs little, small enough for many hosts at once.
 const PIECE: usize = 256 << 10;
+
+/// How long sudo may take to check a password that it has accepted before. PAM waits some seconds after a wrong one.
+const SUDO_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How a script ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,16 +74,22 @@ pub(super) struct Collected {
     stderr: StderrTail,
     exit: Option<ExitStatus>,
     refused: bool,
+    gate: Option<Gate>,
 }
 
 impl Collected {
-    fn new(nonce: &Nonce, stdout_limit: usize) -> Self {
-        Self { framer: Framer::new(nonce, stdout_limit), stderr: StderrTail::new(nonce), exit: None, refused: false }
+    pub(super) fn new(nonce: &Nonce, stdout_limit: usize, gate: Option<Gate>) -> Self {
+        Self { framer: Framer::new(nonce, stdout_limit), stderr: StderrTail::new(nonce), exit: None, refused: false, gate }
     }
 
     fn take(&mut self, event: Event) {
         match event {
-            Event::Stdout(data) => self.framer.push(&data),
+            Event::Stdout(data) => {
+                if let Some(gate) = &mut self.gate {
+                    gate.push(&data);
+                }
+                self.framer.push(&data);
+            }
             Event::Stderr(data) => self.stderr.push(&data),
             Event::Exited(code) => self.exit = Some(ExitStatus::Exited(code)),
             Event::Signaled(name) => self.exit = Some(ExitStatus::Signaled(name)),
@@ -127,9 +137,46 @@ fn not_begun(host: String, user: &str, status: &ExitStatus, said: Option<String>
     let user = user.to_owned();
     match status {
         // sudo says 1 when it refuses; login shells say 1 (csh), 126 or 127 when there is no sudo.
-        ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, said },
+        ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, with_password: false, said },
         _ => RunError::NoShell { host, user, said },
     }
+}
+
+/// Tells when a line of ours came back on standard output.
+pub(super) struct Gate {
+    mark: Vec<u8>,
+    /// The end of what came, which may be the first part of the mark.
+    tail: Vec<u8>,
+    opened: Option<oneshot::Sender<()>>,
+}
+
+impl Gate {
+    pub(super) fn new(mark: &str) -> (Self, oneshot::Receiver<()>) {
+        let (opened, receiver) = oneshot::channel();
+        (Self { mark: format!("\n{mark}\n").into_bytes(), tail: Vec::new(), opened: Some(opened) }, receiver)
+    }
+
+    fn push(&mut self, data: &[u8]) {
+        if self.opened.is_none() {
+            return;
+        }
+        self.tail.extend_from_slice(data);
+        if find(&self.tail, &self.mark).is_some() {
+            // Nobody may wait any more.
+            let _ = self.opened.take().map(|opened| opened.send(()));
+        }
+        let excess = self.tail.len().saturating_sub(self.mark.len() - 1);
+        self.tail.drain(..excess);
+    }
+}
+
+/// What sudo gets before anything else is sent.
+pub(super) struct Password {
+    pub(super) secret: Secret,
+    /// When it may be sent. Without it, at once.
+    pub(super) asked: Option<oneshot::Receiver<()>>,
+    /// When sudo has taken it and our shell runs. Without it, nothing else is sent.
+    pub(super) granted: Option<oneshot::Receiver<()>>,
 }
 
 /// A command that was started.
@@ -147,20 +194,21 @@ struct Drained {
 
 impl Running {
     /// Reads the channel from now on, in a task of its own, whatever becomes of this value.
-    pub(super) fn new((input, events): (Input, Events), nonce: &Nonce, stdout_limit: usize, permit: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new((input, events): (Input, Events), collected: Collected, permit: OwnedSemaphorePermit) -> Self {
         let (sender, done) = oneshot::channel();
-        tokio::spawn(drain(events, Collected::new(nonce, stdout_limit), sender, permit));
+        tokio::spawn(drain(events, collected, sender, permit));
         Self { input, done }
     }
 
     /// Sends the script and what follows it, and waits for the end. Without `Sent`, the command ended before all was sent.
     pub(super) async fn complete<R: AsyncRead + Unpin>(
         &mut self,
+        password: Option<Password>,
         script: Zeroizing<String>,
         source: R,
     ) -> io::Result<Option<(Collected, Option<Sent>)>> {
         let Self { input, done } = self;
-        let feed = feed(input, script, source);
+        let feed = feed(input, password, script, source);
         tokio::pin!(feed);
         let mut fed = None;
         let drained = loop {
@@ -218,8 +266,20 @@ async fn drain(mut events: Events, mut collected: Collected, done: oneshot::Send
 }
 
 /// Sends all there is and computes the digest of the data on its way. Nothing if the channel ended before.
-async fn feed<R: AsyncRead + Unpin>(input: &Input, script: Zeroizing<String>, mut source: R) -> io::Result<Option<Sent>> {
-    if let Err(Gone) = input.send(script.as_bytes().to_vec()).await {
+async fn feed<R: AsyncRead + Unpin>(
+    input: &Input,
+    password: Option<Password>,
+    script: Zeroizing<String>,
+    mut source: R,
+) -> io::Result<Option<Sent>> {
+    if let Some(password) = password
+        && let Err(Gone) = unlock(input, password).await
+    {
+        return Ok(None);
+    }
+    if !script.is_empty()
+        && let Err(Gone) = input.send(script.as_bytes().to_vec()).await
+    {
         return Ok(None);
     }
     let mut context = digest::Context::new(&digest::SHA256);
@@ -242,4 +302,28 @@ async fn feed<R: AsyncRead + Unpin>(input: &Input, script: Zeroizing<String>, mu
     let mut sha256 = [0; 32];
     sha256.copy_from_slice(context.finish().as_ref());
     Ok(Some(Sent { bytes, sha256 }))
+}
+
+/// Gives sudo its password and waits until our own shell has answered. A sudo that asks again gets the end of its input, not a second
+/// try: the shell, should it still come, reads that end and does nothing.
+async fn unlock(input: &Input, password: Password) -> Result<(), Gone> {
+    if let Some(asked) = password.asked
+        && asked.await.is_err()
+    {
+        return Err(Gone);
+    }
+    let mut line = password.secret.expose().to_vec();
+    line.push(b'\n');
+    input.send(line).await?;
+    let Some(granted) = password.granted else {
+        return Ok(());
+    };
+    match tokio::time::timeout(SUDO_PATIENCE, granted).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(_)) => Err(Gone),
+        Err(_) => {
+            input.end().await?;
+            Err(Gone)
+        }
+    }
 }

@@ -1,34 +1,40 @@
 //! Connections to hosts, and what is done over them.
-use super::channel::{Collected, Output, Running, Sent};
-use super::error::{ConnectError, ConnectFault, RunError};
-use super::host_key::HostKeys;
-use super::identity::{Identities, Surroundings};
+use super::channel::{Collected, Output, Password, Running, Sent};
+use super::dial::Journey;
+use super::error::{ConnectError, RunError};
+use super::host_key::Accepted;
+use super::identity::Surroundings;
 use super::nonce::{NoRandomness, Nonce, jittered};
-use super::script::{Script, Start};
+use super::script::{GO, Script, Start};
 use super::session::{Session, StartFault};
-use super::socket::Socket;
+use super::sudo::{Answer, Command, Privilege};
 use super::target::{Deadlines, Target};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncRead;
-use tokio::sync::Semaphore;
+use tokio::sync::{OnceCell, Semaphore};
 use tokio::time::{Instant, timeout_at};
 use zeroize::Zeroizing;
 
-/// Handshakes under way at the same time in this process. Each costs both sides a public-key operation; more of them only make each
-/// one later, until sshd's LoginGraceTime or our deadline cuts them off.
-static HANDSHAKES: Semaphore = Semaphore::const_new(32);
 /// Channels at the same time on one connection: sshd's `MaxSessions` is 10, and two are left for those that are closing.
 const CHANNELS: usize = 8;
-/// How often a connection is tried that sshd drops before it greets us, as it does above `MaxStartups`.
-const ATTEMPTS: u32 = 3;
-/// The least wait before the second try, doubled for each further one.
-const RETRY: Duration = Duration::from_millis(300);
-
 /// sshd frees a session only after it has handled all requests that arrived with the end of that session, so for a moment it may
 /// count more of them than we have. The first wait, doubled up to the limit.
 const FULL_PAUSE: Duration = Duration::from_millis(10);
 const FULL_PAUSE_LIMIT: Duration = Duration::from_secs(1);
+
+/// What the question to sudo leaves is a few lines.
+const SUDO_OUTPUT: usize = 4 << 10;
+
+/// What is to be run, and until when.
+struct Work<'a> {
+    nonce: &'a Nonce,
+    text: Zeroizing<String>,
+    stdout_limit: usize,
+    until: Instant,
+    /// As it was asked for, for messages.
+    deadline: Duration,
+}
 
 /// One SSH connection to one host. Clones share it; it ends when the last one is dropped.
 ///
@@ -43,7 +49,7 @@ struct Inner {
     channels: Arc<Semaphore>,
     host: String,
     user: String,
-    sudo: bool,
+    privilege: Privilege,
 }
 
 /// What came of data that was sent behind a script.
@@ -75,21 +81,22 @@ impl Connection {
     }
 
     pub(super) async fn open_from(target: &Target, deadlines: &Deadlines, surroundings: &Surroundings) -> Result<Self, ConnectError> {
-        let session = connect(target, deadlines, surroundings).await.map_err(|fault| ConnectError {
-            host: target.name.clone(),
-            address: target.socket(),
-            user: target.user.clone(),
-            fault: Box::new(fault),
-        })?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                session,
-                channels: Arc::new(Semaphore::new(CHANNELS)),
-                host: target.name.clone(),
-                user: target.user.clone(),
-                sudo: target.needs_sudo(),
-            }),
-        })
+        let journey = Journey { deadlines, surroundings };
+        let session = journey.connect(target).await.map_err(|fault| ConnectError::of(target, fault))?;
+        let privilege = match &target.sudo_password {
+            _ if !target.needs_sudo() => Privilege::Root,
+            None => Privilege::Sudo,
+            Some(secret) => Privilege::SudoWith(secret.clone(), OnceCell::new()),
+        };
+        let channels = Arc::new(Semaphore::new(CHANNELS));
+        let inner = Inner { session, channels, host: target.name.clone(), user: target.user.clone(), privilege };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The host key that was not known before and has been added to known_hosts, if that was asked for.
+    #[must_use]
+    pub fn accepted_host_key(&self) -> Option<&Accepted> {
+        self.inner.session.host_keys().accepted()
     }
 
     /// The host's name in the cluster.
@@ -111,10 +118,12 @@ impl Connection {
     /// # Errors
     /// See [`RunError`]; [`RunError::may_have_run`] tells whether the host has to be probed. A script that fails is an [`Output`].
     pub async fn run(&self, script: Script, deadline: Duration) -> Result<Output, RunError> {
+        let until = Instant::now() + deadline;
+        self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
-        let text = script.for_run(&nonce);
-        let started = self.execute(Start::Run, &nonce, &script, text, tokio::io::empty(), deadline);
-        let (collected, _) = started.await?;
+        let command = Command::starting(Start::Run, &self.inner.privilege, &nonce);
+        let work = Work { nonce: &nonce, text: script.for_run(&nonce), stdout_limit: script.stdout_limit, until, deadline };
+        let (collected, _) = self.execute(command, work, tokio::io::empty()).await?;
         self.judge(collected)
     }
 
@@ -127,9 +136,12 @@ impl Connection {
     /// # Errors
     /// See [`RunError`]. A script that fails is an [`Output`].
     pub async fn stream<R: AsyncRead + Unpin>(&self, script: Script, source: R, deadline: Duration) -> Result<Streamed, RunError> {
+        let until = Instant::now() + deadline;
+        self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
-        let text = script.for_stream(&nonce);
-        let (collected, sent) = self.execute(Start::Stream, &nonce, &script, text, source, deadline).await?;
+        let command = Command::starting(Start::Stream, &self.inner.privilege, &nonce);
+        let work = Work { nonce: &nonce, text: script.for_stream(&nonce), stdout_limit: script.stdout_limit, until, deadline };
+        let (collected, sent) = self.execute(command, work, source).await?;
         let output = self.judge(collected)?;
         if output.is_success() && sent.is_none() {
             return Err(self.unknown("the script ended before all data was sent".to_owned()));
@@ -143,21 +155,43 @@ impl Connection {
         self.inner.session.close().await;
     }
 
+    /// Finds out once whether sudo asks for the password that we have.
+    async fn learn_sudo(&self, until: Instant, deadline: Duration) -> Result<(), RunError> {
+        let Privilege::SudoWith(secret, known) = &self.inner.privilege else {
+            return Ok(());
+        };
+        let learning = known.get_or_try_init(|| async {
+            let nonce = self.nonce()?;
+            let command = Command::asking(secret, &nonce);
+            let work = Work { nonce: &nonce, text: Zeroizing::default(), stdout_limit: SUDO_OUTPUT, until, deadline };
+            let (collected, _) = self.execute(command, work, tokio::io::empty()).await.map_err(RunError::nothing_ran)?;
+            let output = self.judge(collected).map_err(RunError::nothing_ran)?;
+            Ok::<_, RunError>(Answer::read(&output, &nonce))
+        });
+        let Answer::Refused { with_password, said } = learning.await? else {
+            return Ok(());
+        };
+        let (host, user) = (self.inner.host.clone(), self.inner.user.clone());
+        Err(RunError::SudoRefused { host, user, with_password: *with_password, said: said.clone() })
+    }
+
     async fn execute<R: AsyncRead + Unpin>(
         &self,
-        start: Start,
-        nonce: &Nonce,
-        script: &Script,
-        text: Zeroizing<String>,
+        command: Command,
+        work: Work<'_>,
         source: R,
-        deadline: Duration,
     ) -> Result<(Collected, Option<Sent>), RunError> {
-        let until = Instant::now() + deadline;
+        let Work { nonce, mut text, stdout_limit, until, deadline } = work;
+        let Command { text: command, gate, password } = command;
+        if matches!(&password, Some(Password { granted: Some(_), .. })) {
+            text.insert_str(0, &format!("{GO}\n"));
+        }
+        let collected = Collected::new(nonce, stdout_limit, gate);
         // Cut off before it returns, this has not sent the command.
-        let begun = timeout_at(until, self.begin(start, nonce, script.stdout_limit)).await;
+        let begun = timeout_at(until, self.begin(&command, collected)).await;
         let mut running =
             begun.unwrap_or_else(|_| Err(self.not_started(format!("the host opened no channel within {} s", deadline.as_secs_f64()))))?;
-        match timeout_at(until, running.complete(text, source)).await {
+        match timeout_at(until, running.complete(password, text, source)).await {
             Ok(Ok(Some(result))) => Ok(result),
             Ok(Ok(None)) => Err(self.unknown("the task that read the channel is gone".to_owned())),
             Ok(Err(source)) => {
@@ -171,11 +205,10 @@ impl Connection {
         }
     }
 
-    async fn begin(&self, start: Start, nonce: &Nonce, stdout_limit: usize) -> Result<Running, RunError> {
+    async fn begin(&self, command: &str, collected: Collected) -> Result<Running, RunError> {
         // The semaphore is never closed.
         let permit = Arc::clone(&self.inner.channels).acquire_owned().await;
         let permit = permit.map_err(|error| self.not_started(error.to_string()))?;
-        let command = start.command(self.inner.sudo);
         let mut pause = FULL_PAUSE;
         let channel = loop {
             match self.inner.session.start(command).await {
@@ -188,7 +221,7 @@ impl Connection {
             }
             pause *= 2;
         };
-        Ok(Running::new(channel, nonce, stdout_limit, permit))
+        Ok(Running::new(channel, collected, permit))
     }
 
     fn judge(&self, collected: Collected) -> Result<Output, RunError> {
@@ -205,29 +238,7 @@ impl Connection {
         RunError::Unknown { host: self.inner.host.clone(), reason }
     }
 
-    pub(super) fn nonce(&self) -> Result<Nonce, RunError> {
+    fn nonce(&self) -> Result<Nonce, RunError> {
         Nonce::new().map_err(|NoRandomness| self.not_started("the system gave no randomness".to_owned()))
-    }
-}
-
-async fn connect(target: &Target, deadlines: &Deadlines, surroundings: &Surroundings) -> Result<Session, ConnectFault> {
-    let host_keys = Arc::new(HostKeys::load(target, surroundings.known_hosts_files())?);
-    let identities = Identities::gather(target, surroundings).await?;
-    let mut attempts = 1;
-    loop {
-        // The semaphore is never closed; without a permit we would only be less polite.
-        let permit = HANDSHAKES.acquire().await.ok();
-        let socket = Socket::connect(target.socket(), deadlines.connect).await?;
-        match Session::handshake(socket, Arc::clone(&host_keys), deadlines).await {
-            Ok(session) => return session.login(&target.user, identities, deadlines).await,
-            Err(ConnectFault::Dropped { .. }) if attempts < ATTEMPTS => {}
-            Err(ConnectFault::Dropped { said, .. }) => {
-                return Err(ConnectFault::Dropped { attempts, said });
-            }
-            Err(fault) => return Err(fault),
-        }
-        drop(permit);
-        tokio::time::sleep(jittered(RETRY * 2_u32.pow(attempts - 1))).await;
-        attempts += 1;
     }
 }

@@ -2,24 +2,28 @@
 //!
 //! Each error says what is wrong by `Display`; `because` and `hint` give the rest of the message's four parts, and the host and
 //! address are fields.
+use super::dial::HopFault;
 use super::host_key::HostKeyFault;
 use super::identity::IdentityFault;
+use super::target::Target;
 use std::io;
-use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// There is no connection. No script was sent, so nothing on the host has changed.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot connect to {host}: {fault}")]
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("cannot connect to {host}{}: {fault}", .bastion.as_ref().map(|name| format!(" by its bastion {name}")).unwrap_or_default())]
 pub struct ConnectError {
     /// The host's name in the cluster.
     pub host: String,
-    /// Address and port that were tried.
-    pub address: SocketAddr,
-    /// The login that was tried.
+    /// The bastion that failed, if it was not the host itself.
+    pub bastion: Option<String>,
+    /// Address and port of the server that failed.
+    pub address: String,
+    /// The login that was tried there.
     pub user: String,
     /// What went wrong.
-    pub fault: Box<ConnectFault>,
+    pub fault: Arc<ConnectFault>,
 }
 
 /// What went wrong while connecting.
@@ -29,6 +33,26 @@ pub enum ConnectFault {
     /// Nobody listens on the port.
     #[error("connection refused")]
     Refused,
+    /// Its name has no address.
+    #[error("there is no address for {name}")]
+    Unresolved {
+        /// The name.
+        name: String,
+        /// The resolver's reason.
+        source: io::Error,
+    },
+    /// The bastion before it does not lead to it.
+    #[error("there is no way to it through the bastion")]
+    NoTunnel {
+        /// What the bastion said.
+        reason: String,
+    },
+    /// The server keeps us out for a while because of earlier connections.
+    #[error("it refuses connections from here for a while")]
+    Penalty {
+        /// What it said.
+        said: String,
+    },
     /// There is no way to the host.
     #[error("it is unreachable")]
     Unreachable {
@@ -71,15 +95,17 @@ pub enum ConnectFault {
     /// We have nothing to log in with.
     #[error(transparent)]
     Identity(#[from] IdentityFault),
-    /// The host did not accept our keys.
+    /// The host did not accept our keys or our password.
     #[error("login as {user} refused")]
     LoginRefused {
         /// The login.
         user: String,
-        /// The keys that were offered.
+        /// The keys that were offered, and the password by that word.
         tried: Vec<String>,
         /// Keys that were not offered, and why.
         skipped: Vec<String>,
+        /// Whether the password was among what was tried.
+        tried_password: bool,
         /// What the server said about it.
         reason: Option<String>,
     },
@@ -107,6 +133,15 @@ impl std::fmt::Display for Phase {
 }
 
 impl ConnectError {
+    pub(super) fn here(target: &Target, fault: impl Into<ConnectFault>) -> Self {
+        Self::of(target, HopFault { hop: Box::new(target.clone()), fault: Arc::new(fault.into()) })
+    }
+
+    pub(super) fn of(target: &Target, HopFault { hop, fault }: HopFault) -> Self {
+        let bastion = (*hop != *target).then(|| hop.name.clone());
+        Self { host: target.name.clone(), bastion, address: hop.endpoint(), user: hop.user.clone(), fault }
+    }
+
     /// Whether the host key was the reason.
     #[must_use]
     pub fn is_host_key(&self) -> bool {
@@ -118,7 +153,11 @@ impl ConnectError {
     pub fn may_pass(&self) -> bool {
         matches!(
             *self.fault,
-            ConnectFault::Refused | ConnectFault::Unreachable { .. } | ConnectFault::TimedOut { .. } | ConnectFault::Dropped { .. }
+            ConnectFault::Refused
+                | ConnectFault::Unreachable { .. }
+                | ConnectFault::TimedOut { .. }
+                | ConnectFault::Dropped { .. }
+                | ConnectFault::NoTunnel { .. }
         )
     }
 }
@@ -136,12 +175,14 @@ pub enum RunError {
         reason: String,
     },
     /// The script was not started because sudo refused.
-    #[error("{host}: {user} may not use sudo without a password")]
+    #[error("{host}: {}", if *.with_password { format!("sudo refused {user} and the password") } else { format!("{user} may not use sudo without a password") })]
     SudoRefused {
         /// The host's name.
         host: String,
         /// The login.
         user: String,
+        /// Whether it was given a password, of which one try was made.
+        with_password: bool,
         /// What sudo said.
         said: Option<String>,
     },
@@ -179,31 +220,20 @@ pub enum RunError {
         /// Why.
         source: io::Error,
     },
-    /// What was to be sent is not what it should be. The file on the host was left as it was.
-    #[error("{host}: the data for {path} is corrupted")]
-    Corrupted {
-        /// The host's name.
-        host: String,
-        /// Where it was to be put.
-        path: String,
-        /// SHA-256 that it should have, in hexadecimal.
-        expected: String,
-        /// SHA-256 of what was read, in hexadecimal.
-        found: String,
-    },
-    /// The host could not store the file. What was there before is still there.
-    #[error("{host}: {path} could not be written")]
-    NotWritten {
-        /// The host's name.
-        host: String,
-        /// The file.
-        path: String,
-        /// What the host said.
-        reason: String,
-    },
 }
 
 impl RunError {
+    /// The same trouble, met by something that changes nothing.
+    pub(super) fn nothing_ran(self) -> Self {
+        match self {
+            Self::Unknown { host, reason } => Self::NotStarted { host, reason },
+            Self::Deadline { host, after } => {
+                Self::NotStarted { host, reason: format!("sudo did not answer within {} s", after.as_secs_f64()) }
+            }
+            other => other,
+        }
+    }
+
     /// Whether the script may have changed anything: then only a probe can tell what to do next.
     #[must_use]
     pub fn may_have_run(&self) -> bool {

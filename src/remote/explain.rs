@@ -2,8 +2,8 @@
 use super::error::{ConnectError, ConnectFault, Phase, RunError};
 use super::host_key::HostKeyFault;
 use super::identity::IdentityFault;
+use super::passphrase::PASSPHRASE_FILE;
 use std::fmt::Display;
-use std::net::SocketAddr;
 
 impl ConnectError {
     /// Why, as far as it is known.
@@ -11,8 +11,10 @@ impl ConnectError {
     pub fn because(&self) -> Option<String> {
         match &*self.fault {
             ConnectFault::Refused => Some(format!("nothing listens on {}", self.address)),
-            ConnectFault::Unreachable { source } => Some(source.to_string()),
+            ConnectFault::Unreachable { source } | ConnectFault::Unresolved { source, .. } => Some(source.to_string()),
             ConnectFault::TimedOut { .. } => None,
+            ConnectFault::NoTunnel { reason } => Some(reason.clone()),
+            ConnectFault::Penalty { said } => Some(format!("it said: {said}")),
             ConnectFault::Dropped { said, .. } => said.as_ref().map(|said| format!("it said: {said}")),
             ConnectFault::Protocol { reason } => Some(reason.clone()),
             ConnectFault::NoCommonAlgorithm { offered, .. } => Some(format!("it offers {}", list(offered))),
@@ -25,11 +27,20 @@ impl ConnectError {
     /// What the user can do.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
-        let address = self.address;
+        let address = &self.address;
         Some(match &*self.fault {
             ConnectFault::Refused => "check address and port in the cluster file, and that sshd runs on the host".to_owned(),
             ConnectFault::Unreachable { .. } | ConnectFault::TimedOut { phase: Phase::Connecting, .. } => {
                 "check the address in the cluster file, that the host is on, and routes and firewalls on the way".to_owned()
+            }
+            ConnectFault::Unresolved { .. } => "check the name, and the DNS of this machine".to_owned(),
+            ConnectFault::NoTunnel { .. } => {
+                format!("check {address} from the bastion, and AllowTcpForwarding and PermitOpen of the bastion's sshd")
+            }
+            ConnectFault::Penalty { .. } => {
+                "wait some minutes; sshd does that after failed logins: see PerSourcePenalties, and PerSourcePenaltyExemptList to exempt \
+                 this machine, in its sshd_config"
+                    .to_owned()
             }
             ConnectFault::TimedOut { .. } => {
                 format!("check that {address} is the host's sshd and that the host is not overloaded")
@@ -41,8 +52,11 @@ impl ConnectError {
             }
             ConnectFault::Protocol { .. } => format!("check that an SSH server listens on {address}"),
             ConnectFault::NoCommonAlgorithm { .. } => "update OpenSSH on the host, or enable its default algorithms".to_owned(),
-            ConnectFault::HostKey(fault) => fault.hint(address),
+            ConnectFault::HostKey(fault) => fault.hint(),
             ConnectFault::Identity(fault) => fault.hint(),
+            ConnectFault::LoginRefused { tried_password: true, .. } => {
+                "check user and password in the cluster file; nothing is tried twice, so the account is not locked by this".to_owned()
+            }
             ConnectFault::LoginRefused { user, .. } => {
                 format!("add the public key to ~{user}/.ssh/authorized_keys on the host, or name another user or privateKeyFile")
             }
@@ -76,22 +90,22 @@ impl HostKeyFault {
             Self::NotPinned { shown, pinned } => Some(format!("the host showed {shown}; hostKey pins {pinned}")),
             Self::OnlyAuthority { shown, place } => Some(format!("the host showed {shown}; {place} names a @cert-authority")),
             Self::BadPin { pinned } => Some(format!("hostKey is {:?}", super::text::printable(pinned.as_bytes()))),
-            Self::Unreadable { file, source } => Some(format!("{}: {source}", file.display())),
+            Self::Unreadable { file, source } | Self::NotRecorded { file, source } => Some(format!("{}: {source}", file.display())),
             Self::BrokenRevocation { place } => Some(format!("the @revoked line at {place} holds no key that can be read")),
         }
     }
 
-    fn hint(&self, address: SocketAddr) -> String {
-        let scan = format!("ssh-keyscan -p {} {}", address.port(), address.ip());
+    fn hint(&self) -> String {
+        const SCAN: &str = "kokctl known-hosts scan";
         match self {
             Self::Unknown { shown, .. } => format!(
                 "compare the fingerprint with `ssh-keygen -lf /etc/ssh/ssh_host_*_key.pub` on the host's console; if it is the \
-                 same, add `{scan}` to known_hosts, or set hostKey: {} for the host in the cluster file",
+                 same, add it to known_hosts with `{SCAN}`, or set hostKey: {} for the host in the cluster file",
                 shown.fingerprint
             ),
             Self::Changed { lookup, .. } => format!(
                 "if the host was reinstalled, compare the fingerprint on its console, then remove the old key with \
-                 `ssh-keygen -R '{lookup}'` and add `{scan}`; if it was not, somebody may be between you and the host"
+                 `ssh-keygen -R '{lookup}'` and add the new one with `{SCAN}`; if it was not, somebody may be between you and the host"
             ),
             Self::Revoked { .. } => "give the host a new host key; a revoked one must not be used again".to_owned(),
             Self::NotPinned { .. } => {
@@ -99,9 +113,10 @@ impl HostKeyFault {
                  one, which is preferred"
                     .to_owned()
             }
-            Self::OnlyAuthority { .. } => format!("add the host's own key to known_hosts with `{scan}`, or set hostKey"),
+            Self::OnlyAuthority { .. } => format!("add the host's own key to known_hosts with `{SCAN}`, or set hostKey"),
             Self::BadPin { .. } => "write it as `ssh-keygen -l` prints it: SHA256: and 43 characters".to_owned(),
             Self::Unreadable { .. } => "check knownHostsFile in the cluster file, and the file's permissions".to_owned(),
+            Self::NotRecorded { .. } => "check the file's permissions, or add the key yourself".to_owned(),
             Self::BrokenRevocation { .. } => "correct or remove the line".to_owned(),
         }
     }
@@ -112,7 +127,9 @@ impl IdentityFault {
         match self {
             Self::Unreadable { source, .. } => Some(source.to_string()),
             Self::TooOpen { .. } => Some("a private key that others can read is not private".to_owned()),
-            Self::Encrypted { .. } => Some("this version of kokctl can't ask for a passphrase".to_owned()),
+            Self::Encrypted { .. } => Some("no agent holds it, and there is no terminal to ask for its passphrase".to_owned()),
+            Self::WrongPassphrase { .. } => None,
+            Self::NoPassphrase { source, .. } => Some(source.to_string()),
             Self::NotAKey { reason, .. } => Some(reason.clone()),
             Self::TooShort { .. } => Some("RSA keys below 2048 bits are not safe".to_owned()),
             Self::None { searched, skipped } => {
@@ -130,16 +147,16 @@ impl IdentityFault {
         match self {
             Self::Unreadable { .. } => "check privateKeyFile in the cluster file".to_owned(),
             Self::TooOpen { path, .. } => format!("chmod 600 {}", path.display()),
-            Self::Encrypted { path } => {
-                format!(
-                    "load it into an SSH agent (`ssh-add {}`) and leave out privateKeyFile, or use a key without a passphrase",
-                    path.display()
-                )
-            }
+            Self::Encrypted { path } => format!(
+                "load it into an SSH agent with `ssh-add {}`, or name a file with its passphrase in {PASSPHRASE_FILE}",
+                path.display()
+            ),
+            Self::WrongPassphrase { path } => format!("check it with `ssh-keygen -yf {}`", path.display()),
+            Self::NoPassphrase { file, .. } => format!("check {PASSPHRASE_FILE}; chmod 600 {}", file.display()),
             Self::NotAKey { .. } => "name the private key, not the .pub file; OpenSSH, PKCS#8 and PEM formats are read".to_owned(),
             Self::TooShort { .. } => "make a new key: ssh-keygen -t ed25519".to_owned(),
             Self::None { .. } => {
-                "set privateKeyFile in the cluster file, start an SSH agent, or make a key: ssh-keygen -t ed25519".to_owned()
+                "set privateKeyFile or password in the cluster file, start an SSH agent, or make a key: ssh-keygen -t ed25519".to_owned()
             }
         }
     }
@@ -155,9 +172,7 @@ impl RunError {
             | Self::NoShell { host, .. }
             | Self::Unknown { host, .. }
             | Self::Deadline { host, .. }
-            | Self::Source { host, .. }
-            | Self::Corrupted { host, .. }
-            | Self::NotWritten { host, .. } => host,
+            | Self::Source { host, .. } => host,
         }
     }
 
@@ -165,11 +180,10 @@ impl RunError {
     #[must_use]
     pub fn because(&self) -> Option<String> {
         match self {
-            Self::NotStarted { reason, .. } | Self::Unknown { reason, .. } | Self::NotWritten { reason, .. } => Some(reason.clone()),
+            Self::NotStarted { reason, .. } | Self::Unknown { reason, .. } => Some(reason.clone()),
             Self::SudoRefused { said, .. } | Self::NoShell { said, .. } => said.clone(),
             Self::Deadline { .. } => Some("the script may still be running on the host".to_owned()),
             Self::Source { source, .. } => Some(source.to_string()),
-            Self::Corrupted { expected, found, .. } => Some(format!("its sha256 is {found}, it should be {expected}")),
         }
     }
 
@@ -178,9 +192,15 @@ impl RunError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NotStarted { .. } => "try again; nothing was changed".to_owned(),
-            Self::SudoRefused { user, .. } => {
-                format!("install sudo and add this line to /etc/sudoers.d/kokctl on the host: {user} ALL=(ALL) NOPASSWD: ALL")
+            Self::SudoRefused { with_password: true, .. } => {
+                "check sudoPassword in the cluster file and the rules in /etc/sudoers on the host; it was tried once, and is not tried \
+                 again"
+                    .to_owned()
             }
+            Self::SudoRefused { user, .. } => format!(
+                "set sudoPassword in the cluster file; or install sudo and add this line to /etc/sudoers.d/kokctl on the host: \
+                 {user} ALL=(ALL) NOPASSWD: ALL"
+            ),
             Self::NoShell { user, .. } => {
                 format!("give {user} a login shell, and no ForceCommand or command= in authorized_keys")
             }
@@ -188,8 +208,6 @@ impl RunError {
                 "run the same command again: it looks at the host first and does only what is missing".to_owned()
             }
             Self::Source { .. } => "check the file and its permissions".to_owned(),
-            Self::Corrupted { .. } => "fetch or build the bundle again".to_owned(),
-            Self::NotWritten { .. } => "look for a full disk or a read-only file system on the host".to_owned(),
         })
     }
 }

@@ -166,7 +166,7 @@ impl StderrTail {
 }
 
 /// The first position of `needle`, a mark that begins with a newline; looking for that byte first keeps this linear.
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
+pub(super) fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(rest) = haystack.get(from..) {
         let step = rest.iter().position(|byte| *byte == b'\n')?;

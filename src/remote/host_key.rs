@@ -1,13 +1,15 @@
 //! Decides whether a host is the one we mean. No credential leaves before this said yes.
+use super::identity::Surroundings;
 use super::known_hosts::{self, Line, Marker};
-use super::target::Target;
+use super::target::{DEFAULT_PORT, HostKeyChecking, Target};
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// Host key algorithms in the order we ask for them. RSA with SHA-1 is not among them.
-const ALGORITHMS: [Algorithm; 6] = [
+pub(super) const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Ed25519,
     Algorithm::Ecdsa { curve: EcdsaCurve::NistP256 },
     Algorithm::Ecdsa { curve: EcdsaCurve::NistP384 },
@@ -113,12 +115,29 @@ pub enum HostKeyFault {
         /// Why.
         source: io::Error,
     },
+    /// A new key was to be accepted and could not be added to known_hosts, so it was not accepted.
+    #[error("its host key is new and can't be added to known_hosts")]
+    NotRecorded {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// A `@revoked` line for this host can't be understood, so nobody knows what must be refused.
     #[error("a revoked key of the host can't be read")]
     BrokenRevocation {
         /// The line.
         place: Place,
     },
+}
+
+/// A host key that was new and is in known_hosts now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accepted {
+    /// The key.
+    pub key: KeyPrint,
+    /// The file it was added to.
+    pub file: PathBuf,
 }
 
 /// All that is known about a target's host key before connecting.
@@ -131,36 +150,87 @@ pub(super) struct HostKeys {
     exact: Vec<(PathBuf, Line)>,
     /// Lines for the address without the port, when the port is not 22. They can confirm a key, not accuse one.
     portless: Vec<(PathBuf, Line)>,
+    /// The file for new keys, if they are to be accepted.
+    accept_into: Option<PathBuf>,
+    accepted: OnceLock<Accepted>,
+    /// Where nothing is verified, because nobody logs in: what to ask for, and what was shown.
+    only_shown: Option<(Vec<Algorithm>, OnceLock<PublicKey>)>,
 }
 
 impl HostKeys {
-    /// Reads the known_hosts files that count for `target`. A file that the target names must exist; the usual ones need not.
-    pub(super) fn load(target: &Target, usual: Vec<PathBuf>) -> Result<Self, HostKeyFault> {
+    /// Reads the known_hosts files that count for `target`. A file that the target names must exist; the usual ones need not, nor one
+    /// that new keys go to.
+    pub(super) fn load(target: &Target, surroundings: &Surroundings) -> Result<Self, HostKeyFault> {
         let pinned = target.host_key.as_deref().map(checked_pin).transpose()?;
-        let address = target.address.to_string();
-        let lookup = if target.port == 22 { address.clone() } else { format!("[{address}]:{}", target.port) };
-        let named = target.known_hosts_file.is_some();
-        let files = target.known_hosts_file.clone().map_or(usual, |file| vec![file]);
-        let mut keys = Self { lookup, pinned, files: files.clone(), exact: Vec::new(), portless: Vec::new() };
-        for file in files {
-            let text = match std::fs::read(&file) {
+        let files = known_hosts_files(target, surroundings);
+        let accepts = target.host_key_checking == HostKeyChecking::AcceptNew && pinned.is_none();
+        let mut keys = Self {
+            lookup: target.lookup(),
+            pinned,
+            accept_into: files.first().filter(|_| accepts).cloned(),
+            files,
+            exact: Vec::new(),
+            portless: Vec::new(),
+            accepted: OnceLock::new(),
+            only_shown: None,
+        };
+        let has_portless = target.port != DEFAULT_PORT && target.configured.host_key_alias.is_none();
+        for file in &keys.files {
+            let text = match std::fs::read(file) {
                 // A file with a line that is not UTF-8 still counts for its other lines.
                 Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-                Err(error) if error.kind() == io::ErrorKind::NotFound && !named => continue,
-                Err(source) => return Err(HostKeyFault::Unreadable { file, source }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound && (target.known_hosts_file.is_none() || accepts) => continue,
+                Err(source) => return Err(HostKeyFault::Unreadable { file: file.clone(), source }),
             };
             let with_file = |line| (file.clone(), line);
             keys.exact.extend(known_hosts::matching(&text, &keys.lookup).into_iter().map(with_file));
-            if target.port != 22 {
-                keys.portless.extend(known_hosts::matching(&text, &address).into_iter().map(with_file));
+            if has_portless {
+                keys.portless.extend(known_hosts::matching(&text, &target.address).into_iter().map(with_file));
             }
         }
         Ok(keys)
     }
 
+    /// For a look at the key only. A session with these must not be logged in.
+    pub(super) fn showing(target: &Target, algorithms: Vec<Algorithm>) -> Self {
+        Self {
+            lookup: target.lookup(),
+            pinned: None,
+            files: Vec::new(),
+            exact: Vec::new(),
+            portless: Vec::new(),
+            accept_into: None,
+            accepted: OnceLock::new(),
+            only_shown: Some((algorithms, OnceLock::new())),
+        }
+    }
+
+    /// The key that was only looked at.
+    pub(super) fn shown(&self) -> Option<&PublicKey> {
+        self.only_shown.as_ref().and_then(|(_, shown)| shown.get())
+    }
+
+    /// The files that count, the one for new keys first.
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// The host as known_hosts writes it.
+    pub(super) fn lookup(&self) -> &str {
+        &self.lookup
+    }
+
+    /// The key that was new and has been accepted.
+    pub(super) fn accepted(&self) -> Option<&Accepted> {
+        self.accepted.get()
+    }
+
     /// Algorithms to ask for, those of recorded keys first: a host that is known by its RSA key must not be called unknown
     /// because it has an Ed25519 key too.
     pub(super) fn algorithms(&self) -> Vec<Algorithm> {
+        if let Some((algorithms, _)) = &self.only_shown {
+            return algorithms.clone();
+        }
         let (mut first, mut rest) = (Vec::new(), Vec::new());
         for algorithm in ALGORITHMS {
             if self.recorded(&self.exact).chain(self.recorded(&self.portless)).any(|(key, _)| same_type(key, &algorithm)) {
@@ -175,6 +245,10 @@ impl HostKeys {
 
     /// Accepts or refuses the key that the host has just proven to hold.
     pub(super) fn verify(&self, key: &PublicKey) -> Result<(), HostKeyFault> {
+        if let Some((_, shown)) = &self.only_shown {
+            shown.get_or_init(|| key.clone());
+            return Ok(());
+        }
         let shown = KeyPrint::of(key);
         self.refuse_revoked(key, &shown)?;
         if let Some(pinned) = &self.pinned {
@@ -194,7 +268,30 @@ impl HostKeys {
         if let Some((file, line)) = self.exact.iter().find(|(_, line)| line.marker == Marker::CertAuthority) {
             return Err(HostKeyFault::OnlyAuthority { shown, place: place(file, line) });
         }
-        Err(HostKeyFault::Unknown { shown, lookup: self.lookup.clone(), files: self.files.clone() })
+        let unknown = |shown| HostKeyFault::Unknown { shown, lookup: self.lookup.clone(), files: self.files.clone() };
+        // A line that can't be read, or one for another port of the same address, may be this host under another key.
+        let is_new = self.exact.is_empty() && self.portless.is_empty();
+        match self.accept_into.as_ref().filter(|_| is_new) {
+            Some(file) => self.record(file, key, shown),
+            None => Err(unknown(shown)),
+        }
+    }
+
+    /// Adds a new key to known_hosts. Under the file's lock it is looked at again: another connection may have been faster, and may
+    /// have been shown another key.
+    fn record(&self, file: &Path, key: &PublicKey, shown: KeyPrint) -> Result<(), HostKeyFault> {
+        match known_hosts::add(file, &self.lookup, &[key]) {
+            Ok(lines) if lines.is_empty() => {
+                self.accepted.get_or_init(|| Accepted { key: shown, file: file.to_owned() });
+                Ok(())
+            }
+            Ok(lines) if lines.iter().any(|line| line.holds(key)) => Ok(()),
+            Ok(lines) => {
+                let recorded = lines.iter().filter_map(|line| Some((KeyPrint::of(line.key.as_ref()?), place(file, line)))).collect();
+                Err(HostKeyFault::Changed { shown, lookup: self.lookup.clone(), recorded })
+            }
+            Err(source) => Err(HostKeyFault::NotRecorded { file: file.to_owned(), source }),
+        }
     }
 
     fn refuse_revoked(&self, key: &PublicKey, shown: &KeyPrint) -> Result<(), HostKeyFault> {
@@ -222,7 +319,18 @@ impl HostKeys {
     }
 }
 
-fn place(file: &std::path::Path, line: &Line) -> Place {
+/// The files that count, the one for new keys first.
+fn known_hosts_files(target: &Target, surroundings: &Surroundings) -> Vec<PathBuf> {
+    if let Some(file) = &target.known_hosts_file {
+        return vec![file.clone()];
+    }
+    let user = target.configured.user_known_hosts_files.clone().unwrap_or_else(|| surroundings.user_known_hosts_files());
+    let global = target.configured.global_known_hosts_files.clone();
+    let global = global.unwrap_or_else(|| ["/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"].map(PathBuf::from).to_vec());
+    user.into_iter().chain(global).collect()
+}
+
+fn place(file: &Path, line: &Line) -> Place {
     Place { file: file.to_owned(), line: line.number }
 }
 

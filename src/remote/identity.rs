@@ -1,8 +1,10 @@
 //! The keys we log in with.
-use super::target::Target;
+use super::passphrase::{self, Passphrases};
+use super::target::{AgentChoice, Target};
 use russh::keys::agent::AgentIdentity;
 use russh::keys::agent::client::AgentClient;
 use russh::keys::{Error as KeyError, PrivateKey, PublicKey, decode_secret_key};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -43,6 +45,20 @@ pub enum IdentityFault {
     Encrypted {
         /// The key file.
         path: PathBuf,
+    },
+    /// The key's passphrase is another one.
+    #[error("the passphrase of {} is wrong", .path.display())]
+    WrongPassphrase {
+        /// The key file.
+        path: PathBuf,
+    },
+    /// The file with the passphrase can't be read.
+    #[error("the passphrase in {} can't be read", .file.display())]
+    NoPassphrase {
+        /// The file with the passphrase.
+        file: PathBuf,
+        /// Why.
+        source: std::io::Error,
     },
     /// The file holds no private key that we understand.
     #[error("{} is not a private key", .path.display())]
@@ -88,38 +104,55 @@ impl Identity {
         }
     }
 
-    pub(super) fn is_rsa(&self) -> bool {
-        let key = match self {
+    fn public_key(&self) -> &PublicKey {
+        match self {
             Self::File { key, .. } => key.public_key(),
             Self::Agent { key, .. } => key,
-        };
-        key.key_data().is_rsa()
+        }
+    }
+
+    fn is(&self, key: &PublicKey) -> bool {
+        self.public_key().key_data() == key.key_data()
+    }
+
+    pub(super) fn is_rsa(&self) -> bool {
+        self.public_key().key_data().is_rsa()
     }
 }
 
 /// What the process has that may identify us, apart from what the target names.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Surroundings {
-    pub(super) home: Option<PathBuf>,
+pub(crate) struct Surroundings {
+    pub(crate) home: Option<PathBuf>,
     pub(super) agent_socket: Option<PathBuf>,
+    pub(super) passphrases: Passphrases,
 }
 
 impl Surroundings {
-    pub(super) fn of_process() -> Self {
+    pub(crate) fn of_process() -> Self {
         Self {
             home: std::env::home_dir(),
             agent_socket: std::env::var_os("SSH_AUTH_SOCK").filter(|path| !path.is_empty()).map(PathBuf::from),
+            passphrases: Passphrases::of_process(),
         }
     }
 
-    /// The known_hosts files that OpenSSH reads too.
-    pub(super) fn known_hosts_files(&self) -> Vec<PathBuf> {
-        let own = self.home.iter().map(|home| home.join(".ssh/known_hosts"));
-        own.chain([PathBuf::from("/etc/ssh/ssh_known_hosts")]).collect()
+    /// The user's known_hosts files that OpenSSH reads too.
+    pub(super) fn user_known_hosts_files(&self) -> Vec<PathBuf> {
+        self.home.iter().flat_map(|home| [".ssh/known_hosts", ".ssh/known_hosts2"].map(|name| home.join(name))).collect()
+    }
+
+    fn agent_socket(&self, target: &Target) -> Option<PathBuf> {
+        match &target.configured.agent {
+            AgentChoice::Usual => self.agent_socket.clone(),
+            AgentChoice::None => None,
+            AgentChoice::Socket(path) => Some(path.clone()),
+        }
     }
 }
 
 /// The identities to offer, in order, with the agent that holds some of them.
+#[derive(Default)]
 pub(super) struct Identities {
     pub(super) offered: Vec<Identity>,
     pub(super) agent: Option<AgentClient<UnixStream>>,
@@ -128,21 +161,40 @@ pub(super) struct Identities {
 }
 
 impl Identities {
-    /// The key that the target names and nothing else; or the agent's keys and the usual files.
+    /// The key that the target names and nothing else; or, unless it has a password, those of its ssh_config; or the agent's keys and
+    /// the usual files.
     pub(super) async fn gather(target: &Target, surroundings: &Surroundings) -> Result<Self, IdentityFault> {
+        let socket = surroundings.agent_socket(target);
         if let Some(path) = &target.private_key_file {
-            let offered = vec![load(path)?];
-            return Ok(Self { offered, agent: None, skipped: Vec::new() });
+            return Self::named(path, socket.as_deref(), &surroundings.passphrases).await;
         }
-        let mut found = Self { offered: Vec::new(), agent: None, skipped: Vec::new() };
-        if let Some(socket) = &surroundings.agent_socket {
-            found.ask_agent(socket).await;
+        if target.password.is_some() {
+            return Ok(Self::default());
         }
+        let configured = &target.configured;
         let names = ["id_ed25519", "id_ecdsa", "id_rsa"];
         let home = surroundings.home.iter();
-        let searched: Vec<_> = home.flat_map(|home| names.map(|name| home.join(".ssh").join(name))).collect();
-        for path in searched.iter().filter(|path| path.exists()) {
-            match load(path) {
+        let searched = match configured.identity_files.is_empty() {
+            true => home.flat_map(|home| names.map(|name| home.join(".ssh").join(name))).collect(),
+            false => configured.identity_files.clone(),
+        };
+        let mut found = Self::default();
+        let held = found.ask_agent(socket.as_deref()).await;
+        // Like OpenSSH: a key of the agent that a file names comes before those that nobody named.
+        let named: Vec<_> = searched.iter().filter(|path| path.exists()).collect();
+        let publics: Vec<_> = named.iter().filter_map(|path| public_half(path)).collect();
+        let (first, others): (Vec<_>, Vec<_>) = held.into_iter().partition(|identity| publics.iter().any(|key| identity.is(key)));
+        found.offered.extend(first);
+        if !configured.identities_only {
+            found.offered.extend(others);
+        }
+        for path in named {
+            if public_half(path).is_some_and(|key| found.offered.iter().any(|identity| identity.is(&key))) {
+                continue;
+            }
+            // Whoever has other keys to try is not asked for a passphrase.
+            let passphrases = if found.offered.is_empty() { &surroundings.passphrases } else { &Passphrases::Nobody };
+            match load_with(path, passphrases).await {
                 Ok(identity) => found.offered.push(identity),
                 Err(fault) => found.skipped.push(fault.to_string()),
             }
@@ -157,8 +209,29 @@ impl Identities {
         Ok(found)
     }
 
-    /// An agent that is gone or does not answer is no reason to stop: there may be files.
-    async fn ask_agent(&mut self, socket: &Path) {
+    /// One key. An agent that holds it saves asking for its passphrase.
+    async fn named(path: &Path, socket: Option<&Path>, passphrases: &Passphrases) -> Result<Self, IdentityFault> {
+        let fault = match load(path, None) {
+            Ok(identity) => return Ok(Self { offered: vec![identity], ..Self::default() }),
+            Err(fault @ IdentityFault::Encrypted { .. }) => fault,
+            Err(fault) => return Err(fault),
+        };
+        let mut found = Self::default();
+        if let Some(public) = public_half(path) {
+            let held = found.ask_agent(socket).await;
+            found.offered.extend(held.into_iter().find(|identity| identity.is(&public)));
+        }
+        if found.offered.is_empty() {
+            found.offered.push(unlock(path, passphrases, fault).await?);
+        }
+        Ok(found)
+    }
+
+    /// What the agent holds. One that is gone or does not answer is no reason to stop: there may be files.
+    async fn ask_agent(&mut self, socket: Option<&Path>) -> Vec<Identity> {
+        let Some(socket) = socket else {
+            return Vec::new();
+        };
         let listing = async {
             let mut agent = AgentClient::connect_uds(socket).await?;
             let identities = agent.request_identities().await?;
@@ -167,19 +240,100 @@ impl Identities {
         match tokio::time::timeout(AGENT_DEADLINE, listing).await {
             Ok(Ok((agent, identities))) => {
                 self.agent = Some(agent);
-                self.offered.extend(identities.into_iter().filter_map(|identity| match identity {
+                let usable = |identity| match identity {
                     AgentIdentity::PublicKey { key, comment } if rsa_bits(&key) >= MIN_RSA_BITS => Some(Identity::Agent { key, comment }),
                     AgentIdentity::PublicKey { .. } | AgentIdentity::Certificate { .. } => None,
-                }));
+                };
+                return identities.into_iter().filter_map(usable).collect();
             }
             Ok(Err(error)) => self.skipped.push(format!("the SSH agent failed: {error}")),
             Err(_) => self.skipped.push("the SSH agent did not answer".to_owned()),
         }
+        Vec::new()
     }
 }
 
+/// Keys that were unlocked, so that a person is asked once and not once for each host; nothing for one that could not be.
+static UNLOCKED: tokio::sync::Mutex<BTreeMap<PathBuf, Option<Arc<PrivateKey>>>> = tokio::sync::Mutex::const_new(BTreeMap::new());
+
+async fn load_with(path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {
+    match load(path, None) {
+        Err(fault @ IdentityFault::Encrypted { .. }) => unlock(path, passphrases, fault).await,
+        result => result,
+    }
+}
+
+/// An encrypted key with its passphrase. `encrypted` is what to say where there is none.
+async fn unlock(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Identity, IdentityFault> {
+    let mut unlocked = UNLOCKED.lock().await;
+    let from = |key: &Option<Arc<PrivateKey>>| match key {
+        Some(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
+        None => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+    };
+    if let Some(known) = unlocked.get(path) {
+        return from(known);
+    }
+    let (owned, source) = (path.to_owned(), passphrases.clone());
+    // Deriving a key from a passphrase takes long on purpose, and people take longer.
+    let working = tokio::task::spawn_blocking(move || unlock_with(&owned, &source, encrypted));
+    let key = match working.await {
+        Ok(Ok(key)) => Some(key),
+        Ok(Err(IdentityFault::WrongPassphrase { .. })) => None,
+        Ok(Err(fault)) => return Err(fault),
+        Err(error) => return Err(IdentityFault::NotAKey { path: path.to_owned(), reason: error.to_string() }),
+    };
+    let result = from(&key);
+    unlocked.insert(path.to_owned(), key);
+    result
+}
+
+fn unlock_with(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Arc<PrivateKey>, IdentityFault> {
+    /// As often as ssh(1) asks.
+    const TRIES: usize = 3;
+    let open = |passphrase: &str| match load(path, Some(passphrase))? {
+        Identity::File { key, .. } => Ok(key),
+        Identity::Agent { .. } => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+    };
+    match passphrases {
+        Passphrases::Nobody => Err(encrypted),
+        Passphrases::File(file) => {
+            let passphrase = passphrase::read_file(file);
+            let passphrase = passphrase.map_err(|source| IdentityFault::NoPassphrase { file: file.clone(), source })?;
+            open(&passphrase)
+        }
+        Passphrases::Terminal => {
+            let question = format!("Passphrase of {}: ", super::text::printable(path.display().to_string().as_bytes()));
+            for _ in 0..TRIES {
+                let Ok(passphrase) = passphrase::ask(&question) else {
+                    return Err(encrypted);
+                };
+                match open(&passphrase) {
+                    Err(IdentityFault::WrongPassphrase { .. }) => {}
+                    result => return result,
+                }
+            }
+            Err(IdentityFault::WrongPassphrase { path: path.to_owned() })
+        }
+    }
+}
+
+/// The public key that belongs to a private key file, encrypted or not: it stands in OpenSSH's format, and beside the others.
+fn public_half(path: &Path) -> Option<PublicKey> {
+    let text = |path: &Path| {
+        let metadata = std::fs::metadata(path).ok()?;
+        let fits = metadata.is_file() && metadata.len() <= MAX_KEY_FILE;
+        fits.then(|| std::fs::read_to_string(path).ok()).flatten().map(Zeroizing::new)
+    };
+    if let Some(key) = text(path).and_then(|text| PrivateKey::from_openssh(text.as_bytes()).ok()) {
+        return Some(key.public_key().clone());
+    }
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".pub");
+    text(Path::new(&beside)).and_then(|text| PublicKey::from_openssh(text.trim()).ok())
+}
+
 /// Reads and checks one key file.
-fn load(path: &Path) -> Result<Identity, IdentityFault> {
+fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
     let unreadable = |source| IdentityFault::Unreadable { path: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     let mode = metadata.mode() & 0o7777;
@@ -196,8 +350,10 @@ fn load(path: &Path) -> Result<Identity, IdentityFault> {
     }
     let bytes = Zeroizing::new(std::fs::read(path).map_err(unreadable)?);
     let text = std::str::from_utf8(&bytes).map_err(|_| not_a_key("it is not text".to_owned()))?;
-    let key = match decode_secret_key(text, None) {
+    let key = match decode_secret_key(text, passphrase) {
         Ok(key) => key,
+        // It could be read but for the passphrase.
+        Err(_) if passphrase.is_some() => return Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
         Err(KeyError::KeyIsEncrypted) => {
             return Err(IdentityFault::Encrypted { path: path.to_owned() });
         }

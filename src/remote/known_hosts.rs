@@ -1,8 +1,14 @@
 //! known_hosts files, as sshd(8) describes them: plain, hashed and pattern host fields, negation, markers.
+use super::pattern::{Case, matches};
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use russh::keys::PublicKey;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// What a line says about its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,10 +31,72 @@ pub(super) struct Line {
     pub(super) key: Option<PublicKey>,
 }
 
+impl Line {
+    /// Whether it says that this is a key of the host.
+    pub(super) fn holds(&self, key: &PublicKey) -> bool {
+        self.marker == Marker::HostKey && self.key.as_ref().is_some_and(|own| own.key_data() == key.key_data())
+    }
+}
+
 /// The lines of `text` that match `host`, which is written as known_hosts writes it: an address, or `[address]:port`.
 /// Lines that say nothing (comments, unknown markers, too few fields) are passed over, as OpenSSH does.
 pub(super) fn matching(text: &str, host: &str) -> Vec<Line> {
     text.lines().enumerate().filter_map(|(index, line)| parse(line, host, index + 1)).collect()
+}
+
+/// A line for the file, without its end.
+pub(super) fn line(host: &str, key: &PublicKey) -> io::Result<String> {
+    let text = key.to_openssh().map_err(io::Error::other)?;
+    // Without the comment, which a server might have made up.
+    let fields: Vec<&str> = text.split(' ').take(2).collect();
+    Ok(format!("{host} {}", fields.join(" ")))
+}
+
+/// Adds keys for a host that the file does not know, and gives the lines by which it does know it: then nothing was added.
+///
+/// The lines go to the end in one write under a lock, so whoever reads or adds meanwhile sees them whole or not at all. A file that is
+/// made by this is for its owner alone.
+pub(super) fn add(file: &Path, host: &str, keys: &[&PublicKey]) -> io::Result<Vec<Line>> {
+    if !host.chars().all(|c| c.is_ascii_alphanumeric() || ".:-_[]".contains(c)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("{host:?} can't be written to it")));
+    }
+    if let Some(folder) = file.parent().filter(|folder| !folder.exists()) {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut opened = fs::OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(file)?;
+    if !opened.metadata()?.is_file() {
+        // Such as /dev/null, which forgets: every key would be new for ever.
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
+    }
+    lock(&opened)?;
+    let mut bytes = Vec::new();
+    opened.read_to_end(&mut bytes)?;
+    let known = matching(&String::from_utf8_lossy(&bytes), host);
+    if !known.is_empty() {
+        return Ok(known);
+    }
+    let start = if bytes.last().is_none_or(|last| *last == b'\n') { "" } else { "\n" };
+    let mut text = start.to_owned();
+    for key in keys {
+        text.push_str(&line(host, key)?);
+        text.push('\n');
+    }
+    opened.write_all(text.as_bytes())?;
+    opened.sync_all()?;
+    Ok(known)
+}
+
+/// Whoever holds the lock writes one line; a lock that is held for longer is not one of ours.
+fn lock(file: &fs::File) -> io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    let began = Instant::now();
+    loop {
+        match rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(()),
+            Err(rustix::io::Errno::WOULDBLOCK) if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(5)),
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 fn parse(line: &str, host: &str, number: usize) -> Option<Line> {
@@ -79,34 +147,8 @@ fn matches_hash(field: &str, host: &str) -> bool {
     hmac::verify(&key, host.as_bytes(), &hash).is_ok()
 }
 
-/// `*` is any text and `?` any one character; letters match in either case. The text is walked once and a failed tail goes back to
-/// the last star only, so no pattern can make this slow.
 fn matches_pattern(pattern: &str, text: &str) -> bool {
-    let pattern: Vec<char> = pattern.chars().flat_map(char::to_lowercase).collect();
-    let text: Vec<char> = text.chars().flat_map(char::to_lowercase).collect();
-    let (mut at, mut seen) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while let Some(character) = text.get(seen) {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, seen));
-                at += 1;
-            }
-            Some(wanted) if *wanted == '?' || wanted == character => {
-                at += 1;
-                seen += 1;
-            }
-            _ => match star {
-                Some((star_at, star_seen)) => {
-                    star = Some((star_at, star_seen + 1));
-                    at = star_at + 1;
-                    seen = star_seen + 1;
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.get(at..).unwrap_or_default().iter().all(|rest| *rest == '*')
+    matches(pattern, text, Case::Ignored)
 }
 
 #[cfg(test)]

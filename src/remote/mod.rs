@@ -5,30 +5,39 @@
 //! and exact: an [`Output`], or an error that says whether the host may have changed. No exit status is never taken for success.
 mod channel;
 mod connection;
+mod dial;
 mod error;
 mod explain;
-mod file;
 mod frame;
 mod host_key;
 mod identity;
 mod known_hosts;
 mod nonce;
+mod passphrase;
+mod pattern;
+mod scan;
 mod script;
 mod session;
 mod socket;
+mod ssh_config;
+mod sudo;
 mod target;
 mod text;
+mod tunnel;
 
 pub use channel::{ExitStatus, Output};
 pub use connection::{Connection, SentData, Streamed};
 pub use error::{ConnectError, ConnectFault, Phase, RunError};
-pub use file::PutFile;
-pub use host_key::{HostKeyFault, KeyPrint, Place};
+pub use host_key::{Accepted, HostKeyFault, KeyPrint, Place};
 pub use identity::IdentityFault;
+pub(crate) use identity::Surroundings;
 pub use kok_tasks::shell::quote;
 pub(crate) use nonce::jittered;
+pub use scan::{Scan, ShownKey};
 pub use script::Script;
-pub use target::{Deadlines, Target};
+pub use ssh_config::SshConfigFault;
+pub(crate) use ssh_config::{Jump, Overruled, Settings, SshConfig};
+pub use target::{AddressFamily, AgentChoice, Configured, Deadlines, HostKeyChecking, Target};
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -96,6 +96,9 @@ const RUN_SUDO: &str = "exec sudo -n /bin/sh -s";
 pub(super) const LOADER: &str = r#"exec /bin/sh -c 'IFS= read -r loader; eval "$loader"'"#;
 const LOADER_SUDO: &str = r#"exec sudo -n /bin/sh -c 'IFS= read -r loader; eval "$loader"'"#;
 
+/// The line before a script that follows a password.
+pub(super) const GO: &str = "kokctl-go";
+
 /// How a script is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
@@ -106,6 +109,19 @@ pub(super) enum Start {
 }
 
 impl Start {
+    /// The command for this start with a sudo that reads its password from standard input. What comes behind the password waits for
+    /// `mark`, and is skipped up to [`GO`]: should sudo not have read the password, then the shell passes over it.
+    pub(super) fn command_with_password(self, mark: &str) -> String {
+        let then = match self {
+            Self::Run => "exec /bin/sh -s",
+            Self::Stream => r#"IFS= read -r loader; eval "$loader"; exit"#,
+        };
+        format!(
+            "exec sudo -k -S -p \"\" /bin/sh -c 'echo; echo {mark}; \
+             while IFS= read -r l; do case \"$l\" in {GO}) {then};; esac; done; exit 97'"
+        )
+    }
+
     /// The constant command for this start.
     pub(super) fn command(self, sudo: bool) -> &'static str {
         match (self, sudo) {

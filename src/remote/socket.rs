@@ -1,68 +1,144 @@
-//! The TCP connection below SSH.
+//! What is below SSH: a TCP connection, or a channel of a bastion.
 use super::error::{ConnectFault, Phase};
+use super::target::{AddressFamily, Target};
 use super::text::printable;
+use std::future::Future as _;
 use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::{Sleep, sleep};
 
-/// What is sent and not acknowledged for this long means a dead link. Keepalives can't find that while a packet is stuck in a full
-/// socket, because they queue behind it.
+/// What is sent and not taken for this long means a dead link. Keepalives can't find that while a packet is stuck in a full socket,
+/// because they queue behind it.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
 /// SSH's greeting is at most 255 bytes (RFC 4253, 4.2).
 const GREETING_LIMIT: usize = 255;
 
-/// A TCP connection that remembers the first bytes it read, to tell what answered if it was no SSH server.
+/// Bytes to and from a server.
+pub(super) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
+
+/// A connection that remembers the first bytes it read, to tell what answered if it was no SSH server.
 pub(super) struct Socket {
-    stream: TcpStream,
+    wire: Box<dyn Wire>,
+    tcp: Option<std::net::TcpStream>,
     greeting: Greeting,
+    ended: Ended,
+    /// Runs while a write waits.
+    stuck: Option<Pin<Box<Sleep>>>,
 }
 
 /// The first bytes that a server sent.
 #[derive(Clone, Default)]
 pub(super) struct Greeting(Arc<Mutex<Vec<u8>>>);
 
-/// Shuts the connection down when dropped, which wakes and ends whatever reads or writes it.
-pub(super) struct Hangup(std::net::TcpStream);
+/// Whether the connection was ended by us, and who has to be told.
+#[derive(Clone, Default)]
+struct Ended(Arc<Mutex<EndedState>>);
+
+#[derive(Default)]
+struct EndedState {
+    yes: bool,
+    reader: Option<Waker>,
+    writer: Option<Waker>,
+}
+
+/// Ends the connection when dropped, which wakes and ends whatever reads or writes it.
+pub(super) struct Hangup {
+    tcp: Option<std::net::TcpStream>,
+    ended: Ended,
+}
 
 impl Socket {
-    pub(super) async fn connect(address: SocketAddr, after: Duration) -> Result<Self, ConnectFault> {
-        let stream = match tokio::time::timeout(after, TcpStream::connect(address)).await {
-            Err(_) => {
-                return Err(ConnectFault::TimedOut { phase: Phase::Connecting, after });
-            }
-            Ok(Err(error)) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err(ConnectFault::Refused);
-            }
-            Ok(Err(source)) => return Err(ConnectFault::Unreachable { source }),
-            Ok(Ok(stream)) => stream,
+    /// A TCP connection to the target's address, the first of them that answers.
+    pub(super) async fn connect(target: &Target, after: Duration) -> Result<Self, ConnectFault> {
+        let stream = match tokio::time::timeout(after, dial(target)).await {
+            Err(_) => return Err(ConnectFault::TimedOut { phase: Phase::Connecting, after }),
+            Ok(result) => result?,
         };
         let configured = stream.set_nodelay(true).and_then(|()| {
             let milliseconds = u32::try_from(UNACKNOWLEDGED.as_millis()).unwrap_or(u32::MAX);
             rustix::net::sockopt::set_tcp_user_timeout(&stream, milliseconds).map_err(io::Error::from)
         });
-        configured.map_err(|source| ConnectFault::Unreachable { source })?;
-        Ok(Self { stream, greeting: Greeting::default() })
+        let duplicate = configured.and_then(|()| {
+            use std::os::fd::AsFd as _;
+            stream.as_fd().try_clone_to_owned().map(std::net::TcpStream::from)
+        });
+        let tcp = duplicate.map_err(|source| ConnectFault::Unreachable { source })?;
+        Ok(Self { tcp: Some(tcp), ..Self::over(stream) })
+    }
+
+    /// A connection over something else.
+    pub(super) fn over(wire: impl Wire + 'static) -> Self {
+        Self { wire: Box::new(wire), tcp: None, greeting: Greeting::default(), ended: Ended::default(), stuck: None }
     }
 
     pub(super) fn hangup(&self) -> io::Result<Hangup> {
-        use std::os::fd::AsFd as _;
-        Ok(Hangup(std::net::TcpStream::from(self.stream.as_fd().try_clone_to_owned()?)))
+        let tcp = self.tcp.as_ref().map(std::net::TcpStream::try_clone).transpose()?;
+        Ok(Hangup { tcp, ended: self.ended.clone() })
     }
 
     pub(super) fn greeting(&self) -> Greeting {
         self.greeting.clone()
     }
+
+    fn is_stuck(&mut self, context: &mut Context<'_>) -> bool {
+        let timer = self.stuck.get_or_insert_with(|| Box::pin(sleep(UNACKNOWLEDGED)));
+        timer.as_mut().poll(context).is_ready()
+    }
+}
+
+async fn dial(target: &Target) -> Result<TcpStream, ConnectFault> {
+    let unresolved = |source| ConnectFault::Unresolved { name: target.address.clone(), source };
+    let addresses = tokio::net::lookup_host((target.address.as_str(), target.port)).await.map_err(unresolved)?;
+    let wanted = |address: &SocketAddr| match target.configured.address_family {
+        AddressFamily::Any => true,
+        AddressFamily::V4 => address.is_ipv4(),
+        AddressFamily::V6 => address.is_ipv6(),
+    };
+    let mut fault = unresolved(io::Error::from(io::ErrorKind::AddrNotAvailable));
+    for address in addresses.filter(wanted) {
+        fault = match TcpStream::connect(address).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => ConnectFault::Refused,
+            Err(source) => ConnectFault::Unreachable { source },
+        };
+    }
+    Err(fault)
 }
 
 impl Drop for Hangup {
     fn drop(&mut self) {
-        // It may be closed already.
-        let _ = self.0.shutdown(Shutdown::Both);
+        if let Some(tcp) = &self.tcp {
+            // It may be closed already.
+            let _ = tcp.shutdown(Shutdown::Both);
+        }
+        self.ended.end();
+    }
+}
+
+impl Ended {
+    fn end(&self) {
+        let (reader, writer) = {
+            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            state.yes = true;
+            (state.reader.take(), state.writer.take())
+        };
+        reader.into_iter().chain(writer).for_each(Waker::wake);
+    }
+
+    /// Whether it has ended. If not, the task of `context` is woken when it does.
+    fn poll(&self, context: &Context<'_>, reads: bool) -> bool {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let waker = if reads { &mut state.reader } else { &mut state.writer };
+        *waker = Some(context.waker().clone());
+        state.yes
     }
 }
 
@@ -88,8 +164,11 @@ impl Greeting {
 
 impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.ended.poll(context, true) {
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
-        let result = ready!(Pin::new(&mut self.stream).poll_read(context, buffer));
+        let result = std::task::ready!(Pin::new(&mut self.wire).poll_read(context, buffer));
         if let Some(read) = buffer.filled().get(before..) {
             self.greeting.remember(read);
         }
@@ -99,14 +178,27 @@ impl AsyncRead for Socket {
 
 impl AsyncWrite for Socket {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, data)
+        if self.ended.poll(context, false) {
+            return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
+        }
+        match Pin::new(&mut self.wire).poll_write(context, data) {
+            Poll::Pending if self.is_stuck(context) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+            ready => {
+                self.stuck = None;
+                ready
+            }
+        }
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        Pin::new(&mut self.wire).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        if self.ended.poll(context, false) {
+            return Poll::Ready(Ok(()));
+        }
+        Pin::new(&mut self.wire).poll_shutdown(context)
     }
 }

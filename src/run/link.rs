@@ -1,18 +1,17 @@
 //! The connections of a run: one per host for scripts, and one for bulk data where there is some.
 
 use std::collections::BTreeMap;
-use std::env;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::Cluster;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::event::elapsed;
-use crate::remote::{ConnectError, Connection, Deadlines, Target, jittered};
-use crate::ui::Failure;
+use super::target::targets;
+use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Target, jittered};
+use crate::ui::{Failure, status_line};
 
 /// How long a lost connection is tried to be opened again: a host that reboots is back by then.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -36,6 +35,14 @@ impl Link {
         let scripts = Connection::open(&target, &Deadlines::default()).await?;
         let scripts = Slot(Mutex::new(Some(scripts)));
         Ok(Self { target, scripts, bulk: Slot::default(), connect_milliseconds: elapsed(began) })
+    }
+
+    /// Trust that was given without anybody having looked has to be seen.
+    async fn tell_new_host_key(&self) {
+        let held = self.scripts.0.lock().await;
+        let Some(Accepted { key, file }) = held.as_ref().and_then(Connection::accepted_host_key) else { return };
+        let (name, file) = (&self.target.name, file.display());
+        status_line(&format!("note: the host key of {name} was not known and is trusted from now on: {key} (added to {file})"));
     }
 
     /// The connection for scripts. If it was lost it is opened again, with the host key verified again, for up to two minutes while the
@@ -101,15 +108,16 @@ pub type Links = BTreeMap<String, Arc<Link>>;
 /// # Errors
 /// One [`Failure`] for each host that can't be reached or that must not be trusted.
 pub async fn connect_all(cluster: &Cluster) -> Result<Links, Vec<Failure>> {
+    let targets = targets(cluster)?;
     let mut connecting = JoinSet::new();
-    for host in &cluster.hosts {
-        let target = target(host);
+    for target in targets {
         connecting.spawn(async move { Link::open(target).await });
     }
     let (mut links, mut failures) = (Links::new(), Vec::new());
     while let Some(joined) = connecting.join_next().await {
         match joined {
             Ok(Ok(link)) => {
+                link.tell_new_host_key().await;
                 links.insert(link.target.name.clone(), Arc::new(link));
             }
             Ok(Err(error)) => failures.push(Failure::from(error)),
@@ -118,24 +126,4 @@ pub async fn connect_all(cluster: &Cluster) -> Result<Links, Vec<Failure>> {
     }
     failures.sort_by(|one, other| one.at.cmp(&other.at));
     if failures.is_empty() { Ok(links) } else { Err(failures) }
-}
-
-fn target(host: &Host) -> Target {
-    Target {
-        name: host.name.clone(),
-        address: host.address,
-        port: host.ssh.port.unwrap_or(22),
-        user: host.ssh.user.clone().unwrap_or_else(|| "root".to_owned()),
-        private_key_file: host.ssh.private_key_file.as_deref().map(expand),
-        known_hosts_file: host.ssh.known_hosts_file.as_deref().map(expand),
-        host_key: host.ssh.host_key.clone(),
-    }
-}
-
-/// A leading `~/` is the home directory of whoever runs kokctl.
-fn expand(path: &str) -> PathBuf {
-    match (path.strip_prefix("~/"), env::var_os("HOME")) {
-        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
-        _ => PathBuf::from(path),
-    }
 }

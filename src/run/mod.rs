@@ -10,6 +10,7 @@ mod probe;
 mod progress;
 mod schedule;
 mod secrets;
+mod target;
 
 pub use clock::{Clock, random_bytes};
 pub use dispatch::Dispatcher;
@@ -18,3 +19,4 @@ pub use link::{Links, connect_all};
 pub use outcome::{Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Secrets, SystemRandomness, Token};
+pub use target::targets;

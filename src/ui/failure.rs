@@ -121,7 +121,9 @@ impl Failure {
 
 impl From<ConnectError> for Failure {
     fn from(error: ConnectError) -> Self {
-        let at = format!("host {} ({}@{})", error.host, error.user, error.address);
+        let server =
+            error.bastion.as_ref().map_or_else(|| format!("host {}", error.host), |name| format!("bastion {name} of {}", error.host));
+        let at = format!("{server} ({}@{})", error.user, error.address);
         Self { kind: Kind::Host, what: error.to_string(), at: Some(at), because: error.because(), hint: error.hint() }
     }
 }

@@ -1,20 +1,22 @@
 //! The SSH protocol by russh: handshake, login, channels. Apart from key types, no other file of the project names russh, whose
 //! API changes often.
 mod client;
+mod login;
 
 use super::error::{ConnectFault, Phase};
 use super::host_key::HostKeys;
-use super::identity::{Identities, Identity};
+use super::identity::Identities;
 use super::socket::{Hangup, Socket};
-use super::target::Deadlines;
+use super::target::{Deadlines, Target};
+use super::tunnel::tunnel;
 use client::{Client, ClientError};
-use russh::client::{AuthResult, Config, Handle, Msg, connect_stream};
-use russh::keys::{HashAlg, PrivateKeyWithHashAlg};
-use russh::{ChannelMsg, ChannelOpenFailure, ChannelReadHalf, ChannelWriteHalf, MethodKind, Preferred, cipher, compression, kex, mac};
+use login::Login;
+use russh::client::{Config, Handle, Msg, connect_stream};
+use russh::{ChannelMsg, ChannelOpenFailure, ChannelReadHalf, ChannelWriteHalf, Preferred, cipher, compression, kex, mac};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// A silent link is asked for a sign of life this often …
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -42,10 +44,18 @@ const MACS: &[mac::Name] = &[mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HM
 /// Bundles are compressed already.
 const COMPRESSIONS: &[compression::Name] = &[compression::NONE];
 
-/// A session whose host key was verified and whose login was accepted.
+/// Handshakes at the same time through one bastion: each is a connection from the bastion, whose sshd works for all of them.
+const HANDSHAKES_THROUGH: usize = 8;
+
+/// A session whose host key was verified.
 pub(super) struct Session {
     handle: Handle<Client>,
     lost: watch::Receiver<Option<String>>,
+    /// For connections through this server.
+    pub(super) handshakes: Semaphore,
+    host_keys: Arc<HostKeys>,
+    /// The bastion that carries this session lives as long as it does.
+    _under: Option<Arc<Self>>,
     /// Dropped last: it ends the session's task whatever state that is in.
     _hangup: Hangup,
 }
@@ -71,16 +81,24 @@ fn config(host_keys: &HostKeys) -> Config {
 impl Session {
     /// From a TCP connection to a verified host key. [`ConnectFault::Dropped`] means that the server closed before it greeted us,
     /// which it may not do the next time.
-    pub(super) async fn handshake(socket: Socket, host_keys: Arc<HostKeys>, deadlines: &Deadlines) -> Result<Self, ConnectFault> {
+    pub(super) async fn handshake(
+        socket: Socket,
+        host_keys: Arc<HostKeys>,
+        deadlines: &Deadlines,
+        under: Option<Arc<Self>>,
+    ) -> Result<Self, ConnectFault> {
         let after = deadlines.handshake;
         let hangup = socket.hangup().map_err(|source| ConnectFault::Unreachable { source })?;
         let greeting = socket.greeting();
         let (sender, lost) = watch::channel(None);
         let config = Arc::new(config(&host_keys));
-        let client = Client { host_keys, lost: sender };
+        let client = Client { host_keys: Arc::clone(&host_keys), lost: sender };
         match tokio::time::timeout(after, connect_stream(config, socket, client)).await {
             Err(_) => Err(ConnectFault::TimedOut { phase: Phase::Handshake, after }),
-            Ok(Ok(handle)) => Ok(Self { handle, lost, _hangup: hangup }),
+            Ok(Ok(handle)) => {
+                let handshakes = Semaphore::new(HANDSHAKES_THROUGH);
+                Ok(Self { handle, lost, handshakes, host_keys, _under: under, _hangup: hangup })
+            }
             Ok(Err(ClientError::HostKey(fault))) => Err(fault.into()),
             Ok(Err(ClientError::Ssh(russh::Error::NoCommonAlgo { kind, theirs, .. }))) => Err(no_common(kind, &theirs)),
             Ok(Err(error)) if error.is_closed() && !greeting.is_ssh() => Err(ConnectFault::Dropped { attempts: 1, said: greeting.said() }),
@@ -88,90 +106,50 @@ impl Session {
         }
     }
 
-    /// Offers the identities one after the other until one is accepted.
-    pub(super) async fn login(mut self, user: &str, mut identities: Identities, deadlines: &Deadlines) -> Result<Self, ConnectFault> {
+    /// Logs in with the identities, then with the target's password.
+    pub(super) async fn login(mut self, target: &Target, identities: Identities, deadlines: &Deadlines) -> Result<Self, ConnectFault> {
         let after = deadlines.authenticate;
-        match tokio::time::timeout(after, self.offer_all(user, &mut identities)).await {
+        let login = Login::new(&mut self, &target.user, identities);
+        match tokio::time::timeout(after, login.run(target.password.as_ref())).await {
             Err(_) => Err(ConnectFault::TimedOut { phase: Phase::Login, after }),
             Ok(Ok(())) => Ok(self),
             Ok(Err(fault)) => Err(fault),
         }
     }
 
-    async fn offer_all(&mut self, user: &str, identities: &mut Identities) -> Result<(), ConnectFault> {
-        let mut tried = Vec::new();
-        let mut reason = None;
-        let offered = std::mem::take(&mut identities.offered);
-        for identity in offered {
-            let hash = match self.hash_for(&identity).await {
-                Ok(hash) => hash,
-                Err(refusal) => {
-                    identities.skipped.push(format!("{}: {refusal}", identity.describe()));
-                    continue;
+    /// A way through this server to another one.
+    pub(super) async fn tunnel(&self, target: &Target, after: Duration) -> Result<Socket, ConnectFault> {
+        // The origin is for the bastion's log only; OpenSSH's client names the same for its `-W`.
+        let opening = self.handle.channel_open_direct_tcpip(target.address.as_str(), u32::from(target.port), "127.0.0.1", 0);
+        let channel = match tokio::time::timeout(after, opening).await {
+            Err(_) => return Err(ConnectFault::TimedOut { phase: Phase::Connecting, after }),
+            Ok(Err(russh::Error::ChannelOpenFailure(reason))) => return Err(no_tunnel(reason)),
+            Ok(Err(_)) => return Err(ConnectFault::NoTunnel { reason: self.lost_reason() }),
+            Ok(Ok(channel)) => channel,
+        };
+        let (mut reader, writer) = channel.split();
+        let (tunnel, filler) = tunnel(writer.make_writer());
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    message = reader.wait() => match message {
+                        Some(ChannelMsg::Data { data }) if filler.fill(data.to_vec()) => {}
+                        Some(ChannelMsg::Data { .. } | ChannelMsg::Eof | ChannelMsg::Close) | None => break,
+                        Some(_) => {}
+                    },
+                    () = filler.abandoned() => break,
                 }
-            };
-            let name = identity.describe();
-            let result = self.offer(user, identity, hash, identities).await;
-            tried.push(name);
-            match result {
-                Ok(AuthResult::Success) => return Ok(()),
-                Ok(AuthResult::Failure { partial_success: true, .. }) => {
-                    reason = Some("it asks for a second factor, which kokctl does not support".to_owned());
-                    break;
-                }
-                Ok(AuthResult::Failure { .. }) if self.handle.is_closed() => {
-                    reason = Some(self.lost_reason());
-                    break;
-                }
-                Ok(AuthResult::Failure { remaining_methods, .. }) if !remaining_methods.contains(&MethodKind::PublicKey) => {
-                    reason = Some("it does not accept public keys".to_owned());
-                    break;
-                }
-                Ok(AuthResult::Failure { .. }) => {}
-                Err(refusal) => reason = Some(refusal),
             }
-        }
-        let skipped = std::mem::take(&mut identities.skipped);
-        Err(ConnectFault::LoginRefused { user: user.to_owned(), tried, skipped, reason })
-    }
-
-    /// For RSA the best hash that the server knows; never SHA-1.
-    async fn hash_for(&self, identity: &Identity) -> Result<Option<HashAlg>, &'static str> {
-        if !identity.is_rsa() {
-            return Ok(None);
-        }
-        match self.handle.best_supported_rsa_hash().await {
-            Ok(Some(Some(hash))) => Ok(Some(hash)),
-            Ok(Some(None)) => Err("the host accepts RSA with SHA-1 only"),
-            // A server that says nothing may still know SHA-512.
-            Ok(None) => Ok(Some(HashAlg::Sha512)),
-            Err(_) => Err("the connection was closed"),
-        }
-    }
-
-    async fn offer(
-        &mut self,
-        user: &str,
-        identity: Identity,
-        hash: Option<HashAlg>,
-        identities: &mut Identities,
-    ) -> Result<AuthResult, String> {
-        match (identity, &mut identities.agent) {
-            (Identity::File { key, .. }, _) => {
-                let key = PrivateKeyWithHashAlg::new(key, hash);
-                self.handle.authenticate_publickey(user, key).await.map_err(|error| error.to_string())
-            }
-            (Identity::Agent { key, .. }, Some(agent)) => {
-                let result = self.handle.authenticate_publickey_with(user, key, hash, agent).await;
-                result.map_err(|error| format!("the SSH agent did not sign: {error}"))
-            }
-            (Identity::Agent { .. }, None) => Err("the SSH agent is gone".to_owned()),
-        }
+            drop(filler);
+            let _ = writer.close().await;
+            while reader.wait().await.is_some() {}
+        });
+        Ok(Socket::over(tunnel))
     }
 
     /// Opens a channel and starts `command` on it, without waiting for the server to confirm the start: that comes with the
     /// command's first output, and its refusal too.
-    pub(super) async fn start(&self, command: &'static str) -> Result<(Input, Events), StartFault> {
+    pub(super) async fn start(&self, command: &str) -> Result<(Input, Events), StartFault> {
         let channel = self.handle.channel_open_session().await.map_err(|error| match error {
             russh::Error::ChannelOpenFailure(ChannelOpenFailure::ConnectFailed | ChannelOpenFailure::ResourceShortage) => StartFault::Full,
             russh::Error::ChannelOpenFailure(reason) => StartFault::Failed(format!("the host opened no channel ({reason:?})")),
@@ -195,6 +173,11 @@ impl Session {
         let _ = tokio::time::timeout(GOODBYE, goodbye).await;
     }
 
+    /// What was known and learned about the host key.
+    pub(super) fn host_keys(&self) -> &HostKeys {
+        &self.host_keys
+    }
+
     /// Why the connection is gone, if it is.
     pub(super) fn lost_reason(&self) -> String {
         let lost = self.lost.borrow();
@@ -213,6 +196,16 @@ pub(super) enum StartFault {
     Full,
     /// Anything else.
     Failed(String),
+}
+
+fn no_tunnel(reason: ChannelOpenFailure) -> ConnectFault {
+    ConnectFault::NoTunnel {
+        reason: match reason {
+            ChannelOpenFailure::ConnectFailed => "the bastion can't reach it".to_owned(),
+            ChannelOpenFailure::AdministrativelyProhibited => "the bastion does not forward connections (AllowTcpForwarding)".to_owned(),
+            other => format!("the bastion opened no channel ({other:?})"),
+        },
+    }
 }
 
 fn no_common(kind: russh::AlgorithmKind, theirs: &[String]) -> ConnectFault {

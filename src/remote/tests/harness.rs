@@ -1,13 +1,18 @@
 //! An sshd of the test's own, and a relay that can be cut.
 use crate::remote::identity::Surroundings;
-use crate::remote::{ConnectError, Connection, Deadlines, Target};
+use crate::remote::{Configured, ConnectError, Connection, Deadlines, HostKeyChecking, Target};
+use kok_crds::Secret;
 use std::fmt::Write as _;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 
@@ -46,6 +51,15 @@ impl Sshd {
     }
 
     pub(super) fn with_host_keys(types: &[&str]) -> Self {
+        Self::with(types, "")
+    }
+
+    /// With lines for sshd_config that come before all others, so that they win.
+    pub(super) fn with_config(lines: &str) -> Self {
+        Self::with(&["ed25519"], lines)
+    }
+
+    fn with(types: &[&str], lines: &str) -> Self {
         assert!(rustix::process::geteuid().is_root(), "these tests start sshd in namespaces of its own: run them as root");
         assert!(Path::new("/usr/sbin/sshd").exists(), "these tests need sshd: apt-get install openssh-server sudo");
         let dir = tempfile::tempdir().unwrap();
@@ -58,7 +72,7 @@ impl Sshd {
         fs::copy(dir.path().join("key.pub"), dir.path().join("authorized_keys")).unwrap();
         write_users(dir.path());
         let port = std::net::TcpListener::bind((LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
-        write_config(dir.path(), port, types);
+        write_config(dir.path(), port, types, lines);
         let process = Command::new("unshare")
             .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "--propagation", "private"])
             .args(["/bin/sh", "-c", SETUP, "sh"])
@@ -81,15 +95,23 @@ impl Sshd {
         if !known_hosts.exists() {
             fs::write(&known_hosts, self.known_hosts_line("ed25519")).unwrap();
         }
-        Target {
-            name: "cp1".to_owned(),
-            address: LOCALHOST,
-            port: self.port,
-            user: "root".to_owned(),
-            private_key_file: Some(self.path("key")),
-            known_hosts_file: Some(known_hosts),
-            host_key: None,
-        }
+        Target { port: self.port, private_key_file: Some(self.path("key")), known_hosts_file: Some(known_hosts), ..a_target() }
+    }
+
+    /// A login with its password and no key.
+    pub(super) fn target_with_password(&self, user: &str, password: &str) -> Target {
+        let password = Some(Secret::new(password));
+        Target { user: user.to_owned(), password, private_key_file: None, ..self.target() }
+    }
+
+    /// The server as a bastion.
+    pub(super) fn bastion(&self, name: &str) -> Target {
+        Target { name: name.to_owned(), ..self.target() }
+    }
+
+    /// How often sshd wrote this.
+    pub(super) fn count(&self, text: &str) -> usize {
+        self.log().matches(text).count()
     }
 
     pub(super) fn known_hosts_line(&self, kind: &str) -> String {
@@ -146,6 +168,24 @@ impl Drop for Sshd {
     }
 }
 
+/// root at this machine.
+pub(in crate::remote) fn a_target() -> Target {
+    Target {
+        name: "cp1".to_owned(),
+        address: LOCALHOST.to_string(),
+        port: 22,
+        user: "root".to_owned(),
+        private_key_file: None,
+        known_hosts_file: None,
+        host_key: None,
+        host_key_checking: HostKeyChecking::Strict,
+        password: None,
+        sudo_password: None,
+        bastion: None,
+        configured: Configured::default(),
+    }
+}
+
 /// Without an agent and without the usual files: what a test sees must not depend on who runs it.
 pub(super) async fn open(target: &Target) -> Result<Connection, ConnectError> {
     Connection::open_from(target, &Deadlines::default(), &Surroundings::default()).await
@@ -163,7 +203,10 @@ fn write_users(dir: &Path) {
     passwd.push_str("sshd:x:150:65534::/run/sshd:/usr/sbin/nologin\n");
     let mut shadow = "root:*:20000:0:99999:7:::\nnobody:*:20000:0:99999:7:::\n".to_owned();
     let mut sudoers = String::new();
-    let users = SHELLS.into_iter().chain([("ops", "/bin/sh"), ("plain", "/bin/sh")]);
+    let others = [("ops", "/bin/sh"), ("plain", "/bin/sh"), ("asked", "/bin/sh"), ("askedbash", "/bin/bash"), ("free", "/bin/sh")];
+    let hash = Command::new("openssl").args(["passwd", "-6", PASSWORD]).output().unwrap();
+    let hash = String::from_utf8(hash.stdout).unwrap();
+    let users = SHELLS.into_iter().chain(others);
     for (uid, (name, shell)) in (2000_u32..).zip(users) {
         let home = dir.join("home").join(name);
         fs::create_dir_all(home.join(".config/fish")).unwrap();
@@ -175,8 +218,9 @@ fn write_users(dir: &Path) {
             fs::write(home.join(".cshrc"), "echo welcome; printf tail\n").unwrap();
         }
         let _ = writeln!(passwd, "{name}:x:{uid}:{uid}::{}:{shell}", home.display());
-        let _ = writeln!(shadow, "{name}:*:20000:0:99999:7:::");
-        let rule = if name == "plain" { "ALL" } else { "NOPASSWD: ALL" };
+        let hash = if ["asked", "askedbash", "free"].contains(&name) { hash.trim() } else { "*" };
+        let _ = writeln!(shadow, "{name}:{hash}:20000:0:99999:7:::");
+        let rule = if ["plain", "asked", "askedbash"].contains(&name) { "ALL" } else { "NOPASSWD: ALL" };
         let _ = writeln!(sudoers, "{name} ALL=(ALL) {rule}");
         let owned = Command::new("chown").arg("-R").arg(format!("{uid}:{uid}")).arg(&home).status();
         assert!(owned.unwrap().success());
@@ -187,9 +231,9 @@ fn write_users(dir: &Path) {
     }
 }
 
-fn write_config(dir: &Path, port: u16, types: &[&str]) {
+fn write_config(dir: &Path, port: u16, types: &[&str], lines: &str) {
     let mut config = format!(
-        "ListenAddress 127.0.0.1:{port}\nPidFile none\nUsePAM no\nStrictModes no\nLogLevel DEBUG1\n\
+        "{lines}\nListenAddress 127.0.0.1:{port}\nPidFile none\nUsePAM no\nStrictModes no\nLogLevel DEBUG1\n\
          AuthorizedKeysFile {}/authorized_keys\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n",
         dir.display()
     );
@@ -216,10 +260,44 @@ pub(super) fn fingerprint(public: &Path) -> String {
     String::from_utf8(output.stdout).unwrap().split(' ').nth(1).unwrap().to_owned()
 }
 
-/// Passes TCP connections on to a port until it is cut.
+/// The password of the users that have one.
+pub(super) const PASSWORD: &str = "it's a $ecret \"word\" !x";
+
+/// An SSH agent, ended on drop.
+pub(super) struct Agent {
+    process: Child,
+    pub(super) socket: PathBuf,
+}
+
+impl Agent {
+    pub(super) fn start(socket: &Path) -> Self {
+        let process = Command::new("ssh-agent").arg("-D").arg("-a").arg(socket).stdout(Stdio::null()).spawn().unwrap();
+        let start = Instant::now();
+        while !socket.exists() {
+            assert!(start.elapsed() < LONG, "the agent never listened");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Self { process, socket: socket.to_owned() }
+    }
+
+    pub(super) fn add(&self, key: &Path) {
+        let added = Command::new("ssh-add").arg("-q").arg(key).env("SSH_AUTH_SOCK", &self.socket).stdin(Stdio::null()).status();
+        assert!(added.unwrap().success(), "ssh-add failed");
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Passes TCP connections on to a port until it is cut, or goes silent.
 pub(super) struct Relay {
     pub(super) port: u16,
     task: JoinHandle<()>,
+    silent: Arc<AtomicBool>,
 }
 
 impl Relay {
@@ -227,20 +305,29 @@ impl Relay {
     pub(super) async fn to(port: u16, dropped: usize) -> Self {
         let listener = TcpListener::bind((LOCALHOST, 0)).await.unwrap();
         let own = listener.local_addr().unwrap().port();
-        let task = tokio::spawn(async move {
-            let mut links = tokio::task::JoinSet::new();
-            for count in 0.. {
-                let (mut client, _) = listener.accept().await.unwrap();
-                if count < dropped {
-                    continue;
+        let silent = Arc::new(AtomicBool::new(false));
+        let task = tokio::spawn({
+            let silent = Arc::clone(&silent);
+            async move {
+                let mut links = tokio::task::JoinSet::new();
+                for count in 0.. {
+                    let (client, _) = listener.accept().await.unwrap();
+                    if count < dropped {
+                        continue;
+                    }
+                    let server = TcpStream::connect((LOCALHOST, port)).await.unwrap();
+                    let (client, server) = (client.into_split(), server.into_split());
+                    links.spawn(pass(client.0, server.1, Arc::clone(&silent)));
+                    links.spawn(pass(server.0, client.1, Arc::clone(&silent)));
                 }
-                links.spawn(async move {
-                    let mut server = TcpStream::connect((LOCALHOST, port)).await.unwrap();
-                    let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
-                });
             }
         });
-        Self { port: own, task }
+        Self { port: own, task, silent }
+    }
+
+    /// From now on nothing gets through, and nobody is told.
+    pub(super) fn go_silent(&self) {
+        self.silent.store(true, Ordering::SeqCst);
     }
 
     /// Closes all connections.
@@ -252,5 +339,19 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         self.cut();
+    }
+}
+
+/// Passes bytes on. When silent it reads no more and keeps both ends open, so that whoever writes gets stuck.
+async fn pass(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, silent: Arc<AtomicBool>) {
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        let read = from.read(&mut piece).await.unwrap_or(0);
+        if silent.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        if read == 0 || to.write_all(&piece[..read]).await.is_err() {
+            return;
+        }
     }
 }

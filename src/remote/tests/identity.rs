@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 use super::{Identities, Identity, IdentityFault, Surroundings, load};
 use crate::remote::Target;
+use crate::remote::tests::harness::a_target;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ fn keygen(path: &Path, passphrase: &str, options: &[&str]) -> PathBuf {
 }
 
 fn fault(path: &Path) -> IdentityFault {
-    match load(path) {
+    match load(path, None) {
         Ok(_) => panic!("{} was accepted", path.display()),
         Err(fault) => fault,
     }
@@ -34,7 +35,7 @@ fn keys_that_cannot_be_used_say_why() {
     let short = keygen(&at("short"), "", &["-t", "rsa", "-b", "1024"]);
     assert!(matches!(fault(&short), IdentityFault::TooShort { bits: 1024, .. }));
     let good = keygen(&at("good"), "", &["-t", "ed25519"]);
-    assert!(load(&good).is_ok());
+    assert!(load(&good, None).is_ok());
     fs::set_permissions(&good, fs::Permissions::from_mode(0o640)).unwrap();
     assert!(matches!(fault(&good), IdentityFault::TooOpen { mode: 0o640, .. }));
     fs::set_permissions(at("good.pub"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -49,19 +50,18 @@ async fn usual_files_are_offered_in_order_and_bad_ones_passed_over() {
     keygen(&ssh.join("id_ecdsa"), "", &["-t", "ecdsa"]);
     keygen(&ssh.join("id_ed25519"), "", &["-t", "ed25519"]);
     keygen(&ssh.join("id_rsa"), "secret", &["-t", "rsa", "-b", "2048"]);
-    let target = Target {
-        name: "cp1".to_owned(),
-        address: [192, 0, 2, 1].into(),
-        port: 22,
-        user: "root".to_owned(),
-        private_key_file: None,
-        known_hosts_file: None,
-        host_key: None,
-    };
-    let surroundings = Surroundings { home: Some(home.path().to_owned()), agent_socket: Some(ssh.join("gone")) };
+    let target = Target { private_key_file: None, ..a_target() };
+    let surroundings = Surroundings { home: Some(home.path().to_owned()), agent_socket: Some(ssh.join("gone")), ..Surroundings::default() };
     let found = Identities::gather(&target, &surroundings).await.unwrap_or_else(|fault| panic!("{fault}"));
     let names: Vec<_> = found.offered.iter().map(Identity::describe).collect();
     assert_eq!(names.len(), 2);
     assert!(names.first().unwrap().contains("id_ed25519") && names.last().unwrap().contains("id_ecdsa"), "{names:?}");
     assert_eq!(found.skipped.len(), 2, "{:?}", found.skipped);
+}
+
+#[tokio::test]
+async fn a_password_alone_means_no_key_at_all() {
+    let target = Target { password: Some(kok_crds::Secret::new("x")), ..a_target() };
+    let found = Identities::gather(&Target { private_key_file: None, ..target }, &Surroundings::default()).await;
+    assert!(found.is_ok_and(|found| found.offered.is_empty()));
 }

@@ -1,8 +1,7 @@
-use super::harness::{LONG, Relay, Sshd, fingerprint, keygen, open, public_key, refused};
+use super::harness::{Agent, LONG, Relay, Sshd, fingerprint, keygen, open, public_key, refused};
 use crate::remote::identity::Surroundings;
 use crate::remote::{ConnectFault, Connection, Deadlines, HostKeyFault, IdentityFault, Phase, Script, Target};
 use std::fs;
-use std::net::IpAddr;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -15,7 +14,7 @@ async fn host_key_fault(sshd: &Sshd, target: &Target) -> HostKeyFault {
     assert!(error.because().is_some() && error.hint().is_some());
     sshd.wait_for_log("Connection closed by");
     assert!(!sshd.saw_a_login(), "a login was tried:\n{}", sshd.log());
-    match *error.fault {
+    match std::sync::Arc::into_inner(error.fault).unwrap() {
         ConnectFault::HostKey(fault) => fault,
         other => panic!("{other:?}"),
     }
@@ -156,22 +155,15 @@ async fn without_a_key_file_the_agent_and_the_usual_files_are_offered() {
     let target = Target { private_key_file: None, ..sshd.target() };
     let open = async |surroundings: &Surroundings| Connection::open_from(&target, &Deadlines::default(), surroundings).await;
 
-    let mut surroundings = Surroundings { home: Some(home.clone()), agent_socket: None };
+    let mut surroundings = Surroundings { home: Some(home.clone()), ..Surroundings::default() };
     let error = open(&surroundings).await.err().unwrap();
     assert!(matches!(*error.fault, ConnectFault::Identity(IdentityFault::None { .. })), "{error:?}");
 
-    let socket = sshd.path("agent.sock");
-    let mut agent = Command::new("ssh-agent").arg("-D").arg("-a").arg(&socket).stdout(Stdio::null()).spawn().unwrap();
-    let start = Instant::now();
-    while !socket.exists() && start.elapsed() < LONG {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    let added = Command::new("ssh-add").arg("-q").arg(sshd.path("key")).env("SSH_AUTH_SOCK", &socket).status();
-    surroundings.agent_socket = Some(socket);
+    let agent = Agent::start(&sshd.path("agent.sock"));
+    agent.add(&sshd.path("key"));
+    surroundings.agent_socket = Some(agent.socket.clone());
     let by_agent = open(&surroundings).await;
-    agent.kill().unwrap();
-    agent.wait().unwrap();
-    assert!(added.unwrap().success());
+    drop(agent);
     assert!(by_agent.is_ok(), "{:?}", by_agent.err());
 
     fs::copy(sshd.path("key"), home.join(".ssh/id_ed25519")).unwrap();
@@ -204,7 +196,7 @@ async fn black_holes_end_at_their_deadline() {
 
     // A host that is paused after the key exchange never answers the login.
     let halfway = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let target = Target { address: IpAddr::from([127, 0, 0, 1]), port: halfway.local_addr().unwrap().port(), ..sshd.target() };
+    let target = Target { port: halfway.local_addr().unwrap().port(), ..sshd.target() };
     let greeter = tokio::spawn(async move {
         let (mut stream, _) = halfway.accept().await.unwrap();
         stream.write_all(b"SSH-2.0-slow\r\n").await.unwrap();
@@ -225,7 +217,7 @@ async fn connections_that_sshd_drops_are_tried_again() {
 
     let hopeless = Relay::to(sshd.port, usize::MAX).await;
     let error = refused(&Target { port: hopeless.port, ..pinned }).await;
-    assert!(matches!(*error.fault, ConnectFault::Dropped { attempts: 3, .. }), "{error:?}");
+    assert!(matches!(*error.fault, ConnectFault::Dropped { attempts: 5, .. }), "{error:?}");
 }
 
 #[tokio::test]

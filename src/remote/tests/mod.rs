@@ -2,7 +2,13 @@
 //! login shells of its own, so these tests need root and change nothing on the machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
-mod harness;
+mod bastions;
+mod dead_links;
+pub(super) mod harness;
+mod hostile;
+mod keys;
 mod login;
+mod new_hosts;
+mod passwords;
 mod scripts;
 mod streams;

@@ -1,0 +1,128 @@
+//! `kokctl known-hosts`
+
+use clap::{Args, Subcommand};
+
+use super::common::ClusterFile;
+use crate::remote::{Deadlines, HostKeyFault, Scan, Target};
+use crate::run::targets;
+use crate::ui::{Failure, Kind, line, status_line};
+
+/// Begin to know the host keys of a cluster's hosts
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Print the host keys that the hosts show, as lines for known_hosts
+    ///
+    /// Nothing is verified by that: whoever answers at a host's address can show a key of its own. Compare the fingerprints with what
+    /// `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` prints on each host's console.
+    Scan(ScanArguments),
+}
+
+#[derive(Debug, Args)]
+struct ScanArguments {
+    #[command(flatten)]
+    cluster: ClusterFile,
+    /// Add the keys of hosts that are not known yet to known_hosts: trust on first use
+    #[arg(long)]
+    write: bool,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let Verb::Scan(arguments) = &arguments.verb;
+    let cluster = arguments.cluster.read()?;
+    let mut outcome = Outcome { write: arguments.write, ..Outcome::default() };
+    for target in in_order(targets(&cluster)?) {
+        match Scan::of(&target, &Deadlines::default()).await {
+            Ok(scan) => outcome.take(&target, &scan),
+            Err(error) => outcome.failures.push(Failure::from(error)),
+        }
+    }
+    outcome.explain();
+    if outcome.failures.is_empty() { Ok(()) } else { Err(outcome.failures) }
+}
+
+/// Bastions before what is behind them, each server once.
+fn in_order(targets: Vec<Target>) -> Vec<Target> {
+    let mut ordered: Vec<Target> = Vec::new();
+    for target in targets {
+        let mut way: Vec<Target> = std::iter::successors(Some(&target), |target| target.bastion.as_deref()).cloned().collect();
+        way.reverse();
+        for server in way {
+            if !ordered.iter().any(|known| known.endpoint() == server.endpoint() && known.bastion == server.bastion) {
+                ordered.push(server);
+            }
+        }
+    }
+    ordered
+}
+
+#[derive(Default)]
+struct Outcome {
+    write: bool,
+    printed: bool,
+    failures: Vec<Failure>,
+}
+
+impl Outcome {
+    fn take(&mut self, target: &Target, scan: &Scan) {
+        let server = format!("{} ({})", target.name, target.endpoint());
+        if scan.keys.is_empty() {
+            let failure = Failure::new(Kind::Host, format!("{server} shows no host key of a type that is safe"));
+            return self.failures.push(failure.hint("make an Ed25519 host key on it: ssh-keygen -A"));
+        }
+        // Of a host that is known by one key, others need not be.
+        let is_known = scan.keys.iter().any(|key| key.fault.is_none());
+        for key in &scan.keys {
+            let standing = match &key.fault {
+                None => "known",
+                Some(HostKeyFault::Unknown { .. }) => "new",
+                Some(HostKeyFault::Changed { .. } | HostKeyFault::NotPinned { .. }) if is_known => "known by another key",
+                Some(fault) => {
+                    let failure = Failure::new(Kind::Host, format!("{server}: {fault}: {}", key.print));
+                    self.failures.push(failure.hint("find out why before you trust it; `ssh-keygen -R` removes an old key"));
+                    continue;
+                }
+            };
+            status_line(&format!("{server}: {standing}: {}", key.print));
+            if standing == "new" {
+                self.printed = true;
+                line(&key.line);
+            }
+        }
+        if self.write && scan.is_new() {
+            self.add(&server, scan);
+        }
+    }
+
+    fn add(&mut self, server: &str, scan: &Scan) {
+        let file = scan.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
+        match scan.add() {
+            Ok(true) => status_line(&format!("{server}: added to {file}")),
+            Ok(false) => status_line(&format!("{server}: {file} has got a line for it meanwhile; nothing was added")),
+            Err(error) => {
+                let failure = Failure::new(Kind::Input, format!("the keys of {server} can't be added to known_hosts"));
+                self.failures.push(failure.at(file).because(error.to_string()));
+            }
+        }
+    }
+
+    fn explain(&self) {
+        if !self.printed {
+            return;
+        }
+        let next = if self.write {
+            "They are trusted from now on."
+        } else {
+            "Nothing was written: add the lines to known_hosts yourself, or run this again with --write."
+        };
+        status_line(&format!(
+            "These keys are what answered, which is not yet proof of who answered: this is trust on first use. Compare each fingerprint \
+             with `ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub` on the host's console. {next}"
+        ));
+    }
+}

@@ -1,0 +1,156 @@
+//! Connecting: through the bastions first, each hop paced, tried again where sshd dropped us, and its host key verified.
+use super::error::ConnectFault;
+use super::host_key::HostKeys;
+use super::identity::{Identities, Surroundings};
+use super::nonce::jittered;
+use super::session::Session;
+use super::socket::Socket;
+use super::target::{Deadlines, Target};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+/// Handshakes under way at the same time in this process. Each costs both sides a public-key operation; more of them only make each
+/// one later, until sshd's LoginGraceTime or our deadline cuts them off.
+static HANDSHAKES: Semaphore = Semaphore::const_new(32);
+/// How often a connection is tried that sshd drops before it greets us, as it does at random above `MaxStartups`.
+const ATTEMPTS: u32 = 5;
+/// The least wait before the second try, doubled for each further one: 3 to 6 s for all.
+const RETRY: Duration = Duration::from_millis(200);
+/// What sshd says since OpenSSH 9.8 to an address that it keeps out for a while because of `PerSourcePenalties`. Trying again would
+/// only be in vain, so this decides how long we try and nothing else.
+const PENALTY: &str = "Not allowed at this time";
+
+/// The bastions of this process, so that all hosts behind one share a single connection and login.
+static BASTIONS: Mutex<Vec<Arc<Bastion>>> = Mutex::new(Vec::new());
+
+struct Bastion {
+    target: Target,
+    state: tokio::sync::Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    session: Weak<Session>,
+    failed: Option<(Instant, HopFault)>,
+}
+
+/// What went wrong, and at which server of the way.
+#[derive(Clone)]
+pub(super) struct HopFault {
+    pub(super) hop: Box<Target>,
+    pub(super) fault: Arc<ConnectFault>,
+}
+
+impl HopFault {
+    fn at(hop: &Target, fault: impl Into<ConnectFault>) -> Self {
+        Self { hop: Box::new(hop.clone()), fault: Arc::new(fault.into()) }
+    }
+}
+
+/// What a hop needs apart from its target.
+#[derive(Clone, Copy)]
+pub(super) struct Journey<'a> {
+    pub(super) deadlines: &'a Deadlines,
+    pub(super) surroundings: &'a Surroundings,
+}
+
+impl Journey<'_> {
+    /// A session with the target, logged in.
+    pub(super) async fn connect(self, target: &Target) -> Result<Session, HopFault> {
+        let host_keys = HostKeys::load(target, self.surroundings).map_err(|fault| HopFault::at(target, fault))?;
+        let identities = Identities::gather(target, self.surroundings).await.map_err(|fault| HopFault::at(target, fault))?;
+        let session = self.greet(target, Arc::new(host_keys), Login::Needed(Box::new(identities))).await?;
+        Ok(session)
+    }
+
+    /// Connects and verifies the host key, and goes no further.
+    pub(super) async fn meet(self, target: &Target, host_keys: Arc<HostKeys>) -> Result<Session, HopFault> {
+        self.greet(target, host_keys, Login::None).await
+    }
+
+    async fn greet(self, target: &Target, host_keys: Arc<HostKeys>, login: Login) -> Result<Session, HopFault> {
+        let here = |fault| HopFault::at(target, fault);
+        let under = match &target.bastion {
+            Some(bastion) => Some(self.bastion(bastion).await?),
+            None => None,
+        };
+        let mut attempts = 1;
+        loop {
+            // The semaphores are never closed; without a permit we would only be less polite. The permit of a bastion comes first:
+            // those who wait for one must not hold up the others.
+            let through = match &under {
+                Some(session) => session.handshakes.acquire().await.ok(),
+                None => None,
+            };
+            let permit = HANDSHAKES.acquire().await.ok();
+            let socket = self.socket(target, under.as_deref()).await.map_err(here)?;
+            let fault = match Session::handshake(socket, Arc::clone(&host_keys), self.deadlines, under.clone()).await {
+                Ok(session) => {
+                    return match login {
+                        Login::None => Ok(session),
+                        Login::Needed(identities) => session.login(target, *identities, self.deadlines).await.map_err(here),
+                    };
+                }
+                Err(ConnectFault::Dropped { said: Some(said), .. }) if said.contains(PENALTY) => ConnectFault::Penalty { said },
+                Err(ConnectFault::Dropped { said, .. }) => ConnectFault::Dropped { attempts, said },
+                Err(fault) => fault,
+            };
+            if !matches!(fault, ConnectFault::Dropped { .. }) || attempts == ATTEMPTS {
+                return Err(here(fault));
+            }
+            drop((through, permit));
+            tokio::time::sleep(jittered(RETRY * 2_u32.pow(attempts - 1))).await;
+            attempts += 1;
+        }
+    }
+
+    async fn socket(self, target: &Target, under: Option<&Session>) -> Result<Socket, ConnectFault> {
+        let after = target.configured.connect_timeout.unwrap_or(self.deadlines.connect);
+        match under {
+            Some(bastion) => bastion.tunnel(target, after).await,
+            None => Socket::connect(target, after).await,
+        }
+    }
+
+    /// The session with a bastion: the one that there is, or a new one. Those who wait while it is opened share its failure, so that a
+    /// wrong password is tried once and not once for each host behind.
+    async fn bastion(self, target: &Target) -> Result<Arc<Session>, HopFault> {
+        let asked = Instant::now();
+        let bastion = registered(target);
+        let mut state = bastion.state.lock().await;
+        if let Some(session) = state.session.upgrade().filter(|session| !session.is_lost()) {
+            return Ok(session);
+        }
+        if let Some((_, fault)) = state.failed.as_ref().filter(|(when, _)| *when >= asked) {
+            return Err(fault.clone());
+        }
+        match Box::pin(self.connect(target)).await {
+            Ok(session) => {
+                let session = Arc::new(session);
+                *state = State { session: Arc::downgrade(&session), failed: None };
+                Ok(session)
+            }
+            Err(fault) => {
+                state.failed = Some((Instant::now(), fault.clone()));
+                Err(fault)
+            }
+        }
+    }
+}
+
+enum Login {
+    None,
+    Needed(Box<Identities>),
+}
+
+fn registered(target: &Target) -> Arc<Bastion> {
+    let mut bastions = BASTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = bastions.iter().find(|bastion| bastion.target == *target) {
+        return Arc::clone(known);
+    }
+    let bastion = Arc::new(Bastion { target: target.clone(), state: tokio::sync::Mutex::default() });
+    bastions.push(Arc::clone(&bastion));
+    bastion
+}

@@ -1,0 +1,96 @@
+//! Root by sudo, with a password only where sudo asks for one.
+//!
+//! Nothing here reads what sudo writes: its texts differ between versions, languages, PAM modules, and sudo-rs. What counts is its exit
+//! status and lines of our own that carry a nonce.
+use super::channel::{ExitStatus, Gate, Output, Password};
+use super::nonce::Nonce;
+use super::script::{Start, begin_mark, end_mark};
+use kok_crds::Secret;
+use tokio::sync::OnceCell;
+
+/// How commands become root on one connection.
+pub(super) enum Privilege {
+    /// They are root.
+    Root,
+    /// By a sudo that must not ask.
+    Sudo,
+    /// By a sudo that may ask; whether it does is found out once, and a refusal is final: trying again might lock the account.
+    SudoWith(Secret, OnceCell<Answer>),
+}
+
+/// What sudo said to the question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// It does not ask.
+    Free,
+    /// It asks and took the password.
+    Granted,
+    /// It refused.
+    Refused { with_password: bool, said: Option<String> },
+}
+
+/// A command and what has to be known to start it.
+pub(super) struct Command {
+    pub(super) text: String,
+    pub(super) gate: Option<Gate>,
+    pub(super) password: Option<Password>,
+}
+
+impl Command {
+    fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), gate: None, password: None }
+    }
+
+    /// The command that starts a script, and the line that opens it where there is one.
+    pub(super) fn starting(start: Start, privilege: &Privilege, nonce: &Nonce) -> Self {
+        match privilege {
+            Privilege::Root => Self::plain(start.command(false)),
+            Privilege::SudoWith(secret, asks) if asks.get() == Some(&Answer::Granted) => {
+                let mark = granted_mark(nonce);
+                let (gate, granted) = Gate::new(&mark);
+                let password = Password { secret: secret.clone(), asked: None, granted: Some(granted) };
+                Self { text: start.command_with_password(&mark), gate: Some(gate), password: Some(password) }
+            }
+            Privilege::Sudo | Privilege::SudoWith(..) => Self::plain(start.command(true)),
+        }
+    }
+
+    /// Asks whether sudo wants the password, and if so whether this is the right one. The password is sent when a sudo without it was
+    /// refused and not before; after it comes the end of the input, so a wrong one is tried once.
+    ///
+    /// `/bin/sh -c :` is of the kind that will be run, so rules that allow only some commands are found out here too.
+    pub(super) fn asking(secret: &Secret, nonce: &Nonce) -> Self {
+        let mark = asked_mark(nonce);
+        let (gate, asked) = Gate::new(&mark);
+        let text = format!(
+            "exec /bin/sh -c 'echo; echo {begin}; if sudo -n /bin/sh -c : >/dev/null 2>&1 </dev/null; then echo free; else \
+             echo; echo {mark}; sudo -k -S -p \"\" /bin/sh -c :; fi; s=$?; echo; echo {end} $s; exit $s'",
+            begin = begin_mark(nonce),
+            end = end_mark(nonce),
+        );
+        let password = Password { secret: secret.clone(), asked: Some(asked), granted: None };
+        Self { text, gate: Some(gate), password: Some(password) }
+    }
+}
+
+impl Answer {
+    /// Reads what the question left.
+    pub(super) fn read(output: &Output, nonce: &Nonce) -> Self {
+        let mark = asked_mark(nonce);
+        let asked = output.stdout.windows(mark.len()).any(|window| window == mark.as_bytes());
+        match output.status {
+            ExitStatus::Exited(0) if asked => Self::Granted,
+            ExitStatus::Exited(0) => Self::Free,
+            // 127 is a shell that found no sudo, which read no password.
+            ref status => Self::Refused { with_password: *status != ExitStatus::Exited(127), said: output.reason() },
+        }
+    }
+}
+
+fn asked_mark(nonce: &Nonce) -> String {
+    format!("kokctl-ask-{nonce}")
+}
+
+fn granted_mark(nonce: &Nonce) -> String {
+    format!("kokctl-sudo-{nonce}")
+}

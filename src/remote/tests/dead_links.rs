@@ -1,0 +1,68 @@
+use super::harness::{LONG, Relay, Sshd, open};
+use crate::remote::{Connection, RunError, Script, Target};
+use std::time::{Duration, Instant};
+
+/// What we promise, and what a busy machine may add.
+const PROMISED: Duration = Duration::from_secs(20);
+const SLACK: Duration = Duration::from_secs(8);
+
+async fn until_lost(connection: &Connection) -> Duration {
+    let start = Instant::now();
+    while !connection.is_lost() {
+        assert!(start.elapsed() < 2 * LONG, "it was never noticed");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    start.elapsed()
+}
+
+/// Gives data for ever.
+struct Endless;
+
+impl tokio::io::AsyncRead for Endless {
+    fn poll_read(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+        buffer: &mut tokio::io::ReadBuf<'_>,
+    ) -> std::task::Poll<std::io::Result<()>> {
+        let room = buffer.remaining();
+        buffer.put_slice(&vec![0; room]);
+        std::task::Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_link_that_goes_silent_is_found_in_time() {
+    let (bastion, sshd) = (Sshd::start(), Sshd::start());
+    let idle = Relay::to(sshd.port, 0).await;
+    let busy = Relay::to(sshd.port, 0).await;
+    let hidden = Relay::to(sshd.port, 0).await;
+    let by = |relay: &Relay| Target { port: relay.port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() };
+    let through = Target { bastion: Some(Box::new(bastion.bastion("b"))), ..by(&hidden) };
+    let mut connections = Vec::new();
+    for target in [by(&idle), by(&busy), through] {
+        connections.push(open(&target).await.unwrap());
+    }
+    let [waits, sends, tunnels] = <[Connection; 3]>::try_from(connections).ok().unwrap();
+    let spawn_sending = |connection: &Connection| {
+        let connection = connection.clone();
+        tokio::spawn(async move { connection.stream(Script::new("cat >/dev/null"), Endless, 4 * LONG).await })
+    };
+    let waiting = tokio::spawn({
+        let connection = waits.clone();
+        async move { connection.run(Script::new("sleep 100"), 4 * LONG).await }
+    });
+    let sending = [spawn_sending(&sends), spawn_sending(&tunnels)];
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    [&idle, &busy, &hidden].into_iter().for_each(Relay::go_silent);
+    let (first, second, third) = tokio::join!(until_lost(&waits), until_lost(&sends), until_lost(&tunnels));
+    for took in [first, second, third] {
+        assert!(took < PROMISED + SLACK, "{took:?}");
+    }
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(&error, RunError::Unknown { .. }), "{error:?}");
+    for task in sending {
+        let error = task.await.unwrap().unwrap_err();
+        assert!(error.may_have_run(), "{error:?}");
+    }
+    drop(bastion);
+}

@@ -1,0 +1,138 @@
+//! Hosts as the transport reaches them: what the cluster's file says, then the user's ssh_config, then defaults.
+
+use std::collections::BTreeSet;
+use std::env;
+use std::path::{Path, PathBuf};
+
+use kok_crds::model::{Bastion, Cluster, Ssh, Via};
+
+use crate::remote::{HostKeyChecking, Jump, Overruled, Settings, SshConfig, SshConfigFault, Surroundings, Target};
+use crate::ui::{Failure, Kind};
+
+/// OpenSSH's port.
+const DEFAULT_PORT: u16 = 22;
+/// Who installs machines is root or may become root; a host that nobody named a login for is taken for one that is fresh.
+const DEFAULT_USER: &str = "root";
+/// More hops than any network has.
+const MAX_HOPS: usize = 6;
+/// The system's configuration of ssh(1).
+const SYSTEM_CONFIG: &str = "/etc/ssh/ssh_config";
+
+/// The targets of all hosts, in the order of the file.
+///
+/// # Errors
+/// One [`Failure`] for each thing in an `ssh_config` that is wrong or not supported, with its line.
+pub fn targets(cluster: &Cluster) -> Result<Vec<Target>, Vec<Failure>> {
+    let local_user = ["LOGNAME", "USER"].iter().find_map(|name| env::var(name).ok()).filter(|name| !name.is_empty());
+    let local_user = local_user.unwrap_or_else(|| DEFAULT_USER.to_owned());
+    let home = Surroundings::of_process().home;
+    let config = SshConfig::load(home.as_deref(), Path::new(SYSTEM_CONFIG), &local_user).map_err(|fault| vec![failure(&fault, None)])?;
+    let resolver = Resolver { config: &config, home: home.as_deref() };
+    let (mut targets, mut failures) = (Vec::new(), Vec::<Failure>::new());
+    for host in &cluster.hosts {
+        match resolver.host(&host.name, &host.address.to_string(), &host.ssh) {
+            Ok(target) => targets.push(target),
+            // A line for all hosts is one mistake.
+            Err(failure) if failures.iter().any(|known| known.at == failure.at && known.what == failure.what) => {}
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if failures.is_empty() { Ok(targets) } else { Err(failures) }
+}
+
+fn failure(fault: &SshConfigFault, host: Option<&str>) -> Failure {
+    let what = match host {
+        Some(host) => format!("the way to {host} is not clear: {fault}"),
+        None => format!("the ssh_config can't be used: {fault}"),
+    };
+    Failure::new(Kind::Input, what).at(fault.at()).because(fault.because()).hint(fault.hint())
+}
+
+struct Resolver<'a> {
+    config: &'a SshConfig,
+    home: Option<&'a Path>,
+}
+
+/// What a login is called and where the way to it has been.
+struct Hop<'a> {
+    /// In messages.
+    name: &'a str,
+    /// As the user wrote it; `Host` of an `ssh_config` is compared with it and nothing else.
+    address: &'a str,
+    default_user: &'a str,
+    passed: BTreeSet<(String, u16)>,
+}
+
+impl Resolver<'_> {
+    fn host(&self, name: &str, address: &str, ssh: &Ssh) -> Result<Target, Failure> {
+        self.hop(name, ssh, &[], Hop { name, address, default_user: DEFAULT_USER, passed: BTreeSet::new() })
+    }
+
+    /// `jumps` are the bastions that come before this one by the `ProxyJump` that named it.
+    fn hop(&self, host: &str, ssh: &Ssh, jumps: &[Jump], mut hop: Hop<'_>) -> Result<Target, Failure> {
+        let overruled = Overruled {
+            way: ssh.via.is_some() || !jumps.is_empty(),
+            login: ssh.private_key_file.is_some() || ssh.password.is_some(),
+            host_key: ssh.known_hosts_file.is_some() || ssh.host_key.is_some(),
+            checking: ssh.host_key_checking.is_some(),
+        };
+        let found = self.config.lookup(hop.address, ssh.user.as_deref(), overruled).map_err(|fault| failure(&fault, Some(host)))?;
+        let Settings { host_name, port, user, checking, jumps: configured_jumps, configured } = found;
+        let address = host_name.unwrap_or_else(|| hop.address.to_owned());
+        let port = ssh.port.or(port).unwrap_or(DEFAULT_PORT);
+        if hop.passed.len() == MAX_HOPS || !hop.passed.insert((address.to_ascii_lowercase(), port)) {
+            return Err(Failure::new(Kind::Input, format!("the way to {host} leads nowhere"))
+                .at(format!("host {host}"))
+                .because(format!("it comes by {address} port {port} twice, or by more than {MAX_HOPS} servers"))
+                .hint("in ssh_config, keep the bastion out of the block with its ProxyJump: Host * !BASTION"));
+        }
+        let jumps = match (&ssh.via, jumps) {
+            (Some(_), _) => Vec::new(),
+            (None, []) => configured_jumps.unwrap_or_default(),
+            (None, jumps) => jumps.to_vec(),
+        };
+        let bastion = match &ssh.via {
+            Some(Via::Bastion(bastion)) => Some(self.bastion(host, bastion, hop.passed)?),
+            Some(Via::Direct) => None,
+            None => self.jump(host, &jumps, hop.passed)?,
+        };
+        Ok(Target {
+            name: hop.name.to_owned(),
+            address,
+            port,
+            user: ssh.user.clone().or(user).unwrap_or_else(|| hop.default_user.to_owned()),
+            private_key_file: ssh.private_key_file.as_deref().map(|path| self.expand(path)),
+            known_hosts_file: ssh.known_hosts_file.as_deref().map(|path| self.expand(path)),
+            host_key: ssh.host_key.clone(),
+            host_key_checking: ssh.host_key_checking.or(checking).unwrap_or(HostKeyChecking::Strict),
+            password: ssh.password.clone(),
+            sudo_password: ssh.sudo_password.clone(),
+            bastion: bastion.map(Box::new),
+            configured,
+        })
+    }
+
+    fn bastion(&self, host: &str, bastion: &Bastion, passed: BTreeSet<(String, u16)>) -> Result<Target, Failure> {
+        let (name, default_user) = (bastion.address.as_str(), self.config.local_user());
+        self.hop(host, &bastion.ssh, &[], Hop { name, address: name, default_user, passed })
+    }
+
+    /// The last of several jumps is the nearest to the host; those before it lead to it, whatever it is configured to go through.
+    fn jump(&self, host: &str, jumps: &[Jump], passed: BTreeSet<(String, u16)>) -> Result<Option<Target>, Failure> {
+        let Some((nearest, before)) = jumps.split_last() else { return Ok(None) };
+        let ssh = Ssh { user: nearest.user.clone(), port: nearest.port, ..Ssh::default() };
+        let (name, default_user) = (nearest.host.as_str(), self.config.local_user());
+        self.hop(host, &ssh, before, Hop { name, address: name, default_user, passed }).map(Some)
+    }
+
+    /// A leading `~/` is the home directory of whoever runs kokctl.
+    fn expand(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix("~/"), self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            _ => PathBuf::from(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+use super::*;
+use kok_crds::Secret;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    fn with(config: &str) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        fs::create_dir(home.path().join(".ssh")).unwrap();
+        fs::write(home.path().join(".ssh/config"), config).unwrap();
+        fs::set_permissions(home.path().join(".ssh/config"), fs::Permissions::from_mode(0o600)).unwrap();
+        Self(home)
+    }
+
+    fn resolve(&self, ssh: &Ssh) -> Result<Target, Failure> {
+        let config = SshConfig::load(Some(self.0.path()), Path::new("/nonexistent/ssh_config"), "me");
+        let config = config.map_err(|fault| failure(&fault, None))?;
+        Resolver { config: &config, home: Some(self.0.path()) }.host("cp1", "192.0.2.11", ssh)
+    }
+}
+
+/// The logins on the way, the nearest to us last.
+fn way(target: &Target) -> Vec<String> {
+    std::iter::successors(Some(target), |target| target.bastion.as_deref()).map(|hop| format!("{}@{}", hop.user, hop.endpoint())).collect()
+}
+
+#[test]
+fn without_a_word_a_host_is_root_at_its_address() {
+    let target = Home::with("").resolve(&Ssh::default()).unwrap();
+    assert_eq!(way(&target), ["root@192.0.2.11:22"]);
+    assert_eq!(target.host_key_checking, HostKeyChecking::Strict);
+}
+
+#[test]
+fn the_cluster_wins_over_ssh_config() {
+    let home = Home::with(
+        "Host 192.0.2.*\n User ops\n Port 2222\n HostName 198.51.100.7\n ProxyJump j@gate:2200\n StrictHostKeyChecking accept-new\n",
+    );
+    let target = home.resolve(&Ssh::default()).unwrap();
+    assert_eq!(way(&target), ["ops@198.51.100.7:2222", "j@gate:2200"]);
+    assert_eq!(target.host_key_checking, HostKeyChecking::AcceptNew);
+    let ssh = Ssh {
+        user: Some("root".into()),
+        port: Some(22),
+        via: Some(Via::Direct),
+        host_key_checking: Some(HostKeyChecking::Strict),
+        ..Ssh::default()
+    };
+    let target = home.resolve(&ssh).unwrap();
+    assert_eq!(way(&target), ["root@198.51.100.7:22"]);
+    assert_eq!(target.host_key_checking, HostKeyChecking::Strict);
+}
+
+#[test]
+fn bastions_chain_by_either_file() {
+    let home = Home::with("Host gate\n HostName gate.example.org\n ProxyJump outer\nHost outer\n Port 2022\nHost *\n User all\n");
+    let gate = Bastion { address: "gate".into(), ssh: Ssh { password: Some(Secret::new("x")), ..Ssh::default() } };
+    let target = home.resolve(&Ssh { via: Some(Via::Bastion(Box::new(gate))), ..Ssh::default() }).unwrap();
+    assert_eq!(way(&target), ["all@192.0.2.11:22", "all@gate.example.org:22", "all@outer:2022"]);
+    assert!(target.bastion.unwrap().password.is_some());
+    // A list says the whole way: the nearest one's own ProxyJump does not count.
+    let home = Home::with("Host 192.0.2.11\n ProxyJump a,b\nHost b\n ProxyJump c\nHost a\n ProxyJump d\n");
+    assert_eq!(way(&home.resolve(&Ssh::default()).unwrap()), ["root@192.0.2.11:22", "me@b:22", "me@a:22", "me@d:22"]);
+}
+
+#[test]
+fn ways_in_a_circle_are_refused() {
+    let failure = Home::with("Host *\n ProxyJump gate\n").resolve(&Ssh::default()).err().unwrap();
+    assert!(failure.because.unwrap().contains("gate") && failure.hint.unwrap().contains("Host * !BASTION"));
+}
+
+#[test]
+fn what_is_not_supported_names_its_line_unless_the_cluster_decides() {
+    let home = Home::with("# mine\nHost 192.0.2.11\n ProxyCommand nc %h %p\n");
+    let failure = home.resolve(&Ssh::default()).err().unwrap();
+    assert!(failure.what.contains("proxycommand") && failure.at.unwrap().ends_with(".ssh/config:3"), "{}", failure.what);
+    assert!(home.resolve(&Ssh { via: Some(Via::Direct), ..Ssh::default() }).is_ok());
+}
