@@ -9,11 +9,10 @@ use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 
-use super::common::{BundleArgument, ClusterFile, PartArguments};
-use super::converge::{Planned, converge};
+use super::common::{BundleArgument, ClusterFile, MaxFail, PartArguments};
+use super::converge::{Tolerance, converge};
 use super::report;
-use crate::artifacts::BundleFolder;
-use crate::run::{Clock, Dispatcher, EventKind, Events, FORMAT, Outcome, Secrets, Sink, random_bytes};
+use crate::run::{Clock, EventKind, Events, FORMAT, Means, Secrets, Sink, Taking, carry_out, forget, random_bytes};
 use crate::state::{ClusterLock, Journal, who};
 use crate::ui::{Failure, Json, Kind, Terminal, Trace, line, status_line};
 
@@ -26,13 +25,20 @@ pub(super) struct Arguments {
     bundle: BundleArgument,
     #[command(flatten)]
     part: PartArguments,
+    /// How many hosts may fail, as a number or as a percentage of all; above that nothing new is begun. Up to so many hosts that can't
+    /// be reached and are no control plane are left out
+    #[arg(long, value_name = "N|N%")]
+    max_fail: Option<MaxFail>,
+    /// End what another run that holds the hosts has at work there, and take its place
+    #[arg(long)]
+    take_over: bool,
     /// Print every event as a line of JSON on standard output
     #[arg(long)]
     json: bool,
 }
 
 /// Opens the event stream of a run, with its journal, and says that it begins.
-pub(super) fn open_events(verb: &str, cluster: &Cluster, part: Option<String>, json: bool) -> Result<Events, Vec<Failure>> {
+pub(super) fn open_events(verb: &str, cluster: &Cluster, part: Option<String>, json: bool) -> Result<(Events, String), Vec<Failure>> {
     let run = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
     let journal = Journal::create(&run).map_err(|failure| vec![failure])?;
     let screen: Box<dyn Sink> =
@@ -41,7 +47,7 @@ pub(super) fn open_events(verb: &str, cluster: &Cluster, part: Option<String>, j
     let version = env!("CARGO_PKG_VERSION").to_owned();
     events.send(EventKind::RunStarted {
         v: FORMAT,
-        run,
+        run: run.clone(),
         verb: verb.to_owned(),
         cluster: cluster.name.clone(),
         time: Clock::rfc3339(),
@@ -49,7 +55,7 @@ pub(super) fn open_events(verb: &str, cluster: &Cluster, part: Option<String>, j
         who: who(),
         part,
     });
-    Ok(events)
+    Ok((events, run))
 }
 
 /// Says in the journal too why nothing was begun.
@@ -60,11 +66,6 @@ pub(super) fn recorded<T>(events: &Events, result: Result<T, Vec<Failure>>) -> R
         events.send(EventKind::RunRefused { code, failures, took_milliseconds: events.milliseconds() });
     }
     result
-}
-
-/// Runs a plan that was made.
-pub(super) async fn carry_out(planned: &Planned, secrets: Secrets, bundle: Option<BundleFolder>, events: &Events) -> Outcome {
-    Dispatcher::new(&planned.plan, &planned.links, secrets, bundle, events.clone()).run().await
 }
 
 fn artifacts(plan: &Plan) -> Vec<Artifact> {
@@ -78,10 +79,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
-    let events = open_events("apply", &cluster, arguments.part.text(), arguments.json)?;
+    let (events, run) = open_events("apply", &cluster, arguments.part.text(), arguments.json)?;
     let token = crate::run::Token::generate().map_err(|failure| vec![failure])?;
-    let planned = recorded(&events, converge(&cluster, bundle.bundle(), &selection, &token.id, &events).await)?;
+    let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
+    let tolerance = Tolerance { holder: arguments.take_over, unreachable: most_failed.unwrap_or_default() };
+    let planned = recorded(&events, converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &events).await)?;
     if planned.plan.is_empty() {
+        forget(&planned.links, &planned.standing).await;
         events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds: events.milliseconds() });
         say(arguments, "nothing to do");
         report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
@@ -98,8 +102,20 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if secrets.made() > 0 {
         events.send(EventKind::SecretsReady { made: secrets.made() });
     }
-    let outcome = carry_out(&planned, secrets, Some(bundle), &events).await;
-    if !outcome.failed.is_empty() || outcome.blocked > 0 {
+    let taking = Taking { run, take_over: arguments.take_over };
+    let (links, standing) = (&planned.links, &planned.standing);
+    let means = Means {
+        links,
+        standing,
+        taking,
+        secrets,
+        bundle: Some(bundle),
+        whole: selection.is_whole(),
+        left_out: &planned.left_out,
+        most_failed,
+    };
+    let outcome = recorded(&events, carry_out(&planned.plan, means, &events).await)?;
+    if !outcome.is_complete() {
         return Err(report::failures(&outcome, "`kokctl apply`"));
     }
     let seconds = Duration::as_secs_f64(&began.elapsed());

@@ -86,3 +86,52 @@ impl PartArguments {
             .map_err(|refusals| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect())
     }
 }
+
+/// How many hosts may fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MaxFail {
+    /// So many.
+    Count(usize),
+    /// So many of a hundred.
+    Percent(usize),
+}
+
+impl MaxFail {
+    /// Of this many hosts; a percentage is rounded down.
+    pub(super) fn of(self, hosts: usize) -> usize {
+        match self {
+            Self::Count(count) => count,
+            Self::Percent(percent) => hosts * percent / 100,
+        }
+    }
+}
+
+impl std::str::FromStr for MaxFail {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number =
+            |text: &str| text.parse::<usize>().map_err(|_| "it is a number of hosts, such as 2, or a percentage, such as 10%".to_owned());
+        match text.strip_suffix('%') {
+            Some(percent) => match number(percent)? {
+                percent if percent <= 100 => Ok(Self::Percent(percent)),
+                _ => Err("a percentage is at the most 100%".to_owned()),
+            },
+            None => number(text).map(Self::Count),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::MaxFail;
+
+    #[test]
+    fn a_number_or_a_percentage_of_hosts_may_fail() {
+        let of = |text: &str, hosts| text.parse::<MaxFail>().map(|most| most.of(hosts)).ok();
+        assert_eq!([of("2", 50), of("10%", 50), of("10%", 9), of("100%", 3), of("0", 3)], [Some(2), Some(5), Some(0), Some(3), Some(0)]);
+        for wrong in ["", "%", "-1", "101%", "two", "1.5"] {
+            assert_eq!(of(wrong, 10), None, "{wrong}");
+        }
+    }
+}

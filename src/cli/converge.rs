@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
+use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
 use kok_tasks::resources::Act;
 
-use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_all, probe_all};
+use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_each, may_write, probe_all, random_bytes};
 use crate::ui::{Failure, Kind};
 
 /// A plan with what it was made from.
@@ -16,6 +17,19 @@ pub(super) struct Planned {
     pub(super) plan: Plan,
     pub(super) links: Links,
     pub(super) now_seconds: i64,
+    /// What stood in the hosts' holder records.
+    pub(super) standing: BTreeMap<String, Standing>,
+    /// Hosts that could not be reached and are left out, and why.
+    pub(super) left_out: BTreeMap<String, String>,
+}
+
+/// What a run puts up with.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tolerance {
+    /// Hosts that another run holds.
+    pub(super) holder: bool,
+    /// So many hosts that can't be reached and are no control plane.
+    pub(super) unreachable: usize,
 }
 
 /// Twice is enough for every plan of a whole cluster: once with what is expected of a host, once with what it is. A part of one may have to
@@ -33,22 +47,26 @@ pub(super) async fn converge(
     bundle: &Bundle,
     selection: &Selection,
     token_id: &str,
+    tolerance: Tolerance,
     events: &Events,
 ) -> Result<Planned, Vec<Failure>> {
     let now_seconds = Clock::seconds();
-    let inputs = Inputs { cluster, bundle, token_id, now_seconds };
+    let new_cluster_id = hex::encode(random_bytes::<16>().map_err(|failure| vec![failure])?);
+    let inputs = Inputs { cluster, bundle, token_id, new_cluster_id: &new_cluster_id, now_seconds };
     // What the bundle lacks is said before anybody is bothered.
     let looks = plan::looks(&inputs).map_err(refused(Kind::Input))?;
-    let mut observed = Observed { cluster, looks, links: Links::new(), seen: Seen::default(), events };
+    let mut observed =
+        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events };
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
     Ok(observed.planned(plan, now_seconds))
 }
 
 /// Makes the plan that takes every host out of the cluster.
-pub(super) async fn take_down(cluster: &Cluster, events: &Events) -> Result<Planned, Vec<Failure>> {
+pub(super) async fn take_down(cluster: &Cluster, tolerance: Tolerance, events: &Events) -> Result<Planned, Vec<Failure>> {
     let looks = cluster.hosts.iter().map(|host| (host.name.clone(), Looks::default())).collect();
-    let mut observed = Observed { cluster, looks, links: Links::new(), seen: Seen::default(), events };
+    let mut observed =
+        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events };
     observed.ask(|_| true).await?;
     let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
     Ok(observed.planned(plan, Clock::seconds()))
@@ -59,6 +77,8 @@ struct Observed<'a> {
     cluster: &'a Cluster,
     /// What a first probe of each host looks at.
     looks: BTreeMap<String, Looks>,
+    tolerance: Tolerance,
+    left_out: BTreeMap<String, String>,
     links: Links,
     seen: Seen,
     events: &'a Events,
@@ -69,10 +89,29 @@ impl Observed<'_> {
     async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
         let mut some = self.cluster.clone();
         some.hosts.retain(|host| wanted(&host.name));
-        self.links.extend(connect_all(&some).await?);
-        let looks = self.looks.iter().filter(|(host, _)| wanted(host));
+        let (links, failures) = connect_each(&some).await?;
+        self.leave_out(failures)?;
+        self.links.extend(links);
+        let looks = self.looks.iter().filter(|(host, _)| wanted(host) && self.links.contains_key(*host));
         let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
-        probe_all(&self.links, asked, &mut self.seen, self.events).await
+        probe_all(&self.links, asked, &mut self.seen, self.events).await?;
+        may_write(self.seen.standing(), self.tolerance.holder).map(|_| ())
+    }
+
+    /// A few workers that are away may be left out if the user said so; then nothing on them is done, nor what needs it.
+    fn leave_out(&mut self, failures: BTreeMap<String, Failure>) -> Result<(), Vec<Failure>> {
+        let is_control_plane = |host: &str| self.cluster.control_planes().any(|other| other.name == host);
+        let too_many = self.left_out.len() + failures.len() > self.tolerance.unreachable;
+        if !failures.is_empty() && (too_many || failures.keys().any(|host| is_control_plane(host))) {
+            return Err(failures.into_values().collect());
+        }
+        for (host, failure) in failures {
+            let because = failure.one_line();
+            self.events.send(EventKind::HostLeftOut { host: host.clone(), because: because.clone() });
+            self.seen.add_unreachable(&host);
+            self.left_out.insert(host, because);
+        }
+        Ok(())
     }
 
     async fn repeat(&mut self, make: impl Fn(&Seen) -> Result<Making, Vec<Refusal>>) -> Result<Plan, Vec<Failure>> {
@@ -100,7 +139,7 @@ impl Observed<'_> {
 
     fn planned(self, plan: Plan, now_seconds: i64) -> Planned {
         tell(&plan, self.events);
-        Planned { plan, links: self.links, now_seconds }
+        Planned { plan, links: self.links, now_seconds, standing: self.seen.standing().clone(), left_out: self.left_out }
     }
 }
 

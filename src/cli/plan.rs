@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::{BundleArgument, ClusterFile, PartArguments};
-use super::converge::converge;
+use super::converge::{Tolerance, converge};
 use super::plan_json::{Document, WhyDocument};
 use super::report::{self, plan_text};
 use super::why::why_text;
@@ -35,7 +35,16 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let token = Token::generate().map_err(|failure| vec![failure])?;
-    let plan = converge(&cluster, bundle.bundle(), &selection, &token.id, &Events::new(Vec::new())).await?.plan;
+    let plan = converge(
+        &cluster,
+        bundle.bundle(),
+        &selection,
+        &token.id,
+        Tolerance { holder: true, ..Tolerance::default() },
+        &Events::new(Vec::new()),
+    )
+    .await?
+    .plan;
     if let Some(wanted) = &arguments.why {
         let step = plan.find(wanted).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
         let why = plan.why(step);

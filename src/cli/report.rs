@@ -37,6 +37,11 @@ const MOST_STEPS: usize = 10;
 
 /// The failures of a run, hosts with one cause together.
 pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
+    if let Some(failure) = stopped(outcome, again) {
+        let others = Outcome { stopped: None, failed: outcome.failed.clone(), blocked: outcome.blocked, ..Outcome::default() };
+        let others = if others.failed.is_empty() { Vec::new() } else { failures(&others, again) };
+        return others.into_iter().chain([failure]).collect();
+    }
     if outcome.failed.is_empty() {
         let what = format!("{} steps were not begun, and none of those before them failed", outcome.blocked);
         return vec![Failure::new(Kind::Internal, what).hint("this is a defect of kokctl; please report it")];
@@ -61,6 +66,22 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
             Failure::new(Kind::Incomplete, what).at(steps).because(error).hint(hint)
         })
         .collect()
+}
+
+/// Of a run that was ended before its end: why, and what nobody knows.
+fn stopped(outcome: &Outcome, again: &str) -> Option<Failure> {
+    let because = outcome.stopped.as_ref()?;
+    let failure = Failure::new(Kind::Incomplete, "the run was stopped before its end")
+        .because(format!("{because}; {} steps are done, {} were not begun", outcome.done, outcome.blocked));
+    if outcome.taken_over {
+        return Some(failure.hint("the other run has the cluster now; ask who started it before you take over in turn"));
+    }
+    if outcome.in_doubt.is_empty() {
+        return Some(failure.hint(format!("run {again} again: it goes on where this run stopped")));
+    }
+    let steps: Vec<String> = outcome.in_doubt.iter().map(|one| format!("{} ({})", one.step, one.title)).collect();
+    let hint = format!("these steps may still be at work: {}; {again} waits for them and finds out what became of each", steps.join(", "));
+    Some(failure.hint(hint))
 }
 
 /// Of a run or plan that is meant for a part: which one, and what it leaves out as far as that was seen. `None` for a whole one.

@@ -5,11 +5,11 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use clap::Args;
 use kok_crds::model::Cluster;
 
-use super::apply::{carry_out, open_events, recorded};
+use super::apply::{open_events, recorded};
 use super::common::ClusterFile;
-use super::converge::take_down;
+use super::converge::{Tolerance, take_down};
 use super::report;
-use crate::run::{EventKind, Secrets};
+use crate::run::{EventKind, Means, Secrets, Taking, carry_out, forget};
 use crate::state::ClusterLock;
 use crate::ui::{Failure, Kind, line, status_line};
 
@@ -21,6 +21,9 @@ pub(super) struct Arguments {
     /// Don't ask
     #[arg(long)]
     yes: bool,
+    /// End what another run that holds the hosts has at work there, and take its place
+    #[arg(long)]
+    take_over: bool,
     /// Print every event as a line of JSON on standard output
     #[arg(long)]
     json: bool,
@@ -32,15 +35,19 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         ask(&cluster).map_err(|failure| vec![failure])?;
     }
     let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
-    let events = open_events("reset", &cluster, None, arguments.json)?;
-    let planned = recorded(&events, take_down(&cluster, &events).await)?;
+    let (events, run) = open_events("reset", &cluster, None, arguments.json)?;
+    let planned = recorded(&events, take_down(&cluster, Tolerance { holder: arguments.take_over, ..Tolerance::default() }, &events).await)?;
     let count = planned.plan.changes().count();
     if planned.plan.is_empty() {
+        forget(&planned.links, &planned.standing).await;
         events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds: events.milliseconds() });
         return say(arguments, "nothing to do");
     }
-    let outcome = carry_out(&planned, Secrets::none(), None, &events).await;
-    if !outcome.failed.is_empty() || outcome.blocked > 0 {
+    let taking = Taking { run, take_over: arguments.take_over };
+    let (links, standing, secrets) = (&planned.links, &planned.standing, Secrets::none());
+    let means = Means { links, standing, taking, secrets, bundle: None, whole: true, left_out: &planned.left_out, most_failed: None };
+    let outcome = recorded(&events, carry_out(&planned.plan, means, &events).await)?;
+    if !outcome.is_complete() {
         return Err(report::failures(&outcome, "`kokctl reset`"));
     }
     say(arguments, &format!("{count} hosts are no longer part of the cluster {}", cluster.name))

@@ -1,50 +1,61 @@
-//! One script for several steps of a host: acting, and the second look at each.
+//! One script for several steps of a host: acting, and the second look at each. And the script that asks later what became of them.
 
+use std::collections::BTreeMap;
+
+use kok_tasks::holder::{begin_script, compare_script};
 use kok_tasks::observe::{Looks, Nonce, Observations, ParseError, parse, probe_script, section_marker, sections};
-use kok_tasks::plan::{Step, StepId};
 use kok_tasks::resources::Act;
-use kok_tasks::script::{Fragment, PRELUDE, Part, in_lines};
+use kok_tasks::script::{Fragment, JOBS, PRELUDE, Part, in_lines};
+use kok_tasks::shell::quote;
 
+use super::hosts::{Acted, Answer, Order};
+use super::schedule::Lane;
 use super::secrets::Secrets;
 use crate::remote::Output;
 
-/// What the script of a batch said of one step.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Acted {
-    /// The action ended without an error; the second look decides.
-    Ended,
-    /// The action ended with an error; what it printed.
-    Failed(String),
-    /// An earlier step of the batch failed.
-    NotBegun,
-}
-
-/// Steps of one host that are done by one script.
+/// The script of an order.
 #[derive(Debug)]
-pub(super) struct Batch {
-    pub(super) steps: Vec<Step>,
+pub(super) struct Batch<'a> {
+    order: &'a Order,
     nonce: Nonce,
     looks: Looks,
 }
 
-/// Scripts that change a host hold the host's lock shared, so that a later run can wait until none is left of this one.
-const LOCK: &str = "mkdir -p -m 700 /run/kokctl\nexec 9>/run/kokctl/lock\nflock -s -w 120 9 || { echo 'another kokctl looks at this host' >&2; exit 1; }\n";
+/// What a script needs to know of the run that sends it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Writer {
+    /// Name of the run.
+    pub(super) run: String,
+    /// The line that the host's holder record must have.
+    pub(super) line: String,
+}
 
-impl Batch {
-    pub(super) fn new(steps: Vec<Step>, nonce: Nonce) -> Self {
-        let looks = steps.iter().flat_map(Step::looks).collect();
-        Self { steps, nonce, looks }
+impl<'a> Batch<'a> {
+    pub(super) fn new(order: &'a Order, nonce: Nonce) -> Self {
+        let looks = order.steps.iter().flat_map(|(step, _)| step.looks()).collect();
+        Self { order, nonce, looks }
+    }
+
+    fn lane(&self) -> &'static str {
+        match self.order.lane {
+            Lane::Streams => "streams",
+            Lane::Scripts | Lane::Waits => "scripts",
+        }
     }
 
     /// The text of the script, secrets included: it is sent and dropped, and never printed.
-    pub(super) fn script(&self, acts: &[(StepId, Act)], secrets: &Secrets) -> String {
-        let mut text = format!("{LOCK}{PRELUDE}{}failed=\n", section_marker(&self.nonce));
-        for (index, (_, act)) in acts.iter().enumerate() {
+    pub(super) fn script(&self, writer: &Writer, secrets: &Secrets) -> String {
+        let mut text = format!("{PRELUDE}{}", section_marker(&self.nonce));
+        text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\n", quote(&writer.run), self.order.attempt));
+        text.push_str(&begin_script(&writer.line, self.lane()));
+        text.push_str("failed=\n");
+        for (index, (step, act)) in self.order.steps.iter().enumerate() {
             let fragment = match act {
                 Act::Script(script) | Act::Stream { script, .. } => script,
                 Act::Wait => continue,
             };
-            text.push_str(&format!("if [ -z \"$failed\" ]; then\nmark output {index}\n( set -eu\n"));
+            text.push_str(&format!("if [ -z \"$failed\" ]; then\n{}", compare_script()));
+            text.push_str(&format!("kokctl_step={}\nmark output {index}\n( set -eu\n", quote(step.id.as_str())));
             push(&mut text, fragment, secrets);
             text.push_str(&format!(") 2>&1\nstatus=$?\nmark result {index} $status\n[ $status = 0 ] || failed=1\nfi\n"));
         }
@@ -53,13 +64,13 @@ impl Batch {
     }
 
     /// What the script said: of each step how acting ended, and what the second look saw.
-    pub(super) fn read(&self, output: &Output, secrets: &Secrets) -> Result<(Vec<Acted>, Observations), ParseError> {
+    pub(super) fn read(&self, output: &Output, secrets: &Secrets) -> Result<Answer, ParseError> {
         let sections = sections(&self.nonce, &output.stdout);
         let of = |name: &str, index: usize| {
             let wanted = index.to_string();
             sections.iter().find(move |section| section.name == name && section.argument.split(' ').next() == Some(wanted.as_str()))
         };
-        let acted = (0..self.steps.len()).map(|index| match of("result", index) {
+        let acted = (0..self.order.steps.len()).map(|index| match of("result", index) {
             None => Acted::NotBegun,
             Some(result) if result.argument.ends_with(" 0") => Acted::Ended,
             Some(_) => {
@@ -67,7 +78,77 @@ impl Batch {
                 Acted::Failed(secrets.redact(&last_lines(&said)))
             }
         });
-        Ok((acted.collect(), parse(&self.nonce, &self.looks, &output.stdout)?))
+        Ok(Answer { acted: acted.collect(), seen: self.seen(output)?, restarted: false })
+    }
+
+    fn seen(&self, output: &Output) -> Result<Observations, ParseError> {
+        parse(&self.nonce, &self.looks, &output.stdout)
+    }
+
+    /// The text of the script that asks what became of this order: it waits until neither its script nor its job is at work any more, and
+    /// says what is on record. `boot` is the boot id that the host had when the run began; a host that was started anew has to be up
+    /// before looking at it means anything.
+    pub(super) fn settle_script(&self, boot: &str, patience_seconds: u64) -> String {
+        format!(
+            "{PRELUDE}{marker}mark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
+             [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
+             mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\nflock -x -w {patience_seconds} 8 || echo script\n\
+             jobs_end {patience_seconds} || echo job\n\
+             for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c 16384 \"$record\"\ndone\n{probe}",
+            marker = section_marker(&self.nonce),
+            boot = quote(boot),
+            lane = self.lane(),
+            probe = probe_script(&self.nonce, &self.looks, false),
+        )
+    }
+
+    /// What that script said. Nothing while something of the order is still at work.
+    pub(super) fn read_settled(
+        &self,
+        output: &Output,
+        writer: &Writer,
+        boot: &str,
+        secrets: &Secrets,
+    ) -> Result<Option<Answer>, ParseError> {
+        let seen = self.seen(output)?;
+        let sections = sections(&self.nonce, &output.stdout);
+        let text = |name: &'static str| {
+            let named = sections.iter().filter(move |section| section.name == name);
+            named.map(|section| String::from_utf8_lossy(section.body).into_owned())
+        };
+        if text("busy").any(|said| !said.trim().is_empty()) {
+            return Ok(None);
+        }
+        let restarted = text("boot").all(|now| now.trim() != boot);
+        let records: Vec<Record> = text("record").filter_map(|text| Record::parse(&text)).collect();
+        let acted = self.order.steps.iter().map(|(step, _)| {
+            let attempt = format!("{} {} {}", writer.run, step.id, self.order.attempt);
+            match records.iter().find(|record| record.attempt == attempt).map(|record| (record.code, &record.output)) {
+                Some((Some(0), _)) => Acted::Ended,
+                Some((Some(_), output)) => Acted::Failed(secrets.redact(&last_lines(output))),
+                // Ended by a signal: whoever did that, what it was about is not known to have failed.
+                Some((None, _)) | None => Acted::Unknown,
+            }
+        });
+        Ok(Some(Answer { acted: acted.collect(), seen, restarted }))
+    }
+}
+
+/// The record that a job left (see [`PRELUDE`]).
+#[derive(Debug, PartialEq, Eq)]
+struct Record {
+    attempt: String,
+    /// Its exit code, if it ended by itself.
+    code: Option<u32>,
+    output: String,
+}
+
+impl Record {
+    fn parse(text: &str) -> Option<Self> {
+        let (head, output) = text.split_once("\noutput\n")?;
+        let fields: BTreeMap<&str, &str> = head.lines().filter_map(|line| line.split_once(' ')).collect();
+        let code = fields.get("exit")?.strip_prefix("exited ").and_then(|code| code.parse().ok());
+        Some(Self { attempt: (*fields.get("attempt")?).to_owned(), code, output: output.to_owned() })
     }
 }
 
@@ -84,4 +165,26 @@ fn push(text: &mut String, fragment: &Fragment, secrets: &Secrets) {
 fn last_lines(said: &str) -> String {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
     lines.get(lines.len().saturating_sub(12)..).unwrap_or_default().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let text = "attempt r a/b/c 2\ninput 00\nboot x\nstarted 1\nended 2\nresult exit-code\nexit exited 3\noutput\nwhy\noutput\n";
+        assert_eq!(Record::parse(text), Some(Record { attempt: "r a/b/c 2".into(), code: Some(3), output: "why\noutput\n".into() }));
+        let killed = text.replace("exited 3", "killed TERM");
+        assert_eq!(Record::parse(&killed).unwrap().code, None);
+    }
+
+    #[test]
+    fn half_a_record_is_none() {
+        for text in ["", "attempt r a 1\n", "exit exited 0\noutput\n", "attempt r a 1\nexit\noutput\n", "\u{0}\noutput\n"] {
+            assert_eq!(Record::parse(text), None, "{text:?}");
+        }
+    }
 }

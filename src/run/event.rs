@@ -159,6 +159,50 @@ pub enum EventKind {
         /// The step that failed.
         by: String,
     },
+    /// A host can't be reached and is left out.
+    HostLeftOut {
+        /// The host.
+        host: String,
+        /// Why.
+        because: String,
+    },
+    /// The link to a host broke while something was at work there.
+    HostLost {
+        /// The host.
+        host: String,
+        /// Why.
+        because: String,
+    },
+    /// A host is reached again, and has said what became of what was at work there.
+    HostBack {
+        /// The host.
+        host: String,
+        /// How long that took.
+        after_milliseconds: u64,
+        /// Whether it was started anew meanwhile.
+        restarted: bool,
+    },
+    /// A step of which nobody had heard is not done, and will be begun again.
+    StepRepeated {
+        /// Its name.
+        step: String,
+        /// Its host.
+        host: String,
+        /// Why nobody had heard of it.
+        because: String,
+    },
+    /// Nothing new is begun any more.
+    RunStopping {
+        /// Why.
+        because: String,
+        /// Steps at work that are waited for.
+        awaited: Vec<String>,
+    },
+    /// The run leaves what is at work on hosts to itself.
+    RunLeft {
+        /// These steps: the next run's probe will tell what became of them.
+        in_doubt: Vec<String>,
+    },
     /// The run is over.
     RunFinished {
         /// Steps done.

@@ -108,22 +108,29 @@ pub type Links = BTreeMap<String, Arc<Link>>;
 /// # Errors
 /// One [`Failure`] for each host that can't be reached or that must not be trusted.
 pub async fn connect_all(cluster: &Cluster) -> Result<Links, Vec<Failure>> {
-    let targets = targets(cluster)?;
+    let (links, failures) = connect_each(cluster).await?;
+    if failures.is_empty() { Ok(links) } else { Err(failures.into_values().collect()) }
+}
+
+/// Connects to every host at once; of those that can't be reached, or must not be trusted, it says why.
+///
+/// # Errors
+/// What is wrong with the file or the settings of SSH; then nobody was contacted.
+pub async fn connect_each(cluster: &Cluster) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
     let mut connecting = JoinSet::new();
-    for target in targets {
-        connecting.spawn(async move { Link::open(target).await });
+    for target in targets(cluster)? {
+        connecting.spawn(async move { (target.name.clone(), Link::open(target).await) });
     }
-    let (mut links, mut failures) = (Links::new(), Vec::new());
+    let (mut links, mut failures) = (Links::new(), BTreeMap::new());
     while let Some(joined) = connecting.join_next().await {
         match joined {
-            Ok(Ok(link)) => {
+            Ok((host, Ok(link))) => {
                 link.tell_new_host_key().await;
-                links.insert(link.target.name.clone(), Arc::new(link));
+                links.insert(host, Arc::new(link));
             }
-            Ok(Err(error)) => failures.push(Failure::from(error)),
-            Err(error) => failures.push(Failure::new(crate::ui::Kind::Internal, error.to_string())),
+            Ok((host, Err(error))) => drop(failures.insert(host, Failure::from(error))),
+            Err(error) => drop(failures.insert(String::new(), Failure::new(crate::ui::Kind::Internal, error.to_string()))),
         }
     }
-    failures.sort_by(|one, other| one.at.cmp(&other.at));
-    if failures.is_empty() { Ok(links) } else { Err(failures) }
+    Ok((links, failures))
 }

@@ -1,22 +1,31 @@
 //! Carrying out: connections, probes, secrets, and the dispatcher that runs a plan.
 
 mod batch;
+mod carry_out;
 mod clock;
 mod dispatch;
 mod event;
+mod holder;
+mod hosts;
 mod link;
 mod outcome;
+mod over_ssh;
+mod pools;
 mod probe;
 mod progress;
 mod schedule;
 mod secrets;
+mod signals;
 mod target;
 
+pub use carry_out::{Means, carry_out};
 pub use clock::{Clock, random_bytes};
-pub use dispatch::Dispatcher;
 pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, Told, elapsed};
-pub use link::{Links, connect_all};
-pub use outcome::{Outcome, StepFailure};
+pub use holder::{Taking, forget, may_write};
+pub use link::{Links, connect_all, connect_each};
+pub use outcome::{InDoubt, Outcome, StepFailure};
+pub use pools::{POOLS, Pool, Pools};
 pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Secrets, SystemRandomness, Token};
+pub use signals::{Stop, listen};
 pub use target::targets;

@@ -9,8 +9,33 @@ pub struct Outcome {
     pub done: usize,
     /// Steps that failed, with the reason.
     pub failed: Vec<StepFailure>,
-    /// Steps that were not begun, because one that they need failed.
+    /// Steps that were not begun, because one that they need failed or the run was stopped.
     pub blocked: usize,
+    /// Why nothing new was begun from some moment on.
+    pub stopped: Option<String>,
+    /// Steps that were at work when the run was left at once.
+    pub in_doubt: Vec<InDoubt>,
+    /// Whether another run has taken over.
+    pub taken_over: bool,
+}
+
+impl Outcome {
+    /// Whether everything that was planned is done.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.failed.is_empty() && self.blocked == 0 && self.in_doubt.is_empty()
+    }
+}
+
+/// A step that was at work when nobody waited for it any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InDoubt {
+    /// The step.
+    pub step: StepId,
+    /// Its host.
+    pub host: String,
+    /// What it is.
+    pub title: String,
 }
 
 /// A step that failed.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kok_tasks::facts::{self, HostFacts};
-use kok_tasks::observe::{Looks, Nonce, Observations, parse, probe_script};
+use kok_tasks::holder::{Standing, look_script};
+use kok_tasks::observe::{Looks, Nonce, Observations, parse, probe_script, section_marker, sections};
 use kok_tasks::plan::Seen;
 use tokio::task::JoinSet;
 
@@ -13,6 +14,7 @@ use super::clock::{Clock, random_bytes};
 use super::event::{EventKind, Events, elapsed};
 use super::link::{Link, Links};
 use crate::remote::{Output, Script};
+use crate::state::controller;
 use crate::ui::{Failure, Kind};
 
 /// The first probe waits up to 120 s for scripts of an earlier run, and hashes whatever is new.
@@ -37,6 +39,7 @@ pub struct LookAt {
 struct Answer {
     host: String,
     facts: Option<HostFacts>,
+    standing: Option<Standing>,
     observations: Observations,
     offset_seconds: i64,
     probe_milliseconds: u64,
@@ -66,6 +69,9 @@ pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mu
                         probe_milliseconds: answer.probe_milliseconds,
                     });
                 }
+                if let Some(standing) = answer.standing {
+                    seen.add_standing(&answer.host, standing);
+                }
                 seen.add_observations(&answer.host, answer.observations);
             }
             Ok(Err(failure)) => failures.push(failure),
@@ -77,7 +83,9 @@ pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mu
 
 async fn probe(host: String, link: Arc<Link>, look_at: LookAt) -> Result<Answer, Failure> {
     let nonce = Nonce::new(random_bytes()?);
-    let text = probe_script(&nonce, &look_at.looks, look_at.facts);
+    // A first probe says who holds the host, and waits for what an earlier run of this controller left at work.
+    let before_facts = if look_at.facts { section_marker(&nonce) + &look_script(&own_id()) } else { String::new() };
+    let text = before_facts + &probe_script(&nonce, &look_at.looks, look_at.facts);
     let (began, before) = (Instant::now(), Clock::nanoseconds());
     let deadline = if look_at.facts { FIRST_PROBE } else { LATER_PROBE };
     let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT), deadline).await?;
@@ -91,7 +99,16 @@ async fn probe(host: String, link: Arc<Link>, look_at: LookAt) -> Result<Answer,
     let (after, theirs) = (Clock::nanoseconds(), observations.clock_nanoseconds);
     let offset = if theirs < before { theirs - before } else { (theirs - after).max(0) };
     let offset_seconds = i64::try_from(offset / 1_000_000_000).unwrap_or(i64::MAX);
-    Ok(Answer { host, facts, observations, offset_seconds, probe_milliseconds: elapsed(began) })
+    let standing = sections(&nonce, &output.stdout).iter().find(|section| section.name == "holder").map(|section| {
+        // Bytes that are no text are no record either, and are not taken for one.
+        Standing::parse(&String::from_utf8_lossy(section.body))
+    });
+    Ok(Answer { host, facts, standing, observations, offset_seconds, probe_milliseconds: elapsed(began) })
+}
+
+/// Who cannot say who it is is nobody's earlier run.
+fn own_id() -> String {
+    controller().map(|controller| controller.id).unwrap_or_default()
 }
 
 fn unreadable(host: &str, output: &Output, error: &dyn std::fmt::Display) -> Failure {

@@ -81,7 +81,8 @@ impl<'a> Schedule<'a> {
         self.acts.get(id)
     }
 
-    fn lane(&self, id: &StepId) -> Option<Lane> {
+    /// The lane of a change.
+    pub(super) fn lane(&self, id: &StepId) -> Option<Lane> {
         self.acts.get(id).map(|act| match act {
             Act::Stream { .. } => Lane::Streams,
             Act::Wait => Lane::Waits,
@@ -100,6 +101,11 @@ impl<'a> Schedule<'a> {
             .collect();
         ready.sort_by_key(|step| std::cmp::Reverse(self.behind.get(&step.id).copied().unwrap_or_default()));
         ready
+    }
+
+    /// Whether everything that a step needs is done.
+    pub(super) fn has_its_needs(&self, id: &StepId) -> bool {
+        self.plan.needs(id).iter().all(|(need, _)| self.status(&need.id) == Status::Done)
     }
 
     fn can_begin(&self, id: &StepId, with: &[StepId]) -> bool {
@@ -147,6 +153,20 @@ impl<'a> Schedule<'a> {
             }
         }
         stopped.retain(|id| self.acts.contains_key(id));
+        stopped
+    }
+
+    /// Stops every step of a host that has not begun, and what is behind it. Returns the names of the changes that are not made for it.
+    pub(super) fn stop_host(&mut self, host: &str) -> Vec<StepId> {
+        let of_host = |id: &StepId| self.plan.step(id).is_some_and(|step| step.host == host) && self.status(id) == Status::Pending;
+        let pending: Vec<StepId> = self.order.iter().filter(|id| of_host(id)).cloned().collect();
+        let mut stopped = Vec::new();
+        for id in pending {
+            if self.status(&id) == Status::Pending {
+                stopped.extend(self.acts.contains_key(&id).then(|| id.clone()));
+                stopped.extend(self.stop_behind(&id));
+            }
+        }
         stopped
     }
 

@@ -1,5 +1,6 @@
 //! What kokctl keeps on the machine that it runs on: a lock per cluster, a folder per run.
 
+mod controller;
 mod journal;
 mod record;
 mod runs;
@@ -11,6 +12,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
 
+pub use controller::{Controller, controller};
 pub use journal::Journal;
 pub use record::{Ending, Fate, Record, StepRecord};
 pub use runs::{Story, find_run, read_run, run_names};

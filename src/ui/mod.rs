@@ -8,6 +8,7 @@ mod json;
 mod live;
 mod text;
 mod trace;
+mod trouble;
 mod writer;
 
 pub use duration::duration;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::board::Board;
 use super::failure::printable;
 use super::live::Live;
+use super::trouble::trouble;
 use super::{duration, status_line};
 use crate::run::{Event, EventKind, Sink};
 
@@ -163,6 +164,7 @@ impl Terminal {
             EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
             EventKind::StepProgress { .. } | EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}
             EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => drop(self.live.take()),
+            other => trouble(other).iter().for_each(|text| self.say(event, text)),
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod change;
 pub mod digest;
 pub mod documents;
 pub mod facts;
+pub mod holder;
 pub mod identity;
 pub mod list;
 pub mod observe;

@@ -1,5 +1,6 @@
 //! What must hold before the first host is touched. All that is wrong is said at once.
 
+mod ownership;
 mod running;
 
 use std::collections::BTreeMap;
@@ -45,6 +46,7 @@ pub fn check(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
     refusals.extend(unique(inputs, seen));
     refusals.extend(clocks(inputs, seen));
     refusals.extend(authorities(inputs.cluster, seen));
+    refusals.extend(ownership::check(inputs.cluster, seen));
     refusals.extend(running::check(inputs, seen));
     refusals
 }
@@ -94,6 +96,7 @@ fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
 pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let mut refusals = Vec::new();
     refusals.extend(authorities(cluster, seen));
+    refusals.extend(ownership::check(cluster, seen));
     for host in &cluster.hosts {
         let Some(facts) = seen.facts(&host.name) else { continue };
         let foreign = (facts.cluster.is_none() && facts.certificate_authority.is_some()).then(|| {

@@ -1,5 +1,9 @@
 //! Script fragments: shell text with named secrets in it.
 
+mod prelude;
+
+pub use prelude::{JOBS, PRELUDE};
+
 use crate::secret_name::SecretName;
 use crate::shell::quote;
 
@@ -89,43 +93,6 @@ pub fn in_lines(bytes: &[u8]) -> String {
     }
     lines
 }
-
-/// Functions that fragments use; stands once at the beginning of a script.
-///
-/// * `put PATH MODE` writes its standard input to a temporary file beside PATH, flushes it to the disk and renames it into place. The
-///   temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
-///   what an interrupted run left is replaced by the next.
-/// * `job NAME` runs its standard input as a script in a transient systemd unit, which goes on when the connection breaks, waits for it,
-///   and prints what it printed. Its script is a 0600 file; that and what it printed are removed afterwards, also where nobody listens any
-///   more. If a unit of that name is still running it is
-///   waited for first.
-pub const PRELUDE: &str = r#"put() {
-  temporary="${1%/*}/.kokctl-${1##*/}"
-  { rm -f "$temporary" && (umask 077; : >"$temporary") && chmod "$2" "$temporary" && cat >"$temporary" && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
-}
-job() {
-  folder=/run/kokctl/jobs
-  mkdir -p -m 700 "$folder"
-  looked=0
-  while systemctl is-active --quiet "kokctl-$1.service"; do
-    looked=$((looked + 1))
-    [ "$looked" -lt 500 ] || { echo "kokctl-$1.service of an earlier run is still at work" >&2; return 1; }
-    sleep 0.2
-  done
-  systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
-  (umask 077; cat >"$folder/$1.sh")
-  : >"$folder/$1.log"
-  result=0
-  systemd-run --quiet --wait --unit="kokctl-$1" --property=KillMode=mixed --property=RuntimeMaxSec=900 \
-    --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin --setenv=LC_ALL=C --setenv=HOME=/root \
-    /bin/sh -c 'exec >"$1.log" 2>&1 9>/run/kokctl/lock; flock -s 9; exec /bin/sh -eu "$1.sh"' job "$folder/$1" </dev/null || result=$?
-  rm -f "$folder/$1.sh"
-  tail -n 60 "$folder/$1.log" 2>/dev/null || :
-  rm -f "$folder/$1.log"
-  systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
-  return "$result"
-}
-"#;
 
 #[cfg(test)]
 mod tests {

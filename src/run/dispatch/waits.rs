@@ -2,18 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::{Look, Looks, Observations};
 use kok_tasks::plan::{Step, StepId};
 
+use tokio::time::Instant;
+
 use super::super::event::EventKind;
-use super::super::link::Link;
-use super::super::probe::look;
+use super::super::hosts::{Hosts, Trouble};
 use super::super::schedule::Lane;
 use super::{Dispatcher, Message};
-use crate::ui::Failure;
 
 /// Looking again costs a host some milliseconds of its processor, a control plane some hundred; people can't tell a quarter of a second.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
@@ -32,7 +32,13 @@ pub(super) struct Wait {
     pause: Duration,
 }
 
-impl Dispatcher<'_> {
+impl Wait {
+    pub(super) fn ids(&self) -> impl Iterator<Item = &StepId> {
+        self.steps.keys()
+    }
+}
+
+impl<H: Hosts> Dispatcher<'_, H> {
     /// Takes up conditions whose steps can begin.
     pub(super) fn begin_waits(&mut self) {
         for step in self.schedule.ready(Lane::Waits) {
@@ -44,35 +50,36 @@ impl Dispatcher<'_> {
     }
 
     /// Looks at all conditions of a host, after the pause that its last look asked for.
-    pub(super) fn start_look(&mut self, host: &str, link: &Arc<Link>) {
+    pub(super) fn start_look(&mut self, host: &str) {
         let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty()) else { return };
         let mut looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
         let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max();
         if looks.asks_kubernetes() && waited.is_some_and(|waited| waited > PATIENCE) {
             looks.add(Look::Warnings);
         }
-        let (host, link, pause) = (host.to_owned(), Arc::clone(link), wait.pause);
+        let (host, hosts, pause) = (host.to_owned(), Arc::clone(&self.hosts), wait.pause);
         self.busy.insert((host.clone(), Lane::Waits));
         self.working.spawn(async move {
             // Not a wait for time to pass but the interval between two looks at a condition that has its own deadline.
             tokio::time::sleep(pause).await;
-            let result = look(&host, &link, looks).await;
+            let result = hosts.look(&host, looks).await;
             Message::Looked { host, result }
         });
     }
 
     /// Hears what a look saw.
-    pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, Failure>) {
+    pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, Trouble>) {
         self.busy.remove(&(host.to_owned(), Lane::Waits));
+        // Nothing is there any more if the run is being stopped.
         let Some(mut wait) = self.waits.remove(host) else { return };
         let seen = match result {
             Ok(seen) => Ok(seen),
-            // A look that failed says nothing of the condition: it is looked at again until the deadline, while there is a connection.
-            Err(failure) if self.links.get(host).is_some_and(|link| link.is_lost()) => {
-                let text = failure.one_line();
-                return wait.steps.keys().for_each(|id| self.fail(id, &text, false));
+            Err(Trouble::Gone { because } | Trouble::Held { because }) => {
+                wait.ids().for_each(|id| self.fail(id, &because, false));
+                return self.give_up(host, wait.ids().next());
             }
-            Err(failure) => Err(failure.one_line()),
+            // A look that failed says nothing of the condition: it is looked at again until the deadline.
+            Err(Trouble::Lost { because, .. } | Trouble::Late { because } | Trouble::Failed { because, .. }) => Err(because),
         };
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
@@ -82,7 +89,7 @@ impl Dispatcher<'_> {
                     wait.said.remove(&id);
                     continue;
                 }
-                Ok((Verdict::Differs(change), seen)) => self.secrets.redact(&with_warnings(&change.because, seen)),
+                Ok((Verdict::Differs(change), seen)) => self.hosts.redact(&with_warnings(&change.because, seen)),
                 Ok((Verdict::Unseen, _)) => "nobody looked".to_owned(),
                 Err(failure) => failure.clone(),
             };

@@ -41,6 +41,7 @@ pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
         commands: text("fact-commands")?.lines().map(str::to_owned).collect(),
         systemd: line("fact-init")? == "systemd",
         writable: line("fact-writable")? == "yes",
+        cluster_id: some("fact-record")?.and_then(|record| record.lines().nth(1).map(str::to_owned)),
         cluster: some("fact-record")?.map(|record| record.lines().next().unwrap_or_default().to_owned()),
         certificate_authority: some("fact-certificate-authority")?,
         busy: text("lock").is_ok_and(|body| body.contains("busy")),

@@ -90,9 +90,9 @@ fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> 
     }
     for leaf in Leaf::ALL {
         let reason = defect(view, seen, leaf)?;
-        for material in [Material::LeafKey(leaf), Material::LeafCertificate(leaf)] {
-            file(view, draft, material, reason.clone());
-        }
+        let key = file(view, draft, Material::LeafKey(leaf), reason.clone());
+        let certificate = file(view, draft, Material::LeafCertificate(leaf), reason);
+        draft.needs(&certificate, &key, Reason::Because("it is the certificate of that key"));
     }
     for kind in AuthorityKind::ALL {
         for material in [Material::AuthorityKey(kind), Material::AuthorityCertificate(kind)] {
@@ -126,7 +126,11 @@ fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, wrong: O
     let found = view.observations().paths.get(&absolute(material)).and_then(PathState::present);
     let replace = wrong.zip(found).map(|(because, found)| Replace { because, changed_nanoseconds: found.changed_nanoseconds });
     let name = SecretName::ControlPlaneFile { host: view.host.name.clone(), path: material.path().to_owned() };
-    let content = FileContent::Secret { name, replace };
+    let without = match material {
+        Material::LeafKey(leaf) => Some(absolute(Material::LeafCertificate(leaf))),
+        _ => None,
+    };
+    let content = FileContent::Secret { name, replace, without };
     draft.add(material.path(), Resource::File(File { path: absolute(material), mode: material.mode(), content }))
 }
 

@@ -35,7 +35,7 @@ struct Sysctls {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone() }));
+    draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone(), id: cluster_id(view) }));
     let text = render("kernel/modules.conf.j2", &Modules { modules: MODULES })?;
     draft.add("modules-file", Resource::File(File::text("/etc/modules-load.d/kokctl.conf", text)));
     let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: SYSCTLS.iter().copied().collect() })?;
@@ -48,6 +48,16 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         draft.add(&format!("sysctl-{name}"), Resource::Sysctl(sysctl));
     }
     Ok(())
+}
+
+/// The cluster's id: what stands on a host that belongs to it, or a new one. Nothing while some of its hosts were not asked, for one of them
+/// may have it.
+fn cluster_id(view: &HostView<'_>) -> Option<String> {
+    let cluster = view.cluster();
+    let facts: Vec<_> = cluster.hosts.iter().filter_map(|host| view.seen.facts(&host.name)).collect();
+    let ours = facts.iter().filter(|facts| facts.cluster.as_ref() == Some(&cluster.name));
+    let found = ours.filter_map(|facts| facts.cluster_id.clone()).next();
+    found.or_else(|| (facts.len() == cluster.hosts.len()).then(|| view.inputs.new_cluster_id.to_owned()))
 }
 
 /// Says that a step needs every kernel setting of the host.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use super::STATE_DIRECTORY;
 use super::look::Looks;
-use super::{RUNTIME_DIRECTORY, STATE_DIRECTORY};
 use crate::facts;
 use crate::shell::quote;
 
@@ -36,13 +36,11 @@ pub fn section_marker(nonce: &Nonce) -> String {
 
 /// The script that answers `looks`, with the host's facts first if `with_facts`.
 ///
-/// Read-only but for the hashes of large files, which it remembers where kokctl already has a folder of its own. It needs root. The first
-/// probe of a run (`with_facts`) waits until scripts of an earlier run, that were still under way when its link broke, have ended.
+/// Read-only but for the hashes of large files, which it remembers where kokctl already has a folder of its own. It needs root.
 #[must_use]
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);
     if with_facts {
-        script.push_str(&wait_for_earlier_scripts());
         script.push_str(facts::SCRIPT);
     }
     script.push_str("mark clock\ndate +%s%N\ncat /proc/uptime\n");
@@ -72,12 +70,6 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     }
     script.push_str("mark end\n");
     script
-}
-
-/// Scripts that change a host hold the lock shared, so an exclusive lock says that none is left. 120 s is more than any of them takes; if
-/// one holds it longer, the probe says so and the run ends with it.
-fn wait_for_earlier_scripts() -> String {
-    format!("if [ -d {RUNTIME_DIRECTORY} ]; then\n  mark lock\n  ( flock -x -w 120 9 || echo busy ) 9>{RUNTIME_DIRECTORY}/lock\nfi\n")
 }
 
 fn quoted<'a>(items: impl IntoIterator<Item = &'a String>) -> String {

@@ -12,6 +12,8 @@ use crate::shell::quote;
 pub struct Claim {
     /// Name of the cluster.
     pub cluster: String,
+    /// Its random id, made with the cluster; nothing while that is not known.
+    pub id: Option<String>,
 }
 
 impl Claim {
@@ -28,22 +30,29 @@ impl Claim {
             PathState::Present(is) if is.kind == Kind::File => {}
             _ => return Verdict::differs("record", "the host belongs to no cluster yet"),
         }
-        let content = seen.contents.get(&Self::path()).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
-        if content.as_deref() == Some(&self.cluster) {
-            Verdict::Same
-        } else {
-            Verdict::differs("record", "the record does not name this cluster")
+        let content = seen.contents.get(&Self::path()).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
+        let mut lines = content.lines();
+        if lines.next() != Some(self.cluster.as_str()) {
+            return Verdict::differs("record", "the record does not name this cluster");
+        }
+        match (lines.next(), &self.id) {
+            (_, None) => Verdict::Same,
+            (Some(there), Some(id)) if there == id => Verdict::Same,
+            _ => Verdict::differs("record", "the record does not have the cluster's id"),
         }
     }
 
     /// The precondition has refused a host with another record; here it is made sure that none came in between.
     pub(super) fn act(&self, _: &Change) -> Act {
-        let (path, name) = (Self::path(), quote(&self.cluster));
+        let (path, name, id) = (Self::path(), quote(&self.cluster), quote(self.id.as_deref().unwrap_or_default()));
         let mut fragment = Fragment::text(format!(
             "mkdir -p -m 700 {STATE_DIRECTORY}\nchmod 700 {STATE_DIRECTORY}\n\
-             if [ -s {path} ] && [ \"$(cat {path})\" != {name} ]; then echo \"the host belongs to the cluster $(cat {path})\" >&2; exit 1; fi\n"
+             name=; id=; [ ! -s {path} ] || {{ read -r name || :; read -r id || :; }} <{path}\n\
+             if {{ [ -n \"$name\" ] && [ \"$name\" != {name} ]; }} || {{ [ -n \"$id\" ] && [ \"$id\" != {id} ]; }}; then\n  \
+             echo \"the host belongs to the cluster $name (id $id)\" >&2; exit 1\nfi\n"
         ));
-        fragment.put(&path, 0o600, Content::Bytes(format!("{}\n", self.cluster).as_bytes()));
+        let id = self.id.as_ref().map(|id| format!("{id}\n")).unwrap_or_default();
+        fragment.put(&path, 0o600, Content::Bytes(format!("{}\n{id}", self.cluster).as_bytes()));
         Act::Script(fragment)
     }
 

@@ -32,10 +32,17 @@ pub struct Asked {
     pub needed_by: StepId,
 }
 
+/// A host that can't be reached is not as it should be: whatever else needs its steps must not begin.
+fn verdict(step: &Step, seen: &Seen) -> Verdict {
+    match step.diff(seen.observations(&step.host)) {
+        Verdict::Unseen if seen.is_unreachable(&step.host) => Verdict::differs("not now", "the host can't be reached"),
+        verdict => verdict,
+    }
+}
+
 /// Compares every step with what was seen of its host, and sets the changes of the plan.
 pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Compared {
-    let verdicts: BTreeMap<StepId, Verdict> =
-        plan.steps().map(|step| (step.id.clone(), step.diff(seen.observations(&step.host)))).collect();
+    let verdicts: BTreeMap<StepId, Verdict> = plan.steps().map(|step| (step.id.clone(), verdict(step, seen))).collect();
     let mut changes: BTreeMap<StepId, Change> = BTreeMap::new();
     let mut unknown: Vec<(&Step, &Step)> = Vec::new();
     for step in plan.steps().filter(|step| selection.has(step)) {

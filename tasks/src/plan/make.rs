@@ -1,6 +1,6 @@
 //! From a cluster, a bundle and what was seen of the hosts to a plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
@@ -13,6 +13,7 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage, KubernetesRelease};
 use crate::facts::HostFacts;
+use crate::holder::Standing;
 use crate::list::TASKS;
 use crate::list::host::claim;
 use crate::observe::{Looks, Observations};
@@ -28,6 +29,8 @@ pub struct Inputs<'a> {
     pub bundle: &'a Bundle,
     /// The public half of the run's bootstrap token. Random, so it comes from outside.
     pub token_id: &'a str,
+    /// The id of a cluster that has none yet: random, so it comes from outside.
+    pub new_cluster_id: &'a str,
     /// The time at which the run began, in seconds since 1970: certificates are judged by it.
     pub now_seconds: i64,
 }
@@ -38,6 +41,8 @@ pub struct Seen {
     facts: BTreeMap<String, HostFacts>,
     clock_offsets: BTreeMap<String, i64>,
     observations: BTreeMap<String, Observations>,
+    standing: BTreeMap<String, Standing>,
+    unreachable: BTreeSet<String>,
 }
 
 static NOTHING: Observations = Observations::nothing();
@@ -57,6 +62,28 @@ impl Seen {
     #[must_use]
     pub fn clock_offset_seconds(&self, host: &str) -> Option<i64> {
         self.clock_offsets.get(host).copied()
+    }
+
+    /// Takes over what stands in a host's holder record.
+    pub fn add_standing(&mut self, host: &str, standing: Standing) {
+        self.standing.insert(host.to_owned(), standing);
+    }
+
+    /// Takes over that a host can't be reached, and that the plan is made without it: all its steps stand in the plan as still to do.
+    pub fn add_unreachable(&mut self, host: &str) {
+        self.unreachable.insert(host.to_owned());
+    }
+
+    /// Whether a host is left out because it can't be reached.
+    #[must_use]
+    pub fn is_unreachable(&self, host: &str) -> bool {
+        self.unreachable.contains(host)
+    }
+
+    /// What stood in the holder record of each host that was probed.
+    #[must_use]
+    pub fn standing(&self) -> &BTreeMap<String, Standing> {
+        &self.standing
     }
 
     /// Takes over what a probe of a host saw.

@@ -33,6 +33,9 @@ pub enum FileContent {
         name: SecretName,
         /// What is wrong with the file that stands there.
         replace: Option<Replace>,
+        /// A file that fits only what stood here before, such as the certificate of a key. It is removed first, so that whatever interrupts
+        /// a run leaves no pair that does not fit: the next one misses that file, and both are made anew.
+        without: Option<String>,
     },
 }
 
@@ -127,6 +130,9 @@ impl File {
             FileContent::Text(text) => Content::Bytes(text.as_bytes()),
             FileContent::Secret { name, .. } => Content::Secret(name),
         };
+        if let FileContent::Secret { without: Some(other), .. } = &self.content {
+            fragment.line(&format!("rm -f {}", quote(other)));
+        }
         fragment.put(&self.path, self.mode, content);
         Act::Script(fragment)
     }

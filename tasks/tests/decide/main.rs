@@ -4,6 +4,7 @@
 mod convergence;
 mod observe;
 mod operations;
+mod ownership;
 mod plan;
 mod preconditions;
 mod probe;

@@ -192,6 +192,19 @@ fn a_missing_key_gets_a_new_pair_and_never_a_new_authority() {
     assert_eq!(refusals[0].what, "/etc/kubernetes/pki/etcd/ca.key is missing");
 }
 
+/// Killed between a new key and its certificate, a run must not leave the certificate of the old key, for nobody reads keys to compare them.
+#[test]
+fn a_pair_is_new_or_incomplete_and_never_mixed() {
+    let mut world = World::converged();
+    world.host("cp1").paths.remove("/etc/kubernetes/pki/apiserver.key");
+    let plan = world.plan();
+    let (step, change) = plan.changes().next().unwrap();
+    assert_eq!(step.id.as_str(), "cp1/certificates/pki/apiserver.key");
+    world.carry_out(step, change);
+    let again: Vec<_> = world.plan().changes().map(|(step, _)| step.id.to_string()).filter(|id| id.contains("/certificates/")).collect();
+    assert_eq!(again, ["cp1/certificates/pki/apiserver.key", "cp1/certificates/pki/apiserver.crt"]);
+}
+
 #[test]
 fn what_is_looked_at_first_knows_no_facts() {
     let (cluster, bundle) = (cluster(), bundle());

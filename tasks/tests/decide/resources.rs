@@ -71,8 +71,13 @@ fn files() {
 fn secret_files_are_judged_once() {
     let name = SecretName::DiscoveryKubeconfig;
     let replace = |at: i128| Some(Replace { because: "it expired".to_owned(), changed_nanoseconds: at });
-    let file =
-        |replace| Resource::File(File { path: "/f".to_owned(), mode: 0o600, content: FileContent::Secret { name: name.clone(), replace } });
+    let file = |replace| {
+        Resource::File(File {
+            path: "/f".to_owned(),
+            mode: 0o600,
+            content: FileContent::Secret { name: name.clone(), replace, without: None },
+        })
+    };
     let found = at("/f", Some(metadata(Kind::File, 0o600, "")));
     assert_eq!(said(&file(None), &found), "same");
     assert_eq!(said(&file(replace(5_000_000_000)), &found), "write because it expired");

@@ -38,7 +38,7 @@ pub(crate) fn bundle() -> Bundle {
 }
 
 pub(crate) fn inputs<'a>(cluster: &'a Cluster, bundle: &'a Bundle) -> Inputs<'a> {
-    Inputs { cluster, bundle, token_id: TOKEN_ID, now_seconds: NOW }
+    Inputs { cluster, bundle, token_id: TOKEN_ID, new_cluster_id: "c1", now_seconds: NOW }
 }
 
 /// Facts of a host with which nothing is wrong.

@@ -16,7 +16,7 @@ const KUBELET_FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kube
 impl World {
     pub(crate) fn operation(&mut self, host: &str, operation: &Operation, change: &Change) {
         match operation {
-            Operation::Claim(claim) => self.claim(host, &claim.cluster),
+            Operation::Claim(claim) => self.claim(host, &claim.cluster, claim.id.as_deref()),
             Operation::PkiTree(tree) => self.pki_tree(host, &tree.files),
             Operation::Preflight(preflight) => self.preflight(host, preflight),
             Operation::StaticPods(pods) => self.static_pods(host, pods),
@@ -41,7 +41,8 @@ impl World {
                 self.uses_api(host, true);
                 let node = self.api.nodes.get_mut(&mark.node).unwrap_or_else(|| panic!("{} is marked before it is a node", mark.node));
                 node.labels.extend(mark.labels.clone());
-                node.taints.extend(mark.taints.clone());
+                let new: Vec<_> = mark.taints.iter().filter(|taint| !node.taints.contains(taint)).cloned().collect();
+                node.taints.extend(new);
             }
             Operation::KubeletFinalize(finalize) => self.finalize(host, &finalize.configuration),
             Operation::Addons(addons) => {
@@ -76,7 +77,7 @@ impl World {
 
     /// What comes about by itself: a kubelet that reaches the API server gets its certificate and registers its node, and flannel's
     /// daemon writes its subnet.
-    fn settle(&mut self) {
+    pub(crate) fn settle(&mut self) {
         let reachable = api::answers(&self.hosts["cp1"]);
         for host in self.hosts.values_mut() {
             let kubelet = host.is_active("kubelet.service") && host.has("/etc/kubernetes/kubelet.conf");
@@ -106,10 +107,10 @@ impl World {
         assert_eq!(sha256(host.text(path).as_bytes()), source, "{path} is not what the step was planned with");
     }
 
-    fn claim(&mut self, host: &str, cluster: &str) {
+    fn claim(&mut self, host: &str, cluster: &str, id: Option<&str>) {
         let host = self.host(host);
         host.folder("/var/lib/kokctl", 0o700);
-        host.write("/var/lib/kokctl/cluster", 0o600, &format!("{cluster}\n"));
+        host.write("/var/lib/kokctl/cluster", 0o600, &format!("{cluster}\n{}\n", id.unwrap_or_default()));
     }
 
     fn pki_tree(&mut self, host: &str, files: &[(String, u32)]) {

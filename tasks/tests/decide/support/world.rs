@@ -81,7 +81,8 @@ impl World {
         for (number, host) in (1..).zip(&self.cluster.hosts).filter(|(_, host)| asked(&host.name)) {
             let text = |path: &str| self.hosts[&host.name].paths.get(path).map(|file| file.content.trim().to_owned());
             let facts = HostFacts {
-                cluster: text("/var/lib/kokctl/cluster"),
+                cluster: text("/var/lib/kokctl/cluster").and_then(|text| text.lines().next().map(str::to_owned)),
+                cluster_id: text("/var/lib/kokctl/cluster").and_then(|text| text.lines().nth(1).map(str::to_owned)),
                 certificate_authority: text("/etc/kubernetes/pki/ca.crt"),
                 ..good_facts(&host.name, number)
             };
@@ -94,7 +95,7 @@ impl World {
         seen
     }
 
-    fn look(&self, host: &str, looks: impl Iterator<Item = Look>) -> Observations {
+    pub(crate) fn look(&self, host: &str, looks: impl Iterator<Item = Look>) -> Observations {
         let (host, mut seen) = (&self.hosts[host], Observations::default());
         for look in looks {
             host.look(&look, &mut seen);
@@ -167,7 +168,12 @@ impl World {
         };
         let host = self.hosts.get_mut(host).unwrap();
         match resource {
-            Resource::File(file) => host.write(&file.path, file.mode, &text(&file.content)),
+            Resource::File(file) => {
+                if let FileContent::Secret { without: Some(other), .. } = &file.content {
+                    host.paths.remove(other);
+                }
+                host.write(&file.path, file.mode, &text(&file.content));
+            }
             Resource::Directory(directory) => host.folder(&directory.path, directory.mode),
             Resource::Binary(binary) => host.place(&binary.path, 0o755, "", binary.artifact.sha256.clone()),
             Resource::Archive(archive) => {

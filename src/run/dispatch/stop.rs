@@ -1,0 +1,53 @@
+//! Ending a run before its end.
+
+use tokio::sync::watch;
+
+use super::super::event::EventKind;
+use super::super::hosts::Hosts;
+use super::super::outcome::InDoubt;
+use super::super::schedule::{Lane, Status};
+use super::super::signals::Stop;
+use super::Dispatcher;
+
+/// The next wish to stop. Never comes if nobody is left to have one.
+pub(super) async fn next(stop: &mut watch::Receiver<Stop>) -> Stop {
+    loop {
+        if stop.changed().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+        let wish = *stop.borrow_and_update();
+        if wish != Stop::No {
+            return wish;
+        }
+    }
+}
+
+impl<H: Hosts> Dispatcher<'_, H> {
+    /// Begins nothing new; what is at work on hosts is waited for. Conditions are not: nothing is done about them.
+    pub(super) fn finish(&mut self, because: &str) {
+        if std::mem::replace(&mut self.stopping, true) {
+            return;
+        }
+        self.outcome.stopped = Some(because.to_owned());
+        for wait in std::mem::take(&mut self.waits).into_values() {
+            wait.ids().for_each(|id| self.schedule.set(id, Status::Pending));
+        }
+        let awaited = self.in_doubt().into_iter().map(|one| format!("{} ({})", one.title, one.step)).collect();
+        self.events.send(EventKind::RunStopping { because: because.to_owned(), awaited });
+    }
+
+    /// Leaves at once. What is at work on hosts goes on there, and nobody hears how it ends.
+    pub(super) fn leave(&mut self) {
+        self.finish("it was interrupted");
+        self.outcome.in_doubt = self.in_doubt();
+        let steps = self.outcome.in_doubt.iter().map(|one| one.step.to_string()).collect();
+        self.events.send(EventKind::RunLeft { in_doubt: steps });
+    }
+
+    fn in_doubt(&self) -> Vec<InDoubt> {
+        let running = self.running();
+        let steps = running.iter().filter_map(|id| self.plan.step(id));
+        let acts = steps.filter(|step| self.schedule.lane(&step.id) != Some(Lane::Waits));
+        acts.map(|step| InDoubt { step: step.id.clone(), host: step.host.clone(), title: step.title() }).collect()
+    }
+}

@@ -1,0 +1,369 @@
+//! The model of hosts of `kok-tasks`, reached over a link that breaks where a test wants it to.
+
+#[allow(dead_code, unused_imports, reason = "the tests of kok-tasks use the rest")]
+#[path = "../../../../tasks/tests/decide/support/mod.rs"]
+pub(super) mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use kok_tasks::observe::{Looks, Observations};
+use kok_tasks::plan::StepId;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::super::super::event::{Event, EventKind, Events, Sink};
+use super::super::super::hosts::{Acted, Answer, Hosts, Order, Trouble};
+use super::super::super::schedule::Lane;
+use super::super::super::signals::Stop;
+use support::world::World;
+
+/// What happens to an order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// The link breaks before the order reached the host; the controller can't know.
+    LostBefore,
+    /// The link breaks before it was sent.
+    NotStarted,
+    /// The link breaks after everything was done.
+    LostAfter,
+    /// The link breaks after half of the steps were done.
+    LostBetween,
+    /// The link breaks, and what was begun goes on for a while.
+    StillAtWork,
+    /// The host is restarted before anything was done.
+    Restarted,
+    /// The order never ends.
+    NeverEnds,
+    /// From now on nobody reaches this host.
+    Gone(&'static str),
+    /// Another run holds the host.
+    Held,
+    /// The user wishes to stop while the order is at work.
+    Interrupt,
+    /// The user wishes to stop, and again.
+    InterruptTwice,
+}
+
+impl Fault {
+    /// Those after which a run goes on.
+    pub(super) const PASSING: [Self; 6] =
+        [Self::LostBefore, Self::NotStarted, Self::LostAfter, Self::LostBetween, Self::StillAtWork, Self::Restarted];
+}
+
+/// Hosts behind breaking links.
+pub(super) struct Model {
+    inner: Mutex<Inner>,
+    stop: watch::Sender<Stop>,
+    died: watch::Sender<bool>,
+    began: Instant,
+}
+
+struct Inner {
+    world: World,
+    faults: BTreeMap<usize, Fault>,
+    dies_at: Option<usize>,
+    failing: Option<StepId>,
+    orders: usize,
+    done: Vec<String>,
+    told: Vec<EventKind>,
+    /// When what is at work on a host will have ended, and the steps that are done by then.
+    at_work: BTreeMap<(String, Lane), Option<Instant>>,
+    in_flight: BTreeSet<String>,
+    beside: Vec<String>,
+    gone: BTreeSet<&'static str>,
+    restarted: BTreeSet<String>,
+    streams: usize,
+    most_streams: usize,
+}
+
+/// Lets tests hear what the run says.
+struct Ear(Arc<Model>);
+
+impl Sink for Ear {
+    fn take(&mut self, event: &Event) {
+        self.0.lock().told.push(event.kind.clone());
+    }
+}
+
+impl Model {
+    pub(super) fn new(world: World, faults: &[(usize, Fault)], dies_at: Option<usize>) -> (Arc<Self>, watch::Receiver<Stop>) {
+        let (stop, receiver) = watch::channel(Stop::No);
+        let inner = Inner {
+            world,
+            faults: faults.iter().copied().collect(),
+            dies_at,
+            failing: None,
+            orders: 0,
+            done: Vec::new(),
+            told: Vec::new(),
+            at_work: BTreeMap::new(),
+            in_flight: BTreeSet::new(),
+            beside: Vec::new(),
+            gone: BTreeSet::new(),
+            restarted: BTreeSet::new(),
+            streams: 0,
+            most_streams: 0,
+        };
+        let model = Self { inner: Mutex::new(inner), stop, died: watch::channel(false).0, began: Instant::now() };
+        (Arc::new(model), receiver)
+    }
+
+    /// Hosts on which this step fails each time.
+    pub(super) fn failing(world: World, step: &StepId) -> (Arc<Self>, watch::Receiver<Stop>) {
+        let (model, stop) = Self::new(world, &[], None);
+        model.lock().failing = Some(step.clone());
+        (model, stop)
+    }
+
+    pub(super) fn events(self: &Arc<Self>) -> Events {
+        Events::new(vec![Box::new(Ear(Arc::clone(self)))])
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap()
+    }
+
+    pub(super) fn world(&self) -> World {
+        self.lock().world.clone()
+    }
+
+    pub(super) fn orders(&self) -> usize {
+        self.lock().orders
+    }
+
+    /// Steps in the order in which hosts did them.
+    pub(super) fn done(&self) -> Vec<String> {
+        self.lock().done.clone()
+    }
+
+    pub(super) fn done_twice(&self) -> Vec<String> {
+        let (done, mut seen) = (self.done(), BTreeSet::new());
+        done.into_iter().filter(|id| !seen.insert(id.clone())).collect()
+    }
+
+    /// Whether the run said that a step, a condition included, is done.
+    pub(super) fn was_done(&self, id: &StepId) -> bool {
+        self.lock().told.iter().any(|kind| matches!(kind, EventKind::StepDone { step, .. } if step == id.as_str()))
+    }
+
+    /// Orders that came while an earlier one of the same lane was at work on the host.
+    pub(super) fn beside_each_other(&self) -> Vec<String> {
+        self.lock().beside.clone()
+    }
+
+    pub(super) fn begun_after_interrupt(&self) -> usize {
+        let inner = self.lock();
+        let after = inner.told.iter().skip_while(|kind| !matches!(kind, EventKind::RunStopping { .. }));
+        after.filter(|kind| matches!(kind, EventKind::StepStarted { .. })).count()
+    }
+
+    pub(super) fn steps_at_work(&self) -> BTreeSet<String> {
+        self.lock().in_flight.clone()
+    }
+
+    pub(super) fn most_streams(&self) -> usize {
+        self.lock().most_streams
+    }
+
+    pub(super) fn took(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Until the controller is killed.
+    pub(super) async fn death(&self) {
+        let mut died = self.died.subscribe();
+        let _ = died.wait_for(|died| *died).await;
+    }
+
+    /// Does these steps of an order, as far as none fails.
+    fn carry_out(&self, order: &Order, steps: usize) -> Answer {
+        let mut inner = self.lock();
+        let mut acted = vec![Acted::NotBegun; order.steps.len()];
+        for (index, (step, _)) in order.steps.iter().enumerate().take(steps) {
+            if inner.failing.as_ref() == Some(&step.id) {
+                acted[index] = Acted::Failed("it was to fail".to_owned());
+                break;
+            }
+            let seen = inner.world.look(&step.host, step.looks().into_iter());
+            let kok_tasks::change::Verdict::Differs(change) = step.diff(&seen) else {
+                // A trigger's change, such as a restart, is made again whatever is seen.
+                let change = kok_tasks::change::Change::new("do again", "it was asked for");
+                inner.world.carry_out(step, &change);
+                inner.done.push(step.id.to_string());
+                acted[index] = Acted::Ended;
+                continue;
+            };
+            inner.world.carry_out(step, &change);
+            inner.done.push(step.id.to_string());
+            acted[index] = Acted::Ended;
+        }
+        drop(inner);
+        self.answer(order, acted)
+    }
+
+    fn answer(&self, order: &Order, acted: Vec<Acted>) -> Answer {
+        let inner = self.lock();
+        let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
+        Answer { acted, seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
+    }
+
+    fn begin(&self, order: &Order) -> Result<Option<Fault>, Trouble> {
+        let mut inner = self.lock();
+        let number = inner.orders;
+        if inner.dies_at == Some(number) {
+            self.died.send_replace(true);
+            drop(inner);
+            return Err(Trouble::Lost { because: "the controller is dead".to_owned(), begun: true });
+        }
+        inner.orders += 1;
+        if inner.at_work.contains_key(&(order.host.clone(), order.lane)) {
+            let first = order.steps.first().map(|(step, _)| step.id.to_string()).unwrap();
+            inner.beside.push(first);
+        }
+        let fault = inner.faults.get(&number).copied();
+        if let Some(Fault::Gone(host)) = fault {
+            inner.gone.insert(host);
+        }
+        reachable(&inner, &order.host)?;
+        inner.in_flight.extend(order.steps.iter().map(|(step, _)| step.id.to_string()));
+        if order.lane == Lane::Streams {
+            inner.streams += 1;
+            inner.most_streams = inner.most_streams.max(inner.streams);
+        }
+        Ok(fault)
+    }
+
+    fn end(&self, order: &Order) {
+        let mut inner = self.lock();
+        order.steps.iter().for_each(|(step, _)| {
+            inner.in_flight.remove(step.id.as_str());
+        });
+        if order.lane == Lane::Streams {
+            inner.streams -= 1;
+        }
+    }
+
+    async fn suffer(&self, order: &Order, fault: Option<Fault>) -> Result<Answer, Trouble> {
+        let lost = |begun| Err(Trouble::Lost { because: "the link broke".to_owned(), begun });
+        let all = order.steps.len();
+        let at_work = (order.host.clone(), order.lane);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        match fault {
+            Some(Fault::NotStarted) => return lost(false),
+            Some(Fault::LostBefore) => return lost(true),
+            Some(Fault::LostBetween) => {
+                self.carry_out(order, all / 2);
+                return lost(true);
+            }
+            Some(Fault::LostAfter) => {
+                self.carry_out(order, all);
+                return lost(true);
+            }
+            Some(Fault::StillAtWork) => {
+                self.lock().at_work.insert(at_work, Some(Instant::now() + Duration::from_secs(20)));
+                return lost(true);
+            }
+            Some(Fault::Restarted) => {
+                self.lock().restarted.insert(order.host.clone());
+                return lost(true);
+            }
+            Some(Fault::NeverEnds) => {
+                self.lock().at_work.insert(at_work, None);
+                tokio::time::sleep(order.deadline).await;
+                return Err(Trouble::Late { because: "no result".to_owned() });
+            }
+            Some(Fault::Held) => return Err(Trouble::Held { because: "run=other".to_owned() }),
+            Some(Fault::Interrupt) => drop(self.stop.send(Stop::Finish)),
+            Some(Fault::InterruptTwice) => {
+                let _ = self.stop.send(Stop::Finish);
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                let _ = self.stop.send(Stop::Now);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            Some(Fault::Gone(_)) | None => {}
+        }
+        Ok(self.carry_out(order, all))
+    }
+}
+
+fn reachable(inner: &Inner, host: &str) -> Result<(), Trouble> {
+    if inner.gone.contains(host) { Err(Trouble::Gone { because: "it is away".to_owned() }) } else { Ok(()) }
+}
+
+impl Hosts for Model {
+    async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
+        let fault = self.begin(order)?;
+        let key = (order.host.clone(), order.lane);
+        if self.lock().at_work.get(&key) == Some(&None) {
+            // What the beginning of every script does on a host.
+            tokio::time::sleep(Duration::from_secs(120)).await;
+            self.end(order);
+            return Err(Trouble::Failed { because: "an earlier script is still at work".to_owned(), unknown: false });
+        }
+        let result = self.suffer(order, fault).await;
+        self.end(order);
+        result
+    }
+
+    async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, Trouble> {
+        reachable(&self.lock(), &order.host)?;
+        let key = (order.host.clone(), order.lane);
+        let at_work = self.lock().at_work.get(&key).copied();
+        match at_work {
+            Some(None) => {
+                tokio::time::sleep(patience).await;
+                return Err(Trouble::Late { because: "it is still at work".to_owned() });
+            }
+            Some(Some(until)) if until > Instant::now() + patience => {
+                return Err(Trouble::Late { because: "it is still at work".to_owned() });
+            }
+            Some(Some(until)) => {
+                tokio::time::sleep_until(until).await;
+                self.lock().at_work.remove(&key);
+                self.carry_out(order, order.steps.len());
+            }
+            None => tokio::time::sleep(Duration::from_secs(1)).await,
+        }
+        Ok(self.answer(order, vec![Acted::Unknown; order.steps.len()]))
+    }
+
+    async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        let mut inner = self.lock();
+        reachable(&inner, host)?;
+        inner.world.settle();
+        Ok(inner.world.look(host, looks.iter()))
+    }
+
+    fn redact(&self, text: &str) -> String {
+        text.to_owned()
+    }
+}
+
+/// Runs to the end on one thread, under a clock that jumps to the next moment at which something happens.
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap().block_on(future)
+}
+
+/// What the world is like, without the times at which it became so.
+pub(super) fn state(world: &World) -> String {
+    let mut world = world.clone();
+    for host in world.hosts.values_mut() {
+        host.now = 0;
+        host.paths.values_mut().for_each(|entry| entry.changed = 0);
+        host.units.values_mut().for_each(|unit| unit.started_microseconds = 0);
+    }
+    format!("{:#?}\n{:#?}", world.hosts, world.api)
+}
+
+/// What a new plan would change.
+pub(super) fn left(world: &World) -> Vec<String> {
+    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect()
+}
+
+/// Steps that each run makes for itself: the token by which workers join, and its end.
+pub(super) fn is_made_anew(id: &str) -> bool {
+    id.contains("bootstrap-token") || id.contains("tokens")
+}

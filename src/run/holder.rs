@@ -1,0 +1,184 @@
+//! Taking hosts before the first change of a run, and letting go of them at its end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kok_tasks::holder::{self, BUSY, HELD, Holder, Standing};
+use kok_tasks::script::PRELUDE;
+use tokio::task::JoinSet;
+
+use super::clock::Clock;
+use super::link::{Link, Links};
+use crate::remote::{ExitStatus, Output, Script};
+use crate::state::controller;
+use crate::ui::{Failure, Kind};
+
+/// Ending the units of an earlier run (30 s each, all at once) and waiting for its scripts (120 s).
+const TAKE: Duration = Duration::from_secs(200);
+
+/// Letting go is a courtesy to the next run; one of the same controller does without.
+const RELEASE: Duration = Duration::from_secs(20);
+
+/// A run that wants to write.
+#[derive(Debug, Clone)]
+pub struct Taking {
+    /// Name of the run.
+    pub run: String,
+    /// Whether an earlier run that still holds hosts is ended first.
+    pub take_over: bool,
+}
+
+/// Hosts that a run holds.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Held {
+    /// The line of their holder records.
+    pub(super) line: String,
+    epoch: u64,
+    /// The boot id of each host when it was taken.
+    pub(super) boots: BTreeMap<String, String>,
+}
+
+/// Says who would write: refused before anything is changed where another run holds a host.
+///
+/// # Errors
+/// A [`Failure`] for each such run.
+pub fn may_write(standing: &BTreeMap<String, Standing>, take_over: bool) -> Result<u64, Vec<Failure>> {
+    let own = controller().map_err(|failure| vec![failure])?;
+    let refused = |refusals: Vec<_>| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect();
+    holder::next_epoch(standing, &own.id, take_over).map_err(refused)
+}
+
+/// Takes these hosts: the first before all others, so that of two runs that begin at the same moment one gets them all.
+///
+/// # Errors
+/// [`Failure`]s of hosts that another run has taken meanwhile, or that can't be taken. Nothing but holder records has been changed then, and
+/// those that were taken are let go.
+pub(super) async fn take(
+    links: &Links,
+    hosts: &[String],
+    standing: &BTreeMap<String, Standing>,
+    taking: &Taking,
+) -> Result<Held, Vec<Failure>> {
+    let own = controller().map_err(|failure| vec![failure])?;
+    let holder = Holder { run: taking.run.clone(), controller: own.id, since: Clock::rfc3339(), by: own.name };
+    let mut standing = standing.clone();
+    let mut attempts = 0;
+    loop {
+        let epoch = may_write(&standing, taking.take_over)?;
+        let mut held = Held { line: holder.line(epoch), epoch, boots: BTreeMap::new() };
+        let (first, others) = hosts.split_at(1.min(hosts.len()));
+        let mut failures = take_all(links, first, &mut standing, taking.take_over, &mut held).await;
+        if failures.is_empty() {
+            failures = take_all(links, others, &mut standing, taking.take_over, &mut held).await;
+        }
+        if failures.is_empty() {
+            return Ok(held);
+        }
+        attempts += 1;
+        // What stands there now was not there when the hosts were probed. If nobody holds them, or whoever does is taken over, again.
+        let again = attempts < ATTEMPTS && failures.iter().all(|failure| matches!(failure, NotTaken::Held));
+        let result = match (again, may_write(&standing, taking.take_over)) {
+            (true, Ok(_)) => continue,
+            (true, Err(refused)) => refused,
+            (false, _) => failures.into_iter().map(NotTaken::into_failure).collect(),
+        };
+        release(links, &held).await;
+        return Err(result);
+    }
+}
+
+/// How often a run may find that somebody was faster.
+const ATTEMPTS: usize = 5;
+
+/// Why a host was not taken.
+enum NotTaken {
+    /// Another line stands there than the one that was expected.
+    Held,
+    /// Anything else.
+    Failed(Box<Failure>),
+}
+
+impl NotTaken {
+    fn into_failure(self) -> Failure {
+        match self {
+            Self::Held => Failure::new(Kind::Host, "the holder of the hosts changes all the time").hint("find out who else is at work"),
+            Self::Failed(failure) => *failure,
+        }
+    }
+}
+
+async fn take_all(
+    links: &Links,
+    hosts: &[String],
+    standing: &mut BTreeMap<String, Standing>,
+    take_over: bool,
+    held: &mut Held,
+) -> Vec<NotTaken> {
+    let mut working = JoinSet::new();
+    for host in hosts {
+        let Some(link) = links.get(host).map(Arc::clone) else { continue };
+        let expected = standing.get(host).map(|standing| standing.line.clone()).unwrap_or_default();
+        let script = format!("{PRELUDE}{}", holder::take_script(&expected, &held.line, take_over));
+        let host = host.clone();
+        working.spawn(async move { (host, send(&link, script, TAKE).await) });
+    }
+    let mut failures = Vec::new();
+    while let Some(joined) = working.join_next().await {
+        match joined.map_err(|error| Failure::new(Kind::Internal, error.to_string())) {
+            Ok((host, Ok(output))) if output.is_success() => {
+                standing.insert(host.clone(), Standing::parse(&held.line));
+                held.boots.insert(host, String::from_utf8_lossy(&output.stdout).trim().to_owned());
+            }
+            Ok((host, Ok(output))) if output.status == ExitStatus::Exited(HELD) => {
+                failures.push(NotTaken::Held);
+                standing.insert(host, Standing::parse(&output.reason().unwrap_or_default()));
+            }
+            Ok((host, Ok(output))) => failures.push(NotTaken::Failed(Box::new(not_taken(&host, &output)))),
+            Ok((_, Err(failure))) | Err(failure) => failures.push(NotTaken::Failed(Box::new(failure))),
+        }
+    }
+    failures
+}
+
+fn not_taken(host: &str, output: &Output) -> Failure {
+    let said = output.reason().unwrap_or_default();
+    let failure = match output.status {
+        ExitStatus::Exited(BUSY) => Failure::new(Kind::Host, said).hint("wait for it, or look at `systemctl list-units 'kokctl-*'` there"),
+        _ => Failure::new(Kind::Host, "the holder's record can't be written").because(said),
+    };
+    failure.at(format!("host {host}"))
+}
+
+/// Lets go of all hosts that are held, as far as they can be reached.
+pub(super) async fn release(links: &Links, held: &Held) {
+    let script = format!("{PRELUDE}{}", holder::release_script(&held.line, held.epoch));
+    release_by(links, held.boots.keys(), |_| script.clone()).await;
+}
+
+/// Takes away what a run of this controller left that was killed at its very end.
+pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>) {
+    let Ok(own) = controller() else { return };
+    let stale = standing.iter().filter(|(_, standing)| standing.is_stale(&own.id));
+    let script = |host: &String| {
+        let (line, epoch) = standing.get(host).map(|standing| (standing.line.as_str(), standing.epoch)).unwrap_or_default();
+        format!("{PRELUDE}{}", holder::release_script(line, epoch))
+    };
+    release_by(links, stale.map(|(host, _)| host), script).await;
+}
+
+async fn release_by<'a>(links: &Links, hosts: impl Iterator<Item = &'a String>, script: impl Fn(&String) -> String) {
+    let mut working = JoinSet::new();
+    for host in hosts {
+        let Some(link) = links.get(host).map(Arc::clone) else { continue };
+        let script = script(host);
+        working.spawn(async move {
+            let _ = tokio::time::timeout(RELEASE, send(&link, script, RELEASE)).await;
+        });
+    }
+    while working.join_next().await.is_some() {}
+}
+
+async fn send(link: &Link, script: String, deadline: Duration) -> Result<Output, Failure> {
+    Ok(link.scripts().await?.run(Script::new(script), deadline).await?)
+}

@@ -1,0 +1,138 @@
+//! Hosts reached over SSH.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kok_tasks::artifact::Artifact;
+use kok_tasks::holder::{BUSY, HELD};
+use kok_tasks::observe::{Looks, Nonce, Observations};
+use kok_tasks::resources::Act;
+
+use super::batch::{Batch, Writer};
+use super::clock::random_bytes;
+use super::event::Events;
+use super::hosts::{Answer, Hosts, Order, Trouble};
+use super::link::{Link, Links};
+use super::probe::look;
+use super::progress::Counted;
+use super::secrets::Secrets;
+use crate::artifacts::BundleFolder;
+use crate::remote::{ConnectError, ExitStatus, Output, RunError, Script};
+use crate::ui::Failure;
+
+/// An answer of a batch holds at the most what its steps printed and what a probe says.
+const ANSWER_LIMIT: usize = 16 << 20;
+
+/// What asking what became of an order takes besides waiting: a reboot's end (60 s), and a look.
+const SETTLE: Duration = Duration::from_secs(120);
+
+/// Everything that is needed to send scripts.
+pub(super) struct OverSsh {
+    pub(super) links: Links,
+    pub(super) secrets: Secrets,
+    pub(super) bundle: Option<BundleFolder>,
+    pub(super) events: Events,
+    pub(super) writer: Writer,
+    /// The boot id of each host when the run took it.
+    pub(super) boots: BTreeMap<String, String>,
+}
+
+impl OverSsh {
+    fn link(&self, host: &str) -> Result<&Arc<Link>, Trouble> {
+        let missing = || Trouble::Failed { because: format!("there is no connection to {host}"), unknown: false };
+        self.links.get(host).ok_or_else(missing)
+    }
+
+    async fn send(&self, order: &Order, script: Script, deadline: Duration) -> Result<Output, Trouble> {
+        let connection = self.link(&order.host)?.scripts().await.map_err(gone)?;
+        connection.run(script, deadline).await.map_err(broken)
+    }
+
+    async fn stream(&self, order: &Order, script: Script, artifact: &Artifact) -> Result<Output, Trouble> {
+        let failed = |because: String| Trouble::Failed { because, unknown: false };
+        let Some(bundle) = &self.bundle else { return Err(failed("there is no bundle to take it from".to_owned())) };
+        let path = bundle.file(artifact);
+        let file = tokio::fs::File::open(&path).await.map_err(|error| failed(format!("{}: {error}", path.display())))?;
+        let link = self.link(&order.host)?;
+        // Data has a connection of its own. If that can't be opened, the one for scripts says whether the host is gone.
+        let connection = match link.bulk().await {
+            Ok(connection) => connection,
+            Err(error) => return Err(Trouble::Lost { because: Failure::from(error).one_line(), begun: false }),
+        };
+        let step = order.steps.first().map(|(step, _)| step.id.to_string()).unwrap_or_default();
+        let counted = Counted::new(file, self.events.clone(), step, artifact.size);
+        let streamed = connection.stream(script, counted, order.deadline).await.map_err(broken)?;
+        // The file was verified before the run; what was sent is what counts.
+        match streamed.sent.filter(|sent| hex::encode(sent.sha256) != artifact.sha256) {
+            Some(_) => Err(failed(format!("{} changed while it was sent", path.display()))),
+            None => Ok(streamed.output),
+        }
+    }
+}
+
+impl Hosts for OverSsh {
+    async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
+        let batch = Batch::new(order, nonce()?);
+        let script = Script::new(batch.script(&self.writer, &self.secrets)).stdout_limit(ANSWER_LIMIT);
+        let output = match order.steps.first() {
+            Some((_, Act::Stream { artifact, .. })) => self.stream(order, script, artifact).await?,
+            _ => self.send(order, script, order.deadline).await?,
+        };
+        let said = output.reason().unwrap_or_default();
+        match output.status {
+            ExitStatus::Exited(HELD) => Err(Trouble::Held { because: said }),
+            ExitStatus::Exited(BUSY) => Err(Trouble::Failed { because: said, unknown: false }),
+            // What it did is looked at again.
+            _ => batch.read(&output, &self.secrets).map_err(|error| Trouble::Lost { because: cut_off(&error, &said), begun: true }),
+        }
+    }
+
+    async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, Trouble> {
+        let batch = Batch::new(order, nonce()?);
+        let boot = self.boots.get(&order.host).map(String::as_str).unwrap_or_default();
+        let script = Script::new(batch.settle_script(boot, patience.as_secs())).stdout_limit(ANSWER_LIMIT);
+        // Twice the patience: once for the script, once for the job.
+        let output = self.send(order, script, patience * 2 + SETTLE).await?;
+        let said = output.reason().unwrap_or_default();
+        let settled = batch
+            .read_settled(&output, &self.writer, boot, &self.secrets)
+            .map_err(|error| Trouble::Failed { because: cut_off(&error, &said), unknown: true })?;
+        settled.ok_or_else(|| Trouble::Late { because: format!("it is still at work after further {} s", patience.as_secs()) })
+    }
+
+    async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
+        let link = self.link(host)?;
+        link.scripts().await.map_err(gone)?;
+        // A look that failed changes nothing, so it may be repeated whatever became of it.
+        look(host, link, looks).await.map_err(|failure| Trouble::Lost { because: failure.one_line(), begun: false })
+    }
+
+    fn redact(&self, text: &str) -> String {
+        self.secrets.redact(text)
+    }
+}
+
+fn nonce() -> Result<Nonce, Trouble> {
+    random_bytes().map(Nonce::new).map_err(|failure| Trouble::Failed { because: failure.one_line(), unknown: false })
+}
+
+fn gone(error: ConnectError) -> Trouble {
+    Trouble::Gone { because: Failure::from(error).one_line() }
+}
+
+fn broken(error: RunError) -> Trouble {
+    let (not_started, late, unknown) =
+        (matches!(error, RunError::NotStarted { .. }), matches!(error, RunError::Deadline { .. }), error.may_have_run());
+    let because = Failure::from(error).one_line();
+    match (not_started, late) {
+        (_, true) => Trouble::Late { because },
+        (true, _) => Trouble::Lost { because, begun: false },
+        _ if unknown => Trouble::Lost { because, begun: true },
+        _ => Trouble::Failed { because, unknown },
+    }
+}
+
+fn cut_off(error: &kok_tasks::observe::ParseError, said: &str) -> String {
+    if said.is_empty() { error.to_string() } else { format!("{error}; it said: {said}") }
+}

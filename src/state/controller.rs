@@ -1,0 +1,59 @@
+//! Who this controller is: the folder that has the locks, on this machine, of this user.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use aws_lc_rs::digest;
+
+use super::{folder, who};
+use crate::run::random_bytes;
+use crate::ui::{Failure, Kind};
+
+/// A controller, as it stands in the holder records of hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Controller {
+    /// Two runs with the same value use the same locks, so the one that has a cluster's lock knows that the other has ended.
+    pub id: String,
+    /// `user@machine`, for people.
+    pub name: String,
+}
+
+/// This controller. Its identity is a random number in the folder of the locks, made once, together with the machine's id: a copy of a
+/// home directory on another machine is another controller, for locks don't reach there.
+///
+/// # Errors
+/// [`Failure`] if the folder can't be written.
+pub fn controller() -> Result<Controller, Failure> {
+    let folder = folder()?;
+    let path = folder.join("controller");
+    let failure =
+        |error: io::Error| Failure::new(Kind::Internal, format!("{} can't be written", path.display())).because(error.to_string());
+    fs::create_dir_all(&folder).map_err(failure)?;
+    let number = match fs::read_to_string(&path) {
+        Ok(number) => number,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            make(&path, &hex::encode(random_bytes::<16>()?)).map_err(failure)?;
+            fs::read_to_string(&path).map_err(failure)?
+        }
+        Err(error) => return Err(failure(error)),
+    };
+    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let machine = read("/proc/sys/kernel/hostname");
+    let identity = format!("{}\n{}\n{machine}", number.trim(), read("/etc/machine-id"));
+    let sum = digest::digest(&digest::SHA256, identity.as_bytes());
+    let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
+    Ok(Controller { id, name: who() })
+}
+
+/// Whole or not at all, and never over one that another process made meanwhile.
+fn make(path: &Path, number: &str) -> io::Result<()> {
+    let temporary = path.with_extension(format!("{}.new", std::process::id()));
+    fs::write(&temporary, number)?;
+    let linked = fs::hard_link(&temporary, path);
+    fs::remove_file(&temporary)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,26 @@
+//! What is said of lost links and of runs that end before their end.
+
+use std::time::Duration;
+
+use crate::run::EventKind;
+
+/// The line for such an event; nothing for any other.
+pub(super) fn trouble(event: &EventKind) -> Option<String> {
+    Some(match event {
+        EventKind::HostLeftOut { host, because } => format!("{host} is left out: {because}"),
+        EventKind::HostLost { host, because } => format!("{host}: the link broke ({because}); reaching it again"),
+        EventKind::HostBack { host, after_milliseconds, restarted } => {
+            let seconds = Duration::from_millis(*after_milliseconds).as_secs_f64();
+            let how = if *restarted { "restarted, and reached again" } else { "reached again" };
+            format!("{host}: {how} after {seconds:.1} s")
+        }
+        EventKind::StepRepeated { step, .. } => format!("{step} was not done; it is begun again"),
+        EventKind::RunStopping { because, awaited } => {
+            let waits = if awaited.is_empty() { String::new() } else { format!("; waiting for {}", awaited.join(", ")) };
+            format!("stopping, for {because}: nothing new is begun{waits}")
+        }
+        EventKind::RunLeft { in_doubt } if in_doubt.is_empty() => "left at once; nothing was at work".to_owned(),
+        EventKind::RunLeft { in_doubt } => format!("left at once; in doubt: {}", in_doubt.join(", ")),
+        _ => return None,
+    })
+}

@@ -1,0 +1,190 @@
+//! The holder: the record on each host of the run that may write.
+//!
+//! Two machines that work on one cluster at once would undo each other's work. So before its first change a run writes its line into
+//! [`PATH`] on every host, by compare and swap under a lock; each of its scripts and jobs begins by comparing that line, and does nothing
+//! once it is another. At its end a run takes its line away and leaves the epoch, which never goes back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::plan::Refusal;
+use crate::shell::quote;
+
+/// The record on a host: one line.
+pub const PATH: &str = "/var/lib/kokctl/holder";
+
+/// Exit code of a script on a host that another run holds.
+pub const HELD: u32 = 76;
+
+/// Exit code of a script that did nothing, because an earlier one is still at work on the host.
+pub const BUSY: u32 = 77;
+
+/// How long a script waits for those before it: the longest single change of a healthy host, a unit's stop included.
+const WAIT_SECONDS: u32 = 120;
+
+/// A line above this length is no record of kokctl.
+const LINE_LIMIT: usize = 512;
+
+/// Who may write: one run of one controller.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    /// Name of the run, unique.
+    pub run: String,
+    /// Identifies the folder on the controlling machine that has the cluster's lock. A run that has that lock knows that an earlier holder
+    /// with the same value has died.
+    pub controller: String,
+    /// When the run began, RFC 3339.
+    pub since: String,
+    /// `user@machine`, for people.
+    pub by: String,
+}
+
+/// What stands in a host's record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// The number of the last run that held the host; 0 where none ever did.
+    pub epoch: u64,
+    /// Who holds it now.
+    pub holder: Option<Holder>,
+    /// The line as it stands there, for the compare and swap.
+    pub line: String,
+}
+
+impl Holder {
+    /// Its line in the record. What a user or a machine is called must not end the line or a field.
+    #[must_use]
+    pub fn line(&self, epoch: u64) -> String {
+        let word = |text: &str| text.chars().map(|c| if c.is_ascii_graphic() { c } else { '_' }).take(100).collect::<String>();
+        let [run, controller, since, by] = [&self.run, &self.controller, &self.since, &self.by].map(|text| word(text));
+        format!("epoch={epoch} run={run} controller={controller} since={since} by={by}")
+    }
+}
+
+impl Standing {
+    /// Reads a record. Text that is no record of kokctl is a holder that nobody knows: better refused than overwritten.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let line = text.lines().next().unwrap_or_default();
+        let line: String = line.chars().filter(|c| c.is_ascii_graphic() || *c == ' ').take(LINE_LIMIT).collect();
+        if line.is_empty() {
+            return Self::default();
+        }
+        let fields: BTreeMap<&str, &str> = line.split(' ').filter_map(|field| field.split_once('=')).collect();
+        let field = |name: &str| fields.get(name).map(|value| (*value).to_owned());
+        let unknown = || "unknown".to_owned();
+        let epoch = field("epoch").and_then(|epoch| epoch.parse().ok());
+        let holder = match (epoch, field("run")) {
+            (Some(_), None) => None,
+            (_, run) => Some(Holder {
+                run: run.unwrap_or_else(unknown),
+                controller: field("controller").unwrap_or_default(),
+                since: field("since").unwrap_or_else(unknown),
+                by: field("by").unwrap_or_else(unknown),
+            }),
+        };
+        Self { epoch: epoch.unwrap_or_default(), holder, line }
+    }
+
+    /// Whether a run that died has left its line, and this controller may know that it did.
+    #[must_use]
+    pub fn is_stale(&self, controller: &str) -> bool {
+        self.holder.as_ref().is_some_and(|holder| holder.controller == controller)
+    }
+}
+
+/// The epoch of a new run of `controller`, which has the cluster's lock on its own machine, from what stands on the hosts.
+///
+/// # Errors
+/// [`Refusal`] for each other run that holds a host, unless it is to be taken over.
+pub fn next_epoch(standing: &BTreeMap<String, Standing>, controller: &str, take_over: bool) -> Result<u64, Vec<Refusal>> {
+    let mut others: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for (host, standing) in standing {
+        if let Some(holder) = standing.holder.as_ref().filter(|_| !take_over && !standing.is_stale(controller)) {
+            others.entry((&holder.run, &holder.by, &holder.since)).or_default().insert(host);
+        }
+    }
+    if !others.is_empty() {
+        let refusals = others.into_iter().map(|((run, by, since), hosts)| held_by(run, by, since, &hosts));
+        return Err(refusals.collect());
+    }
+    Ok(standing.values().map(|standing| standing.epoch).max().unwrap_or_default().saturating_add(1))
+}
+
+fn held_by(run: &str, by: &str, since: &str, hosts: &BTreeSet<&str>) -> Refusal {
+    let hosts = hosts.iter().copied().collect::<Vec<_>>().join(", ");
+    Refusal::new("another kokctl is at work on these hosts")
+        .at(format!("host {hosts}"))
+        .because(format!("the run {run} of {by} holds them since {since}"))
+        .hint("wait until it has ended; if it has died or must not go on, run again with --take-over, which ends what it left at work")
+}
+
+/// The part of a first probe that says who holds the host, and waits until no script of an earlier run of this controller is at work. The
+/// scripts of another controller's run are not waited for: that run is refused, or taken over.
+#[must_use]
+pub fn look_script(controller: &str) -> String {
+    format!(
+        "mark holder\nheld=; {{ read -r held <{PATH}; }} 2>/dev/null\nprintf '%s\\n' \"$held\"\nwaits=yes\n\
+         case \"$held\" in *' run='*) waits=;; esac\ncase \"$held\" in *' controller='{own}' '*) waits=yes;; esac\n\
+         if [ -n \"$waits\" ] && [ -d /run/kokctl ]; then\n  mark lock\n  \
+         ( flock -x -w {WAIT_SECONDS} 9 || echo busy ) 9>/run/kokctl/lock\nfi\n",
+        own = quote(controller)
+    )
+}
+
+/// The script that makes `line` the holder's if `expected` stands there. Only when no script of an earlier run can begin any more, what is
+/// left of it is waited for, its jobs ended first if it is taken over. Needs the functions of a script's beginning;
+/// ends with [`HELD`] and the present line on standard error, or [`BUSY`]. Prints the boot id. The record of hashes of large files, to which
+/// probes only add, is begun anew when it has grown: that costs hashing them once.
+#[must_use]
+pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
+    let (expected, line) = (quote(expected), quote(line));
+    let stop = if take_over { "systemctl stop 'kokctl-*.service' >/dev/null 2>&1 </dev/null || :\n" } else { "" };
+    format!(
+        "set -eu\nmkdir -p -m 700 /var/lib/kokctl /run/kokctl\nexec 7>/run/kokctl/holder.lock\n\
+         flock -x -w 20 7 || {{ echo 'its holder is being changed' >&2; exit {BUSY}; }}\n\
+         held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n\
+         if [ \"$held\" != {expected} ] && [ \"$held\" != {line} ]; then printf '%s\\n' \"$held\" >&2; exit {HELD}; fi\n\
+         printf '%s\\n' {line} | put {PATH} 0600\n{stop}exec 9>/run/kokctl/lock\n\
+         flock -x -w {WAIT_SECONDS} 9 || {{ echo 'a script of an earlier run is still at work' >&2; exit {BUSY}; }}\n\
+         rm -rf /run/kokctl/jobs\nfind /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\ncat /proc/sys/kernel/random/boot_id\n"
+    )
+}
+
+/// The script that takes `line` away and leaves the epoch, or nothing on a host that is part of no cluster. Records of jobs go too, unless
+/// another run has taken over or a job is still at work.
+#[must_use]
+pub fn release_script(line: &str, epoch: u64) -> String {
+    let line = quote(line);
+    format!(
+        "mkdir -p -m 700 /run/kokctl\nexec 7>/run/kokctl/holder.lock\nflock -x -w 20 7 || exit {BUSY}\n\
+         held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n[ \"$held\" = {line} ] || [ -z \"$held\" ] || exit 0\n\
+         if [ -e /var/lib/kokctl/cluster ]; then printf 'epoch=%s\\n' {epoch} | put {PATH} 0600; else\n  \
+         rm -f {PATH}; rmdir /var/lib/kokctl 2>/dev/null; fi\n\
+         for input in /run/kokctl/jobs/*.sh; do [ ! -e \"$input\" ] || exit 0; done\nrm -rf /run/kokctl/jobs\n"
+    )
+}
+
+/// The beginning of a script that changes a host. No two of one `lane` are at work on a host at the same time, whatever became of the
+/// connections that they came over; all hold the host's lock shared, which says that a run is at work. A script of a run that does not hold
+/// the host any more does nothing. Needs the functions of a script's beginning; ends with [`HELD`] or [`BUSY`].
+#[must_use]
+pub fn begin_script(line: &str, lane: &str) -> String {
+    let busy = format!("{{ echo 'an earlier script of this run is still at work on the host' >&2; exit {BUSY}; }}");
+    // Jobs are begun by one lane only, whose scripts come one after the other: whoever gets here has the results of those before.
+    let jobs =
+        if lane == "scripts" { format!("jobs_end {WAIT_SECONDS} || {busy}\nrm -f /run/kokctl/jobs/*.record\n") } else { String::new() };
+    format!(
+        "mkdir -p -m 700 /run/kokctl\nkokctl_holder={}\nexec 8>/run/kokctl/lane-{lane}\nflock -x -w {WAIT_SECONDS} 8 || {busy}\n{jobs}\
+         exec 9>/run/kokctl/lock\nflock -s -w {WAIT_SECONDS} 9 || {{ echo 'another kokctl looks at this host' >&2; exit {BUSY}; }}\n{}",
+        quote(line),
+        compare_script()
+    )
+}
+
+/// Ends the script with [`HELD`] if another run holds the host by now.
+#[must_use]
+pub fn compare_script() -> String {
+    format!("is_ours || {{ echo \"$held\" >&2; exit {HELD}; }}\n")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,116 @@
+//! The shell functions that fragments use.
+
+/// Where jobs keep their input while they run, and their record until the next script of the run. A tmpfs: after a reboot a job has
+/// neither run on nor left a record, and only a look at the host tells what became of it.
+pub const JOBS: &str = "/run/kokctl/jobs";
+
+/// Functions that fragments use; stands once at the beginning of a script.
+///
+/// * `put PATH MODE` writes its standard input to a temporary file beside PATH, flushes it to the disk and renames it into place. The
+///   temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
+///   what an interrupted run left is replaced by the next.
+/// * `job NAME` runs its standard input as a script in the transient systemd unit `kokctl-NAME.service`, which goes on when the connection
+///   breaks, waits for it, prints the end of what it printed, and returns its exit code. The input is a 0600 file that systemd removes when
+///   the unit ends, however it ends; then the record `NAME.record` of [`JOBS`] appears at once and whole: run, step, attempt and sum of the
+///   input, boot id, times, exit code, the end of its output. A job that is already at work with the same input is attached to and one with
+///   another input is waited for; the record of a job that this very attempt has started is read and the job not started again. It needs
+///   `$kokctl_run`, `$kokctl_step`, `$kokctl_attempt` and `$kokctl_holder`, the first line that the holder's record must have; without a
+///   holder nothing is compared.
+///   Nothing of several lines may stand in the unit's command or description: systemd reads its own file of a transient unit wrong then
+///   when somebody reloads it, and forgets the unit's settings.
+///   That the unit has ended is asked of systemd itself: `systemd-run --wait` returns early when somebody reloads systemd meanwhile.
+/// * `jobs_end SECONDS` waits until no job is at work any more, and fails if one still is.
+/// * `is_ours` says whether the record of the holder still is `$kokctl_holder`.
+pub const PRELUDE: &str = r#"put() {
+  temporary="${1%/*}/.kokctl-${1##*/}"
+  { rm -f "$temporary" && (umask 077; : >"$temporary") && chmod "$2" "$temporary" && cat >"$temporary" && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
+}
+is_ours() {
+  [ -n "${kokctl_holder-}" ] || return 0
+  held=
+  { read -r held </var/lib/kokctl/holder; } 2>/dev/null || :
+  [ "$held" = "$kokctl_holder" ]
+}
+job_works() {
+  case $(systemctl is-active "kokctl-$1.service") in active|activating|deactivating|reloading) return 0;; esac
+  return 1
+}
+job_ends() {
+  looks=5000
+  while job_works "$1"; do
+    looks=$((looks - 1))
+    [ "$looks" -ge 0 ] || return 1
+    sleep 0.2
+  done
+}
+jobs_end() {
+  for input in /run/kokctl/jobs/*.sh; do
+    [ -e "$input" ] || continue
+    name="${input##*/}"
+    looks=$(($1 * 5))
+    while job_works "${name%.sh}"; do
+      looks=$((looks - 1))
+      [ "$looks" -ge 0 ] || return 1
+      sleep 0.2
+    done
+    rm -f "$input"
+  done
+}
+job() {
+  base="/run/kokctl/jobs/$1"
+  mkdir -p -m 700 /run/kokctl/jobs
+  (
+    umask 077
+    cat >"$base.next"
+    printf '%s\n' "$job_begin" >"$base.part"
+    mv -f "$base.part" /run/kokctl/jobs/begin
+    printf '%s\n' "$job_end" >"$base.part"
+    mv -f "$base.part" /run/kokctl/jobs/end
+  )
+  input=$(sha256sum <"$base.next")
+  attempt="${kokctl_run-} ${kokctl_step-} ${kokctl_attempt-}"
+  attached=
+  if job_works "$1"; then
+    attached=1
+    job_ends "$1" || { echo "kokctl-$1.service of an earlier attempt is still at work" >&2; return 1; }
+  fi
+  if [ -n "${kokctl_run-}" ] && grep -qxF "attempt $attempt" "$base.record" 2>/dev/null; then
+    rm -f "$base.next"
+  elif [ -n "$attached" ] && grep -qxF "input ${input%% *}" "$base.record" 2>/dev/null; then
+    rm -f "$base.next"
+  else
+    rm -f "$base.record"
+    (umask 077; printf 'attempt %s\ninput %s\nboot %s\nstarted %s\n' "$attempt" "${input%% *}" "$(cat /proc/sys/kernel/random/boot_id)" "$(date +%s)" >"$base.about"; : >"$base.log")
+    mv -f "$base.next" "$base.sh"
+    systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
+    systemd-run --quiet --wait --unit="kokctl-$1" --property=KillMode=mixed --property=RuntimeMaxSec=900 --property=TimeoutStopSec=30 \
+      --property="ExecStopPost=/bin/sh /run/kokctl/jobs/end $1" \
+      --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin --setenv=LC_ALL=C --setenv=HOME=/root \
+      --description="kokctl job $1" /bin/sh /run/kokctl/jobs/begin "$base" "${kokctl_holder-}" </dev/null || :
+    job_ends "$1"
+    systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
+  fi
+  [ -f "$base.record" ] || { rm -f "$base.sh" "$base.about" "$base.log"; echo "kokctl-$1.service left no record" >&2; return 1; }
+  sed '1,/^output$/d' "$base.record" | tail -n 60
+  ended=$(sed -n '/^output$/q; s/^exit //p' "$base.record")
+  case $ended in
+    'exited 0') return 0;;
+    'exited '*) return "${ended#exited }";;
+  esac
+  echo "kokctl-$1.service was ended: $ended" >&2
+  return 1
+}
+job_begin='exec >"$1.log" 2>&1 9>/run/kokctl/lock; flock -s 9
+if [ -n "$2" ]; then
+  held=; { read -r held </var/lib/kokctl/holder; } 2>/dev/null || :
+  [ "$held" = "$2" ] || { echo "another run has taken this host over: $held"; exit 76; }
+fi
+exec /bin/sh -eu "$1.sh"'
+job_end='umask 077
+base="/run/kokctl/jobs/$1"
+[ -f "$base.about" ] || exit 0
+{ cat "$base.about"; printf "ended %s\nresult %s\nexit %s %s\noutput\n" "$(date +%s)" "${SERVICE_RESULT-}" "${EXIT_CODE-}" "${EXIT_STATUS-}"; tail -c 8192 "$base.log"; } >"$base.part"
+sync "$base.part"
+mv -f "$base.part" "$base.record"
+rm -f "$base.about" "$base.log" "$base.sh"'
+"#;
