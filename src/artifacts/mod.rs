@@ -34,7 +34,13 @@ impl BundleFolder {
                 .because(error.to_string())
                 .hint("give the folder of a bundle with --bundle; in a checkout of kokctl, `make bundle` builds one")
         })?;
-        let bundle = Bundle::parse(&text).map_err(|error| failure(error.to_string()))?;
+        let bundle = Bundle::parse(&text).map_err(|error| {
+            let because = error.to_string();
+            let because = because.strip_prefix(&format!("{INDEX}: ")).unwrap_or(&because).to_owned();
+            failure("the index of the bundle can't be used".to_owned())
+                .because(because)
+                .hint("build or fetch the bundle again, or give another one with --bundle; nothing was changed on any host")
+        })?;
         Ok(Self { path: path.to_owned(), bundle })
     }
 

@@ -62,6 +62,12 @@ impl Link {
         self.bulk.connection(&self.target).await
     }
 
+    /// Where it leads, as failures say it: `host NAME (user@address:port)`.
+    #[must_use]
+    pub fn place(&self) -> String {
+        format!("host {} ({}@{})", self.target.name, self.target.user, self.target.endpoint())
+    }
+
     /// Whether the connection for scripts is known to be gone. Whoever asks for it next opens it again.
     #[must_use]
     pub fn is_lost(&self) -> bool {

@@ -88,7 +88,8 @@ async fn probe(host: String, link: Arc<Link>, look_at: LookAt) -> Result<Answer,
     let text = before_facts + &probe_script(&nonce, &look_at.looks, look_at.facts);
     let (began, before) = (Instant::now(), Clock::nanoseconds());
     let deadline = if look_at.facts { FIRST_PROBE } else { LATER_PROBE };
-    let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT), deadline).await?;
+    let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT), deadline).await;
+    let output = output.map_err(|error| Failure::from(error).at(link.place()))?;
     let read = |error: &dyn std::fmt::Display| unreadable(&host, &output, error);
     let observations = parse(&nonce, &look_at.looks, &output.stdout).map_err(|error| read(&error))?;
     let facts = match look_at.facts {

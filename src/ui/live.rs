@@ -8,6 +8,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 
 use super::board::Board;
+use super::writer::draw_above;
 
 /// Often enough for a clock with tenths of seconds that nobody reads exactly, and nothing for a processor.
 const REDRAW: Duration = Duration::from_millis(200);
@@ -38,6 +39,7 @@ struct State {
 impl Live {
     pub(super) fn start() -> Self {
         let bars = MultiProgress::new();
+        draw_above(Some(bars.clone()));
         let bar = bars.add(ProgressBar::new_spinner());
         bar.set_style(ProgressStyle::with_template("{msg}").unwrap_or_else(|_| ProgressStyle::default_spinner()));
         let state = State { board: Board::default(), began: Instant::now(), bars, bar, ended: false };
@@ -95,6 +97,7 @@ impl Drop for Live {
             state.ended = true;
             let _ = state.bars.clear();
         }
+        draw_above(None);
         self.shared.wake.notify_all();
         let _ = self.drawer.take().map(JoinHandle::join);
     }

@@ -1,12 +1,26 @@
 //! Writing to the two standard streams. A closed pipe is no error: whoever reads has seen enough. A full disk is one.
 
 use std::io::{self, ErrorKind, Write};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use indicatif::MultiProgress;
 
 use super::{Failure, Kind};
 
 /// Why a line of result could not be written, the first time that it happened.
 static LOST: OnceLock<String> = OnceLock::new();
+
+/// What draws on the terminal at the moment.
+static BOARD: Mutex<Option<MultiProgress>> = Mutex::new(None);
+
+fn board() -> MutexGuard<'static, Option<MultiProgress>> {
+    BOARD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Lets lines that anybody writes stand above this board, until it is `None` again.
+pub(super) fn draw_above(bars: Option<MultiProgress>) {
+    *board() = bars;
+}
 
 /// Writes a line of result to standard output. Whether that worked is told by [`written`].
 pub fn line(text: &str) {
@@ -15,8 +29,12 @@ pub fn line(text: &str) {
     }
 }
 
-/// Writes a line about the state of things to standard error.
+/// Writes a line about the state of things to standard error; above the board, where there is one.
 pub fn status_line(text: &str) {
+    if let Some(bars) = board().as_ref() {
+        let _ = bars.println(text);
+        return;
+    }
     let mut out = io::stderr().lock();
     let _ = writeln!(out, "{text}");
 }
