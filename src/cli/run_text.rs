@@ -88,9 +88,9 @@ fn fate_word(fate: &Fate) -> &'static str {
 
 fn in_doubt(record: &Record) -> Option<String> {
     let steps: Vec<&str> = record.steps.iter().filter(|step| step.fate == Fate::InDoubt).map(|step| step.step.as_str()).collect();
-    (record.ending == Ending::Died && !steps.is_empty()).then(|| {
+    (record.ending != Ending::AtWork && !steps.is_empty()).then(|| {
         format!(
-            "\nin doubt, for the run died while they were at work: {}\nrun `kokctl {}` again: it looks at each before it does anything",
+            "\nin doubt, for the run ended while they were at work: {}\nrun `kokctl {}` again: it looks at each before it does anything",
             steps.join(", "),
             record.verb
         )

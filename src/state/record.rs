@@ -116,6 +116,10 @@ impl Record {
             take_step(&mut by_name, &event.kind, event.milliseconds);
         }
         record.steps = order.iter().filter_map(|step| by_name.remove(step)).collect();
+        // A run that was left at once ends in good order, but what was at work then is in doubt.
+        if record.ending == Ending::Done && record.count(|fate| *fate != Fate::Done) > 0 {
+            record.ending = Ending::Incomplete;
+        }
         record
     }
 
