@@ -1,0 +1,203 @@
+//! Jobs and the holder's record, in the shells that hosts have, with a systemd that runs a unit where it is asked for.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::process::Output;
+
+use kok_tasks::holder::{BUSY, HELD, begin_script, compare_script, release_script, take_script};
+use kok_tasks::script::PRELUDE;
+
+use crate::support::shell::{Folder, SHELLS, run};
+
+/// Runs the command of the unit, then what is to come after it, as systemd does.
+const SYSTEMD_RUN: &str = r#"#!/bin/sh
+echo started >>"ROOT/starts"
+while :; do
+  case $1 in
+    --property=ExecStopPost=*) after=${1#--property=ExecStopPost=};;
+    --*) ;;
+    *) break;;
+  esac
+  shift
+done
+echo "$*" >>"ROOT/argv"
+"$@"
+code=$?
+export SERVICE_RESULT=x EXIT_CODE=exited EXIT_STATUS=$code
+$after
+exit $code
+"#;
+
+/// Nothing is ever at work when somebody asks, but while a file says so, twice.
+const SYSTEMCTL: &str = r#"#!/bin/sh
+[ "$1" = is-active ] || exit 0
+if [ -s "ROOT/active" ]; then sed -i 1d "ROOT/active"; echo active; else echo inactive; exit 3; fi
+"#;
+
+/// A host's folders under one of the test.
+struct Host {
+    folder: Folder,
+    shell: &'static [&'static str],
+}
+
+impl Host {
+    fn new(shell: &'static [&'static str]) -> Self {
+        let host = Self { folder: Folder::new(), shell };
+        for folder in ["run/kokctl/jobs", "var/lib/kokctl", "bin"] {
+            fs::create_dir_all(host.folder.path(folder)).unwrap();
+        }
+        for (name, text) in [("systemd-run", SYSTEMD_RUN), ("systemctl", SYSTEMCTL)] {
+            let path = host.folder.path("bin").join(name);
+            fs::write(&path, text.replace("ROOT", host.folder.root().to_str().unwrap())).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        host
+    }
+
+    /// Runs a script on this host.
+    fn sh(&self, script: &str) -> Output {
+        let root = self.folder.root().to_str().unwrap();
+        let script = format!("{PRELUDE}{script}").replace("/run/kokctl", &format!("{root}/run/kokctl"));
+        let script = script.replace("/var/lib/kokctl", &format!("{root}/var/lib/kokctl")).replace("PATH=/", &format!("PATH={root}/bin:/"));
+        run(self.shell, &[], &format!("PATH={root}/bin:$PATH\n{script}"))
+    }
+
+    /// Runs a job of one attempt.
+    fn job(&self, attempt: u32, input: &str) -> (i32, String) {
+        let script = format!("kokctl_run=r1 kokctl_step=a/b/c kokctl_attempt={attempt}\n( set -eu\nprintf '%s\\n' '{input}' | job name\n)");
+        let output = self.sh(&script);
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+
+    fn starts(&self) -> usize {
+        fs::read_to_string(self.folder.path("starts")).map_or(0, |text| text.lines().count())
+    }
+
+    fn in_jobs(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path("run/kokctl/jobs")).unwrap();
+        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    fn holder(&self) -> String {
+        fs::read_to_string(self.folder.path("var/lib/kokctl/holder")).unwrap_or_default().trim().to_owned()
+    }
+}
+
+fn hosts() -> impl Iterator<Item = Host> {
+    SHELLS.into_iter().map(Host::new)
+}
+
+#[test]
+fn a_job_leaves_one_record_and_nothing_of_its_input() {
+    for host in hosts() {
+        let sees = "stat -c %a \"$0\"; echo secret-input >&2";
+        assert_eq!(host.job(1, &format!("{sees}; exit 7")), (7, "600\nsecret-input\n".to_owned()), "{:?}", host.shell);
+        assert_eq!(host.in_jobs(), ["begin", "end", "name.record"]);
+        let record = fs::read_to_string(host.folder.path("run/kokctl/jobs/name.record")).unwrap();
+        assert!(record.starts_with("attempt r1 a/b/c 1\ninput "), "{record}");
+        assert!(record.contains("\nexit exited 7\noutput\n600\nsecret-input\n"), "{record}");
+        let argv = fs::read_to_string(host.folder.path("argv")).unwrap();
+        assert!(!argv.contains("secret") && argv.lines().count() == 1, "{argv}");
+    }
+}
+
+#[test]
+fn a_job_that_this_attempt_has_done_is_read_and_not_done_again() {
+    for host in hosts() {
+        assert_eq!(host.job(1, "echo once"), (0, "once\n".to_owned()));
+        assert_eq!(host.job(1, "echo once"), (0, "once\n".to_owned()));
+        assert_eq!(host.starts(), 1, "{:?}", host.shell);
+        assert_eq!(host.job(2, "echo again"), (0, "again\n".to_owned()));
+        assert_eq!(host.starts(), 2, "{:?}", host.shell);
+    }
+}
+
+#[test]
+fn a_job_that_is_at_work_is_attached_to_if_it_is_the_same() {
+    for host in hosts() {
+        host.job(1, "echo result");
+        fs::write(host.folder.path("active"), "1\n2\n").unwrap();
+        assert_eq!(host.job(2, "echo result"), (0, "result\n".to_owned()));
+        assert_eq!(host.starts(), 1, "{:?}: it was started beside itself", host.shell);
+        fs::write(host.folder.path("active"), "1\n2\n").unwrap();
+        assert_eq!(host.job(3, "echo another"), (0, "another\n".to_owned()));
+        assert_eq!(host.starts(), 2, "{:?}", host.shell);
+    }
+}
+
+#[test]
+fn only_the_holder_changes_a_host() {
+    for host in hosts() {
+        let (ours, theirs) = ("epoch=1 run=r1 by=a@b", "epoch=2 run=r2 by=c@d");
+        let act = |line: &str| host.sh(&format!("{}echo acted", begin_script(line, "scripts")));
+        assert_eq!(act(ours).status.code(), Some(HELD.try_into().unwrap()), "{:?}: nobody holds it yet", host.shell);
+        assert!(host.sh(&take_script("", ours, false)).status.success());
+        assert_eq!(String::from_utf8_lossy(&act(ours).stdout), "acted\n");
+        // Who expects something else than what stands there gets nothing.
+        let refused = host.sh(&take_script("", theirs, false));
+        assert_eq!((refused.status.code(), host.holder().as_str()), (Some(HELD.try_into().unwrap()), ours));
+        assert_eq!(String::from_utf8_lossy(&refused.stderr), format!("{ours}\n"));
+        assert!(host.sh(&take_script(ours, theirs, true)).status.success());
+        let fenced = act(ours);
+        assert_eq!(
+            (fenced.status.code(), String::from_utf8_lossy(&fenced.stderr).as_ref()),
+            (Some(HELD.try_into().unwrap()), &*format!("{theirs}\n"))
+        );
+        // The first run lets go of what it does not hold any more: nothing happens.
+        assert!(host.sh(&release_script(ours, 1)).status.success());
+        assert_eq!(host.holder(), theirs);
+    }
+}
+
+#[test]
+fn a_host_is_let_go_with_its_epoch_and_a_bare_one_without_a_trace() {
+    for host in hosts() {
+        let line = "epoch=7 run=r1 by=a@b";
+        host.sh(&take_script("", line, false));
+        host.job(1, "true");
+        fs::write(host.folder.path("var/lib/kokctl/cluster"), "demo\n").unwrap();
+        host.sh(&release_script(line, 7));
+        assert_eq!(host.holder(), "epoch=7");
+        assert!(!host.folder.path("run/kokctl/jobs").exists());
+        fs::remove_file(host.folder.path("var/lib/kokctl/cluster")).unwrap();
+        host.sh(&take_script("epoch=7", line, false));
+        host.sh(&release_script(line, 7));
+        assert!(!host.folder.path("var/lib/kokctl").exists(), "{:?}", host.shell);
+    }
+}
+
+#[test]
+fn a_run_that_loses_the_host_in_the_middle_of_a_script_stops_there() {
+    for host in hosts() {
+        let line = "epoch=1 run=r1 by=a@b";
+        host.sh(&take_script("", line, false));
+        let script = format!(
+            "{}echo first\necho 'epoch=2 run=r2' >/var/lib/kokctl/holder\n{}echo second\n",
+            begin_script(line, "scripts"),
+            compare_script()
+        );
+        let output = host.sh(&script);
+        assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(HELD.try_into().unwrap()), &b"first\n"[..]));
+    }
+}
+
+/// The lock of a lane keeps two scripts of it apart, whatever became of their connections.
+#[test]
+fn two_scripts_of_a_lane_are_never_beside_each_other() {
+    for host in hosts() {
+        let line = "epoch=1 run=r1 by=a@b";
+        host.sh(&take_script("", line, false));
+        let begin = begin_script(line, "scripts").replace("-w 120", "-w 0");
+        let second = begin.replace("'", "'\\''");
+        let shell = host.shell.join(" ");
+        let prelude = PRELUDE.replace('\'', "'\\''");
+        let output = host.sh(&format!("{begin}exec 8>&8\n{shell} -c '{prelude}{second}echo beside' 8>&-; echo \"status $?\""));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("status {BUSY}\n"), "{}", String::from_utf8_lossy(&output.stderr));
+        // Streams have a lane of their own.
+        let other = begin_script(line, "streams").replace("-w 120", "-w 0").replace("'", "'\\''");
+        let output = host.sh(&format!("{begin}{shell} -c '{prelude}{other}echo beside' 8>&-"));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "beside\n", "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
