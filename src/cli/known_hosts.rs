@@ -126,3 +126,36 @@ impl Outcome {
         ));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::in_order;
+    use crate::remote::Target;
+    use crate::remote::tests::harness::a_target;
+
+    #[test]
+    fn bastions_come_first_and_each_server_once() {
+        let at = |name: &str, bastion: Option<Target>| Target {
+            name: name.to_owned(),
+            address: name.to_owned(),
+            bastion: bastion.map(Box::new),
+            ..a_target()
+        };
+        let outer = at("outer", None);
+        let gate = at("gate", Some(outer.clone()));
+        // The same address behind another way is another server.
+        let targets = vec![at("a", Some(gate.clone())), at("b", Some(gate)), at("a", None), at("a", Some(outer))];
+        let names: Vec<_> = in_order(targets).into_iter().map(|target| (target.name, target.bastion.map(|way| way.name))).collect();
+        let way = |name: &str, bastion: Option<&str>| (name.to_owned(), bastion.map(str::to_owned));
+        let expected = [
+            way("outer", None),
+            way("gate", Some("outer")),
+            way("a", Some("gate")),
+            way("b", Some("gate")),
+            way("a", None),
+            way("a", Some("outer")),
+        ];
+        assert_eq!(names, expected);
+    }
+}

@@ -1,11 +1,11 @@
 //! One command on one channel: feeds its input, reads its output to the end, and judges what came.
 use super::error::RunError;
-use super::frame::{Framer, StderrTail, find};
+use super::frame::{Framer, StderrTail};
+use super::gate::{Gate, Password, unlock};
 use super::nonce::Nonce;
 use super::session::{Event, Events, Gone, Input};
 use super::text::last_line;
 use aws_lc_rs::digest;
-use kok_crds::Secret;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -17,9 +17,6 @@ use zeroize::Zeroizing;
 const GRACE: Duration = Duration::from_millis(500);
 /// Data is read and sent in pieces of this size: large enough that a read costs little, small enough for many hosts at once.
 const PIECE: usize = 256 << 10;
-
-/// How long sudo may take to check a password that it has accepted before. PAM waits some seconds after a wrong one.
-const SUDO_PATIENCE: Duration = Duration::from_secs(20);
 
 /// How a script ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,43 +137,6 @@ fn not_begun(host: String, user: &str, status: &ExitStatus, said: Option<String>
         ExitStatus::Exited(1 | 126 | 127) if user != "root" => RunError::SudoRefused { host, user, with_password: false, said },
         _ => RunError::NoShell { host, user, said },
     }
-}
-
-/// Tells when a line of ours came back on standard output.
-pub(super) struct Gate {
-    mark: Vec<u8>,
-    /// The end of what came, which may be the first part of the mark.
-    tail: Vec<u8>,
-    opened: Option<oneshot::Sender<()>>,
-}
-
-impl Gate {
-    pub(super) fn new(mark: &str) -> (Self, oneshot::Receiver<()>) {
-        let (opened, receiver) = oneshot::channel();
-        (Self { mark: format!("\n{mark}\n").into_bytes(), tail: Vec::new(), opened: Some(opened) }, receiver)
-    }
-
-    fn push(&mut self, data: &[u8]) {
-        if self.opened.is_none() {
-            return;
-        }
-        self.tail.extend_from_slice(data);
-        if find(&self.tail, &self.mark).is_some() {
-            // Nobody may wait any more.
-            let _ = self.opened.take().map(|opened| opened.send(()));
-        }
-        let excess = self.tail.len().saturating_sub(self.mark.len() - 1);
-        self.tail.drain(..excess);
-    }
-}
-
-/// What sudo gets before anything else is sent.
-pub(super) struct Password {
-    pub(super) secret: Secret,
-    /// When it may be sent. Without it, at once.
-    pub(super) asked: Option<oneshot::Receiver<()>>,
-    /// When sudo has taken it and our shell runs. Without it, nothing else is sent.
-    pub(super) granted: Option<oneshot::Receiver<()>>,
 }
 
 /// A command that was started.
@@ -302,28 +262,4 @@ async fn feed<R: AsyncRead + Unpin>(
     let mut sha256 = [0; 32];
     sha256.copy_from_slice(context.finish().as_ref());
     Ok(Some(Sent { bytes, sha256 }))
-}
-
-/// Gives sudo its password and waits until our own shell has answered. A sudo that asks again gets the end of its input, not a second
-/// try: the shell, should it still come, reads that end and does nothing.
-async fn unlock(input: &Input, password: Password) -> Result<(), Gone> {
-    if let Some(asked) = password.asked
-        && asked.await.is_err()
-    {
-        return Err(Gone);
-    }
-    let mut line = password.secret.expose().to_vec();
-    line.push(b'\n');
-    input.send(line).await?;
-    let Some(granted) = password.granted else {
-        return Ok(());
-    };
-    match tokio::time::timeout(SUDO_PATIENCE, granted).await {
-        Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) => Err(Gone),
-        Err(_) => {
-            input.end().await?;
-            Err(Gone)
-        }
-    }
 }

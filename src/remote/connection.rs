@@ -1,7 +1,8 @@
 //! Connections to hosts, and what is done over them.
-use super::channel::{Collected, Output, Password, Running, Sent};
+use super::channel::{Collected, Output, Running, Sent};
 use super::dial::Journey;
 use super::error::{ConnectError, RunError};
+use super::gate::Password;
 use super::host_key::Accepted;
 use super::identity::Surroundings;
 use super::nonce::{NoRandomness, Nonce, jittered};

@@ -3,8 +3,8 @@
 //! Each error says what is wrong by `Display`; `because` and `hint` give the rest of the message's four parts, and the host and
 //! address are fields.
 use super::dial::HopFault;
-use super::host_key::HostKeyFault;
-use super::identity::IdentityFault;
+use super::host_key_fault::HostKeyFault;
+use super::identity_fault::IdentityFault;
 use super::target::Target;
 use std::io;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The `because` and `hint` of this module's errors.
 use super::error::{ConnectError, ConnectFault, Phase, RunError};
-use super::host_key::HostKeyFault;
-use super::identity::IdentityFault;
+use super::host_key_fault::HostKeyFault;
+use super::identity_fault::IdentityFault;
 use super::passphrase::PASSPHRASE_FILE;
 use std::fmt::Display;
 

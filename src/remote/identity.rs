@@ -1,10 +1,11 @@
 //! The keys we log in with.
-use super::passphrase::{self, Passphrases};
+use super::identity_fault::IdentityFault;
+use super::passphrase::Passphrases;
 use super::target::{AgentChoice, Target};
+use super::unlock::{load_with, unlock};
 use russh::keys::agent::AgentIdentity;
 use russh::keys::agent::client::AgentClient;
 use russh::keys::{Error as KeyError, PrivateKey, PublicKey, decode_secret_key};
-use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,71 +22,6 @@ const MAX_KEY_FILE: u64 = 64 << 10;
 /// An agent that asks its user for something may take long to sign, but the list of keys is there at once.
 const AGENT_DEADLINE: Duration = Duration::from_secs(2);
 
-/// Why a private key can't be used. Nothing was sent anywhere.
-#[derive(Debug, thiserror::Error)]
-pub enum IdentityFault {
-    /// The file can't be read.
-    #[error("the private key {} can't be read", .path.display())]
-    Unreadable {
-        /// The key file.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// Others may read the file.
-    #[error("the private key {} is open to others (mode {:04o})", .path.display(), .mode)]
-    TooOpen {
-        /// The key file.
-        path: PathBuf,
-        /// Its permission bits.
-        mode: u32,
-    },
-    /// The key needs a passphrase.
-    #[error("the private key {} is encrypted", .path.display())]
-    Encrypted {
-        /// The key file.
-        path: PathBuf,
-    },
-    /// The key's passphrase is another one.
-    #[error("the passphrase of {} is wrong", .path.display())]
-    WrongPassphrase {
-        /// The key file.
-        path: PathBuf,
-    },
-    /// The file with the passphrase can't be read.
-    #[error("the passphrase in {} can't be read", .file.display())]
-    NoPassphrase {
-        /// The file with the passphrase.
-        file: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// The file holds no private key that we understand.
-    #[error("{} is not a private key", .path.display())]
-    NotAKey {
-        /// The key file.
-        path: PathBuf,
-        /// What the parser said.
-        reason: String,
-    },
-    /// An RSA key below 2048 bits.
-    #[error("the RSA key {} is too short ({} bits)", .path.display(), .bits)]
-    TooShort {
-        /// The key file.
-        path: PathBuf,
-        /// Its modulus.
-        bits: u32,
-    },
-    /// There is no key at all.
-    #[error("there is no private key to log in with")]
-    None {
-        /// Where keys were looked for.
-        searched: Vec<PathBuf>,
-        /// Keys that were found and can't be used, and why.
-        skipped: Vec<String>,
-    },
-}
-
 /// A key to offer.
 pub(super) enum Identity {
     File { key: Arc<PrivateKey>, path: PathBuf },
@@ -95,7 +31,7 @@ pub(super) enum Identity {
 impl Identity {
     /// For messages: where the key is from and its fingerprint, never more.
     pub(super) fn describe(&self) -> String {
-        let print = |key: &PublicKey| super::host_key::KeyPrint::of(key);
+        let print = |key: &PublicKey| super::host_key_fault::KeyPrint::of(key);
         match self {
             Self::File { key, path } => format!("{} ({})", path.display(), print(key.public_key())),
             Self::Agent { key, comment } => {
@@ -253,70 +189,6 @@ impl Identities {
     }
 }
 
-/// Keys that were unlocked, so that a person is asked once and not once for each host; nothing for one that could not be.
-static UNLOCKED: tokio::sync::Mutex<BTreeMap<PathBuf, Option<Arc<PrivateKey>>>> = tokio::sync::Mutex::const_new(BTreeMap::new());
-
-async fn load_with(path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {
-    match load(path, None) {
-        Err(fault @ IdentityFault::Encrypted { .. }) => unlock(path, passphrases, fault).await,
-        result => result,
-    }
-}
-
-/// An encrypted key with its passphrase. `encrypted` is what to say where there is none.
-async fn unlock(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Identity, IdentityFault> {
-    let mut unlocked = UNLOCKED.lock().await;
-    let from = |key: &Option<Arc<PrivateKey>>| match key {
-        Some(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
-        None => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
-    };
-    if let Some(known) = unlocked.get(path) {
-        return from(known);
-    }
-    let (owned, source) = (path.to_owned(), passphrases.clone());
-    // Deriving a key from a passphrase takes long on purpose, and people take longer.
-    let working = tokio::task::spawn_blocking(move || unlock_with(&owned, &source, encrypted));
-    let key = match working.await {
-        Ok(Ok(key)) => Some(key),
-        Ok(Err(IdentityFault::WrongPassphrase { .. })) => None,
-        Ok(Err(fault)) => return Err(fault),
-        Err(error) => return Err(IdentityFault::NotAKey { path: path.to_owned(), reason: error.to_string() }),
-    };
-    let result = from(&key);
-    unlocked.insert(path.to_owned(), key);
-    result
-}
-
-fn unlock_with(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Arc<PrivateKey>, IdentityFault> {
-    /// As often as ssh(1) asks.
-    const TRIES: usize = 3;
-    let open = |passphrase: &str| match load(path, Some(passphrase))? {
-        Identity::File { key, .. } => Ok(key),
-        Identity::Agent { .. } => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
-    };
-    match passphrases {
-        Passphrases::Nobody => Err(encrypted),
-        Passphrases::File(file) => {
-            let passphrase = passphrase::read_file(file);
-            let passphrase = passphrase.map_err(|source| IdentityFault::NoPassphrase { file: file.clone(), source })?;
-            open(&passphrase)
-        }
-        Passphrases::Terminal => {
-            let question = format!("Passphrase of {}: ", super::text::printable(path.display().to_string().as_bytes()));
-            for _ in 0..TRIES {
-                let Ok(passphrase) = passphrase::ask(&question) else {
-                    return Err(encrypted);
-                };
-                match open(&passphrase) {
-                    Err(IdentityFault::WrongPassphrase { .. }) => {}
-                    result => return result,
-                }
-            }
-            Err(IdentityFault::WrongPassphrase { path: path.to_owned() })
-        }
-    }
-}
-
 /// The public key that belongs to a private key file, encrypted or not: it stands in OpenSSH's format, and beside the others.
 fn public_half(path: &Path) -> Option<PublicKey> {
     let text = |path: &Path| {
@@ -333,7 +205,7 @@ fn public_half(path: &Path) -> Option<PublicKey> {
 }
 
 /// Reads and checks one key file.
-fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
+pub(super) fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
     let unreadable = |source| IdentityFault::Unreadable { path: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
     let mode = metadata.mode() & 0o7777;

@@ -1,4 +1,4 @@
-//! Hosts over SSH: connections, scripts, files.
+//! Hosts over SSH: connections, scripts, data behind them.
 //!
 //! A [`Connection`] is opened to a [`Target`] whose host key is verified always and before any credential is used. Over it a
 //! [`Script`] runs as root, by sudo if the login is another one; bulk data is streamed behind a script. What comes back is bounded
@@ -9,8 +9,11 @@ mod dial;
 mod error;
 mod explain;
 mod frame;
+mod gate;
 mod host_key;
+mod host_key_fault;
 mod identity;
+mod identity_fault;
 mod known_hosts;
 mod nonce;
 mod passphrase;
@@ -24,13 +27,15 @@ mod sudo;
 mod target;
 mod text;
 mod tunnel;
+mod unlock;
 
 pub use channel::{ExitStatus, Output};
 pub use connection::{Connection, SentData, Streamed};
 pub use error::{ConnectError, ConnectFault, Phase, RunError};
-pub use host_key::{Accepted, HostKeyFault, KeyPrint, Place};
-pub use identity::IdentityFault;
+pub use host_key::Accepted;
+pub use host_key_fault::{HostKeyFault, KeyPrint, Place};
 pub(crate) use identity::Surroundings;
+pub use identity_fault::IdentityFault;
 pub use kok_tasks::shell::quote;
 pub(crate) use nonce::jittered;
 pub use scan::{Scan, ShownKey};

@@ -1,7 +1,8 @@
 //! Looks which host keys a server shows, without logging in and without believing them.
 use super::dial::Journey;
 use super::error::{ConnectError, ConnectFault};
-use super::host_key::{ALGORITHMS, HostKeyFault, HostKeys, KeyPrint};
+use super::host_key::{ALGORITHMS, HostKeys};
+use super::host_key_fault::{HostKeyFault, KeyPrint};
 use super::identity::Surroundings;
 use super::known_hosts;
 use super::target::{Deadlines, HostKeyChecking, Target};

@@ -2,7 +2,8 @@
 //!
 //! Nothing here reads what sudo writes: its texts differ between versions, languages, PAM modules, and sudo-rs. What counts is its exit
 //! status and lines of our own that carry a nonce.
-use super::channel::{ExitStatus, Gate, Output, Password};
+use super::channel::{ExitStatus, Output};
+use super::gate::{Gate, Password};
 use super::nonce::Nonce;
 use super::script::{Start, begin_mark, end_mark};
 use kok_crds::Secret;

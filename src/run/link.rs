@@ -140,3 +140,47 @@ pub async fn connect_each(cluster: &Cluster) -> Result<(Links, BTreeMap<String, 
     }
     Ok((links, failures))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::Link;
+    use crate::remote::tests::harness::{LONG, Relay, Sshd};
+    use crate::remote::{Script, Target};
+    use std::time::{Duration, Instant};
+
+    async fn works(link: &Link) {
+        let connection = link.scripts().await.unwrap();
+        assert!(connection.run(Script::new("exit 0"), LONG).await.unwrap().is_success());
+    }
+
+    #[tokio::test]
+    async fn a_lost_link_is_opened_again_and_verified_again() {
+        let (sshd, other) = (Sshd::start(), Sshd::start());
+        let relay = Relay::to(sshd.port, 0).await;
+        let port = relay.port;
+        let link = Link::open(Target { port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() }).await.unwrap();
+        works(&link).await;
+        drop(relay);
+        let began = Instant::now();
+        while !link.is_lost() {
+            assert!(began.elapsed() < LONG);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // Nobody listens for a while, as when a host reboots; whoever asks meanwhile waits for the one that opens it.
+        let back = async {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            Relay::at(port, sshd.port, 0).await
+        };
+        let (relay, (), ()) = tokio::join!(back, works(&link), works(&link));
+        assert_eq!(sshd.count("Accepted publickey"), 2);
+
+        drop(relay);
+        while !link.is_lost() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let _relay = Relay::at(port, other.port, 0).await;
+        let error = link.scripts().await.err().unwrap();
+        assert!(error.is_host_key() && !other.saw_a_login(), "{error:?}");
+    }
+}

@@ -12,7 +12,7 @@ target=$1
 compiler='gcc libc6-dev ca-certificates'
 bundle='binutils libseccomp-dev iptables nftables pkgconf|pkg-config'
 lab='debootstrap systemd systemd-container iproute2 nftables openssh-client util-linux'
-tests='openssh-server sudo openssl'
+tests='openssh-server sudo openssl fish tcsh zsh'
 
 case $target in
     unit) packages="$compiler openssl" ;;

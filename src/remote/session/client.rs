@@ -1,5 +1,6 @@
 //! The client's side of a session: verifies the host key, notes why the session ended, grants the server nothing.
-use crate::remote::host_key::{HostKeyFault, HostKeys};
+use crate::remote::host_key::HostKeys;
+use crate::remote::host_key_fault::HostKeyFault;
 use russh::Channel;
 use russh::client::{self, DisconnectReason, Msg};
 use russh::keys::PublicKeyOrCertificate;

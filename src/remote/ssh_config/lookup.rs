@@ -1,6 +1,6 @@
 //! Which lines count for a host: the first value of each keyword in a block that matches.
 use super::{Item, SshConfigFault};
-use crate::remote::host_key::Place;
+use crate::remote::host_key_fault::Place;
 use crate::remote::pattern::{Case, matches};
 use std::collections::BTreeMap;
 

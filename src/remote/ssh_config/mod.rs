@@ -9,7 +9,7 @@ mod read;
 mod settings;
 mod split;
 
-use crate::remote::host_key::Place;
+use crate::remote::host_key_fault::Place;
 pub(crate) use settings::{Jump, Overruled, Settings};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! Files, with what they include.
 use super::{Item, SshConfigFault, split};
-use crate::remote::host_key::Place;
+use crate::remote::host_key_fault::Place;
 use crate::remote::pattern::{Case, matches};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;

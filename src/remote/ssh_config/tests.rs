@@ -154,6 +154,18 @@ fn what_can_not_be_understood_names_its_line() {
     assert!(matches!(files.load().unwrap_err(), SshConfigFault::TooOpen { .. }));
 }
 
+#[test]
+fn what_distributions_ship_stands_in_nobodys_way() {
+    let files = Files::new("");
+    files.write("system/ssh_config", "Include ssh_config.d/*.conf\nHost *\n    SendEnv LANG LC_*\n    HashKnownHosts yes\n");
+    files.write("system/ssh_config.d/20-proxy.conf", "Host unix/* vsock/*\n  ProxyCommand /usr/lib/proxy %h %p\n  ProxyUseFdpass yes\n");
+    let crypto = "Ciphers aes256-gcm@openssh.com\nMACs hmac-sha2-256\nGSSAPIKexAlgorithms x\nKexAlgorithms y\nRequiredRSASize 2048\n";
+    files.write("system/policy.config", crypto);
+    let red_hat = "Match final all\n\tInclude policy.config\n\tGSSAPIAuthentication yes\n\tForwardX11Trusted yes\n";
+    files.write("system/ssh_config.d/50-redhat.conf", red_hat);
+    assert_eq!(files.ask("192.0.2.1").unwrap(), Settings::default());
+}
+
 /// What OpenSSH itself makes of a configuration.
 fn openssh(files: &Files, name: &str) -> (Option<String>, Option<String>) {
     let output = Command::new("ssh").arg("-G").arg("-F").arg(files.0.path().join("home/.ssh/config")).arg(name).output().unwrap();

@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 
 const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// More than anything here takes on a busy machine.
-pub(super) const LONG: Duration = Duration::from_secs(30);
+pub(crate) const LONG: Duration = Duration::from_secs(30);
 
 /// Runs before sshd in its namespaces: users, sudo rules and `/run` are replaced there and nowhere else.
 const SETUP: &str = r#"set -e
@@ -28,8 +28,8 @@ for file in passwd shadow sudoers; do mount --bind "$1/$file" "/etc/$file"; done
 exec /usr/sbin/sshd -D -f "$1/sshd_config" -E "$1/log"
 "#;
 
-/// Login shells that a host may have. The first two are part of every Debian; the others are tested where they are installed.
-pub(super) const SHELLS: [(&str, &str); 6] = [
+/// Login shells that a host may have.
+pub(crate) const SHELLS: [(&str, &str); 6] = [
     ("dash", "/bin/dash"),
     ("bash", "/bin/bash"),
     ("zsh", "/usr/bin/zsh"),
@@ -39,29 +39,32 @@ pub(super) const SHELLS: [(&str, &str); 6] = [
 ];
 
 /// A running sshd and the folder with its keys, ended on drop.
-pub(super) struct Sshd {
+pub(crate) struct Sshd {
     process: Child,
-    pub(super) dir: tempfile::TempDir,
-    pub(super) port: u16,
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) port: u16,
 }
 
 impl Sshd {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::with_host_keys(&["ed25519"])
     }
 
-    pub(super) fn with_host_keys(types: &[&str]) -> Self {
+    pub(crate) fn with_host_keys(types: &[&str]) -> Self {
         Self::with(types, "")
     }
 
     /// With lines for sshd_config that come before all others, so that they win.
-    pub(super) fn with_config(lines: &str) -> Self {
+    pub(crate) fn with_config(lines: &str) -> Self {
         Self::with(&["ed25519"], lines)
     }
 
     fn with(types: &[&str], lines: &str) -> Self {
         assert!(rustix::process::geteuid().is_root(), "these tests start sshd in namespaces of its own: run them as root");
-        assert!(Path::new("/usr/sbin/sshd").exists(), "these tests need sshd: apt-get install openssh-server sudo");
+        let programs = ["/usr/sbin/sshd", "/usr/bin/sudo"].into_iter().chain(SHELLS.into_iter().map(|(_, path)| path));
+        for program in programs {
+            assert!(Path::new(program).exists(), "these tests need {program}: apt-get install openssh-server sudo openssl fish tcsh zsh");
+        }
         let dir = tempfile::tempdir().unwrap();
         // Logins that are not root read their keys as themselves.
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -85,12 +88,12 @@ impl Sshd {
         sshd
     }
 
-    pub(super) fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
     /// root with the right key and a known_hosts that knows the host.
-    pub(super) fn target(&self) -> Target {
+    pub(crate) fn target(&self) -> Target {
         let known_hosts = self.path("known_hosts");
         if !known_hosts.exists() {
             fs::write(&known_hosts, self.known_hosts_line("ed25519")).unwrap();
@@ -99,59 +102,59 @@ impl Sshd {
     }
 
     /// A login with its password and no key.
-    pub(super) fn target_with_password(&self, user: &str, password: &str) -> Target {
+    pub(crate) fn target_with_password(&self, user: &str, password: &str) -> Target {
         let password = Some(Secret::new(password));
         Target { user: user.to_owned(), password, private_key_file: None, ..self.target() }
     }
 
     /// The server as a bastion.
-    pub(super) fn bastion(&self, name: &str) -> Target {
+    pub(crate) fn bastion(&self, name: &str) -> Target {
         Target { name: name.to_owned(), ..self.target() }
     }
 
     /// How often sshd wrote this.
-    pub(super) fn count(&self, text: &str) -> usize {
+    pub(crate) fn count(&self, text: &str) -> usize {
         self.log().matches(text).count()
     }
 
-    pub(super) fn known_hosts_line(&self, kind: &str) -> String {
+    pub(crate) fn known_hosts_line(&self, kind: &str) -> String {
         format!("[127.0.0.1]:{} {}", self.port, self.host_public_key(kind))
     }
 
     /// `type base64` and a newline.
-    pub(super) fn host_public_key(&self, kind: &str) -> String {
+    pub(crate) fn host_public_key(&self, kind: &str) -> String {
         public_key(&self.path(&format!("host_{kind}")))
     }
 
-    pub(super) fn fingerprint(&self, kind: &str) -> String {
+    pub(crate) fn fingerprint(&self, kind: &str) -> String {
         fingerprint(&self.path(&format!("host_{kind}.pub")))
     }
 
     /// The target with a known_hosts of this text.
-    pub(super) fn target_knowing(&self, known_hosts: &str) -> Target {
+    pub(crate) fn target_knowing(&self, known_hosts: &str) -> Target {
         fs::write(self.path("known_hosts"), known_hosts).unwrap();
         self.target()
     }
 
-    pub(super) async fn connect(&self) -> Connection {
+    pub(crate) async fn connect(&self) -> Connection {
         open(&self.target()).await.unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
     }
 
-    pub(super) async fn connect_as(&self, user: &str) -> Connection {
+    pub(crate) async fn connect_as(&self, user: &str) -> Connection {
         let target = Target { user: user.to_owned(), ..self.target() };
         open(&target).await.unwrap_or_else(|error| panic!("{error}: {:?}\n{}", error.because(), self.log()))
     }
 
-    pub(super) fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.path("log")).unwrap_or_default()
     }
 
     /// Whether anybody tried to log in. sshd says so at its debug level before it looks at the key.
-    pub(super) fn saw_a_login(&self) -> bool {
+    pub(crate) fn saw_a_login(&self) -> bool {
         self.log().contains("userauth-request")
     }
 
-    pub(super) fn wait_for_log(&self, text: &str) {
+    pub(crate) fn wait_for_log(&self, text: &str) {
         let start = Instant::now();
         while !self.log().contains(text) {
             assert!(start.elapsed() < LONG, "sshd never said {text:?}:\n{}", self.log());
@@ -169,7 +172,7 @@ impl Drop for Sshd {
 }
 
 /// root at this machine.
-pub(in crate::remote) fn a_target() -> Target {
+pub(crate) fn a_target() -> Target {
     Target {
         name: "cp1".to_owned(),
         address: LOCALHOST.to_string(),
@@ -187,11 +190,11 @@ pub(in crate::remote) fn a_target() -> Target {
 }
 
 /// Without an agent and without the usual files: what a test sees must not depend on who runs it.
-pub(super) async fn open(target: &Target) -> Result<Connection, ConnectError> {
+pub(crate) async fn open(target: &Target) -> Result<Connection, ConnectError> {
     Connection::open_from(target, &Deadlines::default(), &Surroundings::default()).await
 }
 
-pub(super) async fn refused(target: &Target) -> ConnectError {
+pub(crate) async fn refused(target: &Target) -> ConnectError {
     match open(target).await {
         Ok(_) => panic!("the connection was accepted"),
         Err(error) => error,
@@ -203,7 +206,8 @@ fn write_users(dir: &Path) {
     passwd.push_str("sshd:x:150:65534::/run/sshd:/usr/sbin/nologin\n");
     let mut shadow = "root:*:20000:0:99999:7:::\nnobody:*:20000:0:99999:7:::\n".to_owned();
     let mut sudoers = String::new();
-    let others = [("ops", "/bin/sh"), ("plain", "/bin/sh"), ("asked", "/bin/sh"), ("askedbash", "/bin/bash"), ("free", "/bin/sh")];
+    let others = [("ops", "/bin/sh"), ("plain", "/bin/sh"), ("free", "/bin/sh")];
+    let others = others.into_iter().chain(ASKED);
     let hash = Command::new("openssl").args(["passwd", "-6", PASSWORD]).output().unwrap();
     let hash = String::from_utf8(hash.stdout).unwrap();
     let users = SHELLS.into_iter().chain(others);
@@ -214,13 +218,13 @@ fn write_users(dir: &Path) {
         for file in [".bashrc", ".zshenv", ".cshrc", ".config/fish/config.fish"] {
             fs::write(home.join(file), "echo welcome; echo careful 1>&2; printf tail").unwrap();
         }
-        if name == "tcsh" {
+        if name.ends_with("tcsh") {
             fs::write(home.join(".cshrc"), "echo welcome; printf tail\n").unwrap();
         }
         let _ = writeln!(passwd, "{name}:x:{uid}:{uid}::{}:{shell}", home.display());
-        let hash = if ["asked", "askedbash", "free"].contains(&name) { hash.trim() } else { "*" };
+        let hash = if name.starts_with("asked") || name == "free" { hash.trim() } else { "*" };
         let _ = writeln!(shadow, "{name}:{hash}:20000:0:99999:7:::");
-        let rule = if ["plain", "asked", "askedbash"].contains(&name) { "ALL" } else { "NOPASSWD: ALL" };
+        let rule = if name.starts_with("asked") || name == "plain" { "ALL" } else { "NOPASSWD: ALL" };
         let _ = writeln!(sudoers, "{name} ALL=(ALL) {rule}");
         let owned = Command::new("chown").arg("-R").arg(format!("{uid}:{uid}")).arg(&home).status();
         assert!(owned.unwrap().success());
@@ -243,34 +247,43 @@ fn write_config(dir: &Path, port: u16, types: &[&str], lines: &str) {
     fs::write(dir.join("sshd_config"), config).unwrap();
 }
 
-pub(super) fn keygen(path: &Path, options: &[&str]) {
+pub(crate) fn keygen(path: &Path, options: &[&str]) {
     let made = Command::new("ssh-keygen").args(["-q", "-N", "", "-C", "test"]).args(options).arg("-f").arg(path).status();
     assert!(made.unwrap().success(), "ssh-keygen failed");
 }
 
 /// `type base64` and a newline, without the comment.
-pub(super) fn public_key(private: &Path) -> String {
+pub(crate) fn public_key(private: &Path) -> String {
     let text = fs::read_to_string(private.with_extension("pub")).unwrap();
     let mut fields = text.split(' ');
     format!("{} {}\n", fields.next().unwrap(), fields.next().unwrap())
 }
 
-pub(super) fn fingerprint(public: &Path) -> String {
+pub(crate) fn fingerprint(public: &Path) -> String {
     let output = Command::new("ssh-keygen").arg("-lf").arg(public).output().unwrap();
     String::from_utf8(output.stdout).unwrap().split(' ').nth(1).unwrap().to_owned()
 }
 
+/// Users whom sudo asks for their password, each with a login shell.
+pub(crate) const ASKED: [(&str, &str); 5] = [
+    ("asked", "/bin/sh"),
+    ("askedbash", "/bin/bash"),
+    ("askedzsh", "/usr/bin/zsh"),
+    ("askedfish", "/usr/bin/fish"),
+    ("askedtcsh", "/usr/bin/tcsh"),
+];
+
 /// The password of the users that have one.
-pub(super) const PASSWORD: &str = "it's a $ecret \"word\" !x";
+pub(crate) const PASSWORD: &str = "it's a $ecret \"word\" !x";
 
 /// An SSH agent, ended on drop.
-pub(super) struct Agent {
+pub(crate) struct Agent {
     process: Child,
-    pub(super) socket: PathBuf,
+    pub(crate) socket: PathBuf,
 }
 
 impl Agent {
-    pub(super) fn start(socket: &Path) -> Self {
+    pub(crate) fn start(socket: &Path) -> Self {
         let process = Command::new("ssh-agent").arg("-D").arg("-a").arg(socket).stdout(Stdio::null()).spawn().unwrap();
         let start = Instant::now();
         while !socket.exists() {
@@ -280,7 +293,7 @@ impl Agent {
         Self { process, socket: socket.to_owned() }
     }
 
-    pub(super) fn add(&self, key: &Path) {
+    pub(crate) fn add(&self, key: &Path) {
         let added = Command::new("ssh-add").arg("-q").arg(key).env("SSH_AUTH_SOCK", &self.socket).stdin(Stdio::null()).status();
         assert!(added.unwrap().success(), "ssh-add failed");
     }
@@ -294,16 +307,21 @@ impl Drop for Agent {
 }
 
 /// Passes TCP connections on to a port until it is cut, or goes silent.
-pub(super) struct Relay {
-    pub(super) port: u16,
+pub(crate) struct Relay {
+    pub(crate) port: u16,
     task: JoinHandle<()>,
     silent: Arc<AtomicBool>,
 }
 
 impl Relay {
     /// The first `dropped` connections are closed as soon as they are accepted.
-    pub(super) async fn to(port: u16, dropped: usize) -> Self {
-        let listener = TcpListener::bind((LOCALHOST, 0)).await.unwrap();
+    pub(crate) async fn to(port: u16, dropped: usize) -> Self {
+        Self::at(0, port, dropped).await
+    }
+
+    /// At a port of its own, such as one that another relay had.
+    pub(crate) async fn at(own: u16, port: u16, dropped: usize) -> Self {
+        let listener = TcpListener::bind((LOCALHOST, own)).await.unwrap();
         let own = listener.local_addr().unwrap().port();
         let silent = Arc::new(AtomicBool::new(false));
         let task = tokio::spawn({
@@ -326,12 +344,12 @@ impl Relay {
     }
 
     /// From now on nothing gets through, and nobody is told.
-    pub(super) fn go_silent(&self) {
+    pub(crate) fn go_silent(&self) {
         self.silent.store(true, Ordering::SeqCst);
     }
 
     /// Closes all connections.
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         self.task.abort();
     }
 }

@@ -1,5 +1,5 @@
 //! Servers that do not behave.
-use super::harness::{LONG, a_target, keygen, open, public_key};
+use super::harness::{LONG, a_target, keygen, open, public_key, refused};
 use crate::remote::identity::Surroundings;
 use crate::remote::{ConnectFault, Connection, Deadlines, RunError, Script, Target};
 use kok_crds::Secret;
@@ -7,9 +7,10 @@ use russh::keys::PrivateKey;
 use russh::server::{Auth, ChannelOpenHandle, Handler, Msg, Response, Session};
 use russh::{Channel, ChannelId, MethodKind, MethodSet};
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
 /// Answers every connection with these bytes, again and again.
@@ -183,4 +184,25 @@ async fn a_command_without_a_usable_end_is_never_success() {
     let again = connection.run(Script::new("exit 0"), Duration::from_secs(1)).await.unwrap_err();
     assert!(matches!(again, RunError::Deadline { .. }), "{again:?}");
     tokio::time::timeout(LONG, connection.close()).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_address_that_is_kept_out_is_not_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    keygen(&dir.path().join("key"), &["-t", "ed25519"]);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.write_all(b"Not allowed at this time\r\n").await;
+            // Reading what the client sent first, or the close would be a reset that takes the text with it.
+            let _ = stream.read(&mut [0; 100]).await;
+        }
+    });
+    let error = refused(&Target { port, private_key_file: Some(dir.path().join("key")), ..a_target() }).await;
+    assert!(matches!(&*error.fault, ConnectFault::Penalty { .. }) && !error.may_pass(), "{error:?}");
+    assert_eq!(count.load(Ordering::SeqCst), 1);
 }

@@ -4,7 +4,7 @@
 
 mod bastions;
 mod dead_links;
-pub(super) mod harness;
+pub(crate) mod harness;
 mod hostile;
 mod keys;
 mod login;

@@ -1,4 +1,4 @@
-use super::harness::{LONG, PASSWORD, Sshd, keygen, open, refused};
+use super::harness::{ASKED, LONG, PASSWORD, Sshd, keygen, open, refused};
 use crate::remote::{ConnectFault, Connection, HostKeyFault, RunError, Script, Target};
 use kok_crds::Secret;
 
@@ -18,6 +18,8 @@ async fn a_password_logs_in_by_either_method() {
         let ConnectFault::LoginRefused { tried_password: true, tried, .. } = &*error.fault else { panic!("{error:?}") };
         assert_eq!(tried, &["the password"]);
         assert!(!format!("{error:?} {:?} {:?}", error.because(), error.hint()).contains("wrong\""));
+        // sshd writes its log when it gets to it; at this line it has written all about the login.
+        sshd.wait_for_log("by authenticating user free");
         // Once: a second failure might lock the account.
         assert_eq!(sshd.count("Failed password for free") + sshd.count("Failed keyboard-interactive/pam for free"), 1, "{}", sshd.log());
     }
@@ -59,7 +61,7 @@ async fn no_password_leaves_before_the_host_key_matched() {
 #[tokio::test]
 async fn sudo_gets_its_password_only_if_it_asks() {
     let sshd = Sshd::start();
-    for user in ["asked", "askedbash", "free"] {
+    for user in ASKED.into_iter().map(|(user, _)| user).chain(["free"]) {
         let connection = works(&Target { user: user.to_owned(), sudo_password: Some(Secret::new(PASSWORD)), ..sshd.target() }).await;
         let script = "cat; echo \"$PATH|$PWD|$(umask)\"; echo \"$*\" \"$0\"; env | grep -c ecret; tr '\\0' ' ' </proc/$PPID/cmdline";
         let output = connection.run(Script::new(script), LONG).await.unwrap();

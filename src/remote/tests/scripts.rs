@@ -1,6 +1,5 @@
 use super::harness::{LONG, Relay, SHELLS, Sshd};
 use crate::remote::{ExitStatus, RunError, Script, Target};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 #[tokio::test]
@@ -48,8 +47,7 @@ async fn output_is_bounded_and_always_read() {
 #[tokio::test]
 async fn any_login_shell_will_do_and_its_noise_is_harmless() {
     let sshd = Sshd::start();
-    let mut tested = 0;
-    for (user, _) in SHELLS.into_iter().filter(|(user, path)| *user != "nologin" && Path::new(path).exists()) {
+    for (user, _) in SHELLS.into_iter().filter(|(user, _)| *user != "nologin") {
         let connection = sshd.connect_as(user).await;
         let script = "id -un; echo \"it's \\$HOME !! `echo here`\"; echo reason >&2";
         let output = connection.run(Script::new(script), LONG).await.unwrap_or_else(|error| panic!("{user}: {error:?}"));
@@ -60,9 +58,7 @@ async fn any_login_shell_will_do_and_its_noise_is_harmless() {
         }
         let streamed = connection.stream(Script::new("cat"), &b"data\n\0'"[..], LONG).await.unwrap();
         assert_eq!(streamed.output.stdout, b"data\n\0'", "{user}");
-        tested += 1;
     }
-    assert!(tested >= 2, "dash and bash are part of the system");
 }
 
 #[tokio::test]

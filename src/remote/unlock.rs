@@ -1,0 +1,73 @@
+//! Encrypted private keys, opened once.
+use super::identity::{Identity, load};
+use super::identity_fault::IdentityFault;
+use super::passphrase::{self, Passphrases};
+use super::text::printable;
+use russh::keys::PrivateKey;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Keys that were unlocked, so that a person is asked once and not once for each host; nothing for one that could not be.
+static UNLOCKED: tokio::sync::Mutex<BTreeMap<PathBuf, Option<Arc<PrivateKey>>>> = tokio::sync::Mutex::const_new(BTreeMap::new());
+
+pub(super) async fn load_with(path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {
+    match load(path, None) {
+        Err(fault @ IdentityFault::Encrypted { .. }) => unlock(path, passphrases, fault).await,
+        result => result,
+    }
+}
+
+/// An encrypted key with its passphrase. `encrypted` is what to say where there is none.
+pub(super) async fn unlock(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Identity, IdentityFault> {
+    let mut unlocked = UNLOCKED.lock().await;
+    let from = |key: &Option<Arc<PrivateKey>>| match key {
+        Some(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
+        None => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+    };
+    if let Some(known) = unlocked.get(path) {
+        return from(known);
+    }
+    let (owned, source) = (path.to_owned(), passphrases.clone());
+    // Deriving a key from a passphrase takes long on purpose, and people take longer.
+    let working = tokio::task::spawn_blocking(move || unlock_with(&owned, &source, encrypted));
+    let key = match working.await {
+        Ok(Ok(key)) => Some(key),
+        Ok(Err(IdentityFault::WrongPassphrase { .. })) => None,
+        Ok(Err(fault)) => return Err(fault),
+        Err(error) => return Err(IdentityFault::NotAKey { path: path.to_owned(), reason: error.to_string() }),
+    };
+    let result = from(&key);
+    unlocked.insert(path.to_owned(), key);
+    result
+}
+
+fn unlock_with(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Arc<PrivateKey>, IdentityFault> {
+    /// As often as ssh(1) asks.
+    const TRIES: usize = 3;
+    let open = |passphrase: &str| match load(path, Some(passphrase))? {
+        Identity::File { key, .. } => Ok(key),
+        Identity::Agent { .. } => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+    };
+    match passphrases {
+        Passphrases::Nobody => Err(encrypted),
+        Passphrases::File(file) => {
+            let passphrase = passphrase::read_file(file);
+            let passphrase = passphrase.map_err(|source| IdentityFault::NoPassphrase { file: file.clone(), source })?;
+            open(&passphrase)
+        }
+        Passphrases::Terminal => {
+            let question = format!("Passphrase of {}: ", printable(path.display().to_string().as_bytes()));
+            for _ in 0..TRIES {
+                let Ok(passphrase) = passphrase::ask(&question) else {
+                    return Err(encrypted);
+                };
+                match open(&passphrase) {
+                    Err(IdentityFault::WrongPassphrase { .. }) => {}
+                    result => return result,
+                }
+            }
+            Err(IdentityFault::WrongPassphrase { path: path.to_owned() })
+        }
+    }
+}
