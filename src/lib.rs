@@ -4,6 +4,7 @@
 
 pub mod artifacts;
 pub mod cli;
+pub mod pools;
 pub mod remote;
 pub mod run;
 pub mod state;

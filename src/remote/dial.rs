@@ -6,14 +6,14 @@ use super::nonce::jittered;
 use super::session::Session;
 use super::socket::Socket;
 use super::target::{Deadlines, Target};
+use crate::pools::{Pool, capacity};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Handshakes under way at the same time in this process. Each costs both sides a public-key operation; more of them only make each
-/// one later, until sshd's LoginGraceTime or our deadline cuts them off.
-static HANDSHAKES: Semaphore = Semaphore::const_new(32);
+/// Handshakes under way at the same time in this process.
+static HANDSHAKES: Semaphore = Semaphore::const_new(capacity(Pool::Handshakes));
 /// How often a connection is tried that sshd drops before it greets us, as it does at random above `MaxStartups`.
 const ATTEMPTS: u32 = 5;
 /// The least wait before the second try, doubled for each further one: 3 to 6 s for all.

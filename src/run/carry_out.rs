@@ -13,10 +13,10 @@ use super::holder::{Taking, release, take};
 use super::link::Links;
 use super::outcome::Outcome;
 use super::over_ssh::OverSsh;
-use super::pools::Pools;
 use super::secrets::Secrets;
 use super::signals::listen;
 use crate::artifacts::BundleFolder;
+use crate::pools::Pools;
 use crate::ui::Failure;
 
 /// What carrying out a plan needs besides it.

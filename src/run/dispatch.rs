@@ -23,9 +23,9 @@ use tokio::time::Instant;
 use super::event::{EventKind, Events};
 use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::outcome::{Outcome, StepFailure};
-use super::pools::{Pool, Pools};
 use super::schedule::{Lane, Schedule, Status};
 use super::signals::Stop;
+use crate::pools::{Pool, Pools};
 use trouble::Cause;
 use waits::Wait;
 

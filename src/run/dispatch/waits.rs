@@ -98,7 +98,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 self.fail(&id, &format!("after {} s: {because}", waited.as_secs()), false);
                 continue;
             }
-            if wait.said.get(&id) != Some(&because) {
+            // One that came to the others while they were looked at has not been looked at yet.
+            let looked = !matches!(seen.as_ref().map(|seen| step.diff(seen)), Ok(Verdict::Unseen));
+            if looked && wait.said.get(&id) != Some(&because) {
                 self.events.send(EventKind::StepWaiting { step: id.to_string(), host: host.to_owned(), because: because.clone() });
             }
             wait.said.insert(id.clone(), because);

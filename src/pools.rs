@@ -13,18 +13,21 @@ pub enum Pool {
     Handshakes,
 }
 
-/// Every pool: its name, how much it holds, and why.
-pub const POOLS: &[(Pool, &str, usize, &str)] = &[
-    (
-        Pool::Streams,
-        "streams",
-        4,
-        "one sends as fast as one connection can take it (some 500 MB/s), and the hosts behind one link share it",
-    ),
+/// How much a pool holds.
+#[must_use]
+pub const fn capacity(pool: Pool) -> usize {
+    match pool {
+        Pool::Streams => 4,
+        Pool::Handshakes => 32,
+    }
+}
+
+/// Every pool: its name, and why it holds what it holds.
+pub const POOLS: &[(Pool, &str, &str)] = &[
+    (Pool::Streams, "streams", "one sends as fast as one connection can take it (some 500 MB/s), and the hosts behind one link share it"),
     (
         Pool::Handshakes,
         "handshakes",
-        32,
         "each costs both sides a public-key operation; more of them only make each one later, until LoginGraceTime cuts them off",
     ),
 ];
@@ -37,7 +40,7 @@ pub struct Pools {
 
 impl Default for Pools {
     fn default() -> Self {
-        Self { pools: POOLS.iter().map(|(pool, _, capacity, _)| (*pool, Arc::new(Semaphore::new(*capacity)))).collect() }
+        Self { pools: POOLS.iter().map(|(pool, ..)| (*pool, Arc::new(Semaphore::new(capacity(*pool))))).collect() }
     }
 }
 
@@ -73,17 +76,18 @@ mod tests {
     #[test]
     fn every_pool_stands_once_with_a_capacity_and_a_reason() {
         let pools = Pools::default();
-        for (pool, name, capacity, reason) in POOLS {
-            assert_eq!(POOLS.iter().filter(|(other, other_name, ..)| other == pool || other_name == name).count(), 1, "{name}");
-            assert!(*capacity > 0 && reason.len() > 20, "{name}");
+        for (pool, name, reason) in POOLS {
+            assert_eq!(POOLS.iter().filter(|(other, other_name, _)| other == pool || other_name == name).count(), 1, "{name}");
+            assert!(capacity(*pool) > 0 && reason.len() > 20, "{name}");
             let taken: Vec<_> = std::iter::from_fn(|| pools.try_take(*pool)).collect();
-            assert_eq!(taken.len(), *capacity, "{name}");
+            assert_eq!(taken.len(), capacity(*pool), "{name}");
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn as_many_as_a_pool_holds_are_at_work_and_never_more() {
-        for (pool, name, capacity, _) in POOLS {
+        for (pool, name, _) in POOLS {
+            let capacity = capacity(*pool);
             let (pools, now, most) = (Pools::default(), Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
             let began = Instant::now();
             let mut tasks = JoinSet::new();
@@ -99,7 +103,7 @@ mod tests {
             while let Some(ended) = tasks.join_next().await {
                 ended.unwrap();
             }
-            assert_eq!(most.load(Ordering::SeqCst), *capacity, "{name}");
+            assert_eq!(most.load(Ordering::SeqCst), capacity, "{name}");
             assert_eq!(began.elapsed().as_secs(), 3, "{name}: three rounds of one second");
         }
     }
