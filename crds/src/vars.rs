@@ -2,9 +2,12 @@
 //!
 //! Adding one is a field of [`Settings`] and a row of [`VARIABLES`].
 
+mod containerd;
+mod host;
+
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::{KubeProxyMode, Settings, TomlScalar};
+use crate::model::{FirewallPolicy, KubeProxyMode, Settings};
 use crate::tree::Value;
 use crate::words::{quote, with_nearest};
 
@@ -24,11 +27,83 @@ pub struct Variable {
 /// Every variable, in the order of their names.
 pub static VARIABLES: &[Variable] = &[
     Variable {
+        name: "additional_kernel_modules",
+        kind: "list of names",
+        default: "[]",
+        about: "Kernel modules that are loaded besides those that Kubernetes needs, now and at every start.",
+        read: host::additional_kernel_modules,
+    },
+    Variable {
+        name: "additional_no_proxy",
+        kind: "text with commas",
+        default: "unset",
+        about: "Names, addresses and ranges that are reached without the proxy, besides those of the cluster.",
+        read: |decoder, field, settings| settings.host.additional_no_proxy = host::without_proxy(decoder, field).unwrap_or_default(),
+    },
+    Variable {
+        name: "additional_sysctl",
+        kind: "list of name and value",
+        default: "[]",
+        about: "Kernel parameters that are set besides those that Kubernetes needs, now and at every start.",
+        read: host::additional_sysctl,
+    },
+    Variable {
         name: "containerd_extra_runtime_args",
         kind: "map of names to texts, whole numbers or booleans",
         default: "{}",
         about: "Further options of containerd's CRI runtime plugin (io.containerd.cri.v1.runtime).",
-        read: containerd_extra_runtime_args,
+        read: containerd::containerd_extra_runtime_args,
+    },
+    Variable {
+        name: "containerd_limit_open_file_num",
+        kind: "whole number",
+        default: "1048576",
+        about: "Most files that containerd, and a container that says nothing else, may have open.",
+        read: |decoder, field, settings| {
+            // Below the lower limit containerd itself runs out of files on a full host; above the upper one the kernel refuses.
+            let value = decoder.integer(field, 65_536..=1_073_741_816).and_then(|value| u64::try_from(value).ok());
+            settings.containerd_limit_open_file_num = value.unwrap_or(settings.containerd_limit_open_file_num);
+        },
+    },
+    Variable {
+        name: "containerd_registries_mirrors",
+        kind: "list of prefix and mirrors (host, capabilities, skip_verify, override_path, ca)",
+        default: "[]",
+        about: "Where containerd fetches images instead of their own registries.",
+        read: containerd::containerd_registries_mirrors,
+    },
+    Variable {
+        name: "firewall",
+        kind: "refuse, open or ignore",
+        default: "refuse",
+        about: "What to do where firewalld or ufw is active: refuse the host while it closes needed ports, open them, or take no notice.",
+        read: |decoder, field, settings| {
+            let policies = [FirewallPolicy::Refuse, FirewallPolicy::Open, FirewallPolicy::Ignore].map(|policy| (policy.as_str(), policy));
+            settings.host.firewall = decoder.choice(field, &policies).unwrap_or(settings.host.firewall);
+        },
+    },
+    Variable {
+        name: "http_proxy",
+        kind: "URL",
+        default: "unset",
+        about: "Proxy for HTTP of containerd, the kubelet and the package manager.",
+        read: |decoder, field, settings| settings.host.http_proxy = host::proxy(decoder, field),
+    },
+    Variable {
+        name: "https_proxy",
+        kind: "URL",
+        default: "unset",
+        about: "Proxy for HTTPS of containerd, the kubelet and the package manager.",
+        read: |decoder, field, settings| settings.host.https_proxy = host::proxy(decoder, field),
+    },
+    Variable {
+        name: "install_packages",
+        kind: "boolean",
+        default: "true",
+        about: "Whether packages that a host lacks are installed from its own repositories; otherwise the host is refused.",
+        read: |decoder, field, settings| {
+            settings.host.install_packages = decoder.boolean(field).unwrap_or(settings.host.install_packages);
+        },
     },
     Variable {
         name: "kube_proxy_conntrack_max_per_core",
@@ -68,10 +143,59 @@ pub static VARIABLES: &[Variable] = &[
             settings.kubelet_fail_cgroup_v1 = value.unwrap_or(settings.kubelet_fail_cgroup_v1);
         },
     },
+    Variable {
+        name: "kubelet_fail_swap_on",
+        kind: "boolean",
+        default: "true",
+        about: "Whether the kubelet refuses to start with swap; then swap is switched off for good, otherwise it is left alone.",
+        read: |decoder, field, settings| {
+            settings.host.kubelet_fail_swap_on = decoder.boolean(field).unwrap_or(settings.host.kubelet_fail_swap_on);
+        },
+    },
+    Variable {
+        name: "no_proxy",
+        kind: "text with commas",
+        default: "unset: the cluster's names, addresses and ranges",
+        about: "Names, addresses and ranges that are reached without the proxy, instead of those of the cluster.",
+        read: |decoder, field, settings| settings.host.no_proxy = host::without_proxy(decoder, field),
+    },
+    Variable {
+        name: "override_system_hostname",
+        kind: "boolean",
+        default: "true",
+        about: "Whether each host gets the name that it has in the file.",
+        read: |decoder, field, settings| {
+            settings.host.override_system_hostname = decoder.boolean(field).unwrap_or(settings.host.override_system_hostname);
+        },
+    },
+    Variable {
+        name: "populate_inventory_to_hosts_file",
+        kind: "boolean",
+        default: "true",
+        about: "Whether /etc/hosts of each host names all hosts of the cluster, in a block of its own.",
+        read: |decoder, field, settings| {
+            let value = decoder.boolean(field);
+            settings.host.populate_inventory_to_hosts_file = value.unwrap_or(settings.host.populate_inventory_to_hosts_file);
+        },
+    },
+    Variable {
+        name: "preinstall_selinux_state",
+        kind: "permissive or disabled",
+        default: "unset: hosts where SELinux enforces are refused",
+        about: "What SELinux is set to where it is there.",
+        read: host::preinstall_selinux_state,
+    },
+    Variable {
+        name: "trusted_certificates",
+        kind: "map of names to certificates in PEM",
+        default: "{}",
+        about: "Certificate authorities that programs of the hosts trust besides.",
+        read: host::trusted_certificates,
+    },
 ];
 
 /// Variables of Kubespray that are fields of a Cluster here.
-const FIELDS_INSTEAD: [(&str, &str); 9] = [
+const FIELDS_INSTEAD: [(&str, &str); 11] = [
     ("kube_version", "spec.kubernetesVersion"),
     ("kube_network_plugin", "spec.network.plugin"),
     ("kube_pods_subnet", "spec.network.podCIDR"),
@@ -79,6 +203,8 @@ const FIELDS_INSTEAD: [(&str, &str); 9] = [
     ("kube_network_node_prefix", "spec.network.nodePrefix"),
     ("dns_domain", "spec.network.clusterDomain"),
     ("cluster_name", "spec.network.clusterDomain"),
+    ("ntp_enabled", "spec.time"),
+    ("ntp_manage_config", "spec.time"),
     ("ntp_servers", "spec.time.servers"),
     ("ansible_user", "spec.ssh.user"),
 ];
@@ -104,7 +230,7 @@ fn unknown(name: &str) -> Problem {
         return problem.because("that is a field of a Cluster here").hint(format!("write it as `{field}`"));
     }
     let names: Vec<_> = VARIABLES.iter().map(|variable| variable.name).collect();
-    with_nearest(problem.because(format!("this version knows {}", names.join(", "))), name, &names)
+    with_nearest(problem.because("this version does not know it; docs/cluster.md lists those that it knows"), name, &names)
 }
 
 fn kubeadm_ignore_preflight_errors(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
@@ -118,33 +244,5 @@ fn kubeadm_ignore_preflight_errors(decoder: &mut Decoder, field: &Field<'_>, set
             let problem = Problem::new(format!("{} is no name of a check of kubeadm", quote(text)));
             decoder.report(problem.at(item.position()).because(rule).hint("`kubeadm init` prints the names in brackets"));
         }
-    }
-}
-
-fn containerd_extra_runtime_args(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    let what = "`containerd_extra_runtime_args`";
-    for entry in decoder.entries(field, what).unwrap_or_default() {
-        let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        if entry.key.is_empty() || !entry.key.chars().all(is_key) {
-            decoder.report(
-                Problem::new(format!("{} is no name of an option of containerd", quote(&entry.key)))
-                    .at(&entry.key_position)
-                    .because("it may only have letters, digits, `_` and `-`"),
-            );
-        }
-        let value = match &entry.node.value {
-            Value::Bool(value) => TomlScalar::Bool(*value),
-            Value::Integer(value) => TomlScalar::Integer(*value),
-            Value::Text(text) => TomlScalar::String(text.clone()),
-            Value::Null | Value::Float | Value::List(_) | Value::Map(_) => {
-                decoder.report(
-                    Problem::new(format!("{} cannot have that value", quote(&entry.key)))
-                        .at(&entry.node.position)
-                        .because("an option of a runtime is text, a whole number or a boolean"),
-                );
-                continue;
-            }
-        };
-        settings.containerd_extra_runtime_args.insert(entry.key.clone(), value);
     }
 }

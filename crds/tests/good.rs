@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::model::{
-    Cluster, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles, Settings, Ssh, Taint, TaintEffect, TimeSync, TomlScalar,
-    Via,
+    Cluster, FirewallPolicy, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles, SelinuxState, Settings, Ssh, Taint,
+    TaintEffect, TimeSync, TomlScalar, Via,
 };
 use kok_crds::{Secret, VARIABLES, read_cluster};
 
@@ -81,7 +81,7 @@ spec:
         - {key: dedicated, value: gpu, effect: NoSchedule}
         - {key: dedicated, effect: NoExecute}
   network: {plugin: flannel, podCIDR: 10.16.0.0/16, serviceCIDR: 10.17.0.0/20, nodePrefix: 25, clusterDomain: demo.example}
-  time: {sources: [cp1]}
+  time: {sources: [cp1], maxSkewSeconds: 5}
   vars:
     kubelet_fail_cgroup_v1: false
     kube_proxy_mode: iptables
@@ -122,7 +122,7 @@ fn a_full_file_keeps_every_value() {
     assert_eq!(worker.origin.to_string(), "cluster.yaml:19:7");
     assert_eq!(cluster.host("cp1").unwrap().ssh.user.as_deref(), Some("ops"));
     assert_eq!(cluster.workers().count(), 2);
-    assert_eq!(cluster.time, TimeSync { servers: vec![], sources: vec!["cp1".into()] });
+    assert_eq!(cluster.time, TimeSync { servers: vec![], sources: vec!["cp1".into()], max_skew_seconds: 5 });
     assert_eq!(cluster.network.cluster_dns().to_string(), "10.17.0.10");
     assert_eq!(cluster.network.max_nodes(), 512);
     let args = [
@@ -138,6 +138,7 @@ fn a_full_file_keeps_every_value() {
             kube_proxy_mode: KubeProxyMode::Iptables,
             kube_proxy_conntrack_max_per_core: Some(0),
             containerd_extra_runtime_args: args.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Settings::default()
         }
     );
 }
@@ -178,6 +179,16 @@ fn the_table_of_variables_is_sorted_and_complete() {
     let defaults = read(SMALL).settings;
     let row = |name: &str| VARIABLES.iter().find(|variable| variable.name == name).unwrap().default;
     assert_eq!(row("kube_proxy_mode"), defaults.kube_proxy_mode.as_str());
+    assert_eq!(row("firewall"), defaults.host.firewall.as_str());
+    assert_eq!(row("containerd_limit_open_file_num"), defaults.containerd_limit_open_file_num.to_string());
+    for (name, value) in [
+        ("install_packages", defaults.host.install_packages),
+        ("kubelet_fail_swap_on", defaults.host.kubelet_fail_swap_on),
+        ("override_system_hostname", defaults.host.override_system_hostname),
+        ("populate_inventory_to_hosts_file", defaults.host.populate_inventory_to_hosts_file),
+    ] {
+        assert_eq!(row(name), value.to_string(), "{name}");
+    }
     assert_eq!(row("kubelet_fail_cgroup_v1"), defaults.kubelet_fail_cgroup_v1.to_string());
 }
 
@@ -205,3 +216,58 @@ fn logins_carry_passwords_and_chains_of_bastions() {
 
 const LOGIN: &str = "password: p w, sudoPassword: \"12345678\", hostKeyChecking: accept-new,
     bastion: {address: jump.example.org, user: jump, bastion: {address: 203.0.113.7, port: 2022, password: far}}}";
+
+const CERTIFICATE: &str = "-----BEGIN CERTIFICATE-----
+      MIIBIjCByaADAgECAhRBase64Base64Base64Base64Base64Base64Base64Base6
+      MIIBIjCByaADAgECAhRBase64Base64Base64Base64Base64Base64Base64Base6
+      AAAA+/==
+      -----END CERTIFICATE-----";
+
+#[test]
+fn hosts_are_prepared_as_the_vars_say() {
+    let vars = format!(
+        "  vars:
+    override_system_hostname: false
+    populate_inventory_to_hosts_file: false
+    kubelet_fail_swap_on: false
+    install_packages: false
+    additional_sysctl: [{{name: kernel.pid_max, value: 4194304}}, {{name: net.ipv4.tcp_rmem, value: \"4096 87380 6291456\"}}]
+    additional_kernel_modules: [ip_vs, nf-conntrack]
+    http_proxy: http://proxy.example:3128
+    https_proxy: http://192.0.2.9:3128/
+    no_proxy: \"10.0.0.0/8, .example\"
+    additional_no_proxy: internal.example
+    firewall: open
+    preinstall_selinux_state: permissive
+    containerd_limit_open_file_num: 65536
+    containerd_registries_mirrors:
+    - prefix: docker.io
+      mirrors:
+      - host: https://mirror.example:5000
+      - {{host: http://192.0.2.8, capabilities: [pull], skip_verify: true, override_path: true}}
+    - {{prefix: \"*\", mirrors: [{{host: https://all.example}}]}}
+    trusted_certificates:
+     corporate: |
+      {CERTIFICATE}
+"
+    );
+    let settings = read(&format!("{SMALL}{vars}")).settings;
+    let host = &settings.host;
+    assert!(
+        !host.override_system_hostname && !host.populate_inventory_to_hosts_file && !host.kubelet_fail_swap_on && !host.install_packages
+    );
+    assert_eq!(host.additional_sysctl["kernel.pid_max"], "4194304");
+    assert_eq!(host.additional_sysctl["net.ipv4.tcp_rmem"], "4096 87380 6291456");
+    assert_eq!(host.additional_kernel_modules, ["ip_vs", "nf_conntrack"]);
+    assert_eq!(host.http_proxy.as_deref(), Some("http://proxy.example:3128"));
+    assert_eq!(host.no_proxy.as_deref().unwrap(), ["10.0.0.0/8", ".example"]);
+    assert_eq!(host.additional_no_proxy, ["internal.example"]);
+    assert_eq!((host.firewall, host.preinstall_selinux_state), (FirewallPolicy::Open, Some(SelinuxState::Permissive)));
+    let [docker, all] = settings.containerd_registries_mirrors.as_slice() else { panic!("not two") };
+    assert_eq!((docker.prefix.as_str(), all.prefix.as_str()), ("docker.io", "_default"));
+    assert_eq!(docker.mirrors[0].capabilities, ["pull", "resolve"]);
+    assert!(docker.mirrors[1].skip_verify && docker.mirrors[1].override_path && !docker.mirrors[0].skip_verify);
+    let pem = &host.trusted_certificates["corporate"];
+    assert!(pem.starts_with("-----BEGIN CERTIFICATE-----\nMII") && pem.ends_with("\n-----END CERTIFICATE-----\n"), "{pem}");
+    assert!(!pem.contains(' ') || pem.lines().all(|line| line.starts_with("-----") || !line.contains(' ')));
+}

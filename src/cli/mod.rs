@@ -1,6 +1,7 @@
 //! The command line: one verb a file.
 
 mod apply;
+mod check;
 mod common;
 mod converge;
 mod known_hosts;
@@ -45,6 +46,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Apply(apply::Arguments),
+    Check(check::Arguments),
     Plan(plan::Arguments),
     Validate(validate::Arguments),
     Status(status::Arguments),
@@ -63,6 +65,7 @@ pub fn main() -> ExitCode {
         runtime.block_on(async {
             match cli.verb {
                 Verb::Apply(arguments) => apply::run(&arguments).await,
+                Verb::Check(arguments) => check::run(&arguments).await,
                 Verb::Plan(arguments) => plan::run(&arguments).await,
                 Verb::Validate(arguments) => validate::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,

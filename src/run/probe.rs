@@ -48,7 +48,7 @@ struct Answer {
 /// Probes these hosts at once and takes over what they say.
 ///
 /// # Errors
-/// One [`Failure`] for each host that did not answer, or not in the form of a probe.
+/// One [`Failure`] for each host that did not answer, or not in the form of a probe. What the others said has been taken over.
 pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mut Seen, events: &Events) -> Result<(), Vec<Failure>> {
     let mut probing = JoinSet::new();
     for (host, look_at) in asked {

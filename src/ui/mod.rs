@@ -12,6 +12,7 @@ mod trouble;
 mod writer;
 
 pub use duration::duration;
+pub(crate) use failure::printable;
 pub use failure::{Failure, Kind};
 pub use group::grouped;
 pub use json::{Json, json_line};

@@ -29,6 +29,7 @@ pub(crate) struct ControlPlaneDocument<'a> {
     certificate_names: Vec<&'static str>,
     node_prefix: String,
     fail_cgroup_v1: bool,
+    fail_swap_on: bool,
     kube_proxy_mode: &'static str,
     conntrack_max_per_core: Option<u32>,
 }
@@ -50,6 +51,7 @@ impl<'a> ControlPlaneDocument<'a> {
             certificate_names: LOOPBACK_SANS.to_vec(),
             node_prefix: network.node_prefix.to_string(),
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
+            fail_swap_on: settings.host.kubelet_fail_swap_on,
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),
             conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
         }

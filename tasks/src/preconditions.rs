@@ -1,264 +1,173 @@
 //! What must hold before the first host is touched. All that is wrong is said at once.
+//!
+//! Each check looks at one subject, of one host or of all together, and finds nothing, warnings, or reasons to refuse. `plan` and `apply`
+//! stop at the latter; `kokctl check` shows all of it.
 
+mod machine;
+mod network;
+mod owner;
 mod ownership;
+mod programs;
 mod running;
+mod storage;
+mod together;
 
-use std::collections::BTreeMap;
+use kok_crds::model::{Cluster, FirewallPolicy, Host};
 
-use kok_crds::model::{Cluster, Host};
+use crate::facts::HostFacts;
+use crate::observe::{Look, Observations};
+use crate::plan::{Refusal, Seen};
 
-use crate::facts::{COMMANDS, HostFacts};
-use crate::observe::Observations;
-use crate::plan::{Inputs, Refusal, Seen};
+pub use owner::check_reset;
+pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
 
-/// Clocks further apart than this can't share certificates and leases safely; k0sctl draws the line there too.
-const MAXIMUM_SKEW_SECONDS: i64 = 30;
+/// How much a finding weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// It may become a problem.
+    Warning,
+    /// Nothing is begun while it is so.
+    Refusal,
+}
 
-/// Ports that a control plane listens on (kubeadm, "Ports and Protocols").
-const CONTROL_PLANE_PORTS: &[(u16, &str)] = &[
-    (6443, "the API server"),
-    (2379, "etcd's clients"),
-    (2380, "etcd's peers"),
-    (10257, "the controller manager"),
-    (10259, "the scheduler"),
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// How much it weighs.
+    pub weight: Weight,
+    /// What is wrong, where, why, and what to do.
+    pub refusal: Refusal,
+}
+
+/// The outcome of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examined {
+    /// Name of the check.
+    pub name: &'static str,
+    /// What it says when nothing is found.
+    pub about: &'static str,
+    /// The host; `None` for a check of all together.
+    pub host: Option<String>,
+    /// What was found; nothing if all is well.
+    pub findings: Vec<Finding>,
+}
+
+/// One host with everything that is known of it.
+#[derive(Debug, Clone, Copy)]
+struct Scope<'a> {
+    cluster: &'a Cluster,
+    host: &'a Host,
+    facts: &'a HostFacts,
+    seen: &'a Observations,
+}
+
+impl Scope<'_> {
+    /// Whether kokctl has not been here yet: later our own programs run, listen and take space.
+    fn is_fresh(&self) -> bool {
+        self.facts.cluster.is_none()
+    }
+}
+
+/// Collects findings.
+#[derive(Debug, Default)]
+struct Findings(Vec<Finding>);
+
+impl Findings {
+    fn refuse(&mut self, refusal: Refusal) {
+        self.0.push(Finding { weight: Weight::Refusal, refusal });
+    }
+
+    fn warn(&mut self, refusal: Refusal) {
+        self.0.push(Finding { weight: Weight::Warning, refusal });
+    }
+}
+
+struct HostCheck {
+    name: &'static str,
+    about: &'static str,
+    check: fn(&Scope<'_>, &mut Findings),
+}
+
+struct ClusterCheck {
+    name: &'static str,
+    about: &'static str,
+    check: fn(&Cluster, &Seen, &mut Findings),
+}
+
+const fn of_host(name: &'static str, about: &'static str, check: fn(&Scope<'_>, &mut Findings)) -> HostCheck {
+    HostCheck { name, about, check }
+}
+
+const fn of_cluster(name: &'static str, about: &'static str, check: fn(&Cluster, &Seen, &mut Findings)) -> ClusterCheck {
+    ClusterCheck { name, about, check }
+}
+
+/// The checks of each host, in the order in which they are shown.
+const HOST_CHECKS: &[HostCheck] = &[
+    of_host("idle", "no script of an earlier run is at work", owner::idle),
+    of_host("owner", "it belongs to no other cluster", owner::owner),
+    of_host("runtime", "no container runtime or Kubernetes of somebody else", owner::runtime),
+    of_host("system", "Linux with systemd, of a kernel and an architecture that fit", machine::system),
+    of_host("cgroups", "control groups of version 2", machine::cgroups),
+    of_host("size", "enough memory and processors", machine::size),
+    of_host("swap", "no swap, or swap that can be switched off", machine::swap),
+    of_host("selinux", "SELinux forbids nothing that is needed", machine::selinux),
+    of_host("storage", "room, inodes and mounts that can be written", storage::storage),
+    of_host("commands", "every command is there, or can be installed", programs::commands),
+    of_host("time", "one program keeps the clock", programs::time),
+    of_host("address", "an interface has the address of the file", network::address),
+    of_host("ports", "the ports are free", network::ports),
+    of_host("firewall", "no firewall closes a port that is needed", network::firewall),
+    of_host("routes", "no route leads into the ranges of pods and services", network::routes),
+    of_host("names", "name servers that pods can ask", network::name_servers),
 ];
 
-/// The kubelet's port.
-const KUBELET_PORT: (u16, &str) = (10250, "the kubelet");
+/// The checks of all hosts together.
+const CLUSTER_CHECKS: &[ClusterCheck] = &[
+    of_cluster("identity", "every host is a machine of its own", together::identity),
+    of_cluster("clocks", "the clocks agree", together::clocks),
+    of_cluster("ownership", "hosts that are part of the cluster are part of the same one", ownership::ownership),
+    of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
+    of_cluster("running", "what runs already is the cluster of the file", running::check),
+];
 
-/// kubeadm's own minimum for a control plane is 1700 MB; a worker starts with less, but does no work.
-const MINIMUM_MEMORY: u64 = 1_700_000_000;
-
-/// Binaries, images and their unpacked layers of one host, with room for a second version.
-const MINIMUM_SPACE: u64 = 4_000_000_000;
-
-/// Checks everything that can be known from facts. Hosts that were not probed are left out.
+/// What the checks look at on a host besides its facts.
 #[must_use]
-pub fn check(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
-    let mut refusals = Vec::new();
-    for host in &inputs.cluster.hosts {
-        if let Some(facts) = seen.facts(&host.name) {
-            let mut single = each_host(inputs, host, facts);
-            single.extend(foreign_units(facts, seen.observations(&host.name)));
-            refusals.extend(single.into_iter().map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
-        }
+pub fn looks(cluster: &Cluster) -> Vec<Look> {
+    let units = owner::FOREIGN.iter().map(|foreign| foreign.unit).chain(owner::OURS).chain(programs::CLOCKS.iter().copied());
+    let mut looks: Vec<Look> = units.map(|unit| Look::Unit(unit.to_owned())).collect();
+    if cluster.settings.host.firewall != FirewallPolicy::Ignore {
+        looks.push(Look::Firewall);
     }
-    refusals.extend(unique(inputs, seen));
-    refusals.extend(clocks(inputs, seen));
-    refusals.extend(authorities(inputs.cluster, seen));
-    refusals.extend(ownership::check(inputs.cluster, seen));
-    refusals.extend(running::check(inputs, seen));
-    refusals
+    looks
 }
 
-fn each_host(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal> {
-    let mut found = Vec::new();
-    found.extend(busy(facts));
-    if !facts.systemd {
-        found.push(
-            Refusal::new("pid 1 is not systemd")
-                .because("containerd and the kubelet run as systemd units")
-                .hint("use a host that runs systemd"),
-        );
-    }
-    if !facts.writable {
-        found.push(
-            Refusal::new("/etc, /usr/local, /var/lib or /run can't be written")
-                .because("kokctl installs there")
-                .hint("mount them writable; look into the kernel's log for errors of the disk"),
-        );
-    }
-    found.extend(missing_commands(inputs, facts));
-    found.extend(machine(inputs, host, facts));
-    found.extend(of_another_cluster(&inputs.cluster.name, facts));
-    found.extend(ports(host, facts));
-    found
-}
-
-fn busy(facts: &HostFacts) -> Option<Refusal> {
-    facts.busy.then(|| {
-        Refusal::new("a script of an earlier run is still at work")
-            .hint("wait for it, or look at `systemctl list-units 'kokctl-*'` on the host")
-    })
-}
-
-fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
-    let other = facts.cluster.as_ref().filter(|name| *name != ours)?;
-    Some(
-        Refusal::new(format!("it belongs to the cluster {other}"))
-            .because("a host that is part of another cluster is never touched")
-            .hint(format!("take it out of {other} with `kokctl reset` and that cluster's file first, or correct the address")),
-    )
-}
-
-/// What must hold before hosts are taken out of a cluster: none of them belongs to another one.
+/// Carries out every check. Hosts that were not probed are left out.
 #[must_use]
-pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
-    let mut refusals = Vec::new();
-    refusals.extend(authorities(cluster, seen));
-    refusals.extend(ownership::check(cluster, seen));
+pub fn examine(cluster: &Cluster, seen: &Seen) -> Vec<Examined> {
+    let mut all = Vec::new();
     for host in &cluster.hosts {
         let Some(facts) = seen.facts(&host.name) else { continue };
-        let foreign = (facts.cluster.is_none() && facts.certificate_authority.is_some()).then(|| {
-            Refusal::new("it is part of a Kubernetes cluster that kokctl did not make")
-                .because("/etc/kubernetes/pki/ca.crt is there, and no record of kokctl")
-                .hint("correct the address; or take that cluster down with the tool that made it")
-        });
-        let found = busy(facts).or(of_another_cluster(&cluster.name, facts)).or(foreign);
-        refusals.extend(found.map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
-    }
-    refusals
-}
-
-/// A runtime or kubelet that somebody else installed is not replaced.
-fn foreign_units(facts: &HostFacts, seen: &Observations) -> Option<Refusal> {
-    let loaded = |name: &&str| seen.units.get(*name).is_some_and(|unit| unit.load == "loaded");
-    let found = ["containerd.service", "kubelet.service"].into_iter().find(loaded).filter(|_| facts.cluster.is_none())?;
-    Some(
-        Refusal::new(format!("it already has a {found}"))
-            .because("kokctl has not installed it, and does not replace what others depend on")
-            .hint("use a host without it, or remove its package first"),
-    )
-}
-
-fn missing_commands(inputs: &Inputs<'_>, facts: &HostFacts) -> Option<Refusal> {
-    let time = &inputs.cluster.time;
-    let chrony: &[(&str, &str)] = if time.servers.is_empty() && time.sources.is_empty() { &[] } else { &[("chronyc", "chrony")] };
-    let missing: Vec<&(&str, &str)> = COMMANDS.iter().chain(chrony).filter(|(command, _)| !facts.commands.contains(*command)).collect();
-    if missing.is_empty() {
-        return None;
-    }
-    let names = missing.iter().map(|(command, _)| *command).collect::<Vec<_>>().join(", ");
-    let mut packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
-    packages.sort_unstable();
-    packages.dedup();
-    Some(
-        Refusal::new(format!("it lacks the commands {names}"))
-            .because("kubeadm, the kubelet or kokctl run them")
-            .hint(format!("install the packages {} (their Debian names)", packages.join(", "))),
-    )
-}
-
-fn machine(inputs: &Inputs<'_>, host: &Host, facts: &HostFacts) -> Vec<Refusal> {
-    let mut found = Vec::new();
-    if !facts.cgroup_v2 && inputs.cluster.settings.kubelet_fail_cgroup_v1 {
-        found.push(
-            Refusal::new("it uses cgroup v1")
-                .because("the kubelet refuses to start there since 1.35")
-                .hint("boot with systemd.unified_cgroup_hierarchy=1; or set vars.kubelet_fail_cgroup_v1: false while that is not possible"),
-        );
-    }
-    if facts.swap {
-        found.push(
-            Refusal::new("swap is on")
-                .because("the kubelet refuses to start with swap")
-                .hint("run `swapoff -a` and remove the swap entries of /etc/fstab"),
-        );
-    }
-    if host.roles.control_plane && facts.memory_bytes < MINIMUM_MEMORY {
-        found.push(
-            Refusal::new(format!("it has {} MB of memory", facts.memory_bytes / 1_000_000))
-                .because("a control plane needs 1700 MB (kubeadm's own limit)")
-                .hint("give it more memory, or another host the role control-plane"),
-        );
-    }
-    if !facts.addresses.contains(&host.address) {
-        let has = facts.addresses.iter().filter(|address| !address.is_loopback()).map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        found.push(
-            Refusal::new(format!("no interface has the address {}", host.address))
-                .because(format!(
-                    "its interfaces have {has}; nodes talk to each other at the address of the file, so it can't be a translated one"
-                ))
-                .hint("give the host's own address"),
-        );
-    }
-    let tight = facts.free_bytes.iter().find(|(_, free)| **free < MINIMUM_SPACE).filter(|_| facts.cluster.is_none());
-    if let Some((mount, free)) = tight {
-        found.push(
-            Refusal::new(format!("{mount} has {} MB free", free / 1_000_000))
-                .because(format!("programs, images and their layers need {} MB", MINIMUM_SPACE / 1_000_000))
-                .hint("make room, or mount a larger file system there"),
-        );
-    }
-    found
-}
-
-/// Ports count only where kokctl has not been yet: later our own programs listen there.
-fn ports(host: &Host, facts: &HostFacts) -> Option<Refusal> {
-    if facts.cluster.is_some() || facts.certificate_authority.is_some() {
-        return None;
-    }
-    let needed = if host.roles.control_plane { CONTROL_PLANE_PORTS } else { &[] };
-    let taken: Vec<String> = needed
-        .iter()
-        .chain([&KUBELET_PORT])
-        .filter(|(port, _)| facts.listening_ports.contains(port))
-        .map(|(port, what)| format!("{port} (for {what})"))
-        .collect();
-    let list = taken.join(", ");
-    (!taken.is_empty()).then(|| {
-        let ports = if taken.len() == 1 { "port" } else { "ports" };
-        Refusal::new(format!("TCP {ports} in use: {list}"))
-            .because("something that kokctl has not installed listens there")
-            .hint("find it with `ss -ltnp` on the host and move or stop it")
-    })
-}
-
-/// Cloned machines, and one machine under two names.
-fn unique(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
-    let mut by_machine: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for host in &inputs.cluster.hosts {
-        if let Some(facts) = seen.facts(&host.name) {
-            by_machine.entry(&facts.machine_id).or_default().push(&host.name);
+        let scope = Scope { cluster, host, facts, seen: seen.observations(&host.name) };
+        for HostCheck { name, about, check } in HOST_CHECKS {
+            let mut found = Findings::default();
+            check(&scope, &mut found);
+            let place = || format!("host {} ({})", host.name, host.address);
+            let findings = found.0.into_iter().map(|finding| Finding { refusal: finding.refusal.at(place()), ..finding }).collect();
+            all.push(Examined { name, about, host: Some(host.name.clone()), findings });
         }
     }
-    let mut found = Vec::new();
-    for (machine_id, hosts) in by_machine {
-        if machine_id.is_empty() {
-            found.push(
-                Refusal::new("/etc/machine-id is missing or empty")
-                    .at(format!("host {}", hosts.join(", ")))
-                    .hint("run `systemd-machine-id-setup` there"),
-            );
-        } else if hosts.len() > 1 {
-            found.push(
-                Refusal::new(format!("the hosts {} have the same machine-id {machine_id}", hosts.join(" and ")))
-                    .at(format!("/etc/machine-id of {}", hosts.join(", ")))
-                    .because("they are one machine under several addresses, or copies of one image; Kubernetes tells nodes apart by it")
-                    .hint("correct the addresses; or on the copies empty /etc/machine-id and run `systemd-machine-id-setup`, and make new SSH host keys"),
-            );
-        }
+    for ClusterCheck { name, about, check } in CLUSTER_CHECKS {
+        let mut found = Findings::default();
+        check(cluster, seen, &mut found);
+        all.push(Examined { name, about, host: None, findings: found.0 });
     }
-    found
+    all
 }
 
-/// The probes answer within seconds of each other, so what is left beyond the time between them is skew.
-fn clocks(inputs: &Inputs<'_>, seen: &Seen) -> Option<Refusal> {
-    let skews = inputs.cluster.hosts.iter().filter_map(|host| Some((seen.clock_offset_seconds(&host.name)?, host)));
-    let (least, most) = (skews.clone().min_by_key(|(offset, _)| *offset)?, skews.max_by_key(|(offset, _)| *offset)?);
-    let apart = most.0 - least.0;
-    (apart > MAXIMUM_SKEW_SECONDS).then(|| {
-        Refusal::new(format!("the clocks of {} and {} are {apart} s apart", least.1.name, most.1.name))
-            .at(format!("hosts {} and {}", least.1.name, most.1.name))
-            .because(format!("certificates and leases need clocks within {MAXIMUM_SKEW_SECONDS} s"))
-            .hint("set the clock of the one that is wrong and let an NTP client keep it (spec.time names servers)")
-    })
-}
-
-/// A worker's certificate authority must be the control plane's.
-fn authorities(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
-    let authority = |host: &Host| seen.facts(&host.name).and_then(|facts| facts.certificate_authority.as_deref()).map(str::trim);
-    let Some(first) = cluster.control_planes().next().filter(|host| seen.facts(&host.name).is_some()) else {
-        return Vec::new();
-    };
-    let ours = authority(first);
-    let foreign = cluster.hosts.iter().filter(|host| authority(host).is_some_and(|theirs| Some(theirs) != ours));
-    foreign
-        .map(|host| {
-            Refusal::new("it is part of another Kubernetes cluster")
-                .at(format!("host {} ({})", host.name, host.address))
-                .because(format!("its /etc/kubernetes/pki/ca.crt is not that of the control plane {}", first.name))
-                .hint("correct the address; or, if that cluster can go, take the host out of it with `kokctl reset`")
-        })
-        .collect()
+/// Why nothing may be begun; empty if something may.
+#[must_use]
+pub fn check(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let findings = examine(cluster, seen).into_iter().flat_map(|examined| examined.findings);
+    findings.filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal).collect()
 }

@@ -19,6 +19,7 @@ templates![
     "chrony/chrony.conf.j2",
     "containerd/config.toml.j2",
     "containerd/containerd.service.j2",
+    "containerd/hosts.toml.j2",
     "flannel/10-flannel.conflist.j2",
     "flannel/flannel.yaml.j2",
     "kernel/modules.conf.j2",
@@ -29,6 +30,7 @@ templates![
     "kubelet/10-kubeadm.conf.j2",
     "kubelet/kubelet.service.j2",
     "network-check/network-check.yaml.j2",
+    "proxy/proxy.conf.j2",
 ];
 
 /// A template that could not be rendered; a defect of kokctl, not of anything that a user wrote.

@@ -8,8 +8,14 @@ use crate::model::TimeSync;
 use crate::syntax::name::dns_name;
 use crate::words::quote;
 
-const TIME: Form =
-    Form { what: "the time of a cluster", fields: &["servers", "sources"], refused: &[("ntpServers", "write them as `servers`")] };
+const TIME: Form = Form {
+    what: "the time of a cluster",
+    fields: &["servers", "sources", "maxSkewSeconds"],
+    refused: &[("ntpServers", "write them as `servers`")],
+};
+
+/// An hour: within it at least the certificates of a fresh cluster are valid everywhere.
+const MOST_SKEW_SECONDS: i64 = 3600;
 
 pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync {
     let mut time = TimeSync::default();
@@ -39,6 +45,8 @@ pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync 
             );
         }
     }
+    let limit = fields.get("maxSkewSeconds").and_then(|field| decoder.integer(&field, 1..=MOST_SKEW_SECONDS));
+    time.max_skew_seconds = limit.and_then(|seconds| u32::try_from(seconds).ok()).unwrap_or(time.max_skew_seconds);
     time
 }
 

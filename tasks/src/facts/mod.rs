@@ -1,70 +1,62 @@
 //! Facts: what a host is, as opposed to what it should become.
 
+mod files;
 mod parse;
+mod script;
+mod storage;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-pub use parse::parse;
+use ipnet::Ipv4Net;
 
-/// Commands that kubeadm, the kubelet and kokctl run on a host and that a minimal installation may lack, each with the Debian package that
-/// has it.
-pub const COMMANDS: &[(&str, &str)] = &[
-    ("base64", "coreutils"),
-    ("flock", "util-linux"),
-    ("gzip", "gzip"),
-    ("ip", "iproute2"),
-    ("iptables", "iptables"),
-    ("mount", "mount"),
-    ("nft", "nftables"),
-    ("nsenter", "util-linux"),
-    ("sha256sum", "coreutils"),
-    ("stat", "coreutils"),
-    ("systemctl", "systemd"),
-    ("systemd-run", "systemd"),
-    ("tar", "tar"),
+pub use parse::parse;
+pub(crate) use script::script;
+pub use storage::{FOLDERS, Storage};
+
+/// Commands that kubeadm, the kubelet and kokctl run on a host and that a minimal installation may lack, each with the package that has it:
+/// of Debian, and of the RHEL family.
+pub const COMMANDS: &[Program] = &[
+    Program { name: "base64", debian: "coreutils", rhel: "coreutils" },
+    Program { name: "flock", debian: "util-linux", rhel: "util-linux" },
+    Program { name: "gzip", debian: "gzip", rhel: "gzip" },
+    Program { name: "ip", debian: "iproute2", rhel: "iproute" },
+    Program { name: "iptables", debian: "iptables", rhel: "iptables-nft" },
+    Program { name: "mount", debian: "mount", rhel: "util-linux" },
+    Program { name: "nft", debian: "nftables", rhel: "nftables" },
+    Program { name: "nsenter", debian: "util-linux", rhel: "util-linux" },
+    Program { name: "sha256sum", debian: "coreutils", rhel: "coreutils" },
+    Program { name: "stat", debian: "coreutils", rhel: "coreutils" },
+    Program { name: "systemctl", debian: "systemd", rhel: "systemd" },
+    Program { name: "systemd-run", debian: "systemd", rhel: "systemd" },
+    Program { name: "tar", debian: "tar", rhel: "tar" },
 ];
 
-/// The part of a probe that gathers facts. It reads files and asks no command whose output is meant for people, but for `ip -o`.
-pub(crate) const SCRIPT: &str = r#"mark fact-hostname
-cat /proc/sys/kernel/hostname
-mark fact-machine-id
-cat /etc/machine-id 2>/dev/null
-mark fact-product-uuid
-cat /sys/class/dmi/id/product_uuid 2>/dev/null
-mark fact-os-release
-cat /etc/os-release 2>/dev/null
-mark fact-machine
-uname -m
-mark fact-kernel
-cat /proc/sys/kernel/osrelease
-mark fact-cgroup
-stat -f -c %t /sys/fs/cgroup
-mark fact-memory
-cat /proc/meminfo
-mark fact-processors
-grep -c '^processor' /proc/cpuinfo
-mark fact-swaps
-cat /proc/swaps
-mark fact-listening
-cat /proc/net/tcp /proc/net/tcp6 2>/dev/null
-mark fact-addresses
-ip -o addr show 2>/dev/null
-mark fact-space
-df -P -k / /usr/local /var/lib /var/lib/containerd /var/lib/etcd /var/lib/kubelet 2>/dev/null
-mark fact-commands
-for command in base64 flock gzip ip iptables mount nft nsenter sha256sum stat systemctl systemd-run tar chronyc chronyd conntrack; do
-  command -v "$command" >/dev/null 2>&1 && echo "$command"
-done
-mark fact-init
-cat /proc/1/comm
-mark fact-writable
-if ( set -e; mkdir -p -m 700 /run/kokctl; : >/run/kokctl/.probe; rm -f /run/kokctl/.probe ) 2>/dev/null && [ -w /etc ] && [ -w /usr/local ] && [ -w /var/lib ]; then echo yes; fi
-mark fact-record
-cat /var/lib/kokctl/cluster 2>/dev/null
-mark fact-certificate-authority
-cat /etc/kubernetes/pki/ca.crt 2>/dev/null
-"#;
+/// What keeps a clock where `spec.time` asks for it.
+pub const CHRONY: Program = Program { name: "chronyc", debian: "chrony", rhel: "chrony" };
+
+/// What makes the file of all trusted authorities on Debian and Ubuntu.
+pub const TRUST_DEBIAN: Program = Program { name: "update-ca-certificates", debian: "ca-certificates", rhel: "ca-certificates" };
+
+/// The same in the family of RHEL.
+pub const TRUST_RHEL: Program = Program { name: "update-ca-trust", debian: "ca-certificates", rhel: "ca-certificates" };
+
+/// Commands without which kokctl could not even install the others: its own scripts are made of them.
+pub const INDISPENSABLE: &[&str] = &["base64", "flock", "mount", "sha256sum", "stat", "systemctl", "systemd-run"];
+
+/// What tells one host from another: where a command is only asked for, not needed.
+const OTHER_COMMANDS: &[&str] = &["apt-get", "dnf", "chronyc", "conntrack", "update-ca-certificates", "update-ca-trust"];
+
+/// A command and the packages that have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Program {
+    /// Name of the command.
+    pub name: &'static str,
+    /// Debian's and Ubuntu's package.
+    pub debian: &'static str,
+    /// The package of RHEL and its relatives.
+    pub rhel: &'static str,
+}
 
 /// What is known of one host.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -77,6 +69,8 @@ pub struct HostFacts {
     pub product_uuid: Option<String>,
     /// `ID` of `/etc/os-release`: `debian`, `ubuntu`, `rocky` …
     pub os_id: String,
+    /// `ID_LIKE` of `/etc/os-release`: `debian`, `rhel centos fedora` …
+    pub os_like: Vec<String>,
     /// `VERSION_ID` of `/etc/os-release`.
     pub os_version: String,
     /// Architecture as Go and the registries spell it: `amd64`, `arm64`; the kernel's word where we know no other.
@@ -87,22 +81,38 @@ pub struct HostFacts {
     pub cgroup_v2: bool,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// Processors.
+    /// Memory that programs could still get without swap, in bytes.
+    pub available_bytes: u64,
+    /// Processors that are switched on.
     pub processors: u32,
-    /// Whether any swap is in use.
-    pub swap: bool,
+    /// Swap that is on, in bytes that are in use, by its device or file.
+    pub swaps: BTreeMap<String, u64>,
     /// TCP ports that something listens on, at whatever address.
     pub listening_ports: BTreeSet<u16>,
-    /// Addresses of the host's interfaces.
-    pub addresses: BTreeSet<IpAddr>,
-    /// Free bytes by mount point, of those file systems that we write to.
-    pub free_bytes: BTreeMap<String, u64>,
+    /// Network interfaces by name.
+    pub interfaces: BTreeMap<String, Interface>,
+    /// IPv4 routes of the main table, the default route left out.
+    pub routes: Vec<Route>,
+    /// Name servers of `/etc/resolv.conf`, in its order.
+    pub name_servers: Vec<IpAddr>,
+    /// Name servers that systemd-resolved asks, where it runs.
+    pub resolved_servers: Vec<IpAddr>,
+    /// Public SSH host keys, each as type and base64.
+    pub ssh_host_keys: BTreeSet<String>,
+    /// The file system below each of [`FOLDERS`], whether or not the folder exists already.
+    pub storage: BTreeMap<String, Storage>,
     /// Which of [`COMMANDS`] (and a few that not every host needs) the host has.
     pub commands: BTreeSet<String>,
+    /// Packages of missing commands that the host's package manager could install.
+    pub installable: BTreeSet<String>,
+    /// Whether dpkg was interrupted and refuses to work until it is told to go on.
+    pub dpkg_interrupted: bool,
     /// Whether pid 1 is systemd.
     pub systemd: bool,
     /// Whether we could write where we have to.
     pub writable: bool,
+    /// What SELinux does.
+    pub selinux: Selinux,
     /// The name of the cluster that kokctl made this host a part of.
     pub cluster: Option<String>,
     /// The random id of that cluster, by which it is told apart from others of its name.
@@ -113,11 +123,66 @@ pub struct HostFacts {
     pub busy: bool,
 }
 
+/// A network interface.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Interface {
+    /// Its hardware address, where it has one.
+    pub mac: Option<String>,
+    /// Its addresses.
+    pub addresses: BTreeSet<IpAddr>,
+}
+
+/// An IPv4 route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// Where it leads.
+    pub to: Ipv4Net,
+    /// The interface that it uses.
+    pub interface: String,
+}
+
+/// What SELinux does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Selinux {
+    /// It is not there, or switched off.
+    #[default]
+    Disabled,
+    /// It says what it would forbid.
+    Permissive,
+    /// It forbids.
+    Enforcing,
+}
+
 impl HostFacts {
     /// What we expect of a host before we have seen it: enough to know what to look at. Never the base of a change: a plan is made from
     /// facts that were read.
     #[must_use]
     pub fn expected() -> Self {
-        Self { architecture: "amd64".to_owned(), ..Self::default() }
+        let commands = COMMANDS.iter().map(|program| program.name).chain(["chronyc", "apt-get"]).map(str::to_owned).collect();
+        Self { architecture: "amd64".to_owned(), os_id: "debian".to_owned(), commands, ..Self::default() }
+    }
+
+    /// Addresses of all interfaces.
+    pub fn addresses(&self) -> impl Iterator<Item = IpAddr> {
+        self.interfaces.values().flat_map(|interface| interface.addresses.iter().copied())
+    }
+
+    /// The interface that has this address.
+    #[must_use]
+    pub fn interface_of(&self, address: IpAddr) -> Option<&Interface> {
+        self.interfaces.values().find(|interface| interface.addresses.contains(&address))
+    }
+
+    /// Whether the host is one of RHEL's family, by its own word.
+    #[must_use]
+    pub fn is_rhel_family(&self) -> bool {
+        const FAMILY: [&str; 3] = ["rhel", "fedora", "centos"];
+        [&self.os_id].into_iter().chain(&self.os_like).any(|id| FAMILY.contains(&id.as_str()))
+    }
+
+    /// The package of a command on this host.
+    #[must_use]
+    pub fn package_of(&self, program: &Program) -> &'static str {
+        if self.is_rhel_family() { program.rhel } else { program.debian }
     }
 }

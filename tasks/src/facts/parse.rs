@@ -1,16 +1,13 @@
 //! Reading facts out of a probe's answer.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
-use super::HostFacts;
-use crate::observe::{Nonce, ParseError, sections, text_of};
+use ipnet::Ipv4Net;
 
-/// The magic number of cgroup v2 that statfs(2) reports, as `stat -f -c %t` prints it.
-const CGROUP2_SUPER_MAGIC: &str = "63677270";
-
-/// The state LISTEN in /proc/net/tcp.
-const TCP_LISTEN: &str = "0A";
+use super::files::{self, Files};
+use super::{HostFacts, Interface, Route, Selinux, storage};
+use crate::observe::{Nonce, ParseError, Section, sections, text_of};
 
 /// Reads the facts of a probe that asked for them.
 ///
@@ -19,33 +16,66 @@ const TCP_LISTEN: &str = "0A";
 pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
     let sections = sections(nonce, answer);
     let text = |name: &str| text_of(&sections, name);
-    let line = |name: &str| text(name).map(|body| body.trim().to_owned());
-    let some = |name: &str| line(name).map(|value| Some(value).filter(|value| !value.is_empty()));
-    let os_release = assignments(text("fact-os-release")?);
-    let os = |key: &str| os_release.get(key).cloned().unwrap_or_default();
+    // Comments in a host's own files may be in any encoding; nothing that we read of them is.
+    let bytes = sections.iter().find(|section| section.name == "fact-files").map(|section| section.body);
+    let lossy = String::from_utf8_lossy(bytes.ok_or_else(|| ParseError::new("fact-files", "missing"))?);
+    let facts = of_files(&Files::read(&lossy))?;
+    let mounts = storage::mounts(text("fact-mounts")?);
+    let packages = text("fact-packages")?;
     Ok(HostFacts {
-        hostname: line("fact-hostname")?,
-        machine_id: line("fact-machine-id")?,
-        product_uuid: some("fact-product-uuid")?,
-        os_id: os("ID"),
-        os_version: os("VERSION_ID"),
-        architecture: architecture(&line("fact-machine")?),
-        kernel: line("fact-kernel")?,
-        cgroup_v2: line("fact-cgroup")? == CGROUP2_SUPER_MAGIC,
-        memory_bytes: memory(text("fact-memory")?)?,
-        processors: number("fact-processors", &line("fact-processors")?)?,
-        swap: text("fact-swaps")?.lines().count() > 1,
+        architecture: architecture(text("fact-machine")?.trim()),
+        cgroup_v2: mounts.get("/sys/fs/cgroup").is_some_and(|mount| mount.kind == "cgroup2"),
         listening_ports: listening(text("fact-listening")?)?,
-        addresses: addresses(text("fact-addresses")?),
-        free_bytes: space(text("fact-space")?),
-        commands: text("fact-commands")?.lines().map(str::to_owned).collect(),
-        systemd: line("fact-init")? == "systemd",
-        writable: line("fact-writable")? == "yes",
-        cluster_id: some("fact-record")?.and_then(|record| record.lines().nth(1).map(str::to_owned)),
-        cluster: some("fact-record")?.map(|record| record.lines().next().unwrap_or_default().to_owned()),
-        certificate_authority: some("fact-certificate-authority")?,
-        busy: text("lock").is_ok_and(|body| body.contains("busy")),
+        interfaces: interfaces(text("fact-addresses")?),
+        storage: storage::storage(text("fact-space")?, &mounts)?,
+        commands: text("fact-commands")?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+        installable: packages.lines().filter_map(|line| line.strip_prefix("can ")).map(str::to_owned).collect(),
+        dpkg_interrupted: packages.lines().any(|line| line == "interrupted"),
+        writable: text("fact-writable")?.trim() == "yes",
+        busy: busy(&sections),
+        ..facts
     })
+}
+
+fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
+    let some = |path: &str| Some(files.first(path).to_owned()).filter(|value| !value.is_empty());
+    let os_release = assignments(files.lines(files::OS_RELEASE));
+    let os = |key: &str| os_release.get(key).cloned().unwrap_or_default();
+    files.required(files::HOSTNAME)?;
+    files.required(files::KERNEL)?;
+    files.required(files::INIT)?;
+    let authority = files.lines(files::AUTHORITY).join("\n");
+    Ok(HostFacts {
+        hostname: files.first(files::HOSTNAME).to_owned(),
+        machine_id: files.first(files::MACHINE_ID).to_owned(),
+        product_uuid: some(files::PRODUCT_UUID),
+        os_id: os("ID"),
+        os_like: os("ID_LIKE").split_ascii_whitespace().map(str::to_owned).collect(),
+        os_version: os("VERSION_ID"),
+        kernel: files.first(files::KERNEL).to_owned(),
+        memory_bytes: memory(files, "MemTotal:")?,
+        available_bytes: memory(files, "MemAvailable:")?,
+        processors: processors(files)?,
+        swaps: swaps(files)?,
+        routes: files.lines(files::ROUTES).iter().skip(1).filter_map(|line| route(line)).collect(),
+        name_servers: name_servers(files.lines(files::RESOLV_CONF)),
+        resolved_servers: name_servers(files.lines(files::RESOLVED)),
+        ssh_host_keys: files.matching("/etc/ssh/ssh_host_", "_key.pub").filter_map(public_key).collect(),
+        systemd: files.first(files::INIT) == "systemd",
+        selinux: match files.first(files::SELINUX) {
+            "1" => Selinux::Enforcing,
+            "0" => Selinux::Permissive,
+            _ => Selinux::Disabled,
+        },
+        cluster: some(files::CLUSTER),
+        cluster_id: files.lines(files::CLUSTER).get(1).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()),
+        certificate_authority: Some(authority).filter(|text| !text.is_empty()),
+        ..HostFacts::default()
+    })
+}
+
+fn busy(sections: &[Section<'_>]) -> bool {
+    text_of(sections, "lock").is_ok_and(|body| body.contains("busy"))
 }
 
 fn number<T: std::str::FromStr>(fact: &str, text: &str) -> Result<T, ParseError> {
@@ -53,8 +83,9 @@ fn number<T: std::str::FromStr>(fact: &str, text: &str) -> Result<T, ParseError>
 }
 
 /// `KEY=value` and `KEY="value"` lines.
-fn assignments(text: &str) -> BTreeMap<&str, String> {
-    text.lines().filter_map(|line| line.split_once('=')).map(|(key, value)| (key, value.trim_matches(['"', '\'']).to_owned())).collect()
+fn assignments<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, String> {
+    let pairs = lines.iter().filter_map(|line| line.split_once('='));
+    pairs.map(|(key, value)| (key, value.trim().trim_matches(['"', '\'']).to_owned())).collect()
 }
 
 fn architecture(machine: &str) -> String {
@@ -66,45 +97,97 @@ fn architecture(machine: &str) -> String {
     .to_owned()
 }
 
-fn memory(text: &str) -> Result<u64, ParseError> {
-    let line = text.lines().find(|line| line.starts_with("MemTotal:")).ok_or_else(|| ParseError::new("fact-memory", text))?;
-    let kibibytes: u64 = number("fact-memory", line.split_ascii_whitespace().nth(1).unwrap_or_default())?;
+fn memory(files: &Files<'_>, key: &str) -> Result<u64, ParseError> {
+    let lines = files.required(files::MEMORY)?;
+    let line = lines.iter().find(|line| line.starts_with(key)).ok_or_else(|| ParseError::new(files::MEMORY, key))?;
+    let kibibytes: u64 = number(files::MEMORY, line.split_ascii_whitespace().nth(1).unwrap_or_default())?;
     Ok(kibibytes.saturating_mul(1024))
 }
 
+/// Ranges of processors, as in `0-3,6`.
+fn processors(files: &Files<'_>) -> Result<u32, ParseError> {
+    files.required(files::PROCESSORS)?;
+    let text = files.first(files::PROCESSORS);
+    let wrong = || ParseError::new(files::PROCESSORS, text);
+    let mut count = 0_u32;
+    for range in text.split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().map_err(|_| wrong())?, last.parse().map_err(|_| wrong())?);
+        let length = last.checked_sub(first).and_then(|length| length.checked_add(1)).ok_or_else(wrong)?;
+        count = count.saturating_add(length);
+    }
+    Ok(count)
+}
+
+/// /proc/swaps: a heading, then file name, type, size and used KiB. A blank in a name is written as `\040`.
+fn swaps(files: &Files<'_>) -> Result<BTreeMap<String, u64>, ParseError> {
+    let one = |line: &&str| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let [name, _, _, used, ..] = fields.as_slice() else { return Err(ParseError::new(files::SWAPS, line)) };
+        Ok(((*name).to_owned(), number::<u64>(files::SWAPS, used)?.saturating_mul(1024)))
+    };
+    files.required(files::SWAPS)?.iter().skip(1).map(one).collect()
+}
+
+/// A line of /proc/net/route: interface, destination, gateway, flags, …, mask; addresses are hexadecimal with their bytes reversed.
+fn route(line: &str) -> Option<Route> {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [interface, destination, _, _, _, _, _, mask, ..] = fields.as_slice() else { return None };
+    let address = |hex: &str| Some(Ipv4Addr::from(u32::from_str_radix(hex, 16).ok()?.swap_bytes()));
+    let to = Ipv4Net::with_netmask(address(destination)?, address(mask)?).ok()?;
+    (to.prefix_len() > 0).then(|| Route { to: to.trunc(), interface: (*interface).to_owned() })
+}
+
+fn name_servers(lines: &[&str]) -> Vec<IpAddr> {
+    let server = |line: &&str| {
+        let mut words = line.split_ascii_whitespace();
+        let address = words.next().filter(|word| *word == "nameserver").and(words.next())?;
+        // An IPv6 address may have the interface behind it.
+        address.split('%').next()?.parse().ok()
+    };
+    lines.iter().filter_map(server).collect()
+}
+
+/// The type and the key of a public key's line, without its comment.
+fn public_key(line: &str) -> Option<String> {
+    let mut words = line.split_ascii_whitespace();
+    Some(format!("{} {}", words.next()?, words.next()?))
+}
+
 fn listening(text: &str) -> Result<BTreeSet<u16>, ParseError> {
-    let mut ports = BTreeSet::new();
+    let port = |line: &str| {
+        let local = line.split_ascii_whitespace().nth(1)?;
+        u16::from_str_radix(local.rsplit(':').next()?, 16).ok()
+    };
+    let lines = text.lines().filter(|line| !line.is_empty());
+    lines.map(|line| port(line).ok_or_else(|| ParseError::new("fact-listening", line))).collect()
+}
+
+/// `ip addr show`: an interface begins with its number at the start of a line; what it has stands indented.
+fn interfaces(text: &str) -> BTreeMap<String, Interface> {
+    let mut all: BTreeMap<String, Interface> = BTreeMap::new();
+    let mut current = String::new();
     for line in text.lines() {
-        let mut fields = line.split_ascii_whitespace();
-        let (Some(local), Some(state)) = (fields.nth(1), fields.nth(1)) else { continue };
-        if state == TCP_LISTEN {
-            let port = local.rsplit(':').next().and_then(|hex| u16::from_str_radix(hex, 16).ok());
-            ports.insert(port.ok_or_else(|| ParseError::new("fact-listening", line))?);
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        match words.as_slice() {
+            [_, name, ..] if line.starts_with(|c: char| c.is_ascii_digit()) => {
+                // The other end of a pair stands behind `@`.
+                current = name.trim_end_matches(':').split('@').next().unwrap_or_default().to_owned();
+                all.entry(current.clone()).or_default();
+            }
+            ["link/ether", mac, ..] => {
+                if let Some(interface) = all.get_mut(&current) {
+                    interface.mac = Some((*mac).to_owned());
+                }
+            }
+            ["inet" | "inet6", address, ..] => {
+                let address = address.split('/').next().and_then(|address| address.parse().ok());
+                if let (Some(interface), Some(address)) = (all.get_mut(&current), address) {
+                    interface.addresses.insert(address);
+                }
+            }
+            _ => {}
         }
     }
-    Ok(ports)
-}
-
-/// `ip -o addr show`: the word behind `inet` or `inet6` is an address with its prefix length.
-fn addresses(text: &str) -> BTreeSet<IpAddr> {
-    let words: Vec<&str> = text.split_ascii_whitespace().collect();
-    words
-        .windows(2)
-        .filter_map(|pair| match pair {
-            ["inet" | "inet6", address] => address.split('/').next()?.parse().ok(),
-            _ => None,
-        })
-        .collect()
-}
-
-/// `df -P -k`: file system, blocks, used, available, capacity, mount point.
-fn space(text: &str) -> BTreeMap<String, u64> {
-    text.lines()
-        .skip(1)
-        .filter_map(|line| {
-            let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-            let [_, _, _, available, _, mount] = fields.as_slice() else { return None };
-            Some(((*mount).to_owned(), available.parse::<u64>().ok()?.saturating_mul(1024)))
-        })
-        .collect()
+    all
 }

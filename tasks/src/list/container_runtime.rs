@@ -6,7 +6,7 @@ use kok_crds::model::TomlScalar;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::host;
+use super::{host, proxy, selinux, trust};
 use crate::artifact::{Artifact, Placed};
 use crate::bundle::BundleFile;
 use crate::operations::BINARIES;
@@ -24,12 +24,23 @@ pub(super) const PLUGINS: [&str; 2] = ["cni-plugins", "flannel-plugin"];
 
 const CONFIGURATION: &str = "/etc/containerd/config.toml";
 const UNIT: &str = "/etc/systemd/system/containerd.service";
+/// Where containerd looks for mirrors of registries.
+pub(super) const MIRRORS: &str = "/etc/containerd/certs.d";
+
+/// The step that makes that folder.
+pub(super) const MIRRORS_FOLDER: &str = "mirrors";
+
 const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 
 #[derive(Serialize)]
 struct Containerd {
     pause_image: String,
     extra_runtime_args: BTreeMap<String, Value>,
+}
+
+#[derive(Serialize)]
+struct Limits {
+    open_files: u64,
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -41,22 +52,27 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let text = render("containerd/config.toml.j2", &configuration(view)?)?;
     let configuration = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
     draft.needs(&configuration, &settings, Reason::Inside);
-    let unit_file = draft.add("unit", Resource::File(File::text(UNIT, render("containerd/containerd.service.j2", &())?)));
+    let limits = Limits { open_files: view.cluster().settings.containerd_limit_open_file_num };
+    let unit_file = draft.add("unit", Resource::File(File::text(UNIT, render("containerd/containerd.service.j2", &limits)?)));
 
-    let reads = [CONFIGURATION, UNIT, "/usr/local/bin/containerd"].map(str::to_owned).to_vec();
+    let mut reads = [CONFIGURATION, UNIT, "/usr/local/bin/containerd"].map(str::to_owned).to_vec();
+    reads.extend(proxy::drop_in(view.cluster(), "containerd"));
     let unit = Unit { name: "containerd.service".to_owned(), goal: UnitGoal::Running, reads };
     let service = draft.add(SERVICE, Resource::Unit(unit));
     draft.follows(&service, &containerd, Reason::Runs);
     draft.needs(&service, &runc, Reason::Runs);
     draft.follows(&service, &configuration, Reason::Reads);
     draft.follows(&service, &unit_file, Reason::Reads);
+    proxy::read_by(view, draft, "containerd", &service);
+    trust::read_by(view, draft, &service);
+    selinux::needed_by(view, draft, &service);
     host::needs_kernel(view, draft, &service);
     plugins(view, draft)
 }
 
 fn folders(draft: &mut Draft<'_>) -> StepId {
     let settings = draft.add("settings", Resource::Directory(Directory { path: "/etc/containerd".to_owned(), mode: 0o755 }));
-    let mirrors = draft.add("mirrors", Resource::Directory(Directory { path: "/etc/containerd/certs.d".to_owned(), mode: 0o755 }));
+    let mirrors = draft.add(MIRRORS_FOLDER, Resource::Directory(Directory { path: MIRRORS.to_owned(), mode: 0o755 }));
     draft.needs(&mirrors, &settings, Reason::Inside);
     settings
 }

@@ -68,7 +68,7 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
 }
 
 fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> StepId {
-    let operation = KubeletStart { configuration: configuration.path.clone(), source: configuration.source(), reads: kubelet::reads() };
+    let operation = KubeletStart { configuration: configuration.path.clone(), source: configuration.source(), reads: kubelet::reads(view) };
     let step = draft.add("kubelet", Operation::KubeletStart(operation));
     draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
     draft.needs(

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use kok_crds::model::Cluster;
 use serde::Serialize;
 
 use crate::operations::{Claim, Operation};
@@ -24,28 +25,48 @@ const MODULES: &[&str] = &["overlay", "br_netfilter"];
 /// Forwarding between pods and the network. kubeadm's preflight asks for it too.
 const SYSCTLS: &[(&str, &str)] = &[("net.ipv4.ip_forward", "1")];
 
+/// The name makes it the last one that is read at the start of a host, so that no other file undoes it (sysctl.d(5); Debian has its
+/// owner's settings in `99-sysctl.conf`).
+const SYSCTLS_FILE: &str = "/etc/sysctl.d/99-zz-kokctl.conf";
+
 #[derive(Serialize)]
-struct Modules {
-    modules: &'static [&'static str],
+struct Modules<'a> {
+    modules: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
-struct Sysctls {
-    sysctls: BTreeMap<&'static str, &'static str>,
+struct Sysctls<'a> {
+    sysctls: BTreeMap<&'a str, &'a str>,
+}
+
+/// Modules that Kubernetes needs, and those of the user.
+fn modules(cluster: &Cluster) -> Vec<&str> {
+    let users = cluster.settings.host.additional_kernel_modules.iter().map(String::as_str);
+    MODULES.iter().copied().chain(users.filter(|name| !MODULES.contains(name))).collect()
+}
+
+/// Parameters that Kubernetes needs, and those of the user.
+fn sysctls(cluster: &Cluster) -> BTreeMap<&str, &str> {
+    let users = cluster.settings.host.additional_sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    users.chain(SYSCTLS.iter().copied()).collect()
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone(), id: cluster_id(view) }));
-    let text = render("kernel/modules.conf.j2", &Modules { modules: MODULES })?;
+    let text = render("kernel/modules.conf.j2", &Modules { modules: modules(view.cluster()) })?;
     draft.add("modules-file", Resource::File(File::text("/etc/modules-load.d/kokctl.conf", text)));
-    let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: SYSCTLS.iter().copied().collect() })?;
-    draft.add("sysctls-file", Resource::File(File::text("/etc/sysctl.d/90-kokctl.conf", text)));
-    for module in MODULES {
-        draft.add(&format!("module-{module}"), Resource::KernelModule(KernelModule { name: (*module).to_owned() }));
+    let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: sysctls(view.cluster()) })?;
+    draft.add("sysctls-file", Resource::File(File::text(SYSCTLS_FILE, text)));
+    let mut loaded = Vec::new();
+    for module in modules(view.cluster()) {
+        loaded.push(draft.add(&format!("module-{module}"), Resource::KernelModule(KernelModule { name: module.to_owned() })));
     }
-    for (name, value) in SYSCTLS {
-        let sysctl = Sysctl { name: (*name).to_owned(), value: (*value).to_owned() };
-        draft.add(&format!("sysctl-{name}"), Resource::Sysctl(sysctl));
+    for (name, value) in sysctls(view.cluster()) {
+        let sysctl = Sysctl { name: name.to_owned(), value: value.to_owned() };
+        let set = draft.add(&format!("sysctl-{name}"), Resource::Sysctl(sysctl));
+        for module in &loaded {
+            draft.needs(&set, module, Reason::Because("some parameters come with a module"));
+        }
     }
     Ok(())
 }

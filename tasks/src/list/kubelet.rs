@@ -1,5 +1,6 @@
 //! The kubelet's program and unit. What it runs with is written by kubeadm, when the host becomes a node.
 
+use super::{proxy, selinux, swap};
 use crate::operations::BINARIES;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Binary, Directory, File, Resource, Unit, UnitGoal};
@@ -9,11 +10,14 @@ pub(super) const NAME: &str = "kubelet";
 
 const UNIT: &str = "/etc/systemd/system/kubelet.service";
 const DROP_IN_FOLDER: &str = "/etc/systemd/system/kubelet.service.d";
+/// The step that makes the folder of its settings.
+pub(super) const FOLDER: &str = "drop-in-folder";
 const DROP_IN: &str = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf";
 
 /// What the kubelet reads when it starts, besides what kubeadm writes.
-pub(super) fn reads() -> Vec<String> {
-    vec![format!("{BINARIES}/kubelet"), UNIT.to_owned(), DROP_IN.to_owned()]
+pub(super) fn reads(view: &HostView<'_>) -> Vec<String> {
+    let files = vec![format!("{BINARIES}/kubelet"), UNIT.to_owned(), DROP_IN.to_owned()];
+    files.into_iter().chain(proxy::drop_in(view.cluster(), "kubelet")).collect()
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -21,7 +25,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let artifact = view.artifact("kubelet", Some(&version))?;
     let binary = draft.add("kubelet", Resource::Binary(Binary { path: format!("{BINARIES}/kubelet"), artifact }));
     let unit_file = draft.add("unit-file", Resource::File(File::text(UNIT, render("kubelet/kubelet.service.j2", &())?)));
-    let folder = draft.add("drop-in-folder", Resource::Directory(Directory { path: DROP_IN_FOLDER.to_owned(), mode: 0o755 }));
+    let folder = draft.add(FOLDER, Resource::Directory(Directory { path: DROP_IN_FOLDER.to_owned(), mode: 0o755 }));
     let drop_in = draft.add("drop-in", Resource::File(File::text(DROP_IN, render("kubelet/10-kubeadm.conf.j2", &())?)));
     draft.needs(&drop_in, &folder, Reason::Inside);
     // Static pods are looked for from the kubelet's first moment; on a worker the folder stays empty.
@@ -30,6 +34,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     for (step, reason) in [(&binary, Reason::Runs), (&unit_file, Reason::Reads), (&drop_in, Reason::Reads)] {
         draft.follows(&unit, step, reason);
     }
+    proxy::read_by(view, draft, "kubelet", &unit);
     Ok(())
 }
 
@@ -37,4 +42,6 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     draft.follows(step, &view.id(NAME, "kubelet"), Reason::Runs);
     draft.follows(step, &view.id(NAME, "unit"), Reason::Because("it starts the kubelet"));
+    swap::needed_by(view, draft, step);
+    selinux::needed_by(view, draft, step);
 }

@@ -20,7 +20,7 @@ fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, 
     let document = documents::join_configuration(view.cluster(), host, "")?;
     // Of the kubelet's configuration, which a worker takes from the cluster, this is what its owner can set.
     let source = format!("{document}failCgroupV1: {}\n", view.cluster().settings.kubelet_fail_cgroup_v1);
-    Ok(Join { host: host.name.clone(), source: sha256(source.as_bytes()), reads: kubelet::reads() })
+    Ok(Join { host: host.name.clone(), source: sha256(source.as_bytes()), reads: kubelet::reads(view) })
 }
 
 /// Names of the workers that are no nodes yet, as far as it is known.

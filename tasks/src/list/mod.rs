@@ -4,14 +4,22 @@ pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;
 mod etcd;
+mod firewall;
 pub(crate) mod host;
 mod images;
 mod kubeadm_configuration;
 mod kubelet;
 mod kubelet_join;
+mod mirrors;
+pub(crate) mod names;
 mod network;
 mod network_check;
+pub(crate) mod packages;
+mod proxy;
+mod selinux;
+mod swap;
 mod time_sync;
+mod trust;
 
 use crate::plan::{Draft, HostView, Refusal};
 
@@ -29,8 +37,16 @@ pub struct Task {
 /// Every task. A new one is a file beside this one and a line here.
 pub const TASKS: &[Task] = &[
     Task { name: host::NAME, about: "folders, kernel modules and parameters, and the record of whose host it is", plan: host::plan },
+    Task { name: packages::NAME, about: "packages of the distribution that a minimal installation lacks", plan: packages::plan },
+    Task { name: names::NAME, about: "the host's own name, and the names of all hosts", plan: names::plan },
+    Task { name: swap::NAME, about: "no swap, now and after the next start", plan: swap::plan },
+    Task { name: selinux::NAME, about: "SELinux, where it is set", plan: selinux::plan },
+    Task { name: firewall::NAME, about: "ports in the host's firewall, where kokctl may open them", plan: firewall::plan },
+    Task { name: trust::NAME, about: "certificate authorities that programs trust besides", plan: trust::plan },
+    Task { name: proxy::NAME, about: "the proxy of containerd and the kubelet", plan: proxy::plan },
     Task { name: time_sync::NAME, about: "the clock follows its source", plan: time_sync::plan },
     Task { name: container_runtime::NAME, about: "containerd with runc and the network plugins", plan: container_runtime::plan },
+    Task { name: mirrors::NAME, about: "where images are fetched instead of their own registries", plan: mirrors::plan },
     Task { name: images::NAME, about: "the images that the host's roles need, pinned", plan: images::plan },
     Task { name: certificates::NAME, about: "certificates and kubeconfigs of the control plane", plan: certificates::plan },
     Task { name: kubeadm_configuration::NAME, about: "kubeadm and its configuration", plan: kubeadm_configuration::plan },

@@ -6,13 +6,16 @@ use serde::Serialize;
 
 use crate::operations::{Operation, TimeSynchronised};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::preconditions::OTHER_CLOCKS;
 use crate::resources::{File, Resource, Unit, UnitGoal};
 use crate::templates::render;
 
 pub(super) const NAME: &str = "time-sync";
 
-const CONFIGURATION: &str = "/etc/chrony/chrony.conf";
-const SERVICE: &str = "chrony.service";
+/// The configuration and the unit of chrony: Debian and the RHEL family differ.
+fn places(view: &HostView<'_>) -> (&'static str, &'static str) {
+    if view.facts.is_rhel_family() { ("/etc/chrony.conf", "chronyd.service") } else { ("/etc/chrony/chrony.conf", "chrony.service") }
+}
 
 #[derive(Serialize)]
 struct Chrony {
@@ -21,9 +24,15 @@ struct Chrony {
     clients: Vec<String>,
 }
 
+/// Other programs that set the clock, as far as the host has them. Which these are was looked at by the preconditions.
+fn others(view: &HostView<'_>) -> Vec<&'static str> {
+    let there = |unit: &&&str| view.observations().units.get(**unit).is_some_and(|state| state.load == "loaded");
+    OTHER_CLOCKS.iter().filter(there).copied().collect()
+}
+
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let time = &view.cluster().time;
-    if time.servers.is_empty() && time.sources.is_empty() {
+    if !time.is_managed() {
         return Ok(());
     }
     let serves = time.sources.contains(&view.host.name);
@@ -34,13 +43,19 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     } else {
         time.sources.iter().filter_map(|name| view.cluster().host(name)).map(|host| host.address.to_string()).collect()
     };
-    let others = view.cluster().hosts.iter().filter(|host| host.name != view.host.name);
-    let clients = others.map(|host| host.address.to_string()).collect();
+    let peers = view.cluster().hosts.iter().filter(|host| host.name != view.host.name);
+    let clients = peers.map(|host| host.address.to_string()).collect();
     let text = render("chrony/chrony.conf.j2", &Chrony { servers, serves, clients })?;
-    let file = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
-    let unit = Unit { name: SERVICE.to_owned(), goal: UnitGoal::Running, reads: vec![CONFIGURATION.to_owned()] };
+    let (configuration, service) = places(view);
+    let file = draft.add("configuration", Resource::File(File::text(configuration, text)));
+    let unit = Unit { name: service.to_owned(), goal: UnitGoal::Running, reads: vec![configuration.to_owned()] };
     let unit = draft.add("service", Resource::Unit(unit));
     draft.follows(&unit, &file, Reason::Reads);
+    for other in others(view) {
+        let stopped = Unit { name: other.to_owned(), goal: UnitGoal::Stopped, reads: Vec::new() };
+        let stopped = draft.add(other, Resource::Unit(stopped));
+        draft.needs(&unit, &stopped, Reason::Because("two programs that set one clock undo what the other does"));
+    }
     let synchronised = draft.add("synchronised", Operation::TimeSynchronised(TimeSynchronised { serves }));
     // chronyd's first four measurements of a source take some 8 s; a source that has just started has to be waited for as well.
     draft.within(Duration::from_secs(120));

@@ -13,7 +13,7 @@ if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
   kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=5s "$@"; }
   if kube get --raw /readyz 2>&1; then
     mark kube-nodes
-    kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")].status}{"\t"}{.status.conditions[?(@.type=="Ready")].message}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\n"}{end}' 2>&1
+    kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\n"}{end}' 2>&1
     mark kube-objects
     kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {"apiVersion":"v1","kind":"List","items":[
@@ -142,6 +142,14 @@ impl KubernetesState {
     }
 }
 
+/// A node's condition `Ready`. It comes as JSON, for what it says may have any character in it.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Condition {
+    status: String,
+    message: String,
+}
+
 #[derive(Deserialize)]
 struct Taint {
     key: String,
@@ -154,17 +162,18 @@ pub(super) fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, Par
     let mut nodes = BTreeMap::new();
     for line in body.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, uid, machine_id, version, ready, message, labels, taints] = fields.as_slice() else {
+        let [name, uid, machine_id, version, ready, labels, taints] = fields.as_slice() else {
             return Err(ParseError::new("kube-nodes", line));
         };
+        let condition: Condition = parse_json_or_default(ready).ok_or_else(|| ParseError::new("kube-nodes", ready))?;
         let labels = parse_json_or_default(labels).ok_or_else(|| ParseError::new("kube-nodes", labels))?;
         let taints: Vec<Taint> = parse_json_or_default(taints).ok_or_else(|| ParseError::new("kube-nodes", taints))?;
         let node = NodeState {
             uid: (*uid).to_owned(),
             machine_id: (*machine_id).to_owned(),
             kubelet_version: (*version).to_owned(),
-            ready: *ready == "True",
-            message: (*message).to_owned(),
+            ready: condition.status == "True",
+            message: condition.message,
             labels,
             taints: taints.into_iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect(),
         };

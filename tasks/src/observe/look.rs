@@ -35,6 +35,16 @@ pub enum Look {
     Warnings,
     /// What chronyd says of its synchronisation.
     TimeTracking,
+    /// Lines of a file from [`super::BLOCK_BEGIN`] to [`super::BLOCK_END`], both included.
+    Block(String),
+    /// Whether a command is there.
+    Command(String),
+    /// The paths that match a shell pattern.
+    Matching(String),
+    /// What of swap is on, and what would switch it on.
+    Swap,
+    /// What the host's firewall lets in.
+    Firewall,
 }
 
 /// Everything one probe looks at, grouped by kind so that each kind costs one command.
@@ -52,6 +62,11 @@ pub struct Looks {
     pub(super) network_check: bool,
     pub(super) warnings: bool,
     pub(super) time: bool,
+    pub(super) blocks: BTreeSet<String>,
+    pub(super) commands: BTreeSet<String>,
+    pub(super) patterns: BTreeSet<String>,
+    pub(super) swap: bool,
+    pub(super) firewall: bool,
 }
 
 impl Looks {
@@ -86,6 +101,17 @@ impl Looks {
             Look::NetworkCheck => self.network_check = true,
             Look::Warnings => self.warnings = true,
             Look::TimeTracking => self.time = true,
+            Look::Block(path) => {
+                self.blocks.insert(path);
+            }
+            Look::Command(name) => {
+                self.commands.insert(name);
+            }
+            Look::Matching(pattern) => {
+                self.patterns.insert(pattern);
+            }
+            Look::Swap => self.swap = true,
+            Look::Firewall => self.firewall = true,
         }
     }
 
@@ -100,7 +126,10 @@ impl Looks {
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
         let cluster = asked(self.kubernetes, Look::Kubernetes).chain(asked(self.network_check, Look::NetworkCheck));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
-        paths.chain(files).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(cluster)
+        let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
+        let host = host.chain(self.blocks.iter().cloned().map(Look::Block));
+        let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
+        paths.chain(files).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)
     }
 
     /// Whether the API server is asked.

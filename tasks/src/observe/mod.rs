@@ -4,21 +4,32 @@
 //! The answer is hostile input. It is cut into sections by lines that begin with a nonce that the host could not know before; whatever is
 //! missing, cut off or of the wrong shape becomes a [`ParseError`] that names the section and never a panic.
 
+mod firewall;
 mod kubernetes;
 mod look;
 mod parse;
 mod script;
 mod state;
+mod swap;
 
+pub use firewall::Firewall;
 pub use kubernetes::{KubernetesObject, KubernetesState, NodeState};
 pub use look::{Look, Looks};
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};
+pub(crate) use script::glob;
 pub use script::{Nonce, probe_script, section_marker};
 pub use state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, TimeTracking, UnitState};
+pub use swap::SwapState;
 
 /// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.
 pub const STATE_DIRECTORY: &str = "/var/lib/kokctl";
 
 /// Where running scripts keep what must not survive a reboot: the lock, and inputs of jobs. A tmpfs on every systemd host.
 pub const RUNTIME_DIRECTORY: &str = "/run/kokctl";
+
+/// Begins a block of ours in a file that others write too.
+pub const BLOCK_BEGIN: &str = "# BEGIN kokctl";
+
+/// Ends such a block.
+pub const BLOCK_END: &str = "# END kokctl";

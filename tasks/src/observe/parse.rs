@@ -1,6 +1,6 @@
 //! Reading the answer of a probe.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str;
 
 use thiserror::Error;
@@ -101,6 +101,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
         let text = body("modules")?;
         seen.modules = looks.modules.iter().map(|name| (name.clone(), text.lines().any(|line| line == name))).collect();
     }
+    read_host(&sections, looks, &mut seen)?;
     if looks.images {
         seen.images = Some(read_images(body("images")?)?);
     }
@@ -118,6 +119,35 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
         seen.network_check = Some(read_reports(&sections));
     }
     Ok(seen)
+}
+
+fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -> Result<(), ParseError> {
+    let body = |name: &str| text_of(sections, name);
+    if !looks.commands.is_empty() {
+        let there: BTreeSet<&str> = body("commands")?.lines().collect();
+        seen.commands = looks.commands.iter().map(|name| (name.clone(), there.contains(name.as_str()))).collect();
+    }
+    for path in &looks.blocks {
+        seen.blocks.insert(path.clone(), String::from_utf8_lossy(body_of(sections, "block", path)?).into_owned());
+    }
+    for pattern in &looks.patterns {
+        let text = str::from_utf8(body_of(sections, "matching", pattern)?).map_err(|_| ParseError::new("matching", "not UTF-8"))?;
+        let paths = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        seen.matching.insert(pattern.clone(), paths);
+    }
+    if looks.swap {
+        seen.swap = Some(super::swap::read(body("swap")?, body("swap-fstab")?, body("swap-units")?));
+    }
+    if looks.firewall {
+        seen.firewall = Some(super::firewall::read(body("firewall")?));
+    }
+    Ok(())
+}
+
+/// The body of the section of that name and argument.
+fn body_of<'a>(sections: &[Section<'a>], name: &str, argument: &str) -> Result<&'a [u8], ParseError> {
+    let section = sections.iter().find(|section| section.name == name && section.argument == argument);
+    section.map(|section| section.body).ok_or_else(|| ParseError::new(&format!("{name} {argument}"), "missing"))
 }
 
 fn read_reports(sections: &[Section<'_>]) -> BTreeMap<String, String> {

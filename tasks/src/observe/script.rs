@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::STATE_DIRECTORY;
 use super::look::Looks;
+use super::{BLOCK_BEGIN, BLOCK_END, STATE_DIRECTORY};
 use crate::facts;
 use crate::shell::quote;
 
@@ -41,7 +41,7 @@ pub fn section_marker(nonce: &Nonce) -> String {
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);
     if with_facts {
-        script.push_str(facts::SCRIPT);
+        script.push_str(&facts::script());
     }
     script.push_str("mark clock\ndate +%s%N\ncat /proc/uptime\n");
     push_paths(&mut script, looks);
@@ -56,6 +56,7 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     if looks.time {
         script.push_str("mark time\nchronyc -n -c tracking 2>/dev/null || echo unavailable\n");
     }
+    push_host(&mut script, looks);
     if looks.images {
         script.push_str(IMAGES);
     }
@@ -135,6 +136,36 @@ fn push_units(script: &mut String, looks: &Looks) {
             "mark units\nsystemctl show -p Id -p LoadState -p ActiveState -p UnitFileState -p NeedDaemonReload -p ExecMainStartTimestampMonotonic -- {units} 2>/dev/null"
         );
     }
+}
+
+/// What the shell can find out by itself, for the most part.
+fn push_host(script: &mut String, looks: &Looks) {
+    if !looks.commands.is_empty() {
+        let names = quoted(&looks.commands);
+        let _ = writeln!(
+            script,
+            "mark commands\nfor command in {names}; do\n  command -v -- \"$command\" >/dev/null 2>&1 && printf '%s\\n' \"$command\"\ndone"
+        );
+    }
+    for path in &looks.blocks {
+        let path = quote(path);
+        let _ = writeln!(script, "mark block {path}\nsed -n '/^{BLOCK_BEGIN}$/,/^{BLOCK_END}$/p' {path} 2>/dev/null");
+    }
+    for pattern in &looks.patterns {
+        let (name, glob) = (quote(pattern), glob(pattern));
+        let _ = writeln!(script, "mark matching {name}\nfor path in {glob}; do [ -e \"$path\" ] && printf '%s\\n' \"$path\"; done");
+    }
+    if looks.swap {
+        script.push_str(super::swap::SCRIPT);
+    }
+    if looks.firewall {
+        script.push_str(super::firewall::SCRIPT);
+    }
+}
+
+/// A pattern of which only `*` has a meaning to the shell.
+pub(crate) fn glob(pattern: &str) -> String {
+    pattern.split('*').map(quote).collect::<Vec<_>>().join("*")
 }
 
 /// The file of a kernel parameter.

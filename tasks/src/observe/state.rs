@@ -1,8 +1,10 @@
 //! What a probe saw.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use super::firewall::Firewall;
 use super::kubernetes::KubernetesState;
+use super::swap::SwapState;
 
 /// What is known of one host besides its facts. A key that is missing was never looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,6 +29,16 @@ pub struct Observations {
     pub warnings: Option<String>,
     /// chronyd's own report.
     pub time: Option<TimeTracking>,
+    /// Blocks of ours in files of others, with their marks; empty where there is none.
+    pub blocks: BTreeMap<String, String>,
+    /// Commands: whether they are there.
+    pub commands: BTreeMap<String, bool>,
+    /// Paths by the shell pattern that they match.
+    pub matching: BTreeMap<String, BTreeSet<String>>,
+    /// Swap, now and after the next start.
+    pub swap: Option<SwapState>,
+    /// The host's firewall.
+    pub firewall: Option<Firewall>,
     /// The host's monotonic clock when it was probed, in microseconds since boot.
     pub monotonic_microseconds: u64,
     /// The host's wall clock when it was probed, in nanoseconds since 1970.
@@ -147,6 +159,11 @@ impl Observations {
             network_check: None,
             warnings: None,
             time: None,
+            blocks: BTreeMap::new(),
+            commands: BTreeMap::new(),
+            matching: BTreeMap::new(),
+            swap: None,
+            firewall: None,
             monotonic_microseconds: 0,
             clock_nanoseconds: 0,
         }
@@ -165,6 +182,11 @@ impl Observations {
         self.network_check = later.network_check.or(self.network_check.take());
         self.warnings = later.warnings.or(self.warnings.take());
         self.time = later.time.or(self.time.take());
+        self.blocks.extend(later.blocks);
+        self.commands.extend(later.commands);
+        self.matching.extend(later.matching);
+        self.swap = later.swap.or(self.swap.take());
+        self.firewall = later.firewall.or(self.firewall.take());
         self.monotonic_microseconds = later.monotonic_microseconds;
         self.clock_nanoseconds = later.clock_nanoseconds;
     }

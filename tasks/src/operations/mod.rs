@@ -19,6 +19,7 @@ mod reset;
 mod static_pods;
 mod time_sync;
 mod tokens;
+mod trust;
 mod upload;
 
 pub use addons::Addons;
@@ -38,6 +39,7 @@ pub use reset::Reset;
 pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
+pub use trust::TrustStore;
 pub use upload::{FOUNDED, UploadConfiguration};
 
 use crate::change::{Change, Verdict};
@@ -100,6 +102,8 @@ pub enum Operation {
     NetworkCheck(NetworkCheck),
     /// The host's clock follows its source.
     TimeSynchronised(TimeSynchronised),
+    /// Programs trust the certificate authorities that were added.
+    TrustStore(TrustStore),
     /// The host is what it was before it became part of the cluster.
     Reset(Reset),
 }
@@ -128,6 +132,7 @@ macro_rules! each {
             Operation::NodesReady($it) => $call,
             Operation::NetworkCheck($it) => $call,
             Operation::TimeSynchronised($it) => $call,
+            Operation::TrustStore($it) => $call,
             Operation::Reset($it) => $call,
         }
     };

@@ -6,7 +6,8 @@ use crate::resources::Act;
 use crate::script::{Content, Fragment};
 
 /// Everything of Kubernetes, containerd and kokctl is removed from a host, its data included. Only what kokctl installs is touched; the
-/// configuration of chrony and the present values of kernel parameters stay, because nothing better is known.
+/// configuration of chrony, the host's name, packages, ports that were opened in a firewall, the state of SELinux and the present values of kernel
+/// parameters stay, because nothing better is known. Lines of /etc/fstab for swap come back, and count from the next start on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reset;
 
@@ -19,7 +20,9 @@ const PATHS: &[&str] = &[
     "/etc/systemd/system/kubelet.service",
     "/etc/systemd/system/kubelet.service.d",
     "/etc/modules-load.d/kokctl.conf",
-    "/etc/sysctl.d/90-kokctl.conf",
+    "/etc/sysctl.d/99-zz-kokctl.conf",
+    "/etc/systemd/system/containerd.service.d/50-kokctl-proxy.conf",
+    "/etc/cloud/cloud.cfg.d/99-kokctl.cfg",
     "/usr/local/bin/containerd",
     "/usr/local/bin/containerd-shim-runc-v2",
     "/usr/local/bin/ctr",
@@ -76,9 +79,19 @@ done
 for folder in /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
   [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete
 done
-rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/90-kokctl.conf
+rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/99-zz-kokctl.conf
 rm -rf /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
 for name in containerd containerd-shim-runc-v2 ctr kubeadm kubectl kubelet; do rm -f "/usr/local/bin/$name"; done
+rm -f /etc/systemd/system/containerd.service.d/50-kokctl-proxy.conf /etc/cloud/cloud.cfg.d/99-kokctl.cfg
+rmdir /etc/systemd/system/containerd.service.d 2>/dev/null
+for mark in /etc/containerd/certs.d/*/kokctl; do [ -e "$mark" ] && rm -rf "${mark%/*}"; done
+if grep -qs '^#kokctl# ' /etc/fstab; then sed -i 's/^#kokctl# //' /etc/fstab; fi
+if [ "$(grep -cs '^# BEGIN kokctl$' /etc/hosts)" = "$(grep -cs '^# END kokctl$' /etc/hosts)" ]; then
+  cp -p /etc/hosts /etc/.kokctl-hosts && sed '/^# BEGIN kokctl$/,/^# END kokctl$/d' /etc/hosts >/etc/.kokctl-hosts && mv -f /etc/.kokctl-hosts /etc/hosts
+fi
+for anchor in /usr/local/share/ca-certificates/kokctl-*.crt; do [ -e "$anchor" ] && rm -f "$anchor" && update=update-ca-certificates; done
+for anchor in /etc/pki/ca-trust/source/anchors/kokctl-*.crt; do [ -e "$anchor" ] && rm -f "$anchor" && update='update-ca-trust extract'; done
+[ -z "${update:-}" ] || $update >/dev/null 2>&1
 rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin /opt/containerd /var/lib/cni /run/flannel /run/containerd
 rmdir /etc/cni/net.d /etc/cni /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null
 systemctl daemon-reload

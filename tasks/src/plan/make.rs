@@ -7,7 +7,7 @@ use kok_crds::model::{Cluster, Host};
 
 use super::compare::{Asked, Compared, compare};
 use super::draft::{Draft, HostView};
-use super::graph::{Plan, Reason, StepId};
+use super::graph::{Plan, Reason, Step, StepId};
 use super::lint::lint;
 use super::refusal::Refusal;
 use super::select::Selection;
@@ -16,6 +16,7 @@ use crate::facts::HostFacts;
 use crate::holder::Standing;
 use crate::list::TASKS;
 use crate::list::host::claim;
+use crate::list::packages;
 use crate::observe::{Looks, Observations};
 use crate::operations::{Operation, Reset};
 use crate::preconditions;
@@ -128,7 +129,10 @@ pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal
         looks.entry(step.host.clone()).or_default().extend(step.looks());
     }
     for host in &inputs.cluster.hosts {
-        looks.entry(host.name.clone()).or_default().extend(crate::list::certificates::looks(host));
+        let entry = looks.entry(host.name.clone()).or_default();
+        entry.extend(crate::list::certificates::looks(host));
+        entry.extend(preconditions::looks(inputs.cluster));
+        entry.extend(crate::list::names::looks());
     }
     Ok(looks)
 }
@@ -146,7 +150,7 @@ pub fn make(inputs: &Inputs<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
 /// # Errors
 /// As [`make`], of the hosts that were seen.
 pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
-    let refusals = preconditions::check(inputs, seen);
+    let refusals = preconditions::check(inputs.cluster, seen);
     if !refusals.is_empty() {
         return Err(refusals);
     }
@@ -214,6 +218,7 @@ fn draft(inputs: &Inputs<'_>, seen: &Seen) -> Result<Plan, Vec<Refusal>> {
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
     edges.extend(after_claims(&plan));
+    edges.extend(after_packages(&plan));
     for (later, earlier, reason) in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
@@ -225,6 +230,14 @@ fn after_claims(plan: &Plan) -> Edges {
     let with_claims = plan.steps().map(|step| (step.id.clone(), claim(&step.host)));
     let others = with_claims.filter(|(id, claim)| id != claim);
     others.map(|(id, claim)| (id, claim, Reason::Because("a host says whose it is before it is changed"))).collect()
+}
+
+/// Where packages are missing, every step of the host may run a command of one of them.
+fn after_packages(plan: &Plan) -> Edges {
+    let installed = |step: &Step| StepId::new(&step.host, packages::NAME, packages::INSTALLED);
+    let later = plan.steps().filter(|step| step.task != packages::NAME && step.id != claim(&step.host));
+    let with_packages = later.map(|step| (step.id.clone(), installed(step))).filter(|(_, earlier)| plan.step(earlier).is_some());
+    with_packages.map(|(id, earlier)| (id, earlier, Reason::Because("it may run commands of these packages"))).collect()
 }
 
 type Edges = Vec<(StepId, StepId, Reason)>;

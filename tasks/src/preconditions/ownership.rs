@@ -4,7 +4,15 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
 
+use super::Findings;
 use crate::plan::{Refusal, Seen};
+
+/// See [`check`].
+pub(super) fn ownership(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
+    if let Some(refusal) = check(cluster, seen) {
+        found.refuse(refusal);
+    }
+}
 
 /// Two clusters of one name have different ids: a file in which hosts of both stand is wrong.
 pub(super) fn check(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {

@@ -1,9 +1,12 @@
 //! What a running cluster can't take over by another `apply`: each is an operation of its own.
 
+use kok_crds::model::Cluster;
+
+use super::Findings;
 use crate::API_SERVER_PORT;
 use crate::observe::{KubernetesState, Observations, PathState};
 use crate::operations::FOUNDED;
-use crate::plan::{Inputs, Refusal, Seen};
+use crate::plan::{Refusal, Seen};
 
 /// kubeadm's configuration on a control plane, for when its API server does not answer.
 const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
@@ -12,21 +15,24 @@ const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
 const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 
 /// Checks the cluster that is there against the one that is asked for.
-pub(super) fn check(inputs: &Inputs<'_>, seen: &Seen) -> Vec<Refusal> {
-    let Some(first) = inputs.cluster.control_planes().next() else { return Vec::new() };
+pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
+    let Some(first) = cluster.control_planes().next() else { return };
     let observed = seen.observations(&first.name);
-    let mut found = configuration(observed).map(|text| changed(inputs, &text)).unwrap_or_default();
-    let Some(state @ KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return found };
-    found.extend(lost_data(state, observed).map(|refusal| refusal.at(format!("host {} ({})", first.name, first.address))));
-    for name in nodes.keys().filter(|name| inputs.cluster.host(name).is_none()) {
-        found.push(
+    if let Some(text) = configuration(observed) {
+        changed(cluster, &text).into_iter().for_each(|refusal| found.refuse(refusal));
+    }
+    let Some(state @ KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return };
+    if let Some(refusal) = lost_data(state, observed) {
+        found.refuse(refusal.at(format!("host {} ({})", first.name, first.address)));
+    }
+    for name in nodes.keys().filter(|name| cluster.host(name).is_none()) {
+        found.refuse(
             Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
                 .at("spec.hosts")
                 .because("removing a node is an operation of its own, which this version does not have yet")
                 .hint(format!("put {name} back into the file, or remove the node with `kubectl drain` and `kubectl delete node` first")),
         );
     }
-    found
 }
 
 /// From the cluster, or while that does not answer from the host. The host's file comes along only if it differs from the desired one.
@@ -38,8 +44,8 @@ fn configuration(seen: &Observations) -> Option<String> {
     uploaded.or_else(on_host)
 }
 
-fn changed(inputs: &Inputs<'_>, is: &str) -> Vec<Refusal> {
-    let (cluster, network) = (inputs.cluster, &inputs.cluster.network);
+fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
+    let network = &cluster.network;
     let endpoint = cluster.control_planes().next().map(|host| std::net::SocketAddr::new(host.address, API_SERVER_PORT).to_string());
     let desired = [
         ("kubernetesVersion", "spec.kubernetesVersion", format!("v{}", cluster.kubernetes_version)),

@@ -1,20 +1,34 @@
 //! Resources: desired pieces of a host. A closed enum; each kind says what to look at, compares, and renders its change. All pure.
 
+mod absent;
 mod archive;
 mod binary;
+mod block;
 mod directory;
 mod file;
+mod firewall;
+mod hostname;
 mod image;
 mod kernel_module;
+mod no_swap;
+mod packages;
+mod selinux;
 mod sysctl;
 mod unit;
 
+pub use absent::Absent;
 pub use archive::Archive;
 pub use binary::Binary;
+pub use block::Block;
 pub use directory::Directory;
 pub use file::{File, FileContent, Replace};
+pub use firewall::OpenFirewall;
+pub use hostname::Hostname;
 pub use image::Image;
 pub use kernel_module::KernelModule;
+pub use no_swap::NoSwap;
+pub use packages::{Manager, PackageDatabase, Packages};
+pub use selinux::Selinux;
 pub use sysctl::Sysctl;
 pub use unit::{Unit, UnitGoal};
 
@@ -42,6 +56,22 @@ pub enum Resource {
     KernelModule(KernelModule),
     /// A systemd unit.
     Unit(Unit),
+    /// Lines of ours in a file that others write too.
+    Block(Block),
+    /// Files of ours that have had their time.
+    Absent(Absent),
+    /// The host's name.
+    Hostname(Hostname),
+    /// No swap.
+    NoSwap(NoSwap),
+    /// Commands that come with packages.
+    Packages(Packages),
+    /// A package manager that works.
+    PackageDatabase(PackageDatabase),
+    /// SELinux that does not enforce.
+    Selinux(Selinux),
+    /// A firewall that lets in what the cluster needs.
+    OpenFirewall(OpenFirewall),
 }
 
 /// What is sent to a host to bring about a change.
@@ -60,49 +90,118 @@ pub enum Act {
     Wait,
 }
 
-macro_rules! each {
-    ($self:ident, $it:ident => $call:expr) => {
-        match $self {
-            Resource::File($it) => $call,
-            Resource::Directory($it) => $call,
-            Resource::Binary($it) => $call,
-            Resource::Archive($it) => $call,
-            Resource::Image($it) => $call,
-            Resource::Sysctl($it) => $call,
-            Resource::KernelModule($it) => $call,
-            Resource::Unit($it) => $call,
-        }
-    };
-}
-
 impl Resource {
     /// What must be seen to compare.
     #[must_use]
     pub fn looks(&self) -> Vec<Look> {
-        each!(self, it => it.looks())
+        match self {
+            Self::File(it) => it.looks(),
+            Self::Directory(it) => it.looks(),
+            Self::Binary(it) => it.looks(),
+            Self::Archive(it) => it.looks(),
+            Self::Image(it) => it.looks(),
+            Self::Sysctl(it) => it.looks(),
+            Self::KernelModule(it) => it.looks(),
+            Self::Unit(it) => it.looks(),
+            Self::Block(it) => it.looks(),
+            Self::Absent(it) => it.looks(),
+            Self::Hostname(it) => it.looks(),
+            Self::NoSwap(_) => NoSwap::looks(),
+            Self::Packages(it) => it.looks(),
+            Self::PackageDatabase(_) => PackageDatabase::looks(),
+            Self::Selinux(_) => Selinux::looks(),
+            Self::OpenFirewall(_) => OpenFirewall::looks(),
+        }
     }
 
     /// Compares what was seen with what is desired.
     #[must_use]
     pub fn diff(&self, seen: &Observations) -> Verdict {
-        each!(self, it => it.diff(seen))
+        match self {
+            Self::File(it) => it.diff(seen),
+            Self::Directory(it) => it.diff(seen),
+            Self::Binary(it) => it.diff(seen),
+            Self::Archive(it) => it.diff(seen),
+            Self::Image(it) => it.diff(seen),
+            Self::Sysctl(it) => it.diff(seen),
+            Self::KernelModule(it) => it.diff(seen),
+            Self::Unit(it) => it.diff(seen),
+            Self::Block(it) => it.diff(seen),
+            Self::Absent(it) => it.diff(seen),
+            Self::Hostname(it) => it.diff(seen),
+            Self::NoSwap(_) => NoSwap::diff(seen),
+            Self::Packages(it) => it.diff(seen),
+            Self::PackageDatabase(_) => PackageDatabase::diff(seen),
+            Self::Selinux(it) => it.diff(seen),
+            Self::OpenFirewall(it) => it.diff(seen),
+        }
     }
 
     /// What brings the change about.
     #[must_use]
     pub fn act(&self, change: &Change) -> Act {
-        each!(self, it => it.act(change))
+        match self {
+            Self::File(it) => it.act(change),
+            Self::Directory(it) => it.act(change),
+            Self::Binary(it) => it.act(change),
+            Self::Archive(it) => it.act(change),
+            Self::Image(it) => it.act(change),
+            Self::Sysctl(it) => it.act(change),
+            Self::KernelModule(it) => it.act(change),
+            Self::Unit(it) => it.act(change),
+            Self::Block(it) => it.act(change),
+            Self::Absent(it) => it.act(change),
+            Self::Hostname(it) => it.act(change),
+            Self::NoSwap(_) => NoSwap::act(),
+            Self::Packages(it) => it.act(change),
+            Self::PackageDatabase(_) => PackageDatabase::act(),
+            Self::Selinux(it) => it.act(change),
+            Self::OpenFirewall(it) => it.act(change),
+        }
     }
 
     /// The path or name that this resource alone may write; two resources of a host with the same one are an error of the plan.
     #[must_use]
     pub fn writes(&self) -> Vec<String> {
-        each!(self, it => it.writes())
+        match self {
+            Self::File(it) => it.writes(),
+            Self::Directory(it) => it.writes(),
+            Self::Binary(it) => it.writes(),
+            Self::Archive(it) => it.writes(),
+            Self::Image(it) => it.writes(),
+            Self::Sysctl(it) => it.writes(),
+            Self::KernelModule(it) => it.writes(),
+            Self::Unit(it) => it.writes(),
+            Self::Block(it) => it.writes(),
+            Self::Hostname(it) => it.writes(),
+            Self::Packages(it) => it.writes(),
+            Self::NoSwap(_) => vec!["/etc/fstab".to_owned()],
+            Self::Selinux(_) => vec!["/etc/selinux/config".to_owned()],
+            // It removes only what nobody writes, these only add to what others have.
+            Self::Absent(_) | Self::PackageDatabase(_) | Self::OpenFirewall(_) => Vec::new(),
+        }
     }
 
     /// What it is, for people.
     #[must_use]
     pub fn title(&self) -> String {
-        each!(self, it => it.title())
+        match self {
+            Self::File(it) => it.title(),
+            Self::Directory(it) => it.title(),
+            Self::Binary(it) => it.title(),
+            Self::Archive(it) => it.title(),
+            Self::Image(it) => it.title(),
+            Self::Sysctl(it) => it.title(),
+            Self::KernelModule(it) => it.title(),
+            Self::Unit(it) => it.title(),
+            Self::Block(it) => it.title(),
+            Self::Absent(it) => it.title(),
+            Self::Hostname(it) => it.title(),
+            Self::NoSwap(_) => "swap".to_owned(),
+            Self::Packages(it) => it.title(),
+            Self::PackageDatabase(_) => "package manager".to_owned(),
+            Self::Selinux(_) => "SELinux".to_owned(),
+            Self::OpenFirewall(_) => "firewall".to_owned(),
+        }
     }
 }

@@ -25,12 +25,15 @@ pub enum UnitGoal {
     Running,
     /// Enabled; something else starts it.
     Enabled,
+    /// Neither enabled nor running, where it is there at all.
+    Stopped,
 }
 
 const START: &str = "start";
 const RESTART: &str = "restart";
 const RELOAD: &str = "reload";
 const ENABLE: &str = "enable";
+const STOP: &str = "stop";
 
 impl Unit {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -40,6 +43,12 @@ impl Unit {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let is = seen!(seen.units.get(&self.name));
+        if self.goal == UnitGoal::Stopped {
+            let runs = is.active == "active" || is.active == "activating";
+            let starts = is.file == "enabled";
+            let state = if runs { &is.active } else { &is.file };
+            return if runs || starts { Verdict::differs(STOP, format!("it is {state}")) } else { Verdict::Same };
+        }
         if self.goal == UnitGoal::Running && is.active == "active" {
             for path in &self.reads {
                 seen!(seen.paths.get(path));
@@ -65,6 +74,12 @@ impl Unit {
     /// Starts or restarts only where that is the change: enabling a unit is no reason to interrupt it.
     pub(super) fn act(&self, change: &Change) -> Act {
         let name = quote(&self.name);
+        if self.goal == UnitGoal::Stopped {
+            // Another name of a unit that was just disabled is gone with it.
+            return Act::Script(Fragment::text(format!(
+                "systemctl disable --quiet --now -- {name} || ! systemctl is-active --quiet -- {name}\n"
+            )));
+        }
         let mut script = format!("systemctl daemon-reload\nsystemctl enable --quiet -- {name}\n");
         let interrupts = self.goal == UnitGoal::Running && ![RELOAD, ENABLE].contains(&change.summary.as_str());
         if interrupts {

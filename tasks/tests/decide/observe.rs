@@ -3,12 +3,16 @@
 use std::sync::LazyLock;
 
 use kok_tasks::facts;
+use kok_tasks::facts::Selinux;
 use kok_tasks::observe::{
-    ImageStore, Kind, KubernetesState, Look, Looks, Nonce, Observations, ParseError, PathState, TimeTracking, parse, probe_script, sections,
+    Firewall, ImageStore, Kind, KubernetesState, Look, Looks, Nonce, Observations, ParseError, PathState, TimeTracking, parse,
+    probe_script, sections,
 };
+use kok_tasks::plan::{Making, make};
+use kok_tasks::preconditions;
 use proptest::prelude::*;
 
-use crate::support::{bundle, cluster, inputs, nonce};
+use crate::support::{bundle, cluster, inputs, nonce, seen_with};
 
 const BARE: &[u8] = include_bytes!("../fixtures/answers/bare-cp1.txt");
 const READY: &[u8] = include_bytes!("../fixtures/answers/ready-cp1.txt");
@@ -29,12 +33,14 @@ fn looks() -> Looks {
         Look::Unit("kubelet.service".into()),
         Look::Sysctl("net.ipv4.ip_forward".into()),
         Look::KernelModule("overlay".into()),
+        Look::Swap,
         Look::Images,
         Look::Kubernetes,
         Look::NetworkCheck,
         Look::TimeTracking,
     ]
     .into_iter()
+    .chain(preconditions::looks(&cluster()))
     .collect()
 }
 
@@ -58,8 +64,8 @@ fn a_bare_host_is_read() {
     assert_eq!(seen.images, Some(ImageStore::Unavailable));
     assert_eq!(seen.kubernetes, Some(KubernetesState::Absent));
     assert!(matches!(&seen.time, Some(TimeTracking::Tracking { stratum: 0, leap, .. }) if leap == "Not synchronised"));
-    assert_eq!(seen.clock_nanoseconds, 1_795_257_889_867_801_099);
-    assert_eq!(seen.monotonic_microseconds, 5_555_260_000);
+    assert_eq!(seen.clock_nanoseconds, 1_795_269_128_624_965_100);
+    assert_eq!(seen.monotonic_microseconds, 16_794_020_000);
 }
 
 #[test]
@@ -94,12 +100,74 @@ fn facts_of_a_control_plane_and_a_worker_are_read() {
     let (bare, ready, worker) =
         (facts::parse(&nonce(), BARE).unwrap(), facts::parse(&nonce(), READY).unwrap(), facts::parse(&nonce(), READY_WORKER).unwrap());
     assert_eq!((bare.os_id.as_str(), bare.os_version.as_str(), bare.architecture.as_str()), ("debian", "12", "amd64"));
-    assert_eq!((bare.cluster, bare.certificate_authority, bare.listening_ports), (None, None, [22].into()));
-    assert!(!bare.cgroup_v2 && !bare.swap && bare.systemd && bare.writable && !bare.busy);
+    assert_eq!((&bare.cluster, &bare.certificate_authority, &bare.listening_ports), (&None, &None, &[22].into()));
+    assert_eq!((bare.hostname.as_str(), bare.processors), ("cp1", 2));
+    assert!(bare.available_bytes < bare.memory_bytes && bare.name_servers.len() == 1 && bare.ssh_host_keys.len() == 2);
+    assert_eq!(bare.routes.iter().map(|route| route.to.to_string()).collect::<Vec<_>>(), ["10.20.0.0/24"]);
+    let host0 = bare.interface_of("10.20.0.11".parse().unwrap()).unwrap();
+    assert!(host0.mac.as_ref().is_some_and(|mac| mac.len() == 17));
+    let storage = &bare.storage["/var/lib/etcd"];
+    assert!(storage.mount == "/var/lib/etcd" && storage.free_bytes > 1 << 30 && storage.free_inodes.is_some() && !storage.read_only);
+    assert_eq!(bare.storage["/var/lib/kokctl"].mount, "/", "of a folder that is not there yet, that of the folder above");
+    assert!(bare.commands.contains("chronyc") && bare.commands.contains("apt-get") && !bare.commands.contains("dnf"));
+    assert!(!bare.cgroup_v2 && bare.swaps.is_empty() && bare.systemd && bare.writable && !bare.busy);
     assert!(ready.listening_ports.is_superset(&[22, 2379, 2380, 6443, 10250].into()));
     assert_eq!(ready.cluster.as_deref(), Some("rec"));
     assert!(ready.certificate_authority.is_some() && ready.certificate_authority == worker.certificate_authority);
-    assert!(worker.addresses.contains(&"10.20.0.12".parse().unwrap()));
+    assert!(worker.addresses().any(|address| address.to_string() == "10.20.0.12"));
+}
+
+/// The bare host, as one of the RHEL family with SELinux and firewalld would answer.
+fn rocky() -> Vec<u8> {
+    let text = String::from_utf8(BARE.to_vec()).unwrap();
+    let text = text
+        .replace("/etc/os-release:ID=debian", "/etc/os-release:ID=\"rocky\"\n/etc/os-release:ID_LIKE=\"rhel centos fedora\"")
+        .replace("/etc/os-release:VERSION_ID=\"12\"", "/etc/os-release:VERSION_ID=\"9.4\"")
+        .replace("/proc/sys/kernel/osrelease:", "/sys/fs/selinux/enforce:1\n/proc/sys/kernel/osrelease:")
+        .replace("apt-get\n", "dnf\n")
+        .replace("chronyc\n", "")
+        .replace("\nnft\n", "\n");
+    let mark = format!("\n{} firewall\n", nonce().as_str());
+    text.replace(&mark, &format!("{mark}firewalld\npublic\n22/tcp 6443/tcp 2379-2380/tcp\n\n")).into_bytes()
+}
+
+#[test]
+fn a_host_of_the_rhel_family_is_known_by_its_facts() {
+    let facts = facts::parse(&nonce(), &rocky()).unwrap();
+    assert!(facts.is_rhel_family() && facts.selinux == Selinux::Enforcing);
+    assert_eq!((facts.os_id.as_str(), facts.os_version.as_str()), ("rocky", "9.4"));
+    let seen = read(&rocky());
+    assert_eq!(
+        seen.firewall,
+        Some(Firewall::Firewalld {
+            zone: "public".into(),
+            ports: ["22/tcp", "6443/tcp", "2379-2380/tcp"].map(str::to_owned).into(),
+            trusted: [].into(),
+        })
+    );
+    assert!(!facts::parse(&nonce(), BARE).unwrap().is_rhel_family());
+    // What it lacks is named by the packages of its own family, and chrony has another place there.
+    let mut cluster = cluster();
+    cluster.settings.host.preinstall_selinux_state = Some(kok_crds::model::SelinuxState::Permissive);
+    cluster.settings.host.firewall = kok_crds::model::FirewallPolicy::Open;
+    cluster.settings.kubelet_fail_cgroup_v1 = false;
+    let bundle = bundle();
+    let mut facts = facts;
+    facts.memory_bytes = facts.memory_bytes.max(4 << 30);
+    facts.processors = facts.processors.max(2);
+    let mut all = seen_with(|_, _| {});
+    let address = facts.interfaces["host0"].clone();
+    assert!(!address.addresses.is_empty());
+    all.add_facts("cp1", facts);
+    let inputs = inputs(&cluster, &bundle);
+    let looks: Vec<String> = match make(&inputs, &all).unwrap() {
+        Making::LookFirst(looks) => looks["cp1"].iter().map(|look| format!("{look:?}")).collect(),
+        other => panic!("{other:?}"),
+    };
+    for wanted in ["Unit(\"chronyd.service\")", "/etc/chrony.conf", "Command(\"chronyc\")", "Command(\"nft\")", "/etc/pki/ca-trust"] {
+        assert!(looks.iter().any(|look| look.contains(wanted)), "{wanted} is not in {looks:?}");
+    }
+    assert!(!looks.iter().any(|look| look.contains("dpkg") || look.contains("/etc/chrony/chrony.conf")));
 }
 
 static NAMES: LazyLock<Vec<String>> = LazyLock::new(|| sections(&nonce(), READY).iter().map(|section| section.name.to_owned()).collect());
@@ -118,6 +186,22 @@ fn without(answer: &[u8], name: &str) -> Vec<u8> {
 fn each_missing_section_is_named() {
     // Each of these may be missing: the contents of files that are as expected or not there, and what only some clusters have.
     let optional = ["content", "lock", "network-check"];
+    // A missing file is named by its own path.
+    let fewer = |path: &str| {
+        let text = String::from_utf8(READY.to_vec()).unwrap();
+        let lines = text.split('\n').filter(|line| !line.starts_with(&format!("{path}:")));
+        facts::parse(&nonce(), lines.collect::<Vec<_>>().join("\n").as_bytes()).unwrap_err().section
+    };
+    for path in [
+        "/proc/sys/kernel/hostname",
+        "/proc/sys/kernel/osrelease",
+        "/proc/meminfo",
+        "/proc/swaps",
+        "/proc/1/comm",
+        "/sys/devices/system/cpu/online",
+    ] {
+        assert_eq!(fewer(path), path);
+    }
     let facts_and_looks = |answer: &[u8]| parse(&nonce(), &looks(), answer).err().or_else(|| facts::parse(&nonce(), answer).err());
     let asked = [
         "clock",
@@ -128,6 +212,10 @@ fn each_missing_section_is_named() {
         "sysctls",
         "modules",
         "time",
+        "swap",
+        "swap-fstab",
+        "swap-units",
+        "firewall",
         "images",
         "kube-ready",
         "kube-objects",
@@ -192,6 +280,20 @@ fn the_cluster_may_not_answer_yet() {
 }
 
 #[test]
+fn a_node_may_say_anything() {
+    let condition = serde_json::json!({"type": "Ready", "status": "False", "message": "a\ttab, a\nnewline and \"quotes\""});
+    let nodes = format!("w1\tuid\tmachine\tv1.37.1\t{condition}\t{{\"a\":\"b\"}}\t\nw2\tuid\tmachine\tv1.37.1\t\t\t\n");
+    let text = format!("\n@ clock\n1\n1.00 2.00\n\n@ kube-ready\nok\n\n@ kube-nodes\n{nodes}\n@ kube-objects\n\n@ kube-tokens\n\n@ end\n");
+    let looks: Looks = [Look::Kubernetes].into_iter().collect();
+    let seen = parse(&nonce(), &looks, text.replace('@', nonce().as_str()).as_bytes()).unwrap();
+    let state = seen.kubernetes.unwrap();
+    let node = state.node("w1").unwrap_or_else(|| panic!("{state:?}"));
+    assert_eq!((node.ready, node.message.as_str()), (false, "a\ttab, a\nnewline and \"quotes\""));
+    assert_eq!(node.labels["a"], "b");
+    assert!(!state.node("w2").unwrap().ready, "a node that was just registered has no conditions");
+}
+
+#[test]
 fn units_have_the_names_that_were_asked_for() {
     let looks: Looks = ["a.service", "chrony.service"].map(|name| Look::Unit(name.to_owned())).into_iter().collect();
     let read = |units: &str| {
@@ -214,6 +316,43 @@ proptest! {
         let answer = [&READY[..place], noise.as_slice(), &READY[end..]].concat();
         let _ = parse(&nonce(), &looks(), &answer);
         let _ = facts::parse(&nonce(), &answer);
+    }
+
+    /// Lines of recorded answers, exchanged, doubled, emptied, cut, or with numbers that fit nowhere.
+    #[test]
+    fn no_host_can_lie_so_that_a_plan_panics(which in 0..4_usize, changes in prop::collection::vec((any::<u32>(), 0..7_u8, any::<u32>()), 1..12)) {
+        let answer = [BARE, READY, READY_WORKER, &rocky()][which].to_vec();
+        let text = String::from_utf8_lossy(&answer).into_owned();
+        let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
+        for (place, kind, with) in changes {
+            let (place, with) = (place as usize % lines.len(), with as usize % lines.len());
+            match kind {
+                0 => lines.swap(place, with),
+                1 => lines.insert(place, lines[with].clone()),
+                2 => lines[place].clear(),
+                3 => lines[place] = lines[place].chars().take(with % 20).collect(),
+                4 => lines[place] = lines[place].replace(|c: char| c.is_ascii_digit(), "99999999999999999999"),
+                5 => lines[place] = lines[place].replace([' ', ':', '='], "\t"),
+                _ => lines[place] = format!("\u{202e}\u{1b}[2J{}", "é".repeat(with % 90)),
+            }
+        }
+        let hostile = lines.join("\n").into_bytes();
+        let (cluster, bundle) = (cluster(), bundle());
+        let inputs = inputs(&cluster, &bundle);
+        let asked = kok_tasks::plan::looks(&inputs).unwrap();
+        let _ = parse(&nonce(), &asked["cp1"], &hostile);
+        let seen = parse(&nonce(), &looks(), &hostile);
+        let facts = facts::parse(&nonce(), &hostile);
+        for error in seen.as_ref().err().into_iter().chain(facts.as_ref().err()) {
+            prop_assert!(!error.section.is_empty() && error.excerpt.chars().count() <= 80);
+        }
+        if let (Ok(seen), Ok(facts)) = (seen, facts) {
+            let mut all = seen_with(|_, _| {});
+            all.add_facts("cp1", facts);
+            all.add_observations("cp1", seen);
+            let _ = make(&inputs, &all);
+            let _ = preconditions::examine(&cluster, &all);
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use kok_tasks::preconditions::{check, check_reset};
 
 use crate::support::shell::{Folder, SHELLS, run, script_of};
 use crate::support::world::World;
-use crate::support::{bundle, cluster, inputs, seen_with};
+use crate::support::{cluster, seen_with};
 
 fn ids(plan: &Plan) -> Vec<Option<String>> {
     let claims = plan.steps().filter_map(|step| match &step.action {
@@ -40,17 +40,17 @@ fn a_record_without_an_id_gets_it() {
 
 #[test]
 fn two_clusters_of_one_name_are_told_apart() {
-    let (cluster, bundle) = (cluster(), bundle());
+    let cluster = cluster();
     let seen = seen_with(|host, facts| {
         facts.cluster = Some("demo".to_owned());
         facts.cluster_id = Some(if host == "worker2" { "bbb" } else { "aaa" }.to_owned());
     });
-    for refusals in [check(&inputs(&cluster, &bundle), &seen), check_reset(&cluster, &seen)] {
+    for refusals in [check(&cluster, &seen), check_reset(&cluster, &seen)] {
         let refusal = refusals.iter().find(|refusal| refusal.what.contains("2 clusters of the name demo")).unwrap();
         assert_eq!(refusal.because.as_deref(), Some("cp1, worker1 has the id aaa; worker2 has the id bbb"));
     }
     let same = seen_with(|_, facts| (facts.cluster, facts.cluster_id) = (Some("demo".to_owned()), Some("aaa".to_owned())));
-    assert!(!check(&inputs(&cluster, &bundle), &same).iter().any(|refusal| refusal.what.contains("clusters of the name")));
+    assert!(!check(&cluster, &same).iter().any(|refusal| refusal.what.contains("clusters of the name")));
 }
 
 /// Between the probe and the script somebody else may have claimed the host.

@@ -43,6 +43,43 @@ fn the_whole_plan_of_bare_hosts() {
 }
 
 #[test]
+fn what_the_settings_add_to_the_plan() {
+    let usual: BTreeSet<String> = written(&bare()).split("\ncp1/").map(str::to_owned).collect();
+    let all = written(&World::with_everything().plan());
+    // One host is enough: what the others get is the same.
+    let of_host: Vec<&str> = all.split("\nworker1/").next().unwrap().split("\ncp1/").filter(|step| !usual.contains(*step)).collect();
+    let tasks = ["packages", "names", "swap", "selinux", "firewall", "trust", "proxy", "time-sync", "host", "mirrors"];
+    let host = of_host.into_iter().filter(|step| tasks.iter().any(|task| step.starts_with(&format!("{task}/"))));
+    insta::assert_snapshot!(host.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn everything_that_is_set_is_undone_again() {
+    let mut world = World::with_everything();
+    let plan = world.plan();
+    for (step, change) in plan.changes() {
+        world.carry_out(step, change);
+    }
+    assert!(world.plan().is_empty(), "something is left to do");
+    world.cluster = cluster();
+    let left: Vec<String> =
+        world.plan().changes().filter(|(step, _)| step.host == "worker1").map(|(step, _)| step.id.to_string()).collect();
+    for id in ["proxy/no-others", "mirrors/no-others", "trust/no-others", "container-runtime/service"] {
+        assert!(left.contains(&format!("worker1/{id}")), "{id} is not in {left:?}");
+    }
+    for (step, change) in world.clone().plan().changes() {
+        world.carry_out(step, change);
+    }
+    assert!(world.plan().is_empty(), "something is left to do");
+    assert!(
+        !world.hosts["worker1"]
+            .paths
+            .keys()
+            .any(|path| path.contains("kokctl-proxy") || path.contains("certs.d/") || path.contains("kokctl-corporate"))
+    );
+}
+
+#[test]
 fn the_same_input_gives_the_same_plan() {
     let print = |plan: &Plan| {
         let steps: Vec<_> = plan.steps().map(|step| (step.clone(), plan.change(&step.id).cloned())).collect();
@@ -145,7 +182,7 @@ fn no_secret_stands_in_a_plan() {
 
 #[test]
 fn every_task_has_steps_and_a_sentence() {
-    let plan = bare();
+    let plan = World::with_everything().plan();
     for task in TASKS {
         assert!(plan.steps().any(|step| step.task == task.name), "{} has no step", task.name);
         assert!(!task.about.is_empty() && !task.about.ends_with('.'), "{}", task.name);
@@ -167,7 +204,7 @@ fn repaired(change: impl Fn(&mut World)) -> Vec<String> {
 
 #[test]
 fn damage_by_hand_is_repaired_with_nothing_else() {
-    let file = repaired(|world| world.host("worker1").write("/etc/sysctl.d/90-kokctl.conf", 0o644, "net.ipv4.ip_forward = 0\n"));
+    let file = repaired(|world| world.host("worker1").write("/etc/sysctl.d/99-zz-kokctl.conf", 0o644, "net.ipv4.ip_forward = 0\n"));
     assert_eq!(file, ["worker1/host/sysctls-file: replace the content because its content is not what it should be"]);
     let mode = repaired(|world| world.host("cp1").paths.get_mut("/etc/kubernetes/admin.conf").unwrap().mode = 0o644);
     assert_eq!(mode, ["cp1/certificates/admin.conf: set mode 0600 and owner root because it has mode 0644 and owner 0:0"]);

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use kok_tasks::facts::HostFacts;
-use kok_tasks::observe::{KubernetesObject, KubernetesState, NodeState, Observations};
+use kok_crds::model::{Cluster, FirewallPolicy};
+use kok_tasks::facts::{HostFacts, Route, Selinux, Storage};
+use kok_tasks::observe::{Firewall, KubernetesObject, KubernetesState, NodeState, Observations, UnitState};
 use kok_tasks::plan::{Refusal, Seen};
-use kok_tasks::preconditions::check;
+use kok_tasks::preconditions::{Weight, check, examine};
 use serde_json::json;
 
 use crate::support::{bundle, cluster, inputs, seen_with};
 
 fn refusals(seen: &Seen) -> Vec<Refusal> {
-    let (cluster, bundle) = (cluster(), bundle());
-    check(&inputs(&cluster, &bundle), seen)
+    check(&cluster(), seen)
 }
 
 fn written(refusals: &[Refusal]) -> String {
@@ -45,12 +45,19 @@ fn what_a_host_is() {
     insta::assert_snapshot!("no_systemd", refused("worker1", |facts| facts.systemd = false));
     insta::assert_snapshot!("not_writable", refused("worker1", |facts| facts.writable = false));
     insta::assert_snapshot!("cgroup_v1", refused("worker1", |facts| facts.cgroup_v2 = false));
-    insta::assert_snapshot!("swap", refused("worker1", |facts| facts.swap = true));
+    let used = |bytes: u64| move |facts: &mut HostFacts| facts.swaps = [("/dev/sda2".to_owned(), bytes)].into();
+    assert_eq!(refused("worker1", used(1 << 30)), "", "a step switches it off");
+    insta::assert_snapshot!("swap", refused("worker1", used(4 << 30)));
+    insta::assert_snapshot!("old_kernel", refused("worker1", |facts| facts.kernel = "5.10.0-33-amd64".to_owned()));
+    insta::assert_snapshot!("very_old_kernel", refused("worker1", |facts| facts.kernel = "3.10.0-1160.el7.x86_64".to_owned()));
+    insta::assert_snapshot!("architecture", refused("worker1", |facts| facts.architecture = "riscv64".to_owned()));
+    insta::assert_snapshot!("one_processor", refused("cp1", |facts| facts.processors = 1));
+    insta::assert_snapshot!("selinux", refused("worker1", |facts| facts.selinux = Selinux::Enforcing));
     insta::assert_snapshot!("little_memory", refused("cp1", |facts| facts.memory_bytes = 1_600_000_000));
-    insta::assert_snapshot!("little_space", refused("worker1", |facts| facts.free_bytes.extend([("/var".to_owned(), 3_000_000_000)])));
+    insta::assert_snapshot!("little_space", refused("worker1", mounted("/var/lib/containerd", "/var", |it| it.free_bytes = 2_400_000_000)));
     insta::assert_snapshot!(
         "no_such_address",
-        refused("worker1", |facts| facts.addresses = ["127.0.0.1".parse().unwrap(), "192.0.2.7".parse().unwrap()].into())
+        refused("worker1", |facts| facts.interfaces.get_mut("eth0").unwrap().addresses = ["192.0.2.7".parse().unwrap()].into())
     );
     insta::assert_snapshot!(
         "missing_commands",
@@ -66,16 +73,162 @@ fn whose_a_host_is() {
     insta::assert_snapshot!("kubelet_port", refused("worker1", |facts| facts.listening_ports.extend([6443, 10250])));
 }
 
+/// A file system of its own for a folder.
+fn mounted(folder: &'static str, mount: &'static str, change: impl Fn(&mut Storage)) -> impl Fn(&mut HostFacts) {
+    move |facts| {
+        let storage = facts.storage.get_mut(folder).unwrap();
+        storage.mount = mount.to_owned();
+        change(storage);
+    }
+}
+
+#[test]
+fn what_a_host_has_room_for() {
+    insta::assert_snapshot!("small_root", refused("cp1", |facts| facts.storage.values_mut().for_each(|it| it.free_bytes = 4_000_000_000)));
+    insta::assert_snapshot!("few_inodes", refused("worker1", mounted("/var/lib/containerd", "/data", |it| it.free_inodes = Some(100))));
+    insta::assert_snapshot!("read_only", refused("worker1", mounted("/usr/local", "/usr", |it| it.read_only = true)));
+    insta::assert_snapshot!("no_exec", refused("worker1", mounted("/opt", "/opt", |it| it.no_exec = true)));
+    assert_eq!(refused("worker1", mounted("/var/lib/kubelet", "/var", |it| it.no_exec = true)), "", "that is a warning");
+    assert_eq!(refused("worker1", mounted("/var/lib/containerd", "/data", |it| it.free_inodes = None)), "", "btrfs counts none");
+    let warned = |percent: u64| {
+        let seen = seen_with(|name, facts| {
+            if name == "worker1" {
+                mounted("/var/lib/containerd", "/data", |it| (it.free_bytes, it.total_bytes) = (percent << 30, 100 << 30))(facts);
+            }
+        });
+        examine(&cluster(), &seen).into_iter().flat_map(|it| it.findings).map(|it| it.refusal.what).collect::<Vec<_>>()
+    };
+    assert_eq!(warned(15), Vec::<String>::new());
+    assert_eq!(warned(14), ["of the 107 GB below /var/lib/containerd 14 % are free"]);
+}
+
+#[test]
+fn what_a_host_is_connected_to() {
+    let route = |to: &str, interface: &str| Route { to: to.parse().unwrap(), interface: interface.to_owned() };
+    let docker = route("10.233.0.0/16", "docker0");
+    insta::assert_snapshot!("route", refused("worker1", |facts| facts.routes.push(docker.clone())));
+    let ours = [route("10.233.64.0/24", "flannel.1"), route("10.233.65.0/24", "cni0")];
+    assert_eq!(refused("worker1", |facts| facts.routes.extend(ours.clone())), "");
+    insta::assert_snapshot!("no_name_server", refused("worker1", |facts| facts.name_servers.clear()));
+    let stub: std::net::IpAddr = "127.0.0.53".parse().unwrap();
+    insta::assert_snapshot!("name_server_loop", refused("worker1", |facts| facts.name_servers = vec![stub]));
+    let resolved = |facts: &mut HostFacts| {
+        facts.name_servers = vec![stub];
+        facts.resolved_servers = vec!["192.0.2.53".parse().unwrap()];
+    };
+    assert_eq!(refused("worker1", resolved), "", "the kubelet gets the servers of systemd-resolved");
+    insta::assert_snapshot!("name_server_service", refused("worker1", |facts| facts.name_servers = vec!["10.233.0.10".parse().unwrap()]));
+}
+
+/// What is refused when something else was seen of a host.
+fn refused_when_seen(cluster: &Cluster, host: &str, seen_there: Observations) -> String {
+    let mut seen = seen_with(|_, _| {});
+    seen.add_observations(host, seen_there);
+    written(&check(cluster, &seen))
+}
+
+#[test]
+fn what_others_have_installed_is_not_touched() {
+    let unit = |name: &str, active: &str| {
+        let state = UnitState { load: "loaded".into(), active: active.into(), file: "enabled".into(), ..UnitState::default() };
+        Observations { units: [(name.to_owned(), state)].into(), ..Observations::default() }
+    };
+    insta::assert_snapshot!("docker", refused_when_seen(&cluster(), "worker1", unit("docker.service", "active")));
+    insta::assert_snapshot!("k3s", refused_when_seen(&cluster(), "worker2", unit("k3s-agent.service", "failed")));
+    insta::assert_snapshot!("containerd", refused_when_seen(&cluster(), "worker1", unit("containerd.service", "active")));
+    let missing = UnitState { load: "not-found".into(), active: "inactive".into(), ..UnitState::default() };
+    let none = Observations { units: [("docker.service".to_owned(), missing)].into(), ..Observations::default() };
+    assert_eq!(refused_when_seen(&cluster(), "worker1", none), "");
+}
+
+#[test]
+fn firewalls_are_refused_while_they_are_closed() {
+    let with = |firewall: Firewall| Observations { firewall: Some(firewall), ..Observations::default() };
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let firewalld =
+        |ports: &[&str], trusted: &[&str]| Firewall::Firewalld { zone: "public".into(), ports: words(ports), trusted: words(trusted) };
+    insta::assert_snapshot!("firewalld", refused_when_seen(&cluster(), "cp1", with(firewalld(&["22/tcp"], &[]))));
+    let open = firewalld(&["2379-2380/tcp", "6443/tcp", "10000-20000/tcp", "8472/udp"], &["10.233.64.0/18"]);
+    assert_eq!(refused_when_seen(&cluster(), "cp1", with(open)), "");
+    let ufw = Firewall::Ufw {
+        rules: words(&["allow tcp 22 0.0.0.0/0 any 0.0.0.0/0 in", "allow tcp 10250 0.0.0.0/0 any 0.0.0.0/0 in comment=6b"]),
+    };
+    insta::assert_snapshot!("ufw", refused_when_seen(&cluster(), "worker1", with(ufw.clone())));
+    for policy in [FirewallPolicy::Open, FirewallPolicy::Ignore] {
+        let mut cluster = cluster();
+        cluster.settings.host.firewall = policy;
+        assert_eq!(refused_when_seen(&cluster, "worker1", with(ufw.clone())), "");
+    }
+}
+
+#[test]
+fn missing_packages_are_installed_where_that_can_be() {
+    let without = |facts: &mut HostFacts| facts.commands.retain(|command| command != "tar");
+    insta::assert_snapshot!("not_installable", refused("worker1", without));
+    let installable = |facts: &mut HostFacts| {
+        without(facts);
+        facts.installable.insert("tar".to_owned());
+    };
+    assert_eq!(refused("worker1", installable), "", "a step installs it");
+    let rhel = |facts: &mut HostFacts| {
+        facts.commands.retain(|command| !["tar", "apt-get"].contains(&command.as_str()));
+        facts.commands.insert("dnf".to_owned());
+        facts.os_id = "rocky".to_owned();
+        facts.os_like = vec!["rhel".to_owned()];
+    };
+    assert_eq!(refused("worker1", rhel), "", "dnf tells when it is done");
+    let flock = |facts: &mut HostFacts| {
+        facts.commands.remove("flock");
+        facts.installable.insert("util-linux".to_owned());
+    };
+    assert!(refused("worker1", flock).contains("flock"), "without it no script of ours runs");
+}
+
+#[test]
+fn copies_of_a_machine_are_found() {
+    let keys = seen_with(|_, facts| facts.ssh_host_keys = ["ssh-ed25519 AAAAsame".to_owned(), "ssh-rsa AAAAtoo".to_owned()].into());
+    insta::assert_snapshot!("ssh_host_keys", written(&refusals(&keys)));
+    let macs = seen_with(|name, facts| {
+        if name != "cp1" {
+            facts.interfaces.get_mut("eth0").unwrap().mac = Some("52:54:00:aa:bb:cc".to_owned());
+        }
+    });
+    insta::assert_snapshot!("mac", written(&refusals(&macs)));
+    let uuids = seen_with(|_, facts| facts.product_uuid = Some("4C4C4544".to_owned()));
+    assert_eq!(refusals(&uuids), Vec::new(), "that is a warning");
+    let warned =
+        examine(&cluster(), &uuids).into_iter().flat_map(|it| it.findings).map(|it| (it.weight, it.refusal.what)).collect::<Vec<_>>();
+    assert_eq!(warned, [(Weight::Warning, "the hosts cp1 and worker1 and worker2 have the same product_uuid 4c4c4544".to_owned())]);
+    let mut node = running("", &[]);
+    let state = NodeState { machine_id: format!("{:032x}", 3), ..NodeState::default() };
+    let state =
+        KubernetesState::Ready { nodes: [("worker1".to_owned(), state)].into(), objects: BTreeMap::new(), bootstrap_tokens: Vec::new() };
+    node.add_observations("cp1", Observations { kubernetes: Some(state), ..Observations::default() });
+    insta::assert_snapshot!("node_of_another_machine", written(&refusals(&node)));
+}
+
+#[test]
+fn every_check_says_something_of_good_hosts_too() {
+    let all = examine(&cluster(), &seen_with(|_, _| {}));
+    assert_eq!(all.iter().filter(|it| it.host.is_none()).count(), 5);
+    assert_eq!(all.iter().filter(|it| it.host.as_deref() == Some("worker2")).count(), 16);
+    assert!(all.iter().all(|it| it.findings.is_empty() && !it.about.is_empty() && !it.name.is_empty()));
+}
+
 #[test]
 fn limits_are_where_they_are_said_to_be() {
     assert_eq!(refused("worker1", |facts| facts.memory_bytes = 1_600_000_000), "", "only a control plane needs 1700 MB");
     assert_eq!(refused("cp1", |facts| facts.memory_bytes = 1_700_000_000), "");
-    assert_eq!(refused("worker1", |facts| facts.free_bytes.extend([("/var".to_owned(), 4_000_000_000)])), "");
+    assert_eq!(refused("worker1", mounted("/var/lib/containerd", "/var", |it| it.free_bytes = 2_500_000_000)), "");
+    assert_eq!(refused("worker1", mounted("/var/lib/etcd", "/var/lib/etcd", |it| it.free_bytes = 0)), "", "a worker has no etcd");
+    assert_eq!(refused("worker1", |facts| facts.kernel = "5.13.0".to_owned()), "");
+    assert_eq!(refused("worker1", |facts| facts.processors = 1), "");
+    assert_eq!(refused("worker1", |facts| facts.selinux = Selinux::Permissive), "");
     assert_eq!(refused("worker1", |facts| facts.certificate_authority = None), "");
     let ours = |facts: &mut HostFacts| {
         facts.cluster = Some("demo".to_owned());
         facts.listening_ports.extend([6443, 10250]);
-        facts.free_bytes.insert("/var".to_owned(), 0);
+        facts.storage.values_mut().for_each(|storage| storage.free_bytes = 0);
     };
     assert_eq!(refused("cp1", ours), "", "our own programs and data are no obstacle");
 }
@@ -104,7 +257,7 @@ fn clocks_may_be_30_seconds_apart() {
 #[test]
 fn all_that_is_wrong_is_said_at_once() {
     let seen = seen_with(|_, facts| {
-        facts.swap = true;
+        facts.systemd = false;
         facts.cgroup_v2 = false;
     });
     assert_eq!(refusals(&seen).len(), 6);

@@ -109,6 +109,11 @@ fn any_look() -> impl Strategy<Value = Look> {
         Just(Look::Images),
         Just(Look::Kubernetes),
         Just(Look::NetworkCheck),
+        odd_name().prop_map(Look::Block),
+        odd_name().prop_map(Look::Command),
+        odd_name().prop_map(Look::Matching),
+        Just(Look::Swap),
+        Just(Look::Firewall),
         Just(Look::TimeTracking),
     ]
 }

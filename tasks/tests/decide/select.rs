@@ -87,7 +87,7 @@ fn what_is_satisfied_already_needs_not_be_chosen() {
 #[test]
 fn what_is_left_out_triggers_nothing() {
     let mut world = World::converged();
-    world.host("worker1").write("/etc/sysctl.d/90-kokctl.conf", 0o644, "changed");
+    world.host("worker1").write("/etc/sysctl.d/99-zz-kokctl.conf", 0o644, "changed");
     world.host("worker1").write("/etc/containerd/config.toml", 0o644, "changed");
     let (plan, _) = part(&world, "", "container-runtime", "").unwrap();
     let changes: Vec<&str> = plan.changes().map(|(step, _)| step.id.as_str()).collect();

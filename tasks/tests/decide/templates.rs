@@ -15,6 +15,12 @@ fn context(name: &str, text: &str) -> Value {
     let taints = json!([{"key": text, "value": text, "effect": "NoSchedule"}]);
     match name {
         "chrony/chrony.conf.j2" => json!({"servers": ["ntp1.example.org", "192.0.2.1"], "serves": true, "clients": ["10.20.0.12"]}),
+        "containerd/containerd.service.j2" => json!({"open_files": 1_048_576}),
+        "containerd/hosts.toml.j2" => json!({"server": text, "mirrors": [
+            {"host": text, "capabilities": ["pull", "resolve"], "skip_verify": true, "override_path": true, "ca": text},
+            {"host": "https://plain", "capabilities": ["pull"], "skip_verify": false, "override_path": false, "ca": null},
+        ]}),
+        "proxy/proxy.conf.j2" => json!({"variables": [["HTTP_PROXY", "http://proxy.example:3128"], ["NO_PROXY", "a,b"]]}),
         "containerd/config.toml.j2" => json!({"pause_image": text, "extra_runtime_args": {"a": text, "b": true, "c": -7}}),
         "flannel/flannel.yaml.j2" => {
             json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text})
@@ -27,7 +33,7 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/cluster.yaml.j2" => json!({
             "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text], "cluster_name": text,
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
-            "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "kube_proxy_mode": text,
+            "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text,
             "conntrack_max_per_core": 0, "initial_cluster_state": text,
         }),
         "kubeadm/join.yaml.j2" => {
@@ -86,11 +92,28 @@ fn json_and_toml_templates_are_what_their_names_say() {
     assert_eq!(plugins["plugins"][0]["type"], "flannel");
     let text = render("containerd/config.toml.j2", &context("containerd/config.toml.j2", "registry.k8s.io/pause:3.10.2")).unwrap();
     let table: toml::Table = text.parse().unwrap();
+    let hosts: toml::Table =
+        render("containerd/hosts.toml.j2", &context("containerd/hosts.toml.j2", "https://m")).unwrap().parse().unwrap();
+    assert_eq!(hosts["server"].as_str(), Some("https://m"));
+    assert_eq!(
+        (hosts["host"]["https://m"]["skip_verify"].as_bool(), hosts["host"]["https://m"]["ca"].as_str()),
+        (Some(true), Some("https://m"))
+    );
+    assert_eq!(hosts["host"]["https://plain"]["capabilities"].as_array().map(Vec::len), Some(1));
     let images = &table["plugins"]["io.containerd.cri.v1.images"];
     assert_eq!(images["pinned_images"]["sandbox"].as_str(), Some("registry.k8s.io/pause:3.10.2"));
     let runtime = &table["plugins"]["io.containerd.cri.v1.runtime"];
     assert_eq!((runtime["b"].as_bool(), runtime["c"].as_integer()), (Some(true), Some(-7)));
     assert_eq!(runtime["containerd"]["runtimes"]["runc"]["options"]["SystemdCgroup"].as_bool(), Some(true));
+}
+
+#[test]
+fn a_proxy_stands_in_the_environment_of_a_unit() {
+    let text = render("proxy/proxy.conf.j2", &context("proxy/proxy.conf.j2", "")).unwrap();
+    assert_eq!(
+        text,
+        "# Written by kokctl.\n[Service]\nEnvironment=\"HTTP_PROXY=http://proxy.example:3128\"\nEnvironment=\"NO_PROXY=a,b\"\n"
+    );
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::digest::sha256;
-use kok_tasks::observe::{ImageState, ImageStore, Kind, Look, Metadata, Observations, PathState, TimeTracking, UnitState};
+use kok_tasks::observe::{
+    BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, ImageStore, Kind, Look, Metadata, Observations, PathState, SwapState, TimeTracking,
+    UnitState,
+};
 
 /// Something at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +28,11 @@ pub(crate) struct Host {
     pub(crate) units: BTreeMap<String, UnitState>,
     pub(crate) sysctls: BTreeMap<String, String>,
     pub(crate) modules: BTreeSet<String>,
+    /// Commands that were installed, of those that the host lacked.
+    pub(crate) commands: BTreeSet<String>,
+    pub(crate) lacks: BTreeSet<String>,
+    pub(crate) swap: SwapState,
+    pub(crate) firewall: Firewall,
     pub(crate) images: BTreeMap<String, ImageState>,
     /// Seconds since boot; every change takes one.
     pub(crate) now: u64,
@@ -35,6 +43,7 @@ const FOLDERS: &[&str] = &[
     "/etc",
     "/etc/chrony",
     "/etc/modules-load.d",
+    "/usr/local/share/ca-certificates",
     "/etc/sysctl.d",
     "/etc/systemd/system",
     "/opt",
@@ -53,7 +62,17 @@ impl Host {
             name: name.to_owned(),
             paths: BTreeMap::new(),
             units: BTreeMap::new(),
-            sysctls: [("net.ipv4.ip_forward".to_owned(), "0".to_owned())].into(),
+            sysctls: [("net.ipv4.ip_forward", "0"), ("kernel.hostname", "localhost")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            commands: BTreeSet::new(),
+            lacks: BTreeSet::new(),
+            swap: SwapState {
+                active: ["/dev/sda2".to_owned()].into(),
+                fstab: vec!["/dev/sda2 none swap sw 0 0".to_owned()],
+                ..SwapState::default()
+            },
+            firewall: Firewall::None,
             modules: BTreeSet::new(),
             images: BTreeMap::new(),
             now: 100,
@@ -64,6 +83,9 @@ impl Host {
                 Entry { kind: Kind::Directory, mode: 0o755, content: String::new(), sum: String::new(), changed: 0 },
             );
         }
+        host.folder("/etc/ssl/certs", 0o755);
+        host.write("/etc/hosts", 0o644, "127.0.0.1 localhost\n");
+        host.write("/etc/hostname", 0o644, "localhost\n");
         host.write("/etc/chrony/chrony.conf", 0o644, "pool 2.debian.pool.ntp.org iburst\n");
         host.start("chrony.service");
         host
@@ -170,6 +192,21 @@ impl Host {
             Look::KernelModule(name) => {
                 seen.modules.insert(name.clone(), self.modules.contains(name));
             }
+            Look::Block(path) => {
+                let text = self.paths.get(path).map(|entry| entry.content.as_str()).unwrap_or_default();
+                let block = text.find(BLOCK_BEGIN).map(|start| &text[start..text.rfind(BLOCK_END).unwrap() + BLOCK_END.len() + 1]);
+                seen.blocks.insert(path.clone(), block.unwrap_or_default().to_owned());
+            }
+            Look::Command(name) => {
+                seen.commands.insert(name.clone(), self.commands.contains(name));
+            }
+            Look::Matching(pattern) => {
+                let (start, end) = pattern.split_once('*').unwrap();
+                let is = |path: &&String| path.starts_with(start) && path.ends_with(end) && path.len() >= start.len() + end.len();
+                seen.matching.insert(pattern.clone(), self.paths.keys().filter(is).cloned().collect());
+            }
+            Look::Swap => seen.swap = Some(self.swap.clone()),
+            Look::Firewall => seen.firewall = Some(self.firewall.clone()),
             Look::Images if self.is_active("containerd.service") => seen.images = Some(ImageStore::Images(self.images.clone())),
             Look::Images => seen.images = Some(ImageStore::Unavailable),
             _ => {}

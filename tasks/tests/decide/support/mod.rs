@@ -8,7 +8,7 @@ pub(crate) mod world;
 
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
-use kok_tasks::facts::HostFacts;
+use kok_tasks::facts::{COMMANDS, FOLDERS, HostFacts, Interface, Route, Storage};
 use kok_tasks::observe::{Nonce, Observations};
 use kok_tasks::plan::{Inputs, Seen};
 
@@ -43,7 +43,15 @@ pub(crate) fn inputs<'a>(cluster: &'a Cluster, bundle: &'a Bundle) -> Inputs<'a>
 
 /// Facts of a host with which nothing is wrong.
 pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
-    let commands = kok_tasks::facts::COMMANDS.iter().map(|(command, _)| *command).chain(["chronyc"]).map(str::to_owned);
+    let commands = COMMANDS.iter().map(|program| program.name).chain(["chronyc", "apt-get", "update-ca-certificates"]).map(str::to_owned);
+    let root = Storage {
+        mount: "/".to_owned(),
+        free_bytes: 20 << 30,
+        total_bytes: 40 << 30,
+        free_inodes: Some(1_000_000),
+        read_only: false,
+        no_exec: false,
+    };
     HostFacts {
         hostname: name.to_owned(),
         machine_id: format!("{number:032x}"),
@@ -53,15 +61,24 @@ pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
         kernel: "6.1.0".to_owned(),
         cgroup_v2: true,
         memory_bytes: 4 << 30,
+        available_bytes: 3 << 30,
         processors: 2,
         listening_ports: [22].into(),
-        addresses: ["127.0.0.1".parse().unwrap(), format!("10.20.0.{}", 10 + number).parse().unwrap()].into(),
-        free_bytes: [("/".to_owned(), 20 << 30)].into(),
+        interfaces: [interface("lo", 0, "127.0.0.1"), interface("eth0", number, &format!("10.20.0.{}", 10 + number))].into(),
+        routes: vec![Route { to: "10.20.0.0/24".parse().unwrap(), interface: "eth0".to_owned() }],
+        name_servers: vec!["192.0.2.53".parse().unwrap()],
+        ssh_host_keys: [format!("ssh-ed25519 AAAA{number}")].into(),
+        storage: FOLDERS.iter().map(|folder| (folder.path.to_owned(), root.clone())).collect(),
         commands: commands.collect(),
         systemd: true,
         writable: true,
         ..HostFacts::default()
     }
+}
+
+fn interface(name: &str, number: u8, address: &str) -> (String, Interface) {
+    let mac = (name != "lo").then(|| format!("52:54:00:00:00:{number:02x}"));
+    (name.to_owned(), Interface { mac, addresses: [address.parse().unwrap()].into() })
 }
 
 /// What was seen of three hosts with which nothing is wrong; `change` makes something wrong.

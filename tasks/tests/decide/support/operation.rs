@@ -51,6 +51,11 @@ impl World {
                 self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
                 self.api.object("Deployment", "kube-system", "coredns", &addons.source);
             }
+            Operation::TrustStore(store) => {
+                let host = self.host(host);
+                store.anchors.iter().for_each(|path| host.uses(path));
+                host.write("/etc/ssl/certs/ca-certificates.crt", 0o644, "all");
+            }
             Operation::Join(join) => self.join(host, join, change),
             Operation::RemoveTokens(_) => {
                 self.uses_api(host, true);

@@ -12,7 +12,7 @@ use kok_tasks::bundle::Bundle;
 use kok_tasks::change::{Change, Verdict};
 use kok_tasks::digest::sha256;
 use kok_tasks::facts::HostFacts;
-use kok_tasks::observe::{ImageState, Look, Observations, TimeTracking};
+use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Observations, SwapState, TimeTracking};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, looks, make_part};
 use kok_tasks::resources::{FileContent, Resource, Unit, UnitGoal};
@@ -56,7 +56,28 @@ static FILES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
 
 impl World {
     pub(crate) fn bare() -> Self {
-        let cluster = super::cluster();
+        Self::bare_of(super::cluster())
+    }
+
+    /// Bare hosts on which everything is set that can be set, and that lack what can be lacked.
+    pub(crate) fn with_everything() -> Self {
+        let mut world = Self::bare_of(super::cluster_of(include_str!("../../fixtures/everything.yaml")));
+        for host in world.hosts.values_mut() {
+            host.lacks = ["tar", "update-ca-certificates"].map(str::to_owned).into();
+            host.firewall = Firewall::Firewalld { zone: "public".into(), ports: ["22/tcp".to_owned()].into(), trusted: [].into() };
+            for folder in ["/etc/cloud/cloud.cfg.d", "/sys/fs/selinux", "/etc/selinux", "/var/lib/dpkg/updates"] {
+                host.folder(folder, 0o755);
+            }
+            host.write("/sys/fs/selinux/enforce", 0o644, "1");
+            host.write("/etc/selinux/config", 0o644, "SELINUX=enforcing\n");
+            host.write("/var/lib/dpkg/updates/0001", 0o644, "");
+            host.write("/etc/ssl/certs/ca-certificates.crt", 0o644, "");
+            host.start("systemd-timesyncd.service");
+        }
+        world
+    }
+
+    fn bare_of(cluster: Cluster) -> Self {
         let hosts = cluster.hosts.iter().map(|host| (host.name.clone(), Host::bare(&host.name))).collect();
         Self { cluster, bundle: super::bundle(), hosts, api: Api::default(), token_id: super::TOKEN_ID.to_owned() }
     }
@@ -86,6 +107,10 @@ impl World {
                 certificate_authority: text("/etc/kubernetes/pki/ca.crt"),
                 ..good_facts(&host.name, number)
             };
+            let mut facts = facts;
+            let there = &self.hosts[&host.name];
+            facts.commands.retain(|command| there.commands.contains(command) || !there.lacks.contains(command));
+            facts.installable = ["tar", "ca-certificates"].map(str::to_owned).into();
             seen.add_facts(&host.name, facts);
             seen.add_clock_offset(&host.name, 0);
         }
@@ -189,12 +214,48 @@ impl World {
             Resource::Sysctl(sysctl) => drop(host.sysctls.insert(sysctl.name.clone(), sysctl.value.clone())),
             Resource::KernelModule(module) => drop(host.modules.insert(module.name.clone())),
             Resource::Unit(unit) => start(host, unit, change),
+            Resource::Block(block) => {
+                let text = host.paths.get(&block.path).map(|entry| entry.content.clone()).unwrap_or_default();
+                let own = text.split(BLOCK_BEGIN).next().unwrap_or_default().to_owned();
+                host.write(&block.path, 0o644, &format!("{own}{BLOCK_BEGIN}\n{}{BLOCK_END}\n", block.text));
+            }
+            Resource::Absent(absent) => {
+                let (start, end) = absent.pattern.split_once('*').unwrap();
+                let goes = |path: &String| path.starts_with(start) && path.ends_with(end) && !absent.except.contains(path);
+                let gone: Vec<String> = host.paths.keys().filter(|path| goes(path)).cloned().collect();
+                for path in gone {
+                    let below = if absent.with_folder { path.rsplit_once('/').unwrap().0.to_owned() } else { path };
+                    host.paths.retain(|path, _| *path != below && !path.starts_with(&format!("{below}/")));
+                }
+            }
+            Resource::Hostname(hostname) => {
+                host.sysctls.insert("kernel.hostname".to_owned(), hostname.name.clone());
+                host.write("/etc/hostname", 0o644, &format!("{}\n", hostname.name));
+            }
+            Resource::NoSwap(_) => host.swap = SwapState::default(),
+            Resource::Packages(packages) => host.commands.extend(packages.commands.iter().map(|(command, _)| command.clone())),
+            Resource::PackageDatabase(_) => host.paths.retain(|path, _| !path.starts_with("/var/lib/dpkg/updates/")),
+            Resource::Selinux(selinux) => {
+                host.write("/sys/fs/selinux/enforce", 0o644, "0");
+                host.write("/etc/selinux/config", 0o644, &format!("SELINUX={}\n", selinux.state.as_str()));
+            }
+            Resource::OpenFirewall(open) => {
+                if let Firewall::Firewalld { ports, trusted, .. } = &mut host.firewall {
+                    ports.extend(open.opening.ports.iter().map(kok_tasks::ports::Port::dashed));
+                    trusted.insert(open.opening.pods.clone());
+                }
+            }
         }
     }
 }
 
 fn start(host: &mut Host, unit: &Unit, change: &Change) {
     unit.reads.iter().for_each(|path| host.uses(path));
+    if unit.goal == UnitGoal::Stopped {
+        let state = host.units.get_mut(&unit.name).unwrap();
+        (state.active, state.file) = ("inactive".into(), "disabled".into());
+        return;
+    }
     match unit.name.as_str() {
         "containerd.service" => {
             host.uses("/usr/local/sbin/runc");

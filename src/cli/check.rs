@@ -1,0 +1,215 @@
+//! `kokctl check`
+
+use std::collections::BTreeMap;
+
+use clap::Args;
+use kok_crds::model::Cluster;
+use kok_tasks::observe::{Look, Looks};
+use kok_tasks::plan::{Refusal, Seen};
+use kok_tasks::preconditions::{self, Examined, Finding, Weight};
+use serde::Serialize;
+
+use super::common::ClusterFile;
+use crate::run::{Events, LookAt, connect_each, probe_all};
+use crate::ui::{Failure, Kind, line};
+
+/// Check whether the hosts can become the cluster of the file, without changing anything
+///
+/// Needs no bundle. A host that can't be reached is shown as such, and the others are checked all the same. Ends with exit code 0 if apply
+/// would begin, and 3 if it would refuse.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterFile,
+    /// Print the outcome of every check as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What the checks say together; the form of `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    cluster: String,
+    ok: bool,
+    checks: Vec<CheckReport>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CheckReport {
+    /// None for a check of all hosts together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    host: Option<String>,
+    check: &'static str,
+    status: Status,
+    about: &'static str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    findings: Vec<FindingReport>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+enum Status {
+    Ok,
+    Warning,
+    Failed,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FindingReport {
+    status: Status,
+    what: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let cluster = arguments.cluster.read()?;
+    let (links, unreachable) = connect_each(&cluster).await?;
+    let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
+    let mut seen = Seen::default();
+    let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, &host.name), facts: true })).collect();
+    if let Err(failures) = probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await {
+        unreachable.extend(failures);
+    }
+    let report = report(&cluster, &seen, &unreachable);
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&report).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
+        line(&text);
+    } else {
+        print(&report);
+    }
+    if report.ok {
+        return Ok(());
+    }
+    let failed = report.checks.iter().filter(|check| check.status == Status::Failed).count();
+    let checks = if failed == 1 { "check" } else { "checks" };
+    let failure = Failure::new(Kind::Host, format!("{failed} {checks} failed: apply would refuse these hosts"));
+    Err(vec![failure.hint("mend what is shown above, and check again")])
+}
+
+fn looks(cluster: &Cluster, host: &str) -> Looks {
+    let mut looks: Looks = preconditions::looks(cluster).into_iter().collect();
+    if cluster.control_planes().next().is_some_and(|first| first.name == host) {
+        looks.extend([Look::Kubernetes]);
+    }
+    looks
+}
+
+fn report(cluster: &Cluster, seen: &Seen, unreachable: &[Failure]) -> Report {
+    let examined = preconditions::examine(cluster, seen);
+    let mut by_host: BTreeMap<Option<String>, Vec<CheckReport>> = BTreeMap::new();
+    for check in examined {
+        by_host.entry(check.host.clone()).or_default().push(CheckReport::from(check));
+    }
+    let mut checks = Vec::new();
+    for host in &cluster.hosts {
+        let own: Vec<Failure> = unreachable.iter().filter(|failure| is_of(failure, &host.name)).cloned().collect();
+        checks.push(CheckReport { host: Some(host.name.clone()), ..login(&own) });
+        checks.extend(by_host.remove(&Some(host.name.clone())).unwrap_or_default());
+    }
+    // What failed in kokctl itself belongs to no host.
+    let others = unreachable.iter().filter(|failure| !cluster.hosts.iter().any(|host| is_of(failure, &host.name)));
+    checks.extend(others.map(|failure| CheckReport { host: None, ..login(std::slice::from_ref(failure)) }));
+    checks.extend(by_host.remove(&None).unwrap_or_default());
+    let ok = checks.iter().all(|check| check.status != Status::Failed);
+    Report { cluster: cluster.name.clone(), ok, checks }
+}
+
+fn login(failures: &[Failure]) -> CheckReport {
+    CheckReport {
+        host: None,
+        check: "login",
+        status: if failures.is_empty() { Status::Ok } else { Status::Failed },
+        about: "it can be reached, is the one that it should be, and answers",
+        findings: failures.iter().cloned().map(FindingReport::from).collect(),
+    }
+}
+
+/// Failures of a host name it behind the word `host`, perhaps with its address.
+fn is_of(failure: &Failure, host: &str) -> bool {
+    let name = failure.at.as_deref().and_then(|at| at.strip_prefix("host ")).map(|rest| rest.split(' ').next().unwrap_or_default());
+    name == Some(host)
+}
+
+impl From<Examined> for CheckReport {
+    fn from(examined: Examined) -> Self {
+        let findings: Vec<FindingReport> = examined.findings.into_iter().map(FindingReport::from).collect();
+        let status = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
+        Self { host: examined.host, check: examined.name, status, about: examined.about, findings }
+    }
+}
+
+impl From<Finding> for FindingReport {
+    fn from(Finding { weight, refusal }: Finding) -> Self {
+        let status = if weight == Weight::Refusal { Status::Failed } else { Status::Warning };
+        let Refusal { what, at, because, hint } = refusal;
+        Self { status, what, at, because, hint }
+    }
+}
+
+impl From<Failure> for FindingReport {
+    fn from(failure: Failure) -> Self {
+        Self { status: Status::Failed, what: failure.what, at: failure.at, because: failure.because, hint: failure.hint }
+    }
+}
+
+fn print(report: &Report) {
+    let mut place: Option<&Option<String>> = None;
+    for check in &report.checks {
+        if place != Some(&check.host) {
+            if place.is_some() {
+                line("");
+            }
+            line(&format!("{}:", check.host.as_deref().unwrap_or("all hosts together")));
+            place = Some(&check.host);
+        }
+        print_check(check);
+    }
+}
+
+fn print_check(check: &CheckReport) {
+    if check.findings.is_empty() {
+        line(&format!("  ok       {:<10} {}", check.check, check.about));
+    }
+    for finding in &check.findings {
+        let word = match finding.status {
+            Status::Ok => "ok",
+            Status::Warning => "warning",
+            Status::Failed => "FAILED",
+        };
+        line(&shown(&format!("  {word:<8} {:<10} {}", check.check, finding.what)));
+        // Of a host's own findings the host stands above them.
+        let at = finding.at.as_ref().filter(|_| check.host.is_none());
+        for (label, text) in [("at", at), ("because", finding.because.as_ref()), ("fix", finding.hint.as_ref())] {
+            if let Some(text) = text {
+                line(&shown(&format!("           {label:>10} {}", text.replace('\n', "\n                      "))));
+            }
+        }
+    }
+}
+
+/// What hosts say may hold terminal escapes.
+fn shown(text: &str) -> String {
+    crate::ui::printable(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_belongs_to_the_host_that_it_names() {
+        let at = |text: &str| Failure::new(Kind::Host, "x").at(text);
+        assert!(is_of(&at("host w1 (root@10.0.0.1:22)"), "w1") && is_of(&at("host w1"), "w1"));
+        assert!(
+            !is_of(&at("host w10 (root@10.0.0.1:22)"), "w1") && !is_of(&at("w1"), "w1") && !is_of(&Failure::new(Kind::Host, "x"), "w1")
+        );
+    }
+}

@@ -1,0 +1,41 @@
+//! Observations out of any answer: a value or an error, never a panic; and what was seen is only what was asked for.
+#![no_main]
+
+use std::sync::LazyLock;
+
+use kok_tasks::observe::{Look, Looks, Nonce, parse};
+use libfuzzer_sys::fuzz_target;
+
+static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
+    let text = |text: &str| text.to_owned();
+    [
+        Look::File { path: text("/etc/chrony/chrony.conf"), expected: Some("0".repeat(64)) },
+        Look::Path(text("/etc/kubernetes")),
+        Look::LargeFile(text("/usr/local/bin/kubelet")),
+        Look::Content(text("/etc/kubernetes/pki/ca.crt")),
+        Look::Unit(text("containerd.service")),
+        Look::Sysctl(text("net.ipv4.ip_forward")),
+        Look::KernelModule(text("overlay")),
+        Look::Block(text("/etc/hosts")),
+        Look::Command(text("tar")),
+        Look::Matching(text("/etc/containerd/certs.d/*/kokctl")),
+        Look::Swap,
+        Look::Firewall,
+        Look::Images,
+        Look::Kubernetes,
+        Look::NetworkCheck,
+        Look::Warnings,
+        Look::TimeTracking,
+    ]
+    .into_iter()
+    .collect()
+});
+
+fuzz_target!(|answer: &[u8]| {
+    match parse(&Nonce::new([0x5a; 16]), &LOOKS, answer) {
+        Ok(seen) => {
+            assert!(seen.paths.len() <= 3 && seen.units.len() == 1 && seen.sysctls.len() == 1 && seen.modules.len() == 1);
+        }
+        Err(error) => assert!(!error.section.is_empty() && error.excerpt.chars().count() <= 80),
+    }
+});

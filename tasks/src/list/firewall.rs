@@ -1,0 +1,17 @@
+//! firewalld or ufw, where they are active and the user lets us.
+
+use kok_crds::model::FirewallPolicy;
+
+use crate::firewall::Opening;
+use crate::plan::{Draft, HostView, Refusal};
+use crate::resources::{OpenFirewall, Resource};
+
+pub(super) const NAME: &str = "firewall";
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if view.cluster().settings.host.firewall == FirewallPolicy::Open {
+        let opening = Opening::of(view.cluster(), view.host);
+        draft.add("open", Resource::OpenFirewall(OpenFirewall { opening }));
+    }
+    Ok(())
+}

@@ -1,0 +1,36 @@
+//! Packages of the distribution that a minimal installation lacks.
+
+use std::time::Duration;
+
+use crate::facts::Program;
+use crate::plan::{Draft, HostView, Reason, Refusal};
+use crate::preconditions::missing_programs;
+use crate::resources::{Manager, PackageDatabase, Packages, Resource};
+
+pub(crate) const NAME: &str = "packages";
+
+/// The step before every other that may run a command of a package.
+pub(crate) const INSTALLED: &str = "installed";
+
+/// The lock of another package manager is waited for 5 minutes, and cloud-init as long; what is installed are some MB.
+const DEADLINE: Duration = Duration::from_secs(900);
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let facts = view.facts;
+    let missing = missing_programs(facts, view.cluster());
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let manager = if facts.commands.contains("apt-get") { Manager::Apt } else { Manager::Dnf };
+    let command = |program: &&Program| (program.name.to_owned(), facts.package_of(program).to_owned());
+    let commands = missing.iter().copied().map(|program| command(&program)).collect();
+    let environment = super::proxy::variables(view.cluster()).into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
+    let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands, environment }));
+    draft.within(DEADLINE);
+    if manager == Manager::Apt {
+        let repaired = draft.add("package-manager", Resource::PackageDatabase(PackageDatabase));
+        draft.within(DEADLINE);
+        draft.needs(&installed, &repaired, Reason::Because("dpkg installs nothing before it has ended what it began"));
+    }
+    Ok(())
+}

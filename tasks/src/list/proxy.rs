@@ -1,0 +1,82 @@
+//! The proxy, for containerd, the kubelet and the package manager.
+
+use kok_crds::model::Cluster;
+use serde::Serialize;
+
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Absent, Directory, File, Resource};
+use crate::templates::render;
+
+pub(super) const NAME: &str = "proxy";
+
+/// Services that fetch something, and the folders of their settings.
+const SERVICES: [&str; 2] = ["containerd", "kubelet"];
+
+/// Both drop-ins, and no other: the name is ours.
+const PATTERN: &str = "/etc/systemd/system/*.service.d/50-kokctl-proxy.conf";
+
+#[derive(Serialize)]
+struct Environment {
+    variables: Vec<(&'static str, String)>,
+}
+
+fn folder(service: &str) -> String {
+    format!("/etc/systemd/system/{service}.service.d")
+}
+
+/// The file of a service's proxy, if there is one.
+pub(super) fn drop_in(cluster: &Cluster, service: &str) -> Option<String> {
+    cluster.settings.host.has_proxy().then(|| format!("{}/50-kokctl-proxy.conf", folder(service)))
+}
+
+/// The variables of the proxy; none without one.
+pub(super) fn variables(cluster: &Cluster) -> Vec<(&'static str, String)> {
+    let settings = &cluster.settings.host;
+    if !settings.has_proxy() {
+        return Vec::new();
+    }
+    let without = settings.no_proxy.clone().unwrap_or_else(|| without_proxy(cluster));
+    let without: Vec<String> = without.into_iter().chain(settings.additional_no_proxy.iter().cloned()).collect();
+    let proxies = [("HTTP_PROXY", &settings.http_proxy), ("HTTPS_PROXY", &settings.https_proxy)];
+    let proxies = proxies.into_iter().filter_map(|(name, url)| Some((name, url.clone()?)));
+    proxies.chain([("NO_PROXY", without.join(","))]).collect()
+}
+
+/// Everything of the cluster: what goes there through a proxy does not come back.
+fn without_proxy(cluster: &Cluster) -> Vec<String> {
+    let network = &cluster.network;
+    let local = ["localhost", "127.0.0.0/8", "::1"].map(str::to_owned);
+    let ranges = [network.service_cidr.to_string(), network.pod_cidr.to_string()];
+    let names = [".svc".to_owned(), format!(".{}", network.cluster_domain)];
+    let hosts = cluster.hosts.iter().flat_map(|host| [host.address.to_string(), host.name.clone()]);
+    local.into_iter().chain(ranges).chain(names).chain(hosts).collect()
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let variables = variables(view.cluster());
+    let mut except = Vec::new();
+    if !variables.is_empty() {
+        let text = render("proxy/proxy.conf.j2", &Environment { variables })?;
+        for service in SERVICES {
+            let Some(path) = drop_in(view.cluster(), service) else { continue };
+            let file = draft.add(service, Resource::File(File::text(path.clone(), text.clone())));
+            // The folder of the kubelet's other settings is made by its own task.
+            let inside = match service {
+                "kubelet" => view.id(super::kubelet::NAME, super::kubelet::FOLDER),
+                _ => draft.add("folder", Resource::Directory(Directory { path: folder(service), mode: 0o755 })),
+            };
+            draft.needs(&file, &inside, Reason::Inside);
+            except.push(path);
+        }
+    }
+    draft.add("no-others", Resource::Absent(Absent { pattern: PATTERN.to_owned(), except, with_folder: false }));
+    Ok(())
+}
+
+/// Says that a step starts a service that reads these settings.
+pub(super) fn read_by(view: &HostView<'_>, draft: &mut Draft<'_>, service: &str, step: &StepId) {
+    draft.follows(step, &view.id(NAME, "no-others"), Reason::Reads);
+    if view.cluster().settings.host.has_proxy() {
+        draft.follows(step, &view.id(NAME, service), Reason::Reads);
+    }
+}

@@ -1,0 +1,22 @@
+//! Swap, which the kubelet does not start with unless it is told to.
+
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{NoSwap, Resource};
+
+pub(super) const NAME: &str = "swap";
+
+const OFF: &str = "off";
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if view.cluster().settings.host.kubelet_fail_swap_on {
+        draft.add(OFF, Resource::NoSwap(NoSwap));
+    }
+    Ok(())
+}
+
+/// Says that a step starts the kubelet, or checks whether it could.
+pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    if view.cluster().settings.host.kubelet_fail_swap_on {
+        draft.needs(step, &view.id(NAME, OFF), Reason::Because("the kubelet does not start with swap"));
+    }
+}

@@ -1,0 +1,33 @@
+//! Certificate authorities that programs of the host trust besides those of the distribution.
+
+use crate::operations::{Operation, TrustStore};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Absent, File, Resource};
+
+pub(super) const NAME: &str = "trust";
+
+const STORE: &str = "store";
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let certificates = &view.cluster().settings.host.trusted_certificates;
+    let store = TrustStore::of(view.facts);
+    let mut steps = Vec::new();
+    let mut except = Vec::new();
+    for (name, pem) in certificates {
+        let path = format!("{}/kokctl-{name}.crt", store.folder);
+        steps.push(draft.add(name, Resource::File(File::text(path.clone(), pem.clone()))));
+        except.push(path);
+    }
+    let pattern = format!("{}/kokctl-*.crt", store.folder);
+    steps.push(draft.add("no-others", Resource::Absent(Absent { pattern, except: except.clone(), with_folder: false })));
+    let updated = draft.add(STORE, Operation::TrustStore(store.with(except)));
+    for step in &steps {
+        draft.follows(&updated, step, Reason::Reads);
+    }
+    Ok(())
+}
+
+/// Says that a step starts a program that reads the store once, when it starts.
+pub(super) fn read_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    draft.follows(step, &view.id(NAME, STORE), Reason::Reads);
+}

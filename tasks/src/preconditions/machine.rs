@@ -1,0 +1,148 @@
+//! What a machine is: its system, its size, swap, SELinux.
+
+use kok_crds::model::KubeProxyMode;
+
+use super::{Findings, Scope};
+use crate::facts::Selinux;
+use crate::plan::Refusal;
+
+/// The oldest kernel that Kubernetes' own checks take (kubeadm: `SystemVerification`).
+const OLDEST_KERNEL: (u32, u32) = (4, 19);
+
+/// The oldest kernel whose nftables kube-proxy takes.
+const OLDEST_KERNEL_NFTABLES: (u32, u32) = (5, 13);
+
+/// Architectures that bundles have.
+const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
+
+/// Distributions, or what they say that they are like, whose layout of files and packages kokctl knows.
+const KNOWN: [&str; 5] = ["debian", "ubuntu", "rhel", "fedora", "centos"];
+
+/// kubeadm's own minimum for a control plane is 1700 MB; a worker starts with less, but does no work.
+const MINIMUM_MEMORY: u64 = 1_700_000_000;
+
+/// kubeadm's own minimum for a control plane.
+const MINIMUM_PROCESSORS: u32 = 2;
+
+pub(super) fn system(scope: &Scope<'_>, found: &mut Findings) {
+    let facts = scope.facts;
+    if !facts.systemd {
+        found.refuse(
+            Refusal::new("pid 1 is not systemd")
+                .because("containerd and the kubelet run as systemd units")
+                .hint("use a host that runs systemd"),
+        );
+    }
+    if !ARCHITECTURES.contains(&facts.architecture.as_str()) {
+        found.refuse(
+            Refusal::new(format!("its architecture is {}", facts.architecture))
+                .because(format!("bundles have programs for {}", ARCHITECTURES.join(" and ")))
+                .hint("use another host"),
+        );
+    }
+    if !facts.os_id.is_empty() && ![&facts.os_id].into_iter().chain(&facts.os_like).any(|id| KNOWN.contains(&id.as_str())) {
+        found.warn(
+            Refusal::new(format!("it runs {} {}", facts.os_id, facts.os_version))
+                .because("kokctl is made for Debian, Ubuntu and the family of RHEL; packages and paths may be others here"),
+        );
+    }
+    kernel(scope, found);
+}
+
+fn kernel(scope: &Scope<'_>, found: &mut Findings) {
+    let Some(version) = version(&scope.facts.kernel) else { return };
+    let refusal = Refusal::new(format!("its kernel is {}", scope.facts.kernel));
+    if version < OLDEST_KERNEL {
+        let (major, minor) = OLDEST_KERNEL;
+        found.refuse(refusal.because(format!("Kubernetes needs {major}.{minor} or newer")).hint("update the host's system"));
+    } else if version < OLDEST_KERNEL_NFTABLES && scope.cluster.settings.kube_proxy_mode == KubeProxyMode::Nftables {
+        let (major, minor) = OLDEST_KERNEL_NFTABLES;
+        found.refuse(
+            refusal
+                .because(format!("kube-proxy's mode nftables needs {major}.{minor} or newer"))
+                .hint("update the host's system, or set vars.kube_proxy_mode: iptables"),
+        );
+    }
+}
+
+/// The first two numbers of a kernel's release.
+fn version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+pub(super) fn cgroups(scope: &Scope<'_>, found: &mut Findings) {
+    if scope.facts.cgroup_v2 {
+        return;
+    }
+    let refusal = Refusal::new("it uses cgroup v1").because("the kubelet refuses to start there since 1.35");
+    if scope.cluster.settings.kubelet_fail_cgroup_v1 {
+        found
+            .refuse(refusal.hint(
+                "boot with systemd.unified_cgroup_hierarchy=1; or set vars.kubelet_fail_cgroup_v1: false while that is not possible",
+            ));
+    } else {
+        found.warn(refusal.hint("vars.kubelet_fail_cgroup_v1 lets it start for now; boot with systemd.unified_cgroup_hierarchy=1"));
+    }
+}
+
+pub(super) fn size(scope: &Scope<'_>, found: &mut Findings) {
+    let facts = scope.facts;
+    if !scope.host.roles.control_plane {
+        return;
+    }
+    let ignored = |name: &str| scope.cluster.settings.kubeadm_ignore_preflight_errors.iter().any(|check| check == name || check == "all");
+    let mut tell = |check: &str, refusal: Refusal| if ignored(check) { found.warn(refusal) } else { found.refuse(refusal) };
+    if facts.memory_bytes < MINIMUM_MEMORY {
+        tell(
+            "Mem",
+            Refusal::new(format!("it has {} MB of memory", facts.memory_bytes / 1_000_000))
+                .because("a control plane needs 1700 MB (kubeadm's own limit)")
+                .hint("give it more memory, or another host the role control-plane"),
+        );
+    }
+    if facts.processors < MINIMUM_PROCESSORS {
+        tell(
+            "NumCPU",
+            Refusal::new("it has one processor")
+                .because(format!("a control plane needs {MINIMUM_PROCESSORS} (kubeadm's own limit)"))
+                .hint("give it another one, or add NumCPU to vars.kubeadm_ignore_preflight_errors"),
+        );
+    }
+}
+
+/// Swap is switched off by a step of its own; that must not push programs out of memory.
+pub(super) fn swap(scope: &Scope<'_>, found: &mut Findings) {
+    let facts = scope.facts;
+    let used: u64 = facts.swaps.values().sum();
+    if facts.swaps.is_empty() {
+        return;
+    }
+    let names = facts.swaps.keys().cloned().collect::<Vec<_>>().join(", ");
+    if !scope.cluster.settings.host.kubelet_fail_swap_on {
+        found.warn(
+            Refusal::new(format!("swap is on ({names})"))
+                .because("vars.kubelet_fail_swap_on leaves it; pods are then slower than the scheduler believes"),
+        );
+    } else if used > facts.available_bytes {
+        found.refuse(
+            Refusal::new(format!(
+                "{} MB of swap are in use, and {} MB of memory are free",
+                used / 1_000_000,
+                facts.available_bytes / 1_000_000
+            ))
+            .because("the kubelet refuses to start with swap, and switching it off would leave no memory")
+            .hint("stop what takes the memory, or give the host more; vars.kubelet_fail_swap_on: false leaves swap on"),
+        );
+    }
+}
+
+pub(super) fn selinux(scope: &Scope<'_>, found: &mut Findings) {
+    if scope.facts.selinux == Selinux::Enforcing && scope.cluster.settings.host.preinstall_selinux_state.is_none() {
+        found.refuse(
+            Refusal::new("SELinux enforces its policy")
+                .because("this version brings no policy for containers, so SELinux would forbid what they do")
+                .hint("set vars.preinstall_selinux_state: permissive, and kokctl sets it; or use a host without SELinux"),
+        );
+    }
+}

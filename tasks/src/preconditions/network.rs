@@ -1,0 +1,136 @@
+//! Addresses, ports, firewalls, routes and name servers.
+
+use std::net::IpAddr;
+
+use ipnet::Ipv4Net;
+use kok_crds::model::FirewallPolicy;
+
+use super::{Findings, Scope};
+use crate::firewall;
+use crate::plan::Refusal;
+
+/// Ports that a control plane listens on (kubeadm, "Ports and Protocols").
+const CONTROL_PLANE_PORTS: &[(u16, &str)] = &[
+    (6443, "the API server"),
+    (2379, "etcd's clients"),
+    (2380, "etcd's peers"),
+    (10257, "the controller manager"),
+    (10259, "the scheduler"),
+];
+
+/// Ports of every node.
+const NODE_PORTS: &[(u16, &str)] = &[(10250, "the kubelet"), (10256, "kube-proxy's health")];
+
+pub(super) fn address(scope: &Scope<'_>, found: &mut Findings) {
+    let (facts, address) = (scope.facts, scope.host.address);
+    if facts.interface_of(address).is_none() {
+        let has = facts.addresses().filter(|address| !address.is_loopback()).map(|address| address.to_string()).collect::<Vec<_>>();
+        found.refuse(
+            Refusal::new(format!("no interface has the address {address}"))
+                .because(format!(
+                    "its interfaces have {}; nodes talk to each other at the address of the file, so it can't be a translated one",
+                    has.join(", ")
+                ))
+                .hint("give the host's own address"),
+        );
+    }
+}
+
+/// Ports count only where kokctl has not been yet: later our own programs listen there.
+pub(super) fn ports(scope: &Scope<'_>, found: &mut Findings) {
+    let facts = scope.facts;
+    if !scope.is_fresh() || facts.certificate_authority.is_some() {
+        return;
+    }
+    let of_control_plane = if scope.host.roles.control_plane { CONTROL_PLANE_PORTS } else { &[] };
+    let taken: Vec<String> = of_control_plane
+        .iter()
+        .chain(NODE_PORTS)
+        .filter(|(port, _)| facts.listening_ports.contains(port))
+        .map(|(port, what)| format!("{port} (for {what})"))
+        .collect();
+    if !taken.is_empty() {
+        let ports = if taken.len() == 1 { "port" } else { "ports" };
+        found.refuse(
+            Refusal::new(format!("TCP {ports} in use: {}", taken.join(", ")))
+                .because("something that kokctl has not installed listens there")
+                .hint("find it with `ss -ltnp` on the host and move or stop it"),
+        );
+    }
+}
+
+/// With the policy `open` a step opens what is closed; with `ignore` nobody looks.
+pub(super) fn firewall(scope: &Scope<'_>, found: &mut Findings) {
+    if scope.cluster.settings.host.firewall != FirewallPolicy::Refuse {
+        return;
+    }
+    let Some(state) = &scope.seen.firewall else { return };
+    let closed = firewall::closed(state, &firewall::Opening::of(scope.cluster, scope.host), true);
+    if !closed.is_empty() {
+        found.refuse(
+            Refusal::new(format!("its firewall is active and does not let in {}", closed.join(", ")))
+                .because(format!("{} keeps the hosts of the cluster, or its pods, from talking to this one", firewall::name(state)))
+                .hint("set vars.firewall: open, and kokctl opens them; `ignore` if other rules let them in; or switch the firewall off"),
+        );
+    }
+}
+
+/// Interfaces whose routes lead to pods and services because we made them.
+fn is_ours(interface: &str) -> bool {
+    interface == "cni0" || interface.starts_with("flannel") || interface == "kube-ipvs0"
+}
+
+pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
+    let network = &scope.cluster.network;
+    let overlap = |one: &Ipv4Net, other: &Ipv4Net| one.contains(other) || other.contains(one);
+    for (what, field, range) in [("pods", "podCIDR", network.pod_cidr), ("services", "serviceCIDR", network.service_cidr)] {
+        let hit = scope.facts.routes.iter().filter(|route| !is_ours(&route.interface)).find(|route| overlap(&route.to, &range));
+        if let Some(route) = hit {
+            found.refuse(
+                Refusal::new(format!("its route to {} overlaps with the range {range} of the {what}", route.to))
+                    .because(format!("packets for {what} would leave by {} instead, or the other way round", route.interface))
+                    .hint(format!("choose another range under spec.network.{field}, or remove that route (`ip route` shows it)")),
+            );
+        }
+    }
+}
+
+/// The pods that answer for names ask the servers that the kubelet gives them: those of systemd-resolved where that runs (kubeadm sets it
+/// so), else those of /etc/resolv.conf. A server on a loopback address would be the pod itself: CoreDNS finds that loop and gives up.
+pub(super) fn name_servers(scope: &Scope<'_>, found: &mut Findings) {
+    // The resolver of glibc asks the first three and no more (resolv.conf(5), MAXNS).
+    const MOST: usize = 3;
+    let facts = scope.facts;
+    let (servers, file) = if facts.resolved_servers.is_empty() {
+        (&facts.name_servers, "/etc/resolv.conf")
+    } else {
+        (&facts.resolved_servers, "/run/systemd/resolve/resolv.conf")
+    };
+    let services = scope.cluster.network.service_cidr;
+    let within = |server: &IpAddr| matches!(server, IpAddr::V4(address) if services.contains(address));
+    if servers.is_empty() {
+        found.refuse(
+            Refusal::new("it has no name server")
+                .because(format!("{file} names none that could be asked, and CoreDNS does not start without one"))
+                .hint("name one there; where there is none at all, any address that does not answer will do"),
+        );
+    } else if let Some(server) = servers.iter().find(|server| server.is_loopback()) {
+        found.refuse(
+            Refusal::new(format!("its name server is {server}"))
+                .because(format!("{file} is given to pods, and there that address is the pod itself: CoreDNS would ask itself for ever"))
+                .hint("name a server there that pods can reach; or let systemd-resolved run, whose own servers are then taken"),
+        );
+    } else if let Some(server) = servers.iter().find(|server| within(server)) {
+        found.refuse(
+            Refusal::new(format!("its name server {server} lies in the range of the services ({services})"))
+                .because("CoreDNS would ask itself for ever")
+                .hint(format!("name a server in {file} that is none of the cluster")),
+        );
+    } else if servers.len() > MOST {
+        found.warn(
+            Refusal::new(format!("it has {} name servers", servers.len()))
+                .because(format!("programs ask the first {MOST} of {file} only, and Kubernetes warns of the others at each pod"))
+                .hint(format!("keep {MOST}")),
+        );
+    }
+}

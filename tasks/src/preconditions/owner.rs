@@ -1,0 +1,118 @@
+//! Whose a host is.
+
+use kok_crds::model::{Cluster, Host};
+
+use super::{Findings, Scope, ownership};
+use crate::facts::HostFacts;
+use crate::plan::{Refusal, Seen};
+
+pub(super) fn idle(scope: &Scope<'_>, found: &mut Findings) {
+    if let Some(refusal) = busy(scope.facts) {
+        found.refuse(refusal);
+    }
+}
+
+pub(super) fn owner(scope: &Scope<'_>, found: &mut Findings) {
+    if let Some(refusal) = of_another_cluster(&scope.cluster.name, scope.facts) {
+        found.refuse(refusal);
+    }
+}
+
+fn busy(facts: &HostFacts) -> Option<Refusal> {
+    facts.busy.then(|| {
+        Refusal::new("a script of an earlier run is still at work")
+            .hint("wait for it, or look at `systemctl list-units 'kokctl-*'` on the host")
+    })
+}
+
+fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
+    let other = facts.cluster.as_ref().filter(|name| *name != ours)?;
+    Some(
+        Refusal::new(format!("it belongs to the cluster {other}"))
+            .because("a host that is part of another cluster is never touched")
+            .hint(format!("take it out of {other} with `kokctl reset` and that cluster's file first, or correct the address")),
+    )
+}
+
+/// What must hold before hosts are taken out of a cluster: none of them belongs to another one.
+#[must_use]
+pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let mut findings = Findings::default();
+    authorities(cluster, seen, &mut findings);
+    ownership::ownership(cluster, seen, &mut findings);
+    let mut refusals: Vec<Refusal> = findings.0.into_iter().map(|finding| finding.refusal).collect();
+    for host in &cluster.hosts {
+        let Some(facts) = seen.facts(&host.name) else { continue };
+        let foreign = (facts.cluster.is_none() && facts.certificate_authority.is_some()).then(|| {
+            Refusal::new("it is part of a Kubernetes cluster that kokctl did not make")
+                .because("/etc/kubernetes/pki/ca.crt is there, and no record of kokctl")
+                .hint("correct the address; or take that cluster down with the tool that made it")
+        });
+        let found = busy(facts).or(of_another_cluster(&cluster.name, facts)).or(foreign);
+        refusals.extend(found.map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
+    }
+    refusals
+}
+
+/// A unit of a program that kokctl does not install, and whose place its own would take.
+pub(super) struct Foreign {
+    pub(super) unit: &'static str,
+    what: &'static str,
+    /// How its owner takes it away.
+    removal: &'static str,
+}
+
+const fn foreign(unit: &'static str, what: &'static str, removal: &'static str) -> Foreign {
+    Foreign { unit, what, removal }
+}
+
+pub(super) const FOREIGN: &[Foreign] = &[
+    foreign("docker.service", "Docker", "remove the packages docker-ce or docker.io, and containerd.io"),
+    foreign("snap.docker.dockerd.service", "Docker as a snap", "`snap remove docker`"),
+    foreign("crio.service", "CRI-O", "remove the package cri-o"),
+    foreign("k3s.service", "k3s", "`k3s-uninstall.sh`"),
+    foreign("k3s-agent.service", "k3s", "`k3s-agent-uninstall.sh`"),
+    foreign("rke2-server.service", "RKE2", "`rke2-uninstall.sh`"),
+    foreign("rke2-agent.service", "RKE2", "`rke2-uninstall.sh`"),
+    foreign("k0scontroller.service", "k0s", "`k0s reset`"),
+    foreign("k0sworker.service", "k0s", "`k0s reset`"),
+    foreign("snap.microk8s.daemon-kubelite.service", "MicroK8s", "`snap remove microk8s`"),
+];
+
+/// Units of the names that our own have. On a host without our record they are somebody else's.
+pub(super) const OURS: [&str; 2] = ["containerd.service", "kubelet.service"];
+
+/// A runtime or kubelet that somebody else installed is not replaced: containers of others may run in it.
+pub(super) fn runtime(scope: &Scope<'_>, found: &mut Findings) {
+    let state = |unit: &str| scope.seen.units.get(unit).filter(|state| state.load == "loaded").map(|state| state.active.clone());
+    for Foreign { unit, what, removal } in FOREIGN {
+        let Some(active) = state(unit) else { continue };
+        let refusal = Refusal::new(format!("it already has {what} ({unit} is {active})"))
+            .because("kokctl brings containerd, and does not replace or share what others depend on")
+            .hint(format!("use a host without it; or move what runs there and {removal}"));
+        if scope.is_fresh() { found.refuse(refusal) } else { found.warn(refusal) }
+    }
+    let ours = OURS.into_iter().filter(|_| scope.is_fresh()).filter_map(|unit| Some((unit, state(unit)?))).next();
+    if let Some((unit, active)) = ours {
+        found.refuse(
+            Refusal::new(format!("it already has a {unit}, which is {active}"))
+                .because("kokctl has not installed it, and does not replace what others depend on")
+                .hint(format!("`systemctl cat {unit}` shows whose it is; use a host without it, or remove its package first")),
+        );
+    }
+}
+
+/// A worker's certificate authority must be the control plane's.
+pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
+    let authority = |host: &Host| seen.facts(&host.name).and_then(|facts| facts.certificate_authority.as_deref()).map(str::trim);
+    let Some(first) = cluster.control_planes().next().filter(|host| seen.facts(&host.name).is_some()) else { return };
+    let ours = authority(first);
+    for host in cluster.hosts.iter().filter(|host| authority(host).is_some_and(|theirs| Some(theirs) != ours)) {
+        found.refuse(
+            Refusal::new("it is part of another Kubernetes cluster")
+                .at(format!("host {} ({})", host.name, host.address))
+                .because(format!("its /etc/kubernetes/pki/ca.crt is not that of the control plane {}", first.name))
+                .hint("correct the address; or, if that cluster can go, take the host out of it with `kokctl reset`"),
+        );
+    }
+}

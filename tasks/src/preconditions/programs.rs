@@ -1,0 +1,94 @@
+//! Commands, packages, and what keeps the clock.
+
+use kok_crds::model::Cluster;
+
+use super::{Findings, Scope};
+use crate::facts::{CHRONY, COMMANDS, HostFacts, INDISPENSABLE, Program, TRUST_DEBIAN, TRUST_RHEL};
+use crate::plan::Refusal;
+
+/// Commands that are missing on a host, for what its cluster asks for.
+pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster) -> Vec<&'static Program> {
+    let chrony = cluster.time.is_managed().then_some(&CHRONY);
+    let trust = if facts.is_rhel_family() { &TRUST_RHEL } else { &TRUST_DEBIAN };
+    let trust = Some(trust).filter(|_| !cluster.settings.host.trusted_certificates.is_empty());
+    COMMANDS.iter().chain(chrony).chain(trust).filter(|program| !facts.commands.contains(program.name)).collect()
+}
+
+/// Whether the host's package manager could install what is missing. That of the RHEL family is not asked: it tells when it is done.
+fn is_installable(facts: &HostFacts, program: &Program) -> bool {
+    let package = facts.package_of(program);
+    let indispensable = INDISPENSABLE.contains(&program.name);
+    let offered = facts.commands.contains("dnf") || (facts.commands.contains("apt-get") && facts.installable.contains(package));
+    offered && !indispensable
+}
+
+pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
+    let (facts, settings) = (scope.facts, &scope.cluster.settings.host);
+    let missing = missing(facts, scope.cluster);
+    let (can, cannot): (Vec<&Program>, Vec<&Program>) =
+        missing.into_iter().partition(|program| settings.install_packages && is_installable(facts, program));
+    if !cannot.is_empty() {
+        let names = cannot.iter().map(|program| program.name).collect::<Vec<_>>().join(", ");
+        let known = if settings.install_packages { ", and its package manager knows no package that has them" } else { "" };
+        found.refuse(
+            Refusal::new(format!("it lacks the commands {names}"))
+                .because(format!("kubeadm, the kubelet or kokctl run them{known}"))
+                .hint(format!("install the packages {}", packages(facts, &cannot))),
+        );
+    }
+    if !can.is_empty() {
+        found.warn(
+            Refusal::new(format!("the packages {} are missing", packages(facts, &can)))
+                .because("kubeadm, the kubelet or kokctl run commands of them; apply installs them from the host's repositories"),
+        );
+    }
+}
+
+fn packages(facts: &HostFacts, programs: &[&Program]) -> String {
+    let mut packages: Vec<&str> = programs.iter().map(|program| facts.package_of(program)).collect();
+    packages.sort_unstable();
+    packages.dedup();
+    packages.join(", ")
+}
+
+/// Programs that set the clock. Debian and RHEL name chrony's unit differently, and one is an alias of the other in places.
+pub(crate) const CLOCKS: [&str; 7] =
+    ["chrony.service", "chronyd.service", "systemd-timesyncd.service", "ntp.service", "ntpd.service", "ntpsec.service", "openntpd.service"];
+
+/// Those of [`CLOCKS`] that are not chrony: where `spec.time` asks for chrony, they are switched off.
+pub(crate) const OTHER_CLOCKS: &[&str] = CLOCKS.split_at(2).1;
+
+pub(super) fn time(scope: &Scope<'_>, found: &mut Findings) {
+    let active = |unit: &&&str| scope.seen.units.get(**unit).is_some_and(|state| state.active == "active");
+    if scope.cluster.time.is_managed() {
+        return;
+    }
+    let chrony = CLOCKS.iter().take(2).find(active).copied();
+    let others = OTHER_CLOCKS.iter().filter(active).copied();
+    // Nothing was looked at: nothing can be said.
+    if !CLOCKS.iter().any(|unit| scope.seen.units.contains_key(*unit)) {
+        return;
+    }
+    let mut names: Vec<&str> = chrony.into_iter().chain(others).collect();
+    // One unit may have several names; what was started at the same microsecond is one.
+    let mut starts = Vec::new();
+    names.retain(|unit| {
+        let start = scope.seen.units.get(*unit).map(|state| state.started_microseconds).filter(|start| *start > 0);
+        let known = start.is_some() && starts.contains(&start);
+        starts.push(start);
+        !known
+    });
+    match names.as_slice() {
+        [_] => {}
+        [] => found.warn(
+            Refusal::new("nothing keeps its clock")
+                .because("clocks drift apart by seconds a week, and certificates and leases need them together")
+                .hint("name NTP servers in spec.time.servers, or hosts in spec.time.sources, and kokctl sets chrony up"),
+        ),
+        several => found.warn(
+            Refusal::new(format!("{} set its clock at the same time", several.join(" and ")))
+                .because("each undoes what the other does")
+                .hint("keep one: `systemctl disable --now` for the others; or let kokctl set chrony up by spec.time"),
+        ),
+    }
+}

@@ -1,0 +1,109 @@
+//! Room, inodes, and mounts that can be written.
+
+use std::collections::BTreeMap;
+
+use super::{Findings, Scope};
+use crate::facts::{FOLDERS, Storage};
+use crate::plan::Refusal;
+
+/// Files of the images that every host gets, unpacked, with those of their writable layers: some 3,000. Half as much again for pods.
+const MINIMUM_INODES: u64 = 5_000;
+
+/// Below this, a host that works already soon does not: etcd and the kubelet write all the time.
+const NEARLY_FULL: u64 = 200_000_000;
+
+/// The kubelet's own thresholds: with less of it free, in percent, it removes images and ends pods, and takes no new ones
+/// (`imagefs.available`, `nodefs.available` of its defaults for `evictionHard`).
+const EVICTION_PERCENT: [(&str, u64); 2] = [("/var/lib/containerd", 15), ("/var/lib/kubelet", 10)];
+
+pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
+    let facts = scope.facts;
+    if !facts.writable {
+        found.refuse(
+            Refusal::new("/etc, /usr/local, /var/lib or /run can't be written")
+                .because("kokctl installs there")
+                .hint("mount them writable; look into the kernel's log for errors of the disk"),
+        );
+    }
+    // Folders by the file system below them: what they need adds up there.
+    let mut mounts: BTreeMap<&str, (&Storage, u64, Vec<&str>)> = BTreeMap::new();
+    for folder in FOLDERS.iter().filter(|folder| !folder.control_plane || scope.host.roles.control_plane) {
+        let Some(storage) = facts.storage.get(folder.path) else { continue };
+        let entry = mounts.entry(&storage.mount).or_insert((storage, 0, Vec::new()));
+        entry.1 += folder.bytes;
+        entry.2.push(folder.path);
+        usable(folder.path, folder.programs, storage, found);
+        evicts(folder.path, storage, found);
+    }
+    for (mount, (storage, needed, folders)) in mounts {
+        room(scope, mount, storage, needed, &folders, found);
+    }
+}
+
+fn evicts(folder: &str, storage: &Storage, found: &mut Findings) {
+    let Some((_, percent)) = EVICTION_PERCENT.iter().find(|(path, _)| *path == folder) else { return };
+    let (free, total) = (storage.free_bytes, storage.total_bytes);
+    if free.saturating_mul(100) < total.saturating_mul(*percent) {
+        found.warn(
+            Refusal::new(format!(
+                "of the {} GB below {folder} {} % are free",
+                total / 1_000_000_000,
+                free.saturating_mul(100) / total.max(1)
+            ))
+            .because(format!("with less than {percent} % the kubelet removes images and ends pods (DiskPressure), and takes no new ones"))
+            .hint(format!("make room in {}, or mount a file system of its own there", storage.mount)),
+        );
+    }
+}
+
+fn usable(folder: &str, programs: bool, storage: &Storage, found: &mut Findings) {
+    let mount = &storage.mount;
+    // `/` itself may be read-only where everything that is written lies elsewhere.
+    if storage.read_only && folder != "/" {
+        found.refuse(
+            Refusal::new(format!("{folder} is read-only"))
+                .because(format!("{mount} is mounted with the option ro, and kokctl, containerd or the kubelet write there"))
+                .hint(format!("`mount -o remount,rw {mount}`; look into the kernel's log for errors of the disk")),
+        );
+    }
+    if storage.no_exec && programs {
+        found.refuse(
+            Refusal::new(format!("no program can be run from {folder}"))
+                .because(format!("{mount} is mounted with the option noexec, and programs of Kubernetes are installed there"))
+                .hint(format!("take noexec out of the options of {mount} in /etc/fstab and mount it again")),
+        );
+    } else if storage.no_exec && matches!(folder, "/var/lib/containerd" | "/var/lib/kubelet") {
+        found.warn(
+            Refusal::new(format!("no program can be run from {folder}"))
+                .because(format!("{mount} is mounted with the option noexec; containers may fail to start"))
+                .hint(format!("take noexec out of the options of {mount} in /etc/fstab and mount it again")),
+        );
+    }
+}
+
+fn room(scope: &Scope<'_>, mount: &str, storage: &Storage, needed: u64, folders: &[&str], found: &mut Findings) {
+    let free = storage.free_bytes;
+    let megabytes = |bytes: u64| bytes / 1_000_000;
+    if scope.is_fresh() && free < needed {
+        found.refuse(
+            Refusal::new(format!("{mount} has {} MB free", megabytes(free)))
+                .because(format!("programs, images and their layers need {} MB there, below {}", megabytes(needed), folders.join(", ")))
+                .hint("make room, or mount a larger file system there"),
+        );
+    } else if !scope.is_fresh() && needed > 0 && free < NEARLY_FULL.min(needed) {
+        found.warn(
+            Refusal::new(format!("{mount} has {} MB free", megabytes(free)))
+                .because("etcd, the kubelet and containerd stop working when it is full")
+                .hint("make room; `crictl rmi --prune` and `journalctl --vacuum-size=200M` often help"),
+        );
+    }
+    let images = folders.contains(&"/var/lib/containerd");
+    let least = if images { MINIMUM_INODES } else { MINIMUM_INODES / 10 };
+    if let Some(inodes) = storage.free_inodes.filter(|inodes| needed > 0 && scope.is_fresh() && *inodes < least) {
+        found.refuse(
+            Refusal::new(format!("{mount} has room for {inodes} more files"))
+                .because(format!("programs, images and their layers are {least} files, below {}", folders.join(", ")))
+                .hint("remove small files (`df -i` shows the count), or mount another file system there"),
+        );
+    }
+}

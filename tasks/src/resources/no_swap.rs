@@ -1,0 +1,62 @@
+//! No swap.
+
+use super::Act;
+use crate::change::{Verdict, seen};
+use crate::observe::{Look, Observations};
+use crate::script::Fragment;
+
+/// No swap, now and after the next start. Lines of /etc/fstab are kept as comments that begin with `#kokctl# `, so that `reset` can put
+/// them back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoSwap;
+
+/// A container may not even ask to switch off what is not on. A unit file that stands in /etc/systemd/system itself can't be masked: it moves aside.
+const SCRIPT: &str = r#"off() { [ "$(grep -c ^/ /proc/swaps)" = 0 ] || swapoff -a; }
+off
+if [ -e /etc/fstab ]; then
+  temporary=/etc/.kokctl-fstab
+  trap 'rm -f "$temporary"' EXIT
+  cp -p /etc/fstab "$temporary"
+  sed -E 's/^([[:space:]]*[^#[:space:]]+[[:space:]]+[^[:space:]]+[[:space:]]+swap([[:space:]].*)?)$/#kokctl# \1/' /etc/fstab >"$temporary"
+  cmp -s "$temporary" /etc/fstab || { sync "$temporary"; mv -fT "$temporary" /etc/fstab; sync /etc; }
+fi
+for unit in /etc/systemd/system/*.swap /usr/lib/systemd/system/*.swap /lib/systemd/system/*.swap /run/systemd/generator.late/*.swap; do
+  [ -f "$unit" ] || continue
+  name=${unit##*/} own=/etc/systemd/system/${unit##*/}
+  if [ -f "$own" ] && [ ! -L "$own" ]; then systemctl disable --quiet -- "$name" 2>/dev/null || :; mv -f -- "$own" "$own.kokctl"; fi
+  systemctl mask --quiet -- "$name"
+done
+for file in /etc/systemd/zram-generator.conf /usr/local/lib/systemd/zram-generator.conf /usr/lib/systemd/zram-generator.conf; do
+  [ -s "$file" ] || continue
+  [ "$file" != /etc/systemd/zram-generator.conf ] || mv -f "$file" "$file.kokctl"
+  : >/etc/systemd/zram-generator.conf
+done
+if [ -e /etc/systemd/system/multi-user.target.wants/zramswap.service ]; then systemctl disable --quiet --now zramswap.service; fi
+systemctl daemon-reload
+off
+"#;
+
+impl NoSwap {
+    pub(super) fn looks() -> Vec<Look> {
+        vec![Look::Swap]
+    }
+
+    pub(super) fn diff(seen: &Observations) -> Verdict {
+        let state = seen!(&seen.swap);
+        if state.is_off() {
+            return Verdict::Same;
+        }
+        let because = if let Some(device) = state.active.first() {
+            format!("{device} is in use as swap")
+        } else if let Some(line) = state.fstab.first() {
+            format!("/etc/fstab would switch it on at the next start: {line}")
+        } else {
+            format!("{} would switch it on at the next start", state.units.iter().cloned().collect::<Vec<_>>().join(", "))
+        };
+        Verdict::differs("switch off", because)
+    }
+
+    pub(super) fn act() -> Act {
+        Act::Script(Fragment::text(SCRIPT))
+    }
+}
