@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-unit build bundle fmt lint
+.PHONY: help demo demo-down test test-unit test-faults bench build bundle fmt lint
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -18,6 +18,12 @@ test: ## everything, with clusters on hosts of the lab (root)
 
 test-unit: ## formatting, clippy and the tests that need no hosts
 	@sh tests/make/test.sh unit
+
+test-faults: ## every fault that can be made on hosts of the lab (root)
+	@sh tests/make/test.sh faults
+
+bench: ## what kokctl costs, compared with the least that can be done, on 50 light hosts (root)
+	@sh tests/make/bench.sh
 
 build: ## compile kokctl, lab and release
 	cargo build --locked --workspace --bins

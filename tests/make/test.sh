@@ -1,7 +1,8 @@
 #!/bin/sh
 # Everything that can be tested on one machine, or with `unit` only what needs neither hosts nor the bundle.
 #
-# usage: test.sh unit|all
+# usage: test.sh unit|faults|all
+#   faults  all faults on hosts of the lab, of which `all` takes a few
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
 
@@ -39,11 +40,29 @@ go_tests() {
     done
 }
 
+count() {
+    print_times
+    awk '
+        /^test result:/ { passed += $4; failed += $6 }
+        /^--- PASS|^ok - / { passed++ }
+        /^--- FAIL|^not ok - / { failed++ }
+        END { printf "%d passed, %d failed\n", passed, failed }' "$log"
+}
+
 bundle() {
     KOKCTL_BUNDLE=$("$programs/release" build)
     export KOKCTL_BUNDLE
 }
 
+if [ "$which" = faults ]; then
+    part 'packages and tools' sh tests/make/setup.sh test
+    part 'kokctl, lab and release' cargo build --locked --workspace --bins
+    part 'bundle' bundle
+    export KOK_TEST_FAULTS=all
+    part 'lab: faults' counted cargo test --locked -p kok-tests --test faults -- --test-threads=1 --nocapture
+    count
+    exit
+fi
 part 'packages and tools' sh tests/make/setup.sh "$([ "$which" = all ] && echo test || echo unit)"
 part 'checks of the setup' setup_checks
 part 'formatting' formatting
@@ -61,9 +80,4 @@ if [ "$which" = all ]; then
         part "lab: $test" counted cargo test --locked -p kok-tests --test "$test" -- --test-threads=1
     done
 fi
-print_times
-awk '
-    /^test result:/ { passed += $4; failed += $6 }
-    /^--- PASS|^ok - / { passed++ }
-    /^--- FAIL|^not ok - / { failed++ }
-    END { printf "%d passed, %d failed\n", passed, failed }' "$log"
+count

@@ -1,4 +1,5 @@
-//! The lab, the release and the end-to-end tests of kokctl.
+//! The lab, the release, the benchmark and the end-to-end tests of kokctl.
 
+pub mod bench;
 pub mod lab;
 pub mod release;

@@ -1,4 +1,5 @@
 //! Cases of bad input, and how each is judged.
+#![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod bundle;
 pub mod file;
@@ -7,6 +8,7 @@ pub mod login;
 
 use std::cell::RefCell;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 
@@ -17,6 +19,9 @@ use crate::cluster_support::snapshot::{assert_same, fingerprint};
 /// Exit codes of kokctl.
 pub const INPUT: i32 = 2;
 pub const HOST: i32 = 3;
+
+/// Nobody should wait longer to be told that nothing can be done.
+const AT_ONCE: Duration = Duration::from_secs(10);
 
 /// One lab with kokctl, and the manifest that would be right.
 pub struct Refusals<'a> {
@@ -79,9 +84,30 @@ impl<'a> Refusals<'a> {
 
     /// `apply` with these arguments of the manifest as it is.
     pub fn refuses_verb(&self, arguments: &[&str], code: i32, expected: &[Expected<'_>]) {
-        let said = self.kokctl.verb("apply", arguments);
+        let (said, took) = self.timed("apply", arguments);
+        assert_quick(took, &said);
         assert_same(&self.before.borrow(), &fingerprint(self.lab), &format!("refused input must not change anything:\n{}", said.stderr));
         assert_refused(&said, code, expected);
+    }
+
+    /// A verb with the manifest, and how long it took.
+    pub fn timed(&self, verb: &str, arguments: &[&str]) -> (Said, Duration) {
+        let began = Instant::now();
+        (self.kokctl.verb(verb, arguments), began.elapsed())
+    }
+
+    /// `apply` of this manifest is refused with one message, about worker1, and the hosts stay as they are.
+    pub fn refuses_worker(&self, manifest: &str, code: i32) -> Message {
+        self.kokctl.write_manifest(manifest);
+        let (said, took) = self.timed("apply", &["--bundle", self.kokctl.bundle().to_str().unwrap()]);
+        assert_quick(took, &said);
+        assert_same(&self.before.borrow(), &fingerprint(self.lab), &format!("refused input must not change anything:\n{}", said.stderr));
+        assert_eq!(said.code, code, "{}\n{}", said.stdout, said.stderr);
+        let mut messages = messages(&said.stderr);
+        assert_eq!(messages.len(), 1, "{}", said.stderr);
+        let message = messages.remove(0);
+        assert!(message.at.contains("worker1") && !message.hint.is_empty(), "{}", said.stderr);
+        message
     }
 
     /// Position of a text in the manifest on disk, as messages have it.
@@ -91,6 +117,11 @@ impl<'a> Refusals<'a> {
         let (line, column) = (before.matches('\n').count() + 1, before.rsplit('\n').next().unwrap().len() + 1);
         format!("{}:{line}:{column}", self.kokctl.manifest().display())
     }
+}
+
+/// What is refused is refused at once.
+pub fn assert_quick(took: Duration, said: &Said) {
+    assert!(took < AT_ONCE, "it took {:.1} s:\n{}", took.as_secs_f64(), said.stderr);
 }
 
 pub fn assert_refused(said: &Said, code: i32, expected: &[Expected<'_>]) {

@@ -108,7 +108,12 @@ impl<'a> Kokctl<'a> {
 
     /// `plan` or `apply` with the bundle: its standard output; it has to succeed.
     pub fn converge(&self, verb: &str) -> String {
-        let said = self.verb(verb, &["--bundle", self.bundle().to_str().unwrap()]);
+        self.converge_with(verb, &[])
+    }
+
+    /// The same with further options.
+    pub fn converge_with(&self, verb: &str, more: &[&str]) -> String {
+        let said = self.verb(verb, &[&["--bundle", self.bundle().to_str().unwrap()], more].concat());
         assert_eq!(said.code, 0, "{verb}: {}\n{}", said.stdout, said.stderr);
         said.stdout
     }

@@ -1,0 +1,89 @@
+//! What goes wrong on real machines: a run says so at once, or survives it, and `apply` again ends where it would have ended.
+//!
+//! The long faults break runs that bring bare hosts to a running containerd. `make test` takes three of them, `make test-faults` all;
+//! `KOK_TEST_FAULTS` is `all`, names with commas, or the number that an earlier run printed.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs,
+    unreachable_pub
+)]
+
+mod bad_input_cases;
+mod cluster_support;
+mod faults_cases;
+mod lab_support;
+
+use std::collections::hash_map::RandomState;
+use std::env;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::time::Instant;
+
+use bad_input_cases::Refusals;
+use cluster_support::kokctl::Kokctl;
+use cluster_support::up;
+use faults_cases::{disk, host_key, killed, link, login, power, reach, shell};
+
+const CHOICE: &str = "KOK_TEST_FAULTS";
+/// How many of the long ones are tried when nobody chose.
+const SAMPLE: usize = 3;
+
+type Fault = (&'static str, fn());
+
+const LONG: [Fault; 5] = [
+    ("killed-at-every-boundary", killed::at_every_boundary),
+    ("connection-cut-at-every-boundary", link::cut_at_every_boundary),
+    ("power-cut", power::cut_in_the_middle),
+    ("rebooted", power::rebooted_in_the_middle),
+    ("full-disk", disk::full),
+];
+
+#[test]
+fn what_stands_in_the_way_is_said_at_once() {
+    let lab = up(2);
+    let refusals = Refusals::new(&lab);
+    reach::black_hole(&refusals);
+    reach::paused(&refusals);
+    host_key::revoked(&refusals);
+    disk::full_before(&refusals);
+    login::sudo_without_its_password(&refusals);
+    login::sudo_with_a_wrong_password(&refusals);
+}
+
+#[test]
+fn what_is_only_odd_makes_no_difference() {
+    let lab = up(2);
+    let kokctl = Kokctl::new(&lab);
+    let plan = shell::plain_plan(&kokctl);
+    shell::noise(&lab, &kokctl, &plan);
+    shell::login_shells(&lab, &kokctl, &plan);
+    login::sudo_with_its_password(&lab, &kokctl, &plan);
+    login::password_that_is_not_needed(&lab, &kokctl, &plan);
+    disk::no_programs_in_tmp(&lab, &kokctl, &plan);
+}
+
+#[test]
+fn apply_ends_the_same_after_a_fault() {
+    let choice = env::var(CHOICE).unwrap_or_else(|_| (RandomState::new().build_hasher().finish() % 1_000).to_string());
+    let chosen = chosen(&choice);
+    println!("{CHOICE}={choice}: {}", chosen.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(","));
+    for (name, fault) in chosen {
+        let began = Instant::now();
+        fault();
+        println!("{:6.1} s  {name}", began.elapsed().as_secs_f64());
+    }
+}
+
+fn chosen(choice: &str) -> Vec<Fault> {
+    if choice == "all" {
+        return LONG.to_vec();
+    }
+    if let Ok(number) = choice.parse::<usize>() {
+        return LONG.iter().cycle().skip(number % LONG.len()).take(SAMPLE).copied().collect();
+    }
+    let named = |name: &str| *LONG.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("there is no fault {name}"));
+    choice.split(',').map(named).collect()
+}

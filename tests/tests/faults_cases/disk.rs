@@ -1,0 +1,57 @@
+//! File systems that do not take what is written.
+
+use kok_tests::lab::Lab;
+
+use super::shell::assert_plans;
+use super::{HOSTS, Story};
+use crate::bad_input_cases::{Expected, HOST, Refusals, assert_quick, assert_refused};
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{ok, up};
+
+/// What is known before is said before.
+pub fn full_before(refusals: &Refusals<'_>) {
+    let worker1 = refusals.host("worker1");
+    worker1.fill("/usr/local").unwrap();
+    refusals.kokctl.write_manifest(&refusals.manifest);
+    let (said, took) = refusals.timed("apply", &["--bundle", refusals.kokctl.bundle().to_str().unwrap()]);
+    worker1.free("/usr/local").unwrap();
+    assert_quick(took, &said);
+    let expected = Expected {
+        what: "/usr/local has 0 MB free",
+        at: "host worker1 (10.20.0.12)",
+        because: "programs, images and their layers need",
+        hint: "make room",
+    };
+    assert_refused(&said, HOST, &[expected]);
+}
+
+/// The disk of one host runs full when its run has begun. The other host does not suffer.
+pub fn full() {
+    let lab = up(HOSTS);
+    let story = Story::new(&lab);
+    let worker1 = story.host("worker1");
+    // A folder needs no room, but one that was made meanwhile would go when there is room again.
+    ok(&worker1, "mkdir -p /opt/cni/bin");
+    let mut run = story.apply();
+    run.wait_for("plan-made").expect("there is room yet");
+    worker1.fill("/opt/cni/bin").unwrap();
+    let failed = run.wait_for("step-failed");
+    let ended = run.end();
+    assert_eq!(ended.code, Some(4), "{}", ended.errors);
+    let failed = failed.expect("a step has to fail");
+    assert_eq!(failed["host"], "worker1", "{failed}");
+    assert!(failed["error"].as_str().unwrap().contains("No space left on device"), "{failed}");
+    assert!(ended.errors.contains("No space left on device") && ended.errors.contains("worker1"), "{}", ended.errors);
+    assert_eq!(ok(&story.host("cp1"), "ctr version >/dev/null && ls /opt/cni/bin/bridge"), "/opt/cni/bin/bridge", "the other host is done");
+    worker1.free("/opt/cni/bin").unwrap();
+    story.succeeds();
+    story.assert_ended_well();
+}
+
+/// As on hardened machines.
+pub fn no_programs_in_tmp(lab: &Lab, kokctl: &Kokctl<'_>, plan: &str) {
+    let host = lab.host("worker1").unwrap();
+    ok(&host, "mount -o remount,noexec,nosuid,nodev /tmp && printf '#!/bin/sh\\n' >/tmp/probe && chmod 755 /tmp/probe");
+    assert!(!host.ssh(&["/tmp/probe"]).unwrap().success(), "noexec has to be in force");
+    assert_plans(kokctl, plan);
+}

@@ -1,0 +1,41 @@
+//! A host goes down and comes up again while a run is at work.
+
+use kok_tests::lab::Host;
+
+use super::{HOSTS, Story};
+use crate::cluster_support::up;
+
+/// Without a word, and with what was not on the disk lost.
+pub fn cut_in_the_middle() {
+    goes_down(|host| {
+        host.power_off().unwrap();
+        host.power_on().unwrap();
+    });
+}
+
+/// In order, as somebody who patches machines does it.
+pub fn rebooted_in_the_middle() {
+    goes_down(|host| host.reboot().unwrap());
+}
+
+/// One host while it is changed, twice at other places of its plan. A step that was under way may have failed; `apply` again finds out.
+fn goes_down(fault: impl Fn(&Host)) {
+    let lab = up(HOSTS);
+    let story = Story::new(&lab);
+    for count in [2, 1] {
+        let mut run = story.apply();
+        let mut begun = 0;
+        while begun < count {
+            let event = run.wait_for("step-started").expect("a run begins steps");
+            begun += usize::from(event["host"] == "worker1");
+        }
+        fault(&story.host("worker1"));
+        let ended = run.end();
+        assert!(matches!(ended.code, Some(0 | 4)), "{ended:?}");
+        if ended.code == Some(0) {
+            break;
+        }
+    }
+    story.succeeds();
+    story.assert_ended_well();
+}
