@@ -115,7 +115,9 @@ impl HostKeyFault {
             }
             Self::OnlyAuthority { .. } => format!("add the host's own key to known_hosts with `{SCAN}`, or set hostKey"),
             Self::BadPin { .. } => "write it as `ssh-keygen -l` prints it: SHA256: and 43 characters".to_owned(),
-            Self::Unreadable { .. } => "check knownHostsFile in the cluster file, and the file's permissions".to_owned(),
+            Self::Unreadable { .. } => {
+                format!("check knownHostsFile in the cluster file, and the file's permissions; `{SCAN} --write` makes one")
+            }
             Self::NotRecorded { .. } => "check the file's permissions, or add the key yourself".to_owned(),
             Self::BrokenRevocation { .. } => "correct or remove the line".to_owned(),
         }
