@@ -25,7 +25,7 @@ use std::time::Instant;
 use bad_input_cases::Refusals;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::up;
-use faults_cases::{disk, host_key, killed, link, login, power, reach, shell};
+use faults_cases::{away, disk, host_key, killed, link, login, power, reach, shell, writers};
 
 const CHOICE: &str = "KOK_TEST_FAULTS";
 /// How many of the long ones are tried when nobody chose.
@@ -33,12 +33,16 @@ const SAMPLE: usize = 3;
 
 type Fault = (&'static str, fn());
 
-const LONG: [Fault; 5] = [
+const LONG: [Fault; 9] = [
     ("killed-at-every-boundary", killed::at_every_boundary),
+    ("interrupted", killed::interrupted),
     ("connection-cut-at-every-boundary", link::cut_at_every_boundary),
     ("power-cut", power::cut_in_the_middle),
     ("rebooted", power::rebooted_in_the_middle),
     ("full-disk", disk::full),
+    ("paused", away::paused),
+    ("second-writer", writers::second_is_refused),
+    ("first-writer-wakes-up", writers::first_wakes_up_too_late),
 ];
 
 #[test]

@@ -32,3 +32,16 @@ pub fn at_every_boundary() {
     assert!(runs > 4, "a run of one step proves nothing");
     story.assert_ended_well();
 }
+
+/// Somebody changes their mind. What is in flight is finished, and what was not begun is left.
+pub fn interrupted() {
+    let lab = up(HOSTS);
+    let story = Story::new(&lab);
+    let mut run = story.apply();
+    run.wait_for("step-started").expect("a run begins steps");
+    run.signal("INT");
+    let ended = run.end();
+    assert_eq!(ended.code, Some(4), "a run that was stopped did not do everything: {}", ended.errors);
+    story.succeeds();
+    story.assert_ended_well();
+}

@@ -31,6 +31,7 @@ pub fn cut_at_every_boundary() {
         assert!(runs < 10, "no end after {cuts} cuts: {}", ended.errors);
     }
     println!("cut {cuts} times in {runs} runs");
+    assert_eq!(runs, 1, "a run outlives cuts");
     assert!(cuts > 10, "{cuts} cuts prove nothing");
     hosts(&lab).iter().for_each(|host| host.lag(Duration::ZERO).unwrap());
     story.assert_ended_well();

@@ -1,5 +1,6 @@
 //! Runs that prepare bare hosts up to a running containerd, and what they have come to in the end, whatever was done to them.
 
+pub mod away;
 pub mod disk;
 pub mod host_key;
 pub mod killed;
@@ -8,10 +9,11 @@ pub mod login;
 pub mod power;
 pub mod reach;
 pub mod shell;
+pub mod writers;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::{Child, ChildStdout, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 
@@ -60,14 +62,14 @@ impl<'a> Story<'a> {
     }
 
     pub fn apply(&'a self) -> Run<'a> {
-        self.start(&self.kokctl)
+        self.start(&self.kokctl, &[])
     }
 
-    /// The same from a machine with a state of its own.
-    pub fn start(&'a self, kokctl: &Kokctl<'_>) -> Run<'a> {
+    /// The same from a machine with a state of its own, or with further options.
+    pub fn start(&'a self, kokctl: &Kokctl<'_>, more: &[&str]) -> Run<'a> {
         let (manifest, bundle) = (kokctl.manifest(), kokctl.bundle().to_str().unwrap());
         let arguments = ["apply", "--json", "--only", TASKS, "-f", manifest.to_str().unwrap(), "--bundle", bundle];
-        let mut child = kokctl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = kokctl.command(&[&arguments, more].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = child.stderr.take().unwrap();
         let errors = thread::spawn(move || {
             let mut text = String::new();
@@ -133,6 +135,12 @@ impl Run<'_> {
         while self.next().is_some() {}
         let code = self.child.wait().unwrap().code();
         Ended { code, errors: self.errors.join().unwrap() }
+    }
+
+    /// A signal to the run, by its name.
+    pub fn signal(&self, name: &str) {
+        let status = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap();
+        assert!(status.success());
     }
 }
 
