@@ -247,6 +247,9 @@ pub struct Settings {
     pub containerd_registries_mirrors: Vec<RegistryMirrors>,
     /// What is to become of the hosts.
     pub host: HostSettings,
+    /// When the kubelet evicts pods: amounts or percentages that must be left, by eviction signal. Empty for the kubelet's own thresholds;
+    /// otherwise a signal that is not named has none.
+    pub eviction_hard: BTreeMap<String, String>,
 }
 
 /// Mirrors of a registry.
@@ -386,6 +389,7 @@ impl Default for Settings {
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
             containerd_registries_mirrors: Vec::new(),
             host: HostSettings::default(),
+            eviction_hard: BTreeMap::new(),
         }
     }
 }

@@ -4,6 +4,7 @@
 
 mod containerd;
 mod host;
+mod kubelet;
 
 use crate::Problem;
 use crate::decode::{Decoder, Field};
@@ -71,6 +72,13 @@ pub static VARIABLES: &[Variable] = &[
         default: "[]",
         about: "Where containerd fetches images instead of their own registries.",
         read: containerd::containerd_registries_mirrors,
+    },
+    Variable {
+        name: "eviction_hard",
+        kind: "map of eviction signals to what must be left: an amount (1Gi) or a share (10%)",
+        default: "{}: the kubelet's own, among them 10 % of its file system and 15 % of containerd's",
+        about: "When the kubelet evicts pods and takes no more; a signal that is not named has no threshold.",
+        read: kubelet::eviction_hard,
     },
     Variable {
         name: "firewall",

@@ -88,6 +88,7 @@ spec:
     kube_proxy_conntrack_max_per_core: 0
     kubeadm_ignore_preflight_errors: [Swap, FileContent--proc-sys-net-ipv4-ip_forward]
     containerd_extra_runtime_args: {sandboxer: podsandbox, n: 3, privileged_without_host_devices: true}
+    eviction_hard: {memory.available: 100Mi, nodefs.available: 5%}
 status: {conditions: []}
 ---
 ";
@@ -138,6 +139,7 @@ fn a_full_file_keeps_every_value() {
             kube_proxy_mode: KubeProxyMode::Iptables,
             kube_proxy_conntrack_max_per_core: Some(0),
             containerd_extra_runtime_args: args.map(|(name, value)| (name.to_owned(), value)).into(),
+            eviction_hard: [("memory.available", "100Mi"), ("nodefs.available", "5%")].map(|(k, v)| (k.into(), v.into())).into(),
             ..Settings::default()
         }
     );

@@ -74,7 +74,9 @@ impl BundleFolder {
         let results: Vec<Result<u64, Failure>> = std::thread::scope(|scope| {
             let workers: Vec<_> =
                 chunks.map(|chunk| scope.spawn(move || chunk.iter().map(|one| self.check(one)).collect::<Vec<_>>())).collect();
-            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+            // A thread that panicked has verified nothing.
+            let stopped = || vec![Err(Failure::new(Kind::Internal, "the bundle could not be verified"))];
+            workers.into_iter().flat_map(|worker| worker.join().unwrap_or_else(|_| stopped())).collect()
         });
         let (good, bad): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
         let failures: Vec<Failure> = bad.into_iter().filter_map(Result::err).collect();

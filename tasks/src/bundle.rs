@@ -184,15 +184,18 @@ impl Bundle {
         })
     }
 
-    /// The versions of the files and images with this name, oldest first, each once; empty when there is nothing of the name.
+    /// The file of this name with the newest version that there is for this architecture.
     #[must_use]
-    pub fn versions(&self, name: &str) -> Vec<&str> {
-        let files = self.files.iter().filter(|file| file.name == name).map(|file| file.version.as_str());
-        let images = self.images.iter().filter(|image| image.name == name).map(|image| image.version.as_str());
-        let mut versions: Vec<&str> = files.chain(images).collect();
-        versions.sort_by(|a, b| order(a, b));
-        versions.dedup();
-        versions
+    pub fn newest_file(&self, name: &str, architecture: &str) -> Option<&BundleFile> {
+        let files = self.files.iter().filter(|file| file.name == name && file.architecture == architecture);
+        files.max_by(|a, b| order(&a.version, &b.version))
+    }
+
+    /// The image of this name with the newest version that there is for this architecture.
+    #[must_use]
+    pub fn newest_image(&self, name: &str, architecture: &str) -> Option<&BundleImage> {
+        let images = self.images.iter().filter(|image| image.name == name && image.architecture == architecture);
+        images.max_by(|a, b| order(&a.version, &b.version))
     }
 }
 

@@ -1,5 +1,6 @@
 //! kubeadm's documents, as far as more than one task needs them or a secret stands in them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use kok_crds::model::{Cluster, Host};
@@ -32,6 +33,7 @@ pub(crate) struct ControlPlaneDocument<'a> {
     fail_swap_on: bool,
     kube_proxy_mode: &'static str,
     conntrack_max_per_core: Option<u32>,
+    eviction_hard: &'a BTreeMap<String, String>,
 }
 
 impl<'a> ControlPlaneDocument<'a> {
@@ -54,6 +56,7 @@ impl<'a> ControlPlaneDocument<'a> {
             fail_swap_on: settings.host.kubelet_fail_swap_on,
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),
             conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
+            eviction_hard: &settings.eviction_hard,
         }
     }
 }
@@ -104,6 +107,14 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
         ignore_preflight_errors: &cluster.settings.kubeadm_ignore_preflight_errors,
     };
     render("kubeadm/join.yaml.j2", &context)
+}
+
+/// What kubeadm writes the kubelet's files of a node from, where the node is there already: no secret, and no way to make a cluster.
+///
+/// # Errors
+/// [`TemplateError`] for a defect of the template.
+pub(crate) fn kubelet_configuration(cluster: &Cluster, host: &Host) -> Result<String, TemplateError> {
+    render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host, ""))
 }
 
 /// kubeadm's InitConfiguration with the run's bootstrap token: a secret.

@@ -3,6 +3,8 @@
 //! The templates lie in `templates/` at the top of the project and are part of the program. In `*.yaml.j2` every value is emitted as JSON,
 //! which is YAML that needs no further quoting; a name that a template uses and nobody defines is an error.
 
+use std::sync::LazyLock;
+
 use minijinja::value::{Serde, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value};
 use serde::Serialize;
@@ -27,6 +29,8 @@ templates![
     "kubeadm/bootstrap-token.yaml.j2",
     "kubeadm/cluster.yaml.j2",
     "kubeadm/join.yaml.j2",
+    "kubeadm/kubelet-configuration.yaml.j2",
+    "kubeadm/kubelet.yaml.j2",
     "kubelet/10-kubeadm.conf.j2",
     "kubelet/kubelet.service.j2",
     "network-check/network-check.yaml.j2",
@@ -34,7 +38,7 @@ templates![
 ];
 
 /// A template that could not be rendered; a defect of kokctl, not of anything that a user wrote.
-#[derive(Debug, ThisError)]
+#[derive(Debug, Clone, ThisError)]
 #[error("the template {name} could not be rendered: {reason}")]
 pub struct TemplateError {
     /// Name of the template.
@@ -49,20 +53,27 @@ pub struct TemplateError {
 /// [`TemplateError`] for an unknown template or a name that `context` lacks. The message has no values of the context in it: they may be
 /// secret.
 pub fn render(name: &str, context: &impl Serialize) -> Result<String, TemplateError> {
-    let failed = |error: &Error| TemplateError {
-        name: name.to_owned(),
-        reason: format!("{} in line {}", error.kind(), error.line().unwrap_or_default()),
-    };
+    let environment = ENVIRONMENT.as_ref().map_err(Clone::clone)?;
+    let template = environment.get_template(name).map_err(|error| failed(name, &error))?;
+    template.render(Serde(context)).map_err(|error| failed(name, &error))
+}
+
+/// Parsed once; a large cluster renders some files a thousand times.
+static ENVIRONMENT: LazyLock<Result<Environment<'static>, TemplateError>> = LazyLock::new(|| {
     let mut environment = Environment::new();
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_debug(false);
-    let syntax = environment.syntax().to_builder().keep_trailing_newline(true).build().map_err(|error| failed(&error))?;
+    let syntax = environment.syntax().to_builder().keep_trailing_newline(true).build().map_err(|error| failed("(syntax)", &error))?;
     environment.set_syntax(syntax);
     environment.add_filter("toml", toml);
-    let source = ALL.iter().find(|(candidate, _)| *candidate == name).map_or("", |(_, source)| *source);
-    environment.add_template(name, source).map_err(|error| failed(&error))?;
-    let template = environment.get_template(name).map_err(|error| failed(&error))?;
-    template.render(Serde(context)).map_err(|error| failed(&error))
+    for (name, source) in ALL {
+        environment.add_template(name, source).map_err(|error| failed(name, &error))?;
+    }
+    Ok(environment)
+});
+
+fn failed(name: &str, error: &Error) -> TemplateError {
+    TemplateError { name: name.to_owned(), reason: format!("{} in line {}", error.kind(), error.line().unwrap_or_default()) }
 }
 
 /// A boolean, a number or text as TOML. JSON's strings are TOML's basic strings but for DEL, which TOML wants escaped.

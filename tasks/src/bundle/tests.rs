@@ -145,9 +145,11 @@ fn versions_and_entries_are_ordered_by_number() {
     let mut bundle = bundle();
     bundle.files.insert(0, file("runc", "1.10.0", "amd64"));
     bundle.files.push(file("runc", "1.5.2", "arm64"));
-    assert_eq!(bundle.versions("runc"), ["1.5.2", "1.10.0"]);
-    assert!(bundle.versions("crictl").is_empty());
-    assert_eq!(bundle.versions("pause"), ["3.10.2"]);
+    let newest = |name: &str, architecture: &str| bundle.newest_file(name, architecture).map(|file| file.version.clone());
+    assert_eq!(newest("runc", "amd64").as_deref(), Some("1.10.0"));
+    assert_eq!(newest("runc", "arm64").as_deref(), Some("1.5.2"), "what another architecture has does not count");
+    assert_eq!(newest("crictl", "amd64"), None);
+    assert_eq!(bundle.newest_image("pause", "amd64").map(|image| image.version.as_str()), Some("3.10.2"));
     bundle.sort();
     let order: Vec<_> = bundle.files.iter().map(|file| (file.name.as_str(), file.version.as_str(), file.architecture.as_str())).collect();
     assert_eq!(

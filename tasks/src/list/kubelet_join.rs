@@ -17,10 +17,10 @@ pub(super) const JOINED: &str = "joined";
 
 fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, Refusal> {
     // The token is no part of the sum: another token is no reason to join again.
-    let document = documents::join_configuration(view.cluster(), host, "")?;
-    // Of the kubelet's configuration, which a worker takes from the cluster, this is what its owner can set.
-    let source = format!("{document}failCgroupV1: {}\n", view.cluster().settings.kubelet_fail_cgroup_v1);
-    Ok(Join { host: host.name.clone(), source: sha256(source.as_bytes()), reads: kubelet::reads(view) })
+    let join = documents::join_configuration(view.cluster(), host, "")?;
+    let kubelet = documents::kubelet_configuration(view.cluster(), host)?;
+    let source = sha256(format!("{join}---\n{kubelet}").as_bytes());
+    Ok(Join { host: host.name.clone(), source, kubelet, reads: kubelet::reads(view) })
 }
 
 /// Names of the workers that are no nodes yet, as far as it is known.

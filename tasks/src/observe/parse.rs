@@ -163,13 +163,21 @@ pub(crate) fn text_of<'a>(sections: &[Section<'a>], name: &str) -> Result<&'a st
 fn read_clock(text: &str, seen: &mut Observations) -> Result<(), ParseError> {
     let wrong = || ParseError::new("clock", text);
     let mut lines = text.lines();
-    seen.clock_nanoseconds = lines.next().and_then(|line| line.parse().ok()).ok_or_else(wrong)?;
+    // 64 bits of nanoseconds last until the year 2262; no host can make us count beyond.
+    seen.clock_nanoseconds = lines.next().and_then(|line| line.parse::<i64>().ok()).ok_or_else(wrong)?.into();
     let uptime = lines.next().and_then(|line| line.split(' ').next()).ok_or_else(wrong)?;
     let (seconds, hundredths) = uptime.split_once('.').ok_or_else(wrong)?;
     let seconds: u64 = seconds.parse().map_err(|_| wrong())?;
     let hundredths: u64 = hundredths.parse().map_err(|_| wrong())?;
-    seen.monotonic_microseconds = seconds.saturating_mul(1_000_000).saturating_add(hundredths.saturating_mul(10_000));
+    let since_boot = seconds.saturating_mul(1_000_000).saturating_add(hundredths.saturating_mul(10_000));
+    seen.monotonic_microseconds = lines.next().and_then(read_timer_list).unwrap_or(since_boot);
     Ok(())
+}
+
+/// `now at 5555260000000 nsecs`, in microseconds.
+fn read_timer_list(line: &str) -> Option<u64> {
+    let nanoseconds: u64 = line.strip_prefix("now at ")?.split(' ').next()?.parse().ok()?;
+    Some(nanoseconds / 1_000)
 }
 
 fn read_paths(text: &str, looks: &Looks, seen: &mut Observations) -> Result<(), ParseError> {

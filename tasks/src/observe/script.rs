@@ -43,7 +43,7 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     if with_facts {
         script.push_str(&facts::script());
     }
-    script.push_str("mark clock\ndate +%s%N\ncat /proc/uptime\n");
+    script.push_str(CLOCK);
     push_paths(&mut script, looks);
     push_files(&mut script, looks);
     push_large(&mut script, looks);
@@ -72,6 +72,10 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     script.push_str("mark end\n");
     script
 }
+
+/// Wall clock, then the clock by which systemd dates the starts of units: CLOCK_MONOTONIC, which stands still while a machine sleeps, as
+/// the kernel's list of timers has it. The time since boot, which goes on then, is for kernels without that list.
+const CLOCK: &str = "mark clock\ndate +%s%N\ncat /proc/uptime\ngrep -m1 '^now at ' /proc/timer_list 2>/dev/null\n";
 
 fn quoted<'a>(items: impl IntoIterator<Item = &'a String>) -> String {
     items.into_iter().map(|item| quote(item)).collect::<Vec<_>>().join(" ")

@@ -192,7 +192,8 @@ impl Observations {
     }
 
     /// Whether the main process of `unit` started before the file at `path` was changed, so that it runs with what stood there before.
-    /// False where either is unknown or missing.
+    /// False where either is unknown or missing, and where the file seems to be of the future: then the wall clock was set back since, and
+    /// nobody can tell which was first.
     #[must_use]
     pub fn started_before(&self, unit: &str, path: &str) -> bool {
         // Both clocks are read in one probe, but with the kernel's coarse resolution (up to 10 ms each).
@@ -205,6 +206,7 @@ impl Observations {
             _ => return false,
         };
         let age = i128::from(self.monotonic_microseconds.saturating_sub(started)) * 1_000;
-        self.clock_nanoseconds - age + SLACK_NANOSECONDS < file.changed_nanoseconds
+        let (now, changed) = (self.clock_nanoseconds, file.changed_nanoseconds);
+        changed <= now + SLACK_NANOSECONDS && now - age + SLACK_NANOSECONDS < changed
     }
 }

@@ -41,7 +41,8 @@ impl BootstrapToken {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let mut fragment = Fragment::default();
+        // Here for a job that could not be started, and in the job for one that nobody waits for any more.
+        let mut fragment = Fragment::text(format!("trap 'rm -f {CONFIGURATION}' EXIT\n"));
         fragment.put(CONFIGURATION, 0o600, Content::Secret(&SecretName::BootstrapTokenConfiguration));
         let script =
             format!("trap 'rm -f {CONFIGURATION}' EXIT\nkubeadm init phase bootstrap-token --skip-token-print --config={CONFIGURATION}\n");

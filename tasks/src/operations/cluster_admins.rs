@@ -49,7 +49,8 @@ impl ClusterAdmins {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let mut fragment = Fragment::default();
+        // Here for a job that could not be started, and in the job for one that nobody waits for any more.
+        let mut fragment = Fragment::text("trap 'rm -f /run/kokctl/super-admin.conf' EXIT\n");
         let kubeconfig = SecretName::SuperAdminKubeconfig { host: self.host.clone() };
         fragment.put("/run/kokctl/super-admin.conf", 0o600, Content::Secret(&kubeconfig));
         fragment.feed(Content::Bytes(SCRIPT.as_bytes()), "job cluster-admins");

@@ -14,8 +14,10 @@ use crate::secret_name::SecretName;
 pub struct Join {
     /// The host.
     pub host: String,
-    /// sha256 of everything but the token that its JoinConfiguration says.
+    /// sha256 of everything but the token that its JoinConfiguration and the kubelet's configuration say.
     pub source: String,
+    /// kubeadm's configuration for the kubelet's files of a host that is a node already.
+    pub kubelet: String,
     /// Files besides its configuration that the kubelet read when it started: binary and unit.
     pub reads: Vec<String>,
 }
@@ -23,14 +25,14 @@ pub struct Join {
 const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
 
-/// A host that is a node already only gets its kubelet's configuration anew, from the cluster. Otherwise whatever an interrupted join left
-/// is removed first (reliability table "Worker": bootstrap-kubelet.conf without kubelet.conf is a join that did not get its certificate),
-/// because kubeadm's preflight would refuse it. The inputs are gone in any case when the step ends.
-const SCRIPT: &str = "trap 'rm -f /run/kokctl/join.yaml /run/kokctl/discovery.conf' EXIT
-systemctl daemon-reload
+/// A host that is a node already only gets its kubelet's files anew. `kubeadm upgrade node` would write but one of them, and join none of
+/// them without a new certificate; the phase of `init` writes both, asks no API server and touches nothing else.
+///
+/// Otherwise whatever an interrupted join left is removed first (reliability table "Worker": bootstrap-kubelet.conf without kubelet.conf is
+/// a join that did not get its certificate), because kubeadm's preflight would refuse it.
+const SCRIPT: &str = "systemctl daemon-reload
 if [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
-  kubeadm upgrade node phase kubelet-config
-  systemctl restart kubelet.service
+  kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
 else
   systemctl stop kubelet.service
   rm -f /etc/kubernetes/bootstrap-kubelet.conf /etc/kubernetes/kubelet.conf /etc/kubernetes/pki/ca.crt
@@ -39,6 +41,10 @@ else
   kubeadm join --config=/run/kokctl/join.yaml
 fi
 ";
+
+/// The inputs are gone when the step ends, however it ends: here where the job could not be started, and in the job where nobody is left to
+/// wait for it.
+const FORGET_INPUTS: &str = "trap 'rm -f /run/kokctl/join.yaml /run/kokctl/discovery.conf /run/kokctl/kubelet.yaml' EXIT\n";
 
 const JOIN: &str = "join";
 
@@ -76,12 +82,15 @@ impl Join {
         change.summary == JOIN
     }
 
-    pub(super) fn act(&self, _: &Change) -> Act {
-        let mut fragment = Fragment::default();
-        let configuration = SecretName::JoinConfiguration { host: self.host.clone() };
-        fragment.put("/run/kokctl/discovery.conf", 0o600, Content::Secret(&SecretName::DiscoveryKubeconfig));
-        fragment.put("/run/kokctl/join.yaml", 0o600, Content::Secret(&configuration));
-        let script = format!("{}{SCRIPT}{}", self.record().forget(), self.record().keep());
+    pub(super) fn act(&self, change: &Change) -> Act {
+        let mut fragment = Fragment::text(FORGET_INPUTS);
+        if Self::needs_token(change) {
+            let configuration = SecretName::JoinConfiguration { host: self.host.clone() };
+            fragment.put("/run/kokctl/discovery.conf", 0o600, Content::Secret(&SecretName::DiscoveryKubeconfig));
+            fragment.put("/run/kokctl/join.yaml", 0o600, Content::Secret(&configuration));
+        }
+        fragment.put("/run/kokctl/kubelet.yaml", 0o600, Content::Bytes(self.kubelet.as_bytes()));
+        let script = format!("{FORGET_INPUTS}{}{SCRIPT}{}", self.record().forget(), self.record().keep());
         fragment.feed(Content::Bytes(script.as_bytes()), "job join");
         Act::Script(fragment)
     }

@@ -42,6 +42,9 @@ impl ApplyManifest {
         }
         match state.object("DaemonSet", self.namespace, self.name) {
             None => Verdict::differs("apply", format!("DaemonSet {} does not exist", self.name)),
+            Some(object) if object.text("/metadata/deletionTimestamp").is_some() => {
+                Verdict::differs("apply", format!("DaemonSet {} is being removed", self.name))
+            }
             Some(object) if object.text(SOURCE_ANNOTATION) == Some(&self.sum()) => Verdict::Same,
             Some(_) => Verdict::differs("apply", format!("DaemonSet {} was made from another manifest", self.name)),
         }

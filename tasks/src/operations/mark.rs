@@ -47,8 +47,9 @@ impl MarkNode {
     pub(super) fn act(&self, _: &Change) -> Act {
         let node = quote(&self.node);
         let mut script = KUBECTL.to_owned();
-        // The kubelet registers the node a moment after it started; `wait` is kubectl's own watch with a deadline.
-        script.push_str(&format!("kube wait --for=create --timeout=120s node/{node} >/dev/null\n"));
+        // The kubelet registers the node a moment after it started; `wait` is kubectl's own watch, with a deadline below the step's, so that
+        // a node that does not come is a failure and not a riddle.
+        script.push_str(&format!("kube wait --for=create --timeout=90s node/{node} >/dev/null\n"));
         if !self.labels.is_empty() {
             let labels: Vec<String> = self.labels.iter().map(|(key, value)| quote(&format!("{key}={value}"))).collect();
             script.push_str(&format!("kube label --overwrite node {node} {} >/dev/null\n", labels.join(" ")));

@@ -112,7 +112,7 @@ impl NetworkCheck {
 
     pub(super) fn act(&self, change: &Change) -> Act {
         match &self.stage {
-            Stage::Deploy(manifest) => manifest.act(change),
+            Stage::Deploy(manifest) => deploy(manifest, change),
             Stage::Running(_) | Stage::Answer => Act::Wait,
             Stage::Record => Act::Script(Fragment::text(format!(
                 "{KUBECTL}proven=$(kube get nodes -o jsonpath='{{range .items[*]}}{{.metadata.name}}={{.metadata.uid}}{{\"\\n\"}}{{end}}'; printf 'network=%s' {})\n\
@@ -132,4 +132,16 @@ impl NetworkCheck {
             Stage::Record => "record of the network check".to_owned(),
         }
     }
+}
+
+/// The pods of a check that ended a moment ago may still be on their way out; nothing can be made in their namespace until it is gone.
+fn deploy(manifest: &ApplyManifest, change: &Change) -> Act {
+    let mut fragment = Fragment::text(format!(
+        "{KUBECTL}if [ -n \"$(kube get namespace {NAMESPACE} --ignore-not-found -o jsonpath='{{.metadata.deletionTimestamp}}')\" ]; then\n\
+         kube wait --for=delete namespace/{NAMESPACE} --timeout=90s >/dev/null\nfi\n"
+    ));
+    if let Act::Script(apply) = manifest.act(change) {
+        fragment.append(apply);
+    }
+    Act::Script(fragment)
 }

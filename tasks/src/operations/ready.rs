@@ -142,10 +142,7 @@ impl NodesReady {
             let because = match state.node(name) {
                 None => format!("node {name} does not exist"),
                 Some(node) if !node.ready => format!("node {name} is not Ready: {}", node.message),
-                // The controller manager takes this taint away some moments after the condition is true; until then nothing is placed there.
-                Some(node) if node.taints.iter().any(|taint| taint.starts_with("node.kubernetes.io/not-ready=")) => {
-                    format!("node {name} still has the taint node.kubernetes.io/not-ready")
-                }
+                Some(node) if let Some((taint, why)) = keeping_away(&node.taints) => format!("node {name} has the taint {taint}: {why}"),
                 Some(node) if node.kubelet_version != format!("v{}", self.version) => {
                     format!("the kubelet of node {name} is {}", node.kubelet_version)
                 }
@@ -163,6 +160,25 @@ impl NodesReady {
     pub(super) fn title(&self) -> String {
         format!("{} nodes Ready", self.nodes.len())
     }
+}
+
+/// Taints that Kubernetes itself gives and takes, and that keep workload from a node that calls itself Ready. `unschedulable` is not
+/// among them: that is somebody's wish.
+const KEEPING_AWAY: [(&str, &str); 5] = [
+    ("node.kubernetes.io/not-ready", "the controller manager has not seen yet that it is Ready"),
+    ("node.kubernetes.io/network-unavailable", "its network is not set up"),
+    (
+        "node.kubernetes.io/disk-pressure",
+        "the kubelet evicts pods when less than 10 % of its file system or 15 % of containerd's is free; make room",
+    ),
+    ("node.kubernetes.io/memory-pressure", "the kubelet evicts pods when memory is short"),
+    ("node.kubernetes.io/pid-pressure", "the kubelet evicts pods when process ids are short"),
+];
+
+/// The first such taint of a node, written as `key=value:effect`, and what it means.
+fn keeping_away<'a>(taints: impl IntoIterator<Item = &'a String>) -> Option<(&'static str, &'static str)> {
+    let keys: Vec<&str> = taints.into_iter().filter_map(|taint| taint.split(['=', ':']).next()).collect();
+    KEEPING_AWAY.into_iter().find(|(key, _)| keys.contains(key))
 }
 
 /// A DaemonSet or Deployment whose pods are all there, current and available.

@@ -1,15 +1,24 @@
 //! A host leaves its cluster and becomes what it was.
 
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{Look, Observations, PathState};
+use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
+use crate::shell::quote;
 
 /// Everything of Kubernetes, containerd and kokctl is removed from a host, its data included. Only what kokctl installs is touched; the
 /// configuration of chrony, the host's name, packages, ports that were opened in a firewall, the state of SELinux and the present values of kernel
 /// parameters stay, because nothing better is known. Lines of /etc/fstab for swap come back, and count from the next start on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reset;
+pub struct Reset {
+    /// Whether kokctl ran etcd here. On any other host, data of an etcd is somebody else's.
+    pub etcd: bool,
+}
+
+/// The record of whose host it is. It goes last: while anything is left, the host says whose it was, and `reset` goes on with it.
+const RECORDS: &str = STATE_DIRECTORY;
+
+const ETCD_DATA: &str = "/var/lib/etcd/member";
 
 /// What must be gone at the end; directories whose mount points may belong to the owner of the host are emptied instead.
 const PATHS: &[&str] = &[
@@ -32,13 +41,13 @@ const PATHS: &[&str] = &[
     "/usr/local/sbin/runc",
     "/opt/cni/bin/flannel",
     "/var/lib/cni",
-    "/var/lib/etcd/member",
     "/var/lib/kubelet/config.yaml",
     "/var/lib/kubelet/pki",
-    "/var/lib/kokctl",
     "/run/flannel",
     "/var/log/pods",
 ];
+
+const UNITS: [&str; 2] = ["kubelet.service", "containerd.service"];
 
 /// `kubeadm reset` ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
 /// Shims outlive containerd (`KillMode=process`), so their control groups are ended by systemd and what is left of them by containerd's
@@ -58,12 +67,10 @@ if [ -x /usr/local/bin/ctr ] && [ -S /run/containerd/containerd.sock ]; then
 fi
 systemctl disable --now containerd.service 2>&1
 systemctl stop kubepods.slice 2>/dev/null
-unmount_below() {
-  while read -r _ where _; do
-    case $where in "$1"/*) echo "$where";; esac
-  done </proc/mounts | sort -r | while IFS= read -r where; do umount -l "$(printf '%b' "$where")"; done
-}
-for folder in /var/lib/kubelet /var/lib/containerd /run/containerd /run/netns /var/run/netns; do unmount_below "$folder"; done
+# The network namespaces of pods are named cni-*; others below /run/netns belong to somebody else.
+while read -r _ where _; do
+  case $where in /var/lib/kubelet/*|/var/lib/containerd/*|/run/containerd/*|/run/netns/cni-*|/var/run/netns/cni-*) echo "$where";; esac
+done </proc/mounts | sort -r | while IFS= read -r where; do umount -l "$(printf '%b' "$where")"; done
 rm -f /run/netns/cni-* 2>/dev/null
 for link in flannel.1 cni0; do ip link delete "$link" 2>/dev/null; done
 for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
@@ -76,7 +83,7 @@ done
 for tool in iptables ip6tables; do
   if command -v "$tool-save" >/dev/null && "$tool-save" | grep -q -e KUBE- -e FLANNEL -e CNI-; then "$tool-save" | grep -v -e KUBE- -e FLANNEL -e CNI- | "$tool-restore"; fi
 done
-for folder in /var/lib/kubelet /var/lib/containerd /var/lib/etcd; do
+for folder in /var/lib/kubelet /var/lib/containerd $etcd; do
   [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete
 done
 rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/99-zz-kokctl.conf
@@ -92,27 +99,36 @@ fi
 for anchor in /usr/local/share/ca-certificates/kokctl-*.crt; do [ -e "$anchor" ] && rm -f "$anchor" && update=update-ca-certificates; done
 for anchor in /etc/pki/ca-trust/source/anchors/kokctl-*.crt; do [ -e "$anchor" ] && rm -f "$anchor" && update='update-ca-trust extract'; done
 [ -z "${update:-}" ] || $update >/dev/null 2>&1
-rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin /opt/containerd /var/lib/cni /run/flannel /run/containerd
-rmdir /etc/cni/net.d /etc/cni /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null
+for name in bandwidth bridge dhcp dummy firewall flannel host-device host-local ipvlan loopback macvlan portmap ptp sbr static tap tuning vlan vrf; do
+  rm -f "/opt/cni/bin/$name"
+done
+rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /opt/containerd /var/lib/cni /run/flannel /run/containerd
+rmdir /etc/cni/net.d /etc/cni /opt/cni/bin /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null
 systemctl daemon-reload
 systemctl reset-failed kubelet.service containerd.service 2>/dev/null
-rm -rf /var/lib/kokctl
-exit 0
+for unit in kubelet.service containerd.service; do
+  if systemctl is-active --quiet "$unit"; then echo "$unit still runs" >&2; exit 1; fi
+done
 "#;
 
 impl Reset {
+    /// What must be gone before the records go.
+    fn paths(&self) -> impl Iterator<Item = &'static str> {
+        PATHS.iter().copied().chain(self.etcd.then_some(ETCD_DATA))
+    }
+
     pub(super) fn looks(&self) -> Vec<Look> {
-        let units = ["kubelet.service", "containerd.service"].map(|name| Look::Unit(name.to_owned()));
-        PATHS.iter().map(|path| Look::Path((*path).to_owned())).chain(units).collect()
+        let units = UNITS.map(|name| Look::Unit(name.to_owned()));
+        self.paths().chain([RECORDS]).map(|path| Look::Path(path.to_owned())).chain(units).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        for path in PATHS {
-            if *seen!(seen.paths.get(*path)) != PathState::Missing {
+        for path in self.paths().chain([RECORDS]) {
+            if *seen!(seen.paths.get(path)) != PathState::Missing {
                 return Verdict::differs("remove", format!("{path} exists"));
             }
         }
-        for unit in ["kubelet.service", "containerd.service"] {
+        for unit in UNITS {
             if seen!(seen.units.get(unit)).active == "active" {
                 return Verdict::differs("remove", format!("{unit} is active"));
             }
@@ -121,8 +137,14 @@ impl Reset {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
+        let etcd = if self.etcd { "etcd=/var/lib/etcd\n" } else { "etcd=\n" };
+        let paths = self.paths().map(quote).collect::<Vec<_>>().join(" ");
+        let last = format!(
+            "for path in {paths}; do\n  if [ -e \"$path\" ] || [ -h \"$path\" ]; then echo \"$path could not be removed\" >&2; exit 1; fi\ndone\n\
+             rm -rf {RECORDS}\nexit 0\n"
+        );
         let mut fragment = Fragment::default();
-        fragment.feed(Content::Bytes(SCRIPT.as_bytes()), "job reset");
+        fragment.feed(Content::Bytes(format!("{etcd}{SCRIPT}{last}").as_bytes()), "job reset");
         Act::Script(fragment)
     }
 

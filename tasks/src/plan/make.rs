@@ -184,7 +184,7 @@ pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
     let ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
     for host in cluster.hosts.iter().filter(ours) {
         let mut draft = Draft::new(&host.name, "reset");
-        draft.add("reset", Operation::Reset(Reset));
+        draft.add("reset", Operation::Reset(Reset { etcd: host.roles.etcd() }));
         // Ending the containers of a busy host takes its time.
         draft.within(Duration::from_secs(300));
         enter(&mut plan, draft).map_err(|refusal| vec![refusal])?;
@@ -256,7 +256,7 @@ fn defect(sentence: String) -> Refusal {
 
 impl<'a> Inputs<'a> {
     pub(super) fn bundle_file(&self, name: &str, version: Option<&str>, architecture: &str) -> Result<&'a BundleFile, Refusal> {
-        let newest = self.bundle.versions(name).last().copied().unwrap_or("of any version");
+        let newest = self.bundle.newest_file(name, architecture).map_or("of any version", |file| file.version.as_str());
         self.bundle.file(name, version.unwrap_or(newest), architecture).map_err(|error| lacks(&error))
     }
 
@@ -278,13 +278,7 @@ impl<'a> Inputs<'a> {
     }
 
     pub(super) fn newest_image(&self, name: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
-        let newest = self.bundle.versions(name).last().copied();
-        let found = self
-            .bundle
-            .images
-            .iter()
-            .find(|image| image.name == name && image.architecture == architecture && Some(image.version.as_str()) == newest);
-        found.ok_or_else(|| {
+        self.bundle.newest_image(name, architecture).ok_or_else(|| {
             Refusal::new(format!("the bundle holds no image {name} for {architecture}"))
                 .hint("use a bundle that has it, given with --bundle")
         })

@@ -38,7 +38,10 @@ fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
 #[must_use]
 pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let mut findings = Findings::default();
-    authorities(cluster, seen, &mut findings);
+    // Where the control plane is bare already, an earlier reset did not reach all hosts; then their records say whose they are.
+    if cluster.control_planes().any(|host| authority(host, seen).is_some()) {
+        authorities(cluster, seen, &mut findings);
+    }
     ownership::ownership(cluster, seen, &mut findings);
     let mut refusals: Vec<Refusal> = findings.0.into_iter().map(|finding| finding.refusal).collect();
     for host in &cluster.hosts {
@@ -104,15 +107,24 @@ pub(super) fn runtime(scope: &Scope<'_>, found: &mut Findings) {
 
 /// A worker's certificate authority must be the control plane's.
 pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
-    let authority = |host: &Host| seen.facts(&host.name).and_then(|facts| facts.certificate_authority.as_deref()).map(str::trim);
     let Some(first) = cluster.control_planes().next().filter(|host| seen.facts(&host.name).is_some()) else { return };
-    let ours = authority(first);
-    for host in cluster.hosts.iter().filter(|host| authority(host).is_some_and(|theirs| Some(theirs) != ours)) {
-        found.refuse(
+    let ours = authority(first, seen);
+    for host in cluster.hosts.iter().filter(|host| authority(host, seen).is_some_and(|theirs| Some(theirs) != ours)) {
+        let ca = format!("its /etc/kubernetes/pki/ca.crt is not that of the control plane {}", first.name);
+        let recorded = seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
+        let refusal = if ours.is_none() && recorded {
+            Refusal::new("it still belongs to an earlier cluster of this name")
+                .because(format!("{ca}, which has none: a reset did not come to its end"))
+                .hint("finish it with `kokctl reset`, then apply")
+        } else {
             Refusal::new("it is part of another Kubernetes cluster")
-                .at(format!("host {} ({})", host.name, host.address))
-                .because(format!("its /etc/kubernetes/pki/ca.crt is not that of the control plane {}", first.name))
-                .hint("correct the address; or, if that cluster can go, take the host out of it with `kokctl reset`"),
-        );
+                .because(ca)
+                .hint("correct the address; or, if that cluster can go, take the host out of it with `kokctl reset`")
+        };
+        found.refuse(refusal.at(format!("host {} ({})", host.name, host.address)));
     }
+}
+
+fn authority<'a>(host: &Host, seen: &'a Seen) -> Option<&'a str> {
+    seen.facts(&host.name).and_then(|facts| facts.certificate_authority.as_deref()).map(str::trim)
 }

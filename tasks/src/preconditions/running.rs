@@ -54,8 +54,12 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
         ("dnsDomain", "spec.network.clusterDomain", network.cluster_domain.clone()),
         ("controlPlaneEndpoint", "spec.hosts", endpoint.unwrap_or_default()),
     ];
-    let differing = desired.into_iter().filter_map(|(key, field, desired)| {
-        let is = value_of(is, key).filter(|is| *is != desired)?;
+    // Not a field of kubeadm's: an argument of the controller manager, which would give new nodes other shares of the range.
+    let mask = is.lines().skip_while(|line| !line.ends_with("name: node-cidr-mask-size")).nth(1).and_then(|line| value_of(line, "value"));
+    let desired = desired.map(|(key, field, desired)| (key, field, value_of(is, key), desired)).into_iter();
+    let desired = desired.chain([("node-cidr-mask-size", "spec.network.nodePrefix", mask, network.node_prefix.to_string())]);
+    let differing = desired.filter_map(|(key, field, is, desired)| {
+        let is = is.filter(|is| *is != desired)?;
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
         let refusal = Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
             .at(place)

@@ -9,6 +9,7 @@ mod ownership;
 mod plan;
 mod preconditions;
 mod probe;
+mod reset;
 mod resources;
 mod script;
 mod select;

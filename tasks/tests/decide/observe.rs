@@ -69,6 +69,16 @@ fn a_bare_host_is_read() {
 }
 
 #[test]
+fn a_machine_that_slept_has_two_clocks() {
+    let (nonce, looks) = (Nonce::new([7; 16]), Looks::default());
+    let answer = |clock: &str| format!("\n{0} clock\n{clock}\n{0} end\n", nonce.as_str());
+    let read = |clock: &str| parse(&nonce, &looks, answer(clock).as_bytes()).map(|seen| seen.monotonic_microseconds);
+    assert_eq!(read("1795257889867801099\n7200.50 1.00\nnow at 3600000000123 nsecs\n").unwrap(), 3_600_000_000);
+    assert_eq!(read("1795257889867801099\n7200.50 1.00\n").unwrap(), 7_200_500_000);
+    assert!(read(&format!("{}\n7200.50 1.00\n", i128::MAX)).is_err(), "no clock is that far");
+}
+
+#[test]
 fn a_control_plane_is_read() {
     let seen = read(READY);
     let kubelet = seen.paths["/usr/local/bin/kubelet"].present().unwrap();

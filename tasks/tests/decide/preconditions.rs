@@ -281,6 +281,10 @@ const CONFIGURATION: &str = "apiServer: {}
 apiVersion: kubeadm.k8s.io/v1beta4
 clusterName: demo
 controlPlaneEndpoint: 10.20.0.11:6443
+controllerManager:
+  extraArgs:
+  - name: node-cidr-mask-size
+    value: \"24\"
 kind: ClusterConfiguration
 kubernetesVersion: v1.37.1
 networking:
@@ -298,6 +302,7 @@ fn a_running_cluster_is_not_changed_behind_its_back() {
         .replace("POD", "172.16.0.0/16")
         .replace("SERVICE", "172.17.0.0/16")
         .replace("v1.37.1", "v1.36.4")
+        .replace("\"24\"", "\"25\"")
         .replace("cluster.local", "example.org");
     insta::assert_snapshot!("another_configuration", written(&refusals(&running(&other, &["cp1"]))));
     insta::assert_snapshot!("another_node", written(&refusals(&running(&same, &["cp1", "worker9"]))));

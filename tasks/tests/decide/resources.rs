@@ -179,6 +179,9 @@ fn units() {
     assert_eq!(said(&running, &Observations::default()), "unseen");
     assert_eq!(said(&running, &with(state("active", "enabled", 6_000_000))), "same");
     assert_eq!(said(&running, &with(state("active", "enabled", 4_000_000))), "restart because /f changed after it was started");
+    let mut set_back = with(state("active", "enabled", 4_000_000));
+    set_back.clock_nanoseconds = 2_000_000_000;
+    assert_eq!(said(&running, &set_back), "same", "a file of the future can't say that the unit is older");
     assert_eq!(said(&running, &with(state("failed", "enabled", 6_000_000))), "start because it is failed");
     assert_eq!(said(&running, &with(state("active", "disabled", 6_000_000))), "enable because it is disabled");
     let missing = UnitState { load: "not-found".into(), active: "inactive".into(), ..UnitState::default() };

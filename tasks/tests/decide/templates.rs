@@ -34,11 +34,18 @@ fn context(name: &str, text: &str) -> Value {
             "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text], "cluster_name": text,
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text,
-            "conntrack_max_per_core": 0, "initial_cluster_state": text,
+            "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,
         }),
         "kubeadm/join.yaml.j2" => {
             json!({"token": text, "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text]})
         }
+        "kubeadm/kubelet-configuration.yaml.j2" => {
+            json!({"fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text}})
+        }
+        "kubeadm/kubelet.yaml.j2" => json!({
+            "name": text, "address": text, "kubernetes_version": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
+            "fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text},
+        }),
         "network-check/network-check.yaml.j2" => json!({"image": text}),
         _ => json!({}),
     }

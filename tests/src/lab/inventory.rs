@@ -160,6 +160,10 @@ impl Machine {
             "The size of the connection table belongs to the whole machine; a host may not set it, so kube-proxy must not try.",
             "kube_proxy_conntrack_max_per_core: 0",
         );
+        add(
+            "All hosts of a lab share the machine's disk; how full that is must not make them evict pods while there is room enough.",
+            "eviction_hard: {memory.available: 100Mi, nodefs.available: 1Gi, imagefs.available: 1Gi}",
+        );
         if !self.may_raise_limits {
             add(
                 "Without CAP_SYS_RESOURCE no process may lower its OOM score; containerd then asks only for what it may have.",

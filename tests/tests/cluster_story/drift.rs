@@ -12,6 +12,7 @@ use crate::lab_support::wait_for;
 const CONTAINERD: &str = "/etc/containerd/config.toml";
 const SCHEDULER: &str = "/etc/kubernetes/manifests/kube-scheduler.yaml";
 const KUBELET: &str = "/var/lib/kubelet/config.yaml";
+const KUBELET_FLAGS: &str = "/var/lib/kubelet/kubeadm-flags.env";
 
 /// A file of a host that is not as it should be.
 struct Drift<'a> {
@@ -73,15 +74,28 @@ fn manifest_of_the_scheduler(lab: &Lab, kokctl: &Kokctl<'_>) {
     });
 }
 
+/// Both files of a worker's kubelet, edited and gone: kubeadm itself would put back only one of them.
 fn configuration_of_a_kubelet(lab: &Lab, kokctl: &Kokctl<'_>) {
-    let drift = Drift {
-        host: lab.host("worker2").unwrap(),
-        by: "sed -i 's/^clusterDomain: .*/clusterDomain: edited.by.hand/' /var/lib/kubelet/config.yaml",
-        plan: &["worker2:", "  node: write", "    because /var/lib/kubelet/config.yaml was changed by hand"],
-        unit: Some("kubelet.service"),
-        file: KUBELET,
-    };
-    repairs(lab, kokctl, &drift);
+    let cases = [
+        (KUBELET, "sed -i 's/^clusterDomain: .*/clusterDomain: edited.by.hand/' /var/lib/kubelet/config.yaml", "was changed by hand"),
+        (KUBELET_FLAGS, "sed -i 's/--node-ip=/--v=4 --node-ip=/' /var/lib/kubelet/kubeadm-flags.env", "was changed by hand"),
+        (KUBELET, "rm /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env", "does not exist"),
+    ];
+    for (file, by, because) in cases {
+        let plan = format!("    because {file} {because}");
+        let drift = Drift {
+            host: lab.host("worker2").unwrap(),
+            by,
+            plan: &["worker2:", "  node: write", &plan],
+            unit: Some("kubelet.service"),
+            file,
+        };
+        let flags = || ok(&drift.host, &format!("cat {KUBELET_FLAGS}"));
+        let before = flags();
+        assert!(before.contains("--node-ip="), "{before}");
+        repairs(lab, kokctl, &drift);
+        assert_eq!(flags(), before, "{KUBELET_FLAGS} after {by}");
+    }
 }
 
 fn repairs(lab: &Lab, kokctl: &Kokctl<'_>, drift: &Drift<'_>) {

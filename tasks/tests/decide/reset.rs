@@ -1,0 +1,94 @@
+//! Taking hosts out of a cluster: what is refused, what is removed, and what an interrupted reset leaves to do.
+
+use kok_tasks::facts::HostFacts;
+use kok_tasks::observe::{Kind, Look, Metadata, Observations, PathState, UnitState};
+use kok_tasks::plan::{Making, Plan, Seen, reset};
+use kok_tasks::preconditions::{check, check_reset};
+
+use crate::support::shell::script_of;
+use crate::support::{cluster, seen_with};
+
+const OURS: &str = "demo";
+
+/// Facts as a cluster of ours leaves them, changed for one host.
+fn seen(host: &str, change: impl Fn(&mut HostFacts)) -> Seen {
+    seen_with(|name, facts| {
+        facts.cluster = Some(OURS.to_owned());
+        facts.certificate_authority = Some("ours".to_owned());
+        if name == host {
+            change(facts);
+        }
+    })
+}
+
+fn made(seen: &Seen) -> Plan {
+    let cluster = cluster();
+    let mut seen = seen.clone();
+    loop {
+        match reset(&cluster, &seen).unwrap() {
+            Making::Made(plan) => return *plan,
+            Making::AskFirst(_) | Making::Incomplete(_) => panic!("a reset chooses nothing"),
+            Making::LookFirst(looks) => {
+                for (host, looks) in looks {
+                    let mut there = Observations::default();
+                    for look in looks.iter() {
+                        match look {
+                            Look::Path(path) => drop(there.paths.insert(path, PathState::Present(file()))),
+                            Look::Unit(name) => {
+                                drop(there.units.insert(name, UnitState { active: "active".into(), ..UnitState::default() }))
+                            }
+                            other => panic!("{other:?}"),
+                        }
+                    }
+                    seen.add_observations(&host, there);
+                }
+            }
+        }
+    }
+}
+
+fn file() -> Metadata {
+    Metadata { kind: Kind::File, mode: 0o600, user: 0, group: 0, size: 1, changed_nanoseconds: 0, sha256: None }
+}
+
+/// What the job of a script does: it stands there as base64.
+fn job_of(script: &str) -> String {
+    use base64::Engine as _;
+    let (_, job) = script.split_once("| job reset\n").unwrap();
+    let (encoded, _) = job.split_once("--END--").unwrap();
+    String::from_utf8(base64::engine::general_purpose::STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap()
+}
+
+fn scripts(plan: &Plan) -> Vec<(String, String)> {
+    plan.changes().map(|(step, change)| (step.host.clone(), job_of(&script_of(&step.act(change))))).collect()
+}
+
+#[test]
+fn a_reset_that_did_not_reach_every_host_is_finished() {
+    let half_way = seen("cp1", |facts| (facts.cluster, facts.certificate_authority) = (None, None));
+    assert_eq!(check_reset(&cluster(), &half_way), Vec::new());
+    let hosts: Vec<String> = scripts(&made(&half_way)).into_iter().map(|(host, _)| host).collect();
+    assert!(!hosts.is_empty() && !hosts.contains(&"cp1".to_owned()), "{hosts:?}");
+    let refusals = check(&cluster(), &half_way);
+    assert!(refusals.iter().any(|refusal| refusal.hint.as_deref() == Some("finish it with `kokctl reset`, then apply")), "{refusals:?}");
+}
+
+#[test]
+fn hosts_of_others_are_not_reset() {
+    let other_name = check_reset(&cluster(), &seen("worker1", |facts| facts.cluster = Some("production".to_owned())));
+    assert_eq!(other_name[0].what, "it belongs to the cluster production");
+    let other_authority = check_reset(&cluster(), &seen("worker1", |facts| facts.certificate_authority = Some("theirs".to_owned())));
+    assert_eq!(other_authority[0].what, "it is part of another Kubernetes cluster");
+    let foreign = check_reset(&cluster(), &seen("worker1", |facts| facts.cluster = None));
+    assert_eq!(foreign[0].what, "it is part of a Kubernetes cluster that kokctl did not make");
+}
+
+#[test]
+fn only_a_host_of_etcd_loses_data_of_etcd() {
+    for (host, script) in scripts(&made(&seen("", |_| {}))) {
+        assert_eq!(script.contains("etcd=/var/lib/etcd\n"), host == "cp1", "{host}");
+        assert!(!script.contains("rm -rf /opt/cni/bin "), "plugins of others would go");
+        let (check, records) = (script.find("could not be removed").unwrap(), script.find("rm -rf /var/lib/kokctl\n").unwrap());
+        assert!(check < records, "{host}: the records go although something may be left");
+    }
+}
