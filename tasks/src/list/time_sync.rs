@@ -20,6 +20,8 @@ fn places(view: &HostView<'_>) -> (&'static str, &'static str) {
 #[derive(Serialize)]
 struct Chrony {
     servers: Vec<String>,
+    /// Whether these are hosts of the cluster.
+    near: bool,
     serves: bool,
     clients: Vec<String>,
 }
@@ -45,7 +47,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     };
     let peers = view.cluster().hosts.iter().filter(|host| host.name != view.host.name);
     let clients = peers.map(|host| host.address.to_string()).collect();
-    let text = render("chrony/chrony.conf.j2", &Chrony { servers, serves, clients })?;
+    let text = render("chrony/chrony.conf.j2", &Chrony { servers, near: !serves && !time.sources.is_empty(), serves, clients })?;
     let (configuration, service) = places(view);
     let file = draft.add("configuration", Resource::File(File::text(configuration, text)));
     let unit = Unit { name: service.to_owned(), goal: UnitGoal::Running, reads: vec![configuration.to_owned()] };

@@ -14,7 +14,9 @@ use crate::support::cluster;
 fn context(name: &str, text: &str) -> Value {
     let taints = json!([{"key": text, "value": text, "effect": "NoSchedule"}]);
     match name {
-        "chrony/chrony.conf.j2" => json!({"servers": ["ntp1.example.org", "192.0.2.1"], "serves": true, "clients": ["10.20.0.12"]}),
+        "chrony/chrony.conf.j2" => {
+            json!({"servers": ["ntp1.example.org", "192.0.2.1"], "near": true, "serves": true, "clients": ["10.20.0.12"]})
+        }
         "containerd/containerd.service.j2" => json!({"open_files": 1_048_576}),
         "containerd/hosts.toml.j2" => json!({"server": text, "mirrors": [
             {"host": text, "capabilities": ["pull", "resolve"], "skip_verify": true, "override_path": true, "ca": text},
@@ -126,11 +128,12 @@ fn a_proxy_stands_in_the_environment_of_a_unit() {
 #[test]
 fn only_a_host_that_serves_answers_others() {
     let render = |serves: bool| {
-        render("chrony/chrony.conf.j2", &json!({"servers": ["10.20.0.11"], "serves": serves, "clients": ["10.20.0.12"]})).unwrap()
+        render("chrony/chrony.conf.j2", &json!({"servers": ["10.20.0.11"], "near": !serves, "serves": serves, "clients": ["10.20.0.12"]}))
+            .unwrap()
     };
     assert!(render(true).contains("\nlocal stratum 10\nallow 10.20.0.12\n"));
     assert!(!render(false).contains("local") && !render(false).contains("allow"));
-    assert!(render(false).contains("\nserver 10.20.0.11 iburst\n"));
+    assert!(render(false).contains("\nserver 10.20.0.11 iburst minpoll 3 maxpoll 6\n"));
 }
 
 /// A cluster with names that no reader of a file would let through.
