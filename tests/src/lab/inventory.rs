@@ -197,7 +197,7 @@ mod tests {
     fn only_what_the_machine_needs_is_set() {
         let modern = Machine { cgroup_v1: false, may_raise_limits: true }.vars();
         assert!(modern.contains("kube_proxy_conntrack_max_per_core: 0"));
-        assert!(!modern.contains("cgroup") && !modern.contains("oom"), "{modern}");
+        assert!(!modern.contains("cgroup") && !modern.contains("oom_score"), "{modern}");
         let old = Machine { cgroup_v1: true, may_raise_limits: false }.vars();
         for var in ["kubelet_fail_cgroup_v1: false", "[SystemVerification]", "restrict_oom_score_adj: true"] {
             assert!(old.contains(var), "{var} in {old}");
