@@ -91,7 +91,7 @@ pub fn no_sudo(refusals: &Refusals<'_>) {
     let manifest = refusals.manifest_with("10.20.0.12, roles: [worker]}", "10.20.0.12, roles: [worker], ssh: {user: plain}}");
     let expected = Expected {
         what: "worker1: plain may not use sudo without a password",
-        at: "host worker1",
+        at: "host worker1 (plain@10.20.0.12:22)",
         because: "sudo",
         hint: "plain ALL=(ALL) NOPASSWD: ALL",
     };
