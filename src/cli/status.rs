@@ -9,7 +9,7 @@ use kok_tasks::plan::Seen;
 use serde::Serialize;
 
 use super::common::ClusterFile;
-use crate::run::{Events, LookAt, connect_all, probe_all};
+use crate::run::{Events, LookAt, connect_each, probe_all};
 use crate::ui::{Failure, Kind, line};
 
 /// Show the hosts and their nodes as they are
@@ -36,6 +36,8 @@ struct HostStatus {
     host: String,
     address: String,
     role: &'static str,
+    /// Whether the host could be asked; otherwise nothing but its node is known of it.
+    reached: bool,
     os: String,
     containerd: String,
     kubelet: String,
@@ -47,7 +49,8 @@ const UNITS: [&str; 2] = ["containerd.service", "kubelet.service"];
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = arguments.cluster.read()?;
-    let links = connect_all(&cluster).await?;
+    let (links, unreachable) = connect_each(&cluster).await?;
+    let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let mut asked = BTreeMap::new();
     for host in &cluster.hosts {
         let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
@@ -57,7 +60,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         asked.insert(host.name.clone(), LookAt { looks, facts: true });
     }
     let mut seen = Seen::default();
-    probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await?;
+    if let Err(unanswered) = probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await {
+        failures.extend(unanswered);
+    }
     let status = status(&cluster, &seen);
     if arguments.json {
         let text = serde_json::to_string_pretty(&status).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
@@ -65,16 +70,20 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     } else {
         print(&status);
     }
-    Ok(())
+    // What could be seen is shown; that not all could be is still said, and told by the exit code.
+    if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
 fn status(cluster: &Cluster, seen: &Seen) -> Status {
     let first = cluster.control_planes().next().map(|host| host.name.as_str()).unwrap_or_default();
     let kubernetes = seen.observations(first).kubernetes.as_ref();
     let api_server = match kubernetes {
+        None if seen.facts(first).is_none() => "unknown: the control plane could not be asked".to_owned(),
         None | Some(KubernetesState::Absent) => "not installed".to_owned(),
         Some(KubernetesState::NotReady(said)) => format!("not ready: {}", said.lines().next().unwrap_or_default()),
-        Some(KubernetesState::Unanswered(_)) => "ready, but administrators have no rights".to_owned(),
+        Some(KubernetesState::Unanswered(said)) => {
+            format!("ready, but it does not answer questions: {}", said.lines().next().unwrap_or_default())
+        }
         Some(KubernetesState::Ready { .. }) => "ready".to_owned(),
     };
     let hosts = cluster.hosts.iter().map(|host| {
@@ -83,17 +92,24 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
             observations
                 .units
                 .get(name)
-                .map_or_else(String::new, |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() })
+                .map_or_else(|| "unknown".to_owned(), |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() })
         };
         let node = kubernetes.and_then(|state| state.node(&host.name));
         HostStatus {
             host: host.name.clone(),
             address: host.address.to_string(),
-            role: if host.roles.control_plane { "control-plane" } else { "worker" },
+            role: match (host.roles.control_plane, host.roles.worker) {
+                (true, true) => "control-plane+worker",
+                (true, false) => "control-plane",
+                (false, _) => "worker",
+            },
+            reached: seen.facts(&host.name).is_some(),
             os: seen.facts(&host.name).map(|facts| format!("{} {}", facts.os_id, facts.os_version)).unwrap_or_default(),
             containerd: unit(UNITS[0]),
             kubelet: unit(UNITS[1]),
-            node: node.map_or("none", |node| if node.ready { "Ready" } else { "NotReady" }).to_owned(),
+            node: node
+                .map_or(if kubernetes.is_some() { "none" } else { "unknown" }, |node| if node.ready { "Ready" } else { "NotReady" })
+                .to_owned(),
             kubelet_version: node.map(|node| node.kubelet_version.clone()),
         }
     });
@@ -103,14 +119,15 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
 fn print(status: &Status) {
     line(&format!("cluster {}: API server {}", status.cluster, status.api_server));
     line(&format!(
-        "{:<16} {:<16} {:<14} {:<12} {:<11} {:<11} {:<9} {}",
+        "{:<16} {:<16} {:<20} {:<12} {:<11} {:<11} {:<9} {}",
         "HOST", "ADDRESS", "ROLE", "OS", "CONTAINERD", "KUBELET", "NODE", "VERSION"
     ));
     for host in &status.hosts {
         let version = host.kubelet_version.as_deref().unwrap_or("-");
+        let os = if host.reached { &host.os } else { "unreachable" };
         line(&format!(
-            "{:<16} {:<16} {:<14} {:<12} {:<11} {:<11} {:<9} {version}",
-            host.host, host.address, host.role, host.os, host.containerd, host.kubelet, host.node
+            "{:<16} {:<16} {:<20} {:<12} {:<11} {:<11} {:<9} {version}",
+            host.host, host.address, host.role, os, host.containerd, host.kubelet, host.node
         ));
     }
 }

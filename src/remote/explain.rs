@@ -103,9 +103,11 @@ impl HostKeyFault {
                  same, add it to known_hosts with `{SCAN}`, or set hostKey: {} for the host in the cluster file",
                 shown.fingerprint
             ),
-            Self::Changed { lookup, .. } => format!(
+            Self::Changed { lookup, recorded, .. } => format!(
                 "if the host was reinstalled, compare the fingerprint on its console, then remove the old key with \
-                 `ssh-keygen -R '{lookup}'` and add the new one with `{SCAN}`; if it was not, somebody may be between you and the host"
+                 `ssh-keygen -R '{lookup}'{}` and add the new one with `{SCAN}`; if it was not, somebody may be between you and the host",
+                // Without -f it would look into the user's own file only.
+                recorded.first().map(|(_, place)| format!(" -f '{}'", place.file.display())).unwrap_or_default()
             ),
             Self::Revoked { .. } => "give the host a new host key; a revoked one must not be used again".to_owned(),
             Self::NotPinned { .. } => {

@@ -10,6 +10,7 @@ use crate::cluster_support::kokctl::{Kokctl, program_of};
 pub fn shows_the_cluster(lab: &Lab, kokctl: &Kokctl<'_>) {
     status_for_people(lab, kokctl);
     status_for_programs(lab, kokctl);
+    status_while_a_host_is_away(lab, kokctl);
     kubeconfig_works(lab, kokctl);
 }
 
@@ -38,6 +39,19 @@ fn status_for_programs(lab: &Lab, kokctl: &Kokctl<'_>) {
         assert_eq!(host["node"], "Ready", "{host}");
         assert_eq!(host["kubeletVersion"], format!("v{DEFAULT_KUBERNETES_VERSION}"));
     }
+}
+
+/// What can be seen is shown, and what can't is named.
+fn status_while_a_host_is_away(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let away = lab.host("worker2").unwrap();
+    away.cut().unwrap();
+    let said = kokctl.verb("status", &[]);
+    away.heal().unwrap();
+    assert_eq!(said.code, 3, "{said:?}");
+    let row = |host: &str| said.stdout.lines().find(|line| line.starts_with(host)).unwrap_or_default().to_owned();
+    assert!(row("worker1").contains("active"), "{}", said.stdout);
+    assert!(row("worker2").contains("unreachable") && row("worker2").contains("unknown"), "{}", said.stdout);
+    assert!(said.stderr.contains("worker2"), "{}", said.stderr);
 }
 
 /// What it prints holds a key, so it is kept out of the transcript that is searched for secrets.
