@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use clap::Args;
+use kok_tasks::observe::STATE_DIRECTORY;
 
 use super::common::ClusterFile;
-use crate::remote::Script;
+use crate::remote::{Script, quote};
 use crate::run::connect_all;
 use crate::ui::{Failure, Kind, line};
 
@@ -22,7 +23,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     cluster.hosts.retain(|host| host.roles.control_plane);
     let links = connect_all(&cluster).await?;
     let Some((host, link)) = links.iter().next() else { return Ok(()) };
-    let script = Script::new("cat /etc/kubernetes/admin.conf");
+    // A wrong address must not hand out the keys of another cluster.
+    let script = Script::new(format!(
+        "owner=$(head -n 1 {STATE_DIRECTORY}/cluster 2>/dev/null) || :\n\
+         [ \"$owner\" = {} ] || {{ echo \"the host belongs to ${{owner:-no cluster of kokctl}}\" >&2; exit 1; }}\n\
+         cat /etc/kubernetes/admin.conf",
+        quote(&cluster.name)
+    ));
     let connection = link.scripts().await.map_err(|error| vec![Failure::from(error)])?;
     let output = connection.run(script, Duration::from_secs(30)).await.map_err(|error| vec![Failure::from(error)])?;
     if !output.is_success() {

@@ -43,6 +43,7 @@ pub use script::Script;
 pub use ssh_config::SshConfigFault;
 pub(crate) use ssh_config::{Jump, Overruled, Settings, SshConfig};
 pub use target::{AddressFamily, AgentChoice, Configured, Deadlines, HostKeyChecking, Target};
+pub(crate) use text::is_harmful;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -15,13 +15,16 @@ pub(super) fn printable(bytes: &[u8]) -> String {
         }
         match character {
             '\n' | '\t' | '\r' => line.push(' '),
-            control if control.is_control() => line.push('\u{fffd}'),
-            // Bidirectional overrides and isolates would show a message in another order than it was written.
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => line.push('\u{fffd}'),
+            harmful if is_harmful(harmful) => line.push('\u{fffd}'),
             other => line.push(other),
         }
     }
     line
+}
+
+/// Whether a character could drive a terminal, or show a text in another order than it was written (bidirectional overrides and isolates).
+pub(crate) fn is_harmful(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The last line of `bytes` that says anything, printable; programs put the reason of a failure there.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use kok_tasks::plan::Refusal;
 
-use crate::remote::{ConnectError, RunError};
+use crate::remote::{ConnectError, RunError, is_harmful};
 use crate::run::Told;
 
 /// Who has to do something about a failure; decides the exit code.
@@ -149,9 +149,8 @@ impl fmt::Display for Failure {
 
 /// What hosts say may hold terminal escapes; they are shown, not obeyed.
 pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|character| if character.is_control() && character != '\n' && character != '\t' { '\u{fffd}' } else { character })
-        .collect()
+    let shown = |character: char| if is_harmful(character) && !matches!(character, '\n' | '\t') { '\u{fffd}' } else { character };
+    text.chars().map(shown).collect()
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use indicatif::MultiProgress;
 
-use super::{Failure, Kind};
+use super::{Failure, Kind, printable};
 
 /// Why a line of result could not be written, the first time that it happened.
 static LOST: OnceLock<String> = OnceLock::new();
@@ -22,15 +22,17 @@ pub(super) fn draw_above(bars: Option<MultiProgress>) {
     *board() = bars;
 }
 
-/// Writes a line of result to standard output. Whether that worked is told by [`written`].
+/// Writes a line of result to standard output, or several. Whether that worked is told by [`written`]. What a host put into them can't drive
+/// the terminal.
 pub fn line(text: &str) {
-    if let Some(error) = write_to(&mut io::stdout().lock(), text) {
+    if let Some(error) = write_to(&mut io::stdout().lock(), &printable(text)) {
         let _ = LOST.set(error);
     }
 }
 
 /// Writes a line about the state of things to standard error; above the board, where there is one.
 pub fn status_line(text: &str) {
+    let text = printable(text);
     if let Some(bars) = board().as_ref() {
         let _ = bars.println(text);
         return;

@@ -33,7 +33,7 @@ const SAMPLE: usize = 3;
 
 type Fault = (&'static str, fn());
 
-const LONG: [Fault; 9] = [
+const LONG: [Fault; 10] = [
     ("killed-at-every-boundary", killed::at_every_boundary),
     ("interrupted", killed::interrupted),
     ("connection-cut-at-every-boundary", link::cut_at_every_boundary),
@@ -41,6 +41,7 @@ const LONG: [Fault; 9] = [
     ("rebooted", power::rebooted_in_the_middle),
     ("full-disk", disk::full),
     ("paused", away::paused),
+    ("network-away", away::network),
     ("second-writer", writers::second_is_refused),
     ("first-writer-wakes-up", writers::first_wakes_up_too_late),
 ];

@@ -11,6 +11,15 @@ use crate::cluster_support::up;
 /// Longer than kokctl takes to find that a link is dead.
 const AWAY: Duration = Duration::from_secs(25);
 
+/// Packets are lost for longer than a link may be silent, as when a switch restarts.
+pub fn network() {
+    disturbed(|host| {
+        host.cut().unwrap();
+        thread::sleep(AWAY);
+        host.heal().unwrap();
+    });
+}
+
 /// A virtual machine that is moved stands still, and then goes on as if nothing had been.
 pub fn paused() {
     disturbed(|host| {
