@@ -94,7 +94,8 @@ impl Terminal {
 
     fn step_waiting(&mut self, event: &Event, step: &str, host: &str, because: &str) {
         if self.waiting.insert(step.to_owned(), because.to_owned()).as_deref() != Some(because) && self.lines_for_steps() {
-            self.say(event, &format!("{host}: waits: {}", because.lines().next().unwrap_or_default()));
+            let title = self.steps.get(step).map(String::as_str).unwrap_or(step);
+            self.say(event, &format!("{host}: {title}: waits: {}", because.lines().next().unwrap_or_default()));
         }
     }
 
