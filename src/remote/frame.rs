@@ -7,6 +7,9 @@ const NOISE_LIMIT: usize = 4 << 10;
 /// What is kept of standard error: its end, because that is where programs say why they failed.
 const STDERR_LIMIT: usize = 64 << 10;
 
+/// The longest exit status: three digits, with room for what a shell of another system might print.
+const LONGEST_STATUS: usize = 16;
+
 /// Bytes up to a limit, and whether there were more.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(super) struct Bounded {
@@ -125,6 +128,11 @@ impl Framer {
 
     fn take_status(&mut self) {
         let Some(newline) = self.pending.iter().position(|byte| *byte == b'\n') else {
+            // A host that never ends its line is not listened to for ever: what it says is no status.
+            if self.pending.len() > LONGEST_STATUS {
+                self.pending.clear();
+                self.place = Place::After;
+            }
             return;
         };
         let digits = self.pending.get(..newline).unwrap_or_default();
