@@ -115,6 +115,9 @@ fn nodes(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
 }
 
+/// Certificates are dated back by an hour, for clocks that lag behind the one by which they are made; half of it is left for the run.
+const MAXIMUM_LAG_SECONDS: i64 = 1800;
+
 /// The probes answer within seconds of each other, so what is left beyond the time between them is skew.
 pub(super) fn clocks(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let limit = i64::from(cluster.time.max_skew_seconds);
@@ -122,6 +125,16 @@ pub(super) fn clocks(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
         cluster.hosts.iter().filter_map(|host| Some((seen.clock_offset_seconds(&host.name)?, host))).collect();
     offsets.sort_by_key(|(offset, _)| *offset);
     let (Some(least), Some(most)) = (offsets.first(), offsets.last()) else { return };
+    if least.0 < -MAXIMUM_LAG_SECONDS {
+        found.refuse(
+            Refusal::new(format!("the clock of this machine is {} s ahead of that of {}", least.0.unsigned_abs(), least.1.name))
+                .at("the machine that runs kokctl")
+                .because(
+                    "certificates are valid from an hour before they are made, by this machine's clock; there they would not be valid yet",
+                )
+                .hint("set the clock that is wrong"),
+        );
+    }
     let apart = most.0.saturating_sub(least.0);
     if apart <= limit {
         return;

@@ -254,6 +254,18 @@ fn clocks_may_be_30_seconds_apart() {
     insta::assert_snapshot!("clocks", written(&refusals(&seen)));
 }
 
+/// Hosts that agree with each other, and not with the machine that makes their certificates.
+#[test]
+fn certificates_must_be_valid_when_they_arrive() {
+    let behind = |seconds: i64| {
+        let mut seen = seen_with(|_, _| {});
+        cluster().hosts.iter().for_each(|host| seen.add_clock_offset(&host.name, -seconds));
+        refusals(&seen)
+    };
+    assert_eq!(behind(1800), Vec::new());
+    insta::assert_snapshot!("clock_of_this_machine", written(&behind(1801)));
+}
+
 #[test]
 fn all_that_is_wrong_is_said_at_once() {
     let seen = seen_with(|_, facts| {
