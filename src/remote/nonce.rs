@@ -13,7 +13,7 @@ pub(super) struct NoRandomness;
 impl Nonce {
     pub(super) fn new() -> Result<Self, NoRandomness> {
         let mut bytes = [0; 16];
-        aws_lc_rs::rand::fill(&mut bytes).map_err(|_| NoRandomness)?;
+        getrandom::fill(&mut bytes).map_err(|_| NoRandomness)?;
         Ok(Self(hex::encode(bytes)))
     }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Nonce {
 /// Between `least` and twice as long. Without randomness, `least`.
 pub(crate) fn jittered(least: Duration) -> Duration {
     let mut bytes = [0; 2];
-    if aws_lc_rs::rand::fill(&mut bytes).is_err() {
+    if getrandom::fill(&mut bytes).is_err() {
         return least;
     }
     least + least.mul_f64(f64::from(u16::from_ne_bytes(bytes)) / f64::from(u16::MAX))

@@ -1,6 +1,5 @@
 //! Wall-clock time and randomness of the system, the only places that ask for them.
 
-use aws_lc_rs::rand;
 use jiff::Timestamp;
 
 use crate::ui::{Failure, Kind};
@@ -41,6 +40,9 @@ impl Clock {
 /// [`Failure`] if the system has none to give.
 pub fn random_bytes<const N: usize>() -> Result<[u8; N], Failure> {
     let mut bytes = [0; N];
-    rand::fill(&mut bytes).map_err(|_| Failure::new(Kind::Internal, "the system's random generator does not answer"))?;
+    // The kernel's own, not that of the TLS library: before its first byte that one gathers entropy from the processor's jitter, which costs
+    // more than a whole converged host.
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::new(Kind::Internal, "the system's random generator does not answer").because(error.to_string()))?;
     Ok(bytes)
 }
