@@ -1,0 +1,203 @@
+//! Settings that a user gives under `vars`.
+
+use std::collections::BTreeMap;
+
+/// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. [`crate::VARIABLES`] has the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Whether the kubelet refuses to start on a host with version 1 control groups.
+    pub kubelet_fail_cgroup_v1: bool,
+    /// Names of kubeadm's preflight checks whose failure is only a warning.
+    pub kubeadm_ignore_preflight_errors: Vec<String>,
+    /// How kube-proxy programs the kernel.
+    pub kube_proxy_mode: KubeProxyMode,
+    /// Connections to track per CPU core; `Some(0)` leaves the kernel's limit alone, `None` leaves kube-proxy's default (32768).
+    pub kube_proxy_conntrack_max_per_core: Option<u32>,
+    /// Further options of containerd's CRI runtime plugin (`io.containerd.cri.v1.runtime`).
+    pub containerd_extra_runtime_args: BTreeMap<String, TomlScalar>,
+    /// Most files that containerd, and each container that says nothing else, may have open.
+    pub containerd_limit_open_file_num: u64,
+    /// Where images are fetched from instead of their own registries; unique by prefix.
+    pub containerd_registries_mirrors: Vec<RegistryMirrors>,
+    /// What is to become of the hosts.
+    pub host: HostSettings,
+    /// When the kubelet evicts pods: amounts or percentages that must be left, by eviction signal. Empty for the kubelet's own thresholds;
+    /// otherwise a signal that is not named has none.
+    pub eviction_hard: BTreeMap<String, String>,
+}
+
+/// Mirrors of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RegistryMirrors {
+    /// The registry as it stands in names of images, with its port if it has one; `_default` for all that have no mirrors of their own.
+    pub prefix: String,
+    /// Its mirrors, asked in this order; at least one.
+    pub mirrors: Vec<Mirror>,
+}
+
+/// A mirror of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mirror {
+    /// Its URL.
+    pub host: String,
+    /// What it may be asked for: `pull`, `resolve`, `push`.
+    pub capabilities: Vec<String>,
+    /// Whether its certificate is not checked.
+    pub skip_verify: bool,
+    /// Whether the URL is taken as it is, without `/v2` behind it.
+    pub override_path: bool,
+    /// A certificate authority of its own, as PEM.
+    pub ca: Option<String>,
+}
+
+/// How hosts are prepared, as far as a user decides it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostSettings {
+    /// Whether a host gets the name that it has in the file.
+    pub override_system_hostname: bool,
+    /// Whether `/etc/hosts` of each host names all of them.
+    pub populate_inventory_to_hosts_file: bool,
+    /// Whether the kubelet refuses to start with swap; then swap is switched off for good.
+    pub kubelet_fail_swap_on: bool,
+    /// Further kernel parameters by their dotted names.
+    pub additional_sysctl: BTreeMap<String, String>,
+    /// Further kernel modules, with `_` for `-`, each once.
+    pub additional_kernel_modules: Vec<String>,
+    /// Whether packages that are missing are installed from the hosts' own repositories; otherwise they are only named.
+    pub install_packages: bool,
+    /// Proxy for HTTP, as URL.
+    pub http_proxy: Option<String>,
+    /// Proxy for HTTPS, as URL.
+    pub https_proxy: Option<String>,
+    /// What is reached without a proxy, instead of what kokctl finds out.
+    pub no_proxy: Option<Vec<String>>,
+    /// What is reached without a proxy besides.
+    pub additional_no_proxy: Vec<String>,
+    /// Certificate authorities that programs of the hosts trust besides, as PEM by name.
+    pub trusted_certificates: BTreeMap<String, String>,
+    /// What to do about a firewall that is active.
+    pub firewall: FirewallPolicy,
+    /// What SELinux is set to; `None` leaves it, and refuses hosts where it enforces.
+    pub preinstall_selinux_state: Option<SelinuxState>,
+}
+
+impl HostSettings {
+    /// Whether a proxy is set.
+    #[must_use]
+    pub fn has_proxy(&self) -> bool {
+        self.http_proxy.is_some() || self.https_proxy.is_some()
+    }
+}
+
+impl Default for HostSettings {
+    fn default() -> Self {
+        Self {
+            override_system_hostname: true,
+            populate_inventory_to_hosts_file: true,
+            kubelet_fail_swap_on: true,
+            additional_sysctl: BTreeMap::new(),
+            additional_kernel_modules: Vec::new(),
+            install_packages: true,
+            http_proxy: None,
+            https_proxy: None,
+            no_proxy: None,
+            additional_no_proxy: Vec::new(),
+            trusted_certificates: BTreeMap::new(),
+            firewall: FirewallPolicy::Refuse,
+            preinstall_selinux_state: None,
+        }
+    }
+}
+
+/// What to do about firewalld or ufw where they are active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FirewallPolicy {
+    /// Refuse a host whose firewall keeps ports closed that the cluster needs.
+    Refuse,
+    /// Open them.
+    Open,
+    /// Take no notice of it.
+    Ignore,
+}
+
+impl FirewallPolicy {
+    /// The word that stands for it in a user's file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Open => "open",
+            Self::Ignore => "ignore",
+        }
+    }
+}
+
+/// A state of SELinux that kokctl can set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelinuxState {
+    /// It says what it would forbid.
+    Permissive,
+    /// It is switched off at the next start, and permissive until then.
+    Disabled,
+}
+
+impl SelinuxState {
+    /// The word of `/etc/selinux/config`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Permissive => "permissive",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            kubelet_fail_cgroup_v1: true,
+            kubeadm_ignore_preflight_errors: Vec::new(),
+            kube_proxy_mode: KubeProxyMode::Nftables,
+            kube_proxy_conntrack_max_per_core: None,
+            containerd_extra_runtime_args: BTreeMap::new(),
+            containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
+            containerd_registries_mirrors: Vec::new(),
+            host: HostSettings::default(),
+            eviction_hard: BTreeMap::new(),
+        }
+    }
+}
+
+/// Kubespray's limit, and the kernel's own (`fs.nr_open`): "infinity" makes some programs close a thousand million files one by one.
+pub const DEFAULT_OPEN_FILES: u64 = 1_048_576;
+
+/// How kube-proxy programs the kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KubeProxyMode {
+    /// One nftables table; updates don't grow with the number of services.
+    Nftables,
+    /// Chains of iptables, kube-proxy's own default.
+    Iptables,
+}
+
+impl KubeProxyMode {
+    /// The word that kube-proxy's configuration uses.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nftables => "nftables",
+            Self::Iptables => "iptables",
+        }
+    }
+}
+
+/// A value that can stand right of `=` in TOML without further structure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TomlScalar {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Text; whoever writes the TOML quotes it.
+    String(String),
+}
