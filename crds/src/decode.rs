@@ -149,9 +149,9 @@ impl Decoder {
             Value::Bool(_) | Value::Integer(_) | Value::Float => {
                 let spelling = &field.node.spelling;
                 self.report(
-                    Problem::new(format!("`{}` is text, not {}", field.name(), kind(&field.node.value)))
+                    Problem::new(format!("`{}` is text, not {}", field.name(), field.node.value.kind()))
                         .at(field.position())
-                        .because(format!("without quotes YAML takes {} for {}", quote(spelling), kind(&field.node.value)))
+                        .because(format!("without quotes YAML takes {} for {}", quote(spelling), field.node.value.kind()))
                         .hint(format!("write \"{}\"", spelling.escape_debug())),
                 );
                 None
@@ -237,7 +237,7 @@ impl Decoder {
     }
 
     fn wrong_type<T>(&mut self, field: &Field<'_>, because: &str) -> Option<T> {
-        let found = kind(&field.node.value);
+        let found = field.node.value.kind();
         let name = field.name();
         let problem = if name.is_empty() {
             Problem::new(format!("the document is {found}"))
@@ -266,15 +266,4 @@ fn wrong_secret(text: &str) -> Option<&'static str> {
 
 fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
-}
-
-fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "empty",
-        Value::Bool(_) => "a boolean",
-        Value::Integer(_) | Value::Float => "a number",
-        Value::Text(_) => "text",
-        Value::List(_) => "a list",
-        Value::Map(_) => "a map",
-    }
 }

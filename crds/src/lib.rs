@@ -6,18 +6,22 @@
 mod check;
 mod decode;
 pub mod model;
+mod notice;
 mod position;
 mod problem;
 mod read;
 mod secret;
+mod source;
 mod syntax;
-mod tree;
+pub mod tree;
 mod vars;
 mod words;
 
+pub use notice::Notice;
 pub use position::{Position, Positions};
 pub use problem::Problem;
 pub use read::read_cluster;
 pub use secret::Secret;
+pub use source::{Place, Source};
 pub use vars::{VARIABLES, Variable};
 pub use words::nearest;

@@ -1,80 +1,194 @@
 //! YAML as a tree in which every value knows its place.
 //!
 //! A derived `Deserialize` stops at the first thing that is wrong. Users want all of them at once, so the text becomes this tree first,
-//! and [`crate::decode`] reads the tree.
+//! and whoever reads it collects problems.
+
+mod raw;
 
 use std::fmt;
-use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::options::NonFiniteFloatPolicy;
-use serde_saphyr::{Error, Location, Options, Spanned, UserMessageFormatter};
+use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
+use serde_saphyr::{Error, Options, UserMessageFormatter};
 
+use crate::source::Locator;
 use crate::words::quote;
 use crate::{Position, Problem};
+use raw::Raw;
 
-/// More than the description of five thousand hosts with all their labels; larger files are a mistake or an attack.
-const MAX_BYTES: usize = 1 << 20;
-/// Our own documents are seven levels deep.
+/// Our own documents are seven levels deep, and no variable of Kubespray comes near the rest.
 const MAX_DEPTH: usize = 32;
 /// Values that aliases may add to a document.
 const MAX_ALIAS_EVENTS: usize = 10_000;
 
+/// What YAML means by its words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Of our own objects, as Kubernetes reads them: YAML 1.2, in which `yes` is a word.
+    Kubernetes,
+    /// Of inventories and variables, as Ansible reads them: YAML 1.1, in which `yes` is true and `0644` is octal.
+    Ansible,
+}
+
+impl Dialect {
+    /// Larger files are a mistake or an attack.
+    fn max_bytes(self) -> usize {
+        match self {
+            // More than the description of five thousand hosts with all their labels.
+            Self::Kubernetes => 1 << 20,
+            // A thousand hosts with three hundred variables each are ten megabytes.
+            Self::Ansible => 16 << 20,
+        }
+    }
+
+    /// What [`Self::max_bytes`] holds, keys and values counted: without this limit a file of `a: b` would take fifty times its size.
+    fn max_nodes(self) -> usize {
+        match self {
+            Self::Kubernetes => 250_000,
+            Self::Ansible => 1_000_000,
+        }
+    }
+
+    fn options(self) -> Options {
+        let max_nodes = self.max_nodes();
+        // Each node begins, and a list or a map also ends.
+        let max_events = max_nodes.saturating_mul(2);
+        // Ansible takes the last one and goes on; who reads the tree reports them all.
+        let duplicate_keys = if self == Self::Ansible { DuplicateKeyPolicy::LastWins } else { DuplicateKeyPolicy::Error };
+        serde_saphyr::options! {
+            budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: max_nodes, max_events: max_events },
+            alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIAS_EVENTS },
+            duplicate_keys: duplicate_keys,
+            // `yes` and `on` are words to everyone but YAML 1.1, which `raw` knows: saphyr would take `y` along.
+            strict_booleans: true,
+            legacy_octal_numbers: self == Self::Ansible,
+            non_finite_float_policy: NonFiniteFloatPolicy::AsString,
+            with_snippet: false,
+        }
+    }
+}
+
 /// A value and its place.
-#[derive(Debug)]
-pub(crate) struct Node {
-    pub(crate) value: Value,
-    pub(crate) position: Position,
-    /// A scalar as the file spells it, before YAML took it for a number.
-    pub(crate) spelling: String,
+#[derive(Clone)]
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where it begins.
+    pub position: Position,
+    /// A scalar as the file spells it, before YAML took it for a number or a boolean.
+    pub spelling: String,
+    /// What the file says about the value besides.
+    pub tag: Tag,
 }
 
 /// A value without types beyond YAML's own.
-#[derive(Debug)]
-pub(crate) enum Value {
+#[derive(Clone)]
+pub enum Value {
+    /// Nothing.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A whole number.
     Integer(i64),
+    /// Any other number; its value stands in [`Node::spelling`].
     Float,
+    /// Text.
     Text(String),
+    /// A list.
     List(Vec<Node>),
+    /// A map, in the order of the file.
     Map(Vec<Entry>),
 }
 
 /// One key of a map with its value.
-#[derive(Debug)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) key_position: Position,
-    pub(crate) node: Node,
+#[derive(Clone)]
+pub struct Entry {
+    /// The key.
+    pub key: String,
+    /// Where the key begins.
+    pub key_position: Position,
+    /// The value.
+    pub node: Node,
 }
 
-/// Reads all documents of a file; empty ones are left out.
-pub(crate) fn parse(file_name: &str, text: &str) -> Result<Vec<Node>, Problem> {
-    let file: Arc<str> = Arc::from(file_name);
-    if text.len() > MAX_BYTES {
-        return Err(Problem::new(format!("the file is {} bytes long", text.len()))
-            .at(&Position { file, line: 1, column: 1 })
-            .because(format!("more than {MAX_BYTES} bytes are not read"))
-            .hint("give each cluster a file of its own"));
+/// The tags that mean something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tag {
+    /// None, or one that changes nothing.
+    #[default]
+    None,
+    /// `!unsafe`: text in which braces are only braces.
+    Unsafe,
+    /// `!vault`: encrypted by ansible-vault.
+    Vault,
+}
+
+impl Node {
+    /// A value at a place, without a spelling of its own.
+    #[must_use]
+    pub fn new(value: Value, position: Position) -> Self {
+        Self { value, position, spelling: String::new(), tag: Tag::None }
     }
-    let raw: Vec<Raw> = serde_saphyr::from_multiple_with_options(text, options()).map_err(|error| syntax_problem(&error, &file))?;
-    let nodes = raw.into_iter().map(|raw| raw.located(&file, text));
+}
+
+impl fmt::Debug for Node {
+    /// Without the value, which may be a password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?} at {}", self.value, self.position)
+    }
+}
+
+impl fmt::Debug for Value {
+    /// Only the kind; the value may be a password.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.kind())
+    }
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {:?}", self.key, self.node)
+    }
+}
+
+impl Value {
+    /// What kind of value it is, in a message.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Null => "empty",
+            Self::Bool(_) => "a boolean",
+            Self::Integer(_) | Self::Float => "a number",
+            Self::Text(_) => "text",
+            Self::List(_) => "a list",
+            Self::Map(_) => "a map",
+        }
+    }
+}
+
+/// Reads all documents of a file of our own objects; empty ones are left out.
+pub(crate) fn parse(file_name: &str, text: &str) -> Result<Vec<Node>, Problem> {
+    read(&Locator::file(file_name.into()), text, Dialect::Kubernetes)
+}
+
+/// Reads all documents of a text; empty ones are left out.
+pub(crate) fn read(locator: &Locator, text: &str, dialect: Dialect) -> Result<Vec<Node>, Problem> {
+    let limit = dialect.max_bytes();
+    if text.len() > limit {
+        return Err(too_long(text, limit).at(&locator.position(1, 1)));
+    }
+    let raw: Result<Vec<Raw>, _> = serde_saphyr::from_multiple_with_options(text, dialect.options());
+    let raw = raw.map_err(|error| syntax_problem(&error, locator))?;
+    let nodes = raw.into_iter().map(|raw| raw.located(locator, text, dialect));
     Ok(nodes.filter(|node| !matches!(node.value, Value::Null)).collect())
 }
 
-fn options() -> Options {
-    serde_saphyr::options! {
-        budget: serde_saphyr::budget! { max_depth: MAX_DEPTH },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIAS_EVENTS },
-        // `yes` and `on` are words to everyone but YAML 1.1.
-        strict_booleans: true,
-        non_finite_float_policy: NonFiniteFloatPolicy::AsString,
-        with_snippet: false,
-    }
+/// What is wrong with a text that is longer than its limit.
+pub(crate) fn too_long(text: &str, limit: usize) -> Problem {
+    Problem::new(format!("the file is {} bytes long", text.len()))
+        .because(format!("more than {limit} bytes are not read"))
+        .hint("give each cluster a file of its own")
 }
 
-fn syntax_problem(error: &Error, file: &Arc<str>) -> Problem {
+fn syntax_problem(error: &Error, locator: &Locator) -> Problem {
     let problem = match innermost(error) {
         Error::DuplicateMappingKey { key, .. } => {
             let name = key.as_deref().unwrap_or("of that name");
@@ -96,8 +210,7 @@ fn syntax_problem(error: &Error, file: &Arc<str>) -> Problem {
                 .hint("look at the quotes, brackets and indentation at and before this place")
         }
     };
-    let start = || Position { file: Arc::clone(file), line: 1, column: 1 };
-    problem.at(&error.location().map_or_else(start, |location| position(file, &location)))
+    problem.at(&error.location().map_or_else(|| locator.position(1, 1), |location| place(locator, &location)))
 }
 
 /// The error itself: one that is met through an alias comes wrapped.
@@ -112,127 +225,6 @@ fn one_line(text: &str) -> String {
     text.trim().chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-fn position(file: &Arc<str>, location: &Location) -> Position {
-    Position { file: Arc::clone(file), line: location.line().max(1), column: location.column().max(1) }
-}
-
-/// A node as the deserializer hands it out.
-struct Raw(Spanned<RawValue>);
-
-enum RawValue {
-    Null,
-    Bool(bool),
-    Integer(i64),
-    Float,
-    Text(String),
-    List(Vec<Raw>),
-    Map(Vec<(Spanned<String>, Raw)>),
-}
-
-impl Raw {
-    fn located(self, file: &Arc<str>, text: &str) -> Node {
-        let Spanned { value, referenced, defined, .. } = self.0;
-        let value = match value {
-            RawValue::Null => Value::Null,
-            RawValue::Bool(value) => Value::Bool(value),
-            RawValue::Integer(value) => Value::Integer(value),
-            RawValue::Float => Value::Float,
-            RawValue::Text(value) => Value::Text(value),
-            RawValue::List(items) => Value::List(items.into_iter().map(|item| item.located(file, text)).collect()),
-            RawValue::Map(entries) => {
-                let located = |(key, node): (Spanned<String>, Self)| Entry {
-                    key_position: position(file, &key.referenced),
-                    key: key.value,
-                    node: node.located(file, text),
-                };
-                Value::Map(entries.into_iter().map(located).collect())
-            }
-        };
-        let spelling = match value {
-            Value::Integer(_) | Value::Float | Value::Bool(_) => spelling(&defined, text),
-            _ => String::new(),
-        };
-        Node { value, position: position(file, &referenced), spelling }
-    }
-}
-
-fn spelling(location: &Location, text: &str) -> String {
-    let span = location.span();
-    let slice = span.byte_offset().zip(span.byte_len()).and_then(|(start, length)| {
-        let start = usize::try_from(start).ok()?;
-        let end = start.checked_add(usize::try_from(length).ok()?)?;
-        text.get(start..end)
-    });
-    slice.unwrap_or_default().to_owned()
-}
-
-impl<'de> Deserialize<'de> for Raw {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Spanned::deserialize(deserializer).map(Self)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(RawVisitor)
-    }
-}
-
-struct RawVisitor;
-
-impl<'de> Visitor<'de> for RawVisitor {
-    type Value = RawValue;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<RawValue, E> {
-        Ok(RawValue::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<RawValue, E> {
-        Ok(RawValue::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<RawValue, D::Error> {
-        RawValue::deserialize(deserializer)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<RawValue, E> {
-        Ok(RawValue::Bool(value))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<RawValue, E> {
-        Ok(RawValue::Integer(value))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<RawValue, E> {
-        // No field of ours holds more than an i64; what is larger is out of range anyway, as a float is.
-        Ok(i64::try_from(value).map_or(RawValue::Float, RawValue::Integer))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<RawValue, E> {
-        Ok(RawValue::Float)
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<RawValue, E> {
-        Ok(RawValue::Text(value.to_owned()))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<RawValue, A::Error> {
-        let mut list = Vec::new();
-        while let Some(item) = items.next_element()? {
-            list.push(item);
-        }
-        Ok(RawValue::List(list))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<RawValue, A::Error> {
-        let mut map = Vec::new();
-        while let Some(entry) = entries.next_entry()? {
-            map.push(entry);
-        }
-        Ok(RawValue::Map(map))
-    }
+fn place(locator: &Locator, location: &serde_saphyr::Location) -> Position {
+    locator.position(location.line(), location.column())
 }
