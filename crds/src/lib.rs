@@ -5,11 +5,13 @@
 
 mod check;
 mod decode;
+pub mod inventory;
 pub mod model;
 mod notice;
 mod position;
 mod problem;
 mod read;
+pub mod resolve;
 mod secret;
 mod source;
 mod syntax;

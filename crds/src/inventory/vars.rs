@@ -1,0 +1,101 @@
+//! Variables that were written in one place for one host or group.
+
+use std::collections::BTreeMap;
+
+use super::check::check;
+use crate::tree::{Dialect, Entry, Node, Value};
+use crate::words::quote;
+use crate::{Position, Problem, Source};
+
+/// Variables by name.
+#[derive(Debug, Clone, Default)]
+pub struct Vars(BTreeMap<String, Variable>);
+
+/// What was written for a variable.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    /// Where its name stands.
+    pub key_position: Position,
+    /// Its value, not rendered.
+    pub node: Node,
+}
+
+impl Vars {
+    /// Reads a file of variables: a YAML map, or nothing.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file.
+    pub fn read(source: &Source) -> Result<Self, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let vars = read_into(source, &mut problems);
+        if problems.is_empty() { Ok(vars) } else { Err(problems) }
+    }
+
+    /// Adds a variable; a later one of the same name counts.
+    pub fn insert(&mut self, name: impl Into<String>, variable: Variable) -> Option<Variable> {
+        self.0.insert(name.into(), variable)
+    }
+
+    /// A variable by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Variable> {
+        self.0.get(name)
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    pub(super) fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+}
+
+/// Reads a file of variables as far as it can be read.
+pub(super) fn read_into(source: &Source, problems: &mut Vec<Problem>) -> Vars {
+    let Some(node) = only_document(source, problems) else { return Vars::default() };
+    if let Value::Map(entries) = node.value {
+        return from_entries(entries);
+    }
+    let problem = Problem::new(format!("{} is {}", quote(&source.name), node.value.kind())).at(&node.position);
+    problems.push(problem.because("a file of variables is a map of names to values").hint("write each variable as `name: value`"));
+    Vars::default()
+}
+
+/// The only document of a text, checked; none if the text is empty.
+pub(super) fn only_document(source: &Source, problems: &mut Vec<Problem>) -> Option<Node> {
+    if source.text.starts_with("$ANSIBLE_VAULT;") {
+        problems.push(super::check::vaulted("the file").at(&source.position(1, 1)));
+        return None;
+    }
+    let mut nodes = match source.parse(Dialect::Ansible) {
+        Ok(nodes) => nodes.into_iter(),
+        Err(problem) => {
+            problems.push(problem);
+            return None;
+        }
+    };
+    let first = nodes.next()?;
+    if let Some(second) = nodes.next() {
+        let problem = Problem::new(format!("{} holds several documents", quote(&source.name))).at(&second.position);
+        problems.push(problem.because("an inventory or a file of variables is one document").hint("remove the line `---` before this one"));
+    }
+    check(&first, problems);
+    Some(first)
+}
+
+/// Variables out of a map; of several of one name, which are reported elsewhere, the last counts.
+pub(super) fn from_entries(entries: Vec<Entry>) -> Vars {
+    let variable = |entry: Entry| (entry.key, Variable { key_position: entry.key_position, node: entry.node });
+    Vars(entries.into_iter().map(variable).collect())
+}
+
+impl IntoIterator for Vars {
+    type Item = (String, Variable);
+    type IntoIter = std::collections::btree_map::IntoIter<String, Variable>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
