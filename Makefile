@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-unit test-faults bench build bundle fmt lint
+.PHONY: help demo demo-down test test-unit test-faults bench build bundle docs fmt lint
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -32,6 +32,9 @@ bundle: ## build the bundle that kokctl installs from, and print its folder
 	@sh tests/make/setup.sh bundle
 	@cargo build --locked -p kok-tests --bin release
 	@$(CARGO_TARGET_DIR)/debug/release build
+
+docs: ## write the pages that are made from tables in the code
+	KOK_WRITE_DOCS=1 cargo test --locked -p kok-crds --test variables
 
 fmt: ## format the Rust code
 	cargo fmt --all

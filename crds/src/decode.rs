@@ -2,6 +2,7 @@
 
 use crate::position::Positions;
 use crate::tree::{Entry, Node, Value};
+use crate::variables::Given;
 use crate::words::{nearest, quote, with_nearest};
 use crate::{Position, Problem, Secret};
 
@@ -12,6 +13,7 @@ use crate::{Position, Problem, Secret};
 pub(crate) struct Decoder {
     problems: Vec<Problem>,
     positions: Positions,
+    given: Vec<Given>,
 }
 
 /// The fields that a map may have.
@@ -75,6 +77,16 @@ impl Decoder {
     /// Records a problem.
     pub(crate) fn report(&mut self, problem: Problem) {
         self.problems.push(problem);
+    }
+
+    /// Records what becomes of a variable.
+    pub(crate) fn give(&mut self, given: Given) {
+        self.given.push(given);
+    }
+
+    /// What became of variables; it is forgotten here.
+    pub(crate) fn take_given(&mut self) -> Vec<Given> {
+        std::mem::take(&mut self.given)
     }
 
     /// Where the value at `path` stands, if it was read.

@@ -16,14 +16,14 @@ mod secret;
 mod source;
 mod syntax;
 pub mod tree;
-mod vars;
+mod variables;
 mod words;
 
 pub use notice::Notice;
 pub use position::{Position, Positions};
 pub use problem::Problem;
-pub use read::read_cluster;
+pub use read::{Reading, examine_cluster, read_cluster};
 pub use secret::Secret;
 pub use source::{Place, Source};
-pub use vars::{VARIABLES, Variable};
+pub use variables::{Effect, Given, Outcome, SUBJECTS, Subject, Variable, variable, variables};
 pub use words::nearest;

@@ -9,7 +9,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::plan::{Choice, Selection};
 
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
-use crate::ui::{Failure, Kind};
+use crate::ui::{Failure, Kind, line};
 
 /// The cluster's file.
 #[derive(Debug, Args)]
@@ -85,6 +85,13 @@ impl PartArguments {
         Selection::new(choice, cluster)
             .map_err(|refusals| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect())
     }
+}
+
+/// Prints what a program reads.
+pub(super) fn print_json(document: &impl serde::Serialize) -> Result<(), Vec<Failure>> {
+    let text = serde_json::to_string_pretty(document).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
+    line(&text);
+    Ok(())
 }
 
 /// How many hosts may fail.

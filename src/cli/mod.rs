@@ -16,6 +16,7 @@ mod run_text;
 mod runs;
 mod status;
 mod validate;
+mod vars;
 mod why;
 
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ enum Verb {
     Check(check::Arguments),
     Plan(plan::Arguments),
     Validate(validate::Arguments),
+    Vars(vars::Arguments),
     Status(status::Arguments),
     Kubeconfig(kubeconfig::Arguments),
     Reset(reset::Arguments),
@@ -68,6 +70,7 @@ pub fn main() -> ExitCode {
                 Verb::Check(arguments) => check::run(&arguments).await,
                 Verb::Plan(arguments) => plan::run(&arguments).await,
                 Verb::Validate(arguments) => validate::run(&arguments),
+                Verb::Vars(arguments) => vars::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,
                 Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::common::{BundleArgument, ClusterFile, PartArguments};
+use super::common::{BundleArgument, ClusterFile, PartArguments, print_json};
 use super::converge::{Tolerance, converge};
 use super::plan_json::{Document, WhyDocument};
 use super::report::{self, plan_text};
@@ -69,9 +69,4 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 fn print(text: &str) -> Result<(), Vec<Failure>> {
     line(text);
     Ok(())
-}
-
-fn print_json(document: &impl serde::Serialize) -> Result<(), Vec<Failure>> {
-    let text = serde_json::to_string_pretty(document).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
-    print(&text)
 }

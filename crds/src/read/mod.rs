@@ -15,7 +15,7 @@ use crate::model::{Cluster, Settings};
 use crate::position::Positions;
 use crate::syntax::name::dns_label;
 use crate::tree::{self, Node, Value};
-use crate::vars::read_vars;
+use crate::variables::{Given, read_vars};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
@@ -57,22 +57,48 @@ const REFERENCES: &[(&str, &str)] = &[
     ("kubeconfRef", "leave it out; `kokctl kubeconfig` prints the kubeconfig"),
 ];
 
+/// What a file with a cluster says, right or wrong.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// The cluster, if nothing is wrong.
+    pub cluster: Option<Cluster>,
+    /// What becomes of each variable.
+    pub variables: Vec<Given>,
+    /// Everything that is wrong, in the order of the file.
+    pub problems: Vec<Problem>,
+}
+
 /// Reads the cluster out of a file's text. `file_name` only serves to say where something stands.
 ///
 /// # Errors
 /// Everything that is wrong with the file, in the order of the file; at least one problem. A syntax error hides what stands behind it.
 pub fn read_cluster(file_name: &str, text: &str) -> Result<Cluster, Vec<Problem>> {
-    let documents = tree::parse(file_name, text).map_err(|problem| vec![problem])?;
+    let reading = examine_cluster(file_name, text);
+    reading.cluster.ok_or(reading.problems)
+}
+
+/// As [`read_cluster`], and says what becomes of each variable even where something is wrong.
+#[must_use]
+pub fn examine_cluster(file_name: &str, text: &str) -> Reading {
+    let documents = match tree::parse(file_name, text) {
+        Ok(documents) => documents,
+        Err(problem) => return Reading { problems: vec![problem], ..Reading::default() },
+    };
     let mut decoder = Decoder::default();
     let cluster = only_document(file_name, &documents, &mut decoder).and_then(|node| read_document(node, &mut decoder));
+    outcome(cluster, decoder)
+}
+
+fn outcome(cluster: Option<Cluster>, mut decoder: Decoder) -> Reading {
+    let variables = decoder.take_given();
     let clean = decoder.is_clean();
-    let (problems, positions) = decoder.finish();
-    match cluster {
-        Some(cluster) if clean => Ok(Cluster { positions, ..cluster }),
-        // Cannot happen: whoever returns nothing has said why.
-        _ if problems.is_empty() => Err(vec![Problem::new("the file holds no cluster")]),
-        _ => Err(problems),
+    let (mut problems, positions) = decoder.finish();
+    let cluster = cluster.filter(|_| clean).map(|cluster| Cluster { positions, ..cluster });
+    // Cannot happen: whoever returns nothing has said why.
+    if cluster.is_none() && problems.is_empty() {
+        problems.push(Problem::new("the file holds no cluster"));
     }
+    Reading { cluster, variables, problems }
 }
 
 fn only_document<'a>(file_name: &str, documents: &'a [Node], decoder: &mut Decoder) -> Option<&'a Node> {

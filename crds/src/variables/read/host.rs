@@ -2,7 +2,7 @@
 
 use crate::Problem;
 use crate::decode::{Decoder, Field, Form};
-use crate::model::{SelinuxState, Settings};
+use crate::model::{FirewallPolicy, SelinuxState, Settings};
 use crate::tree::Value;
 use crate::words::quote;
 
@@ -11,7 +11,7 @@ const SYSCTL: Form = Form { what: "an entry of `additional_sysctl`", fields: &["
 /// Parameters that Kubernetes needs and no user can set otherwise.
 const FIXED: [(&str, &str); 1] = [("net.ipv4.ip_forward", "1")];
 
-pub(super) fn additional_sysctl(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn additional_sysctl(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     for item in decoder.list(field, "it is a list of kernel parameters, each with `name` and `value`").unwrap_or_default() {
         let Some((name, value)) = sysctl(decoder, &item) else { continue };
         let problem = match FIXED.iter().find(|(fixed, wanted)| *fixed == name && *wanted != value) {
@@ -59,7 +59,7 @@ fn sysctl(decoder: &mut Decoder, item: &Field<'_>) -> Option<(String, String)> {
     Some((name?, value?))
 }
 
-pub(super) fn additional_kernel_modules(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn additional_kernel_modules(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     for (text, item) in decoder.texts(field, "it is a list of names of kernel modules") {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
         // The kernel makes no difference between the two, and lists modules with `_`.
@@ -77,12 +77,12 @@ pub(super) fn additional_kernel_modules(decoder: &mut Decoder, field: &Field<'_>
     }
 }
 
-pub(super) fn proxy(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
+pub(crate) fn proxy(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
     url(decoder, field, "proxy")
 }
 
 /// A URL of a server, which goes into configuration files in quotes.
-pub(super) fn url(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<String> {
+pub(crate) fn url(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<String> {
     let text = decoder.text(field)?;
     let problem = Problem::new(format!("{} is no URL of a {what}", quote(text))).at(field.position());
     let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
@@ -102,7 +102,7 @@ pub(super) fn url(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Optio
 }
 
 /// Names, addresses and ranges with commas between, as in the variable NO_PROXY.
-pub(super) fn without_proxy(decoder: &mut Decoder, field: &Field<'_>) -> Option<Vec<String>> {
+pub(crate) fn without_proxy(decoder: &mut Decoder, field: &Field<'_>) -> Option<Vec<String>> {
     let text = decoder.text(field)?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '/' | '*' | '[' | ']');
     let entries: Vec<String> = text.split(',').map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect();
@@ -114,7 +114,12 @@ pub(super) fn without_proxy(decoder: &mut Decoder, field: &Field<'_>) -> Option<
     None
 }
 
-pub(super) fn preinstall_selinux_state(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn firewall(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let policies = [FirewallPolicy::Refuse, FirewallPolicy::Open, FirewallPolicy::Ignore].map(|policy| (policy.as_str(), policy));
+    settings.host.firewall = decoder.choice(field, &policies).unwrap_or(settings.host.firewall);
+}
+
+pub(crate) fn preinstall_selinux_state(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     if decoder.text(field) == Some("enforcing") {
         let problem = Problem::new("`preinstall_selinux_state` cannot be `enforcing`").at(field.position());
         decoder.report(
@@ -128,7 +133,7 @@ pub(super) fn preinstall_selinux_state(decoder: &mut Decoder, field: &Field<'_>,
     settings.host.preinstall_selinux_state = decoder.choice(field, &states);
 }
 
-pub(super) fn trusted_certificates(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn trusted_certificates(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     for entry in decoder.entries(field, "`trusted_certificates`").unwrap_or_default() {
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         if let Some(reason) = crate::syntax::name::dns_label(&entry.key) {
@@ -145,7 +150,7 @@ const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
 const END: &str = "-----END CERTIFICATE-----";
 
 /// One certificate as PEM, without what may stand around it, its last line ended.
-pub(super) fn pem(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
+pub(crate) fn pem(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
     let text = decoder.text(field)?;
     let inner = text.trim().strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(END));
     let digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '\n' | '\r');

@@ -9,7 +9,13 @@ use crate::model::{Mirror, RegistryMirrors, Settings, TomlScalar};
 use crate::tree::Value;
 use crate::words::quote;
 
-pub(super) fn containerd_extra_runtime_args(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn containerd_limit_open_file_num(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    // Below the lower limit containerd itself runs out of files on a full host; above the upper one the kernel refuses.
+    let value = decoder.integer(field, 65_536..=1_073_741_816).and_then(|value| u64::try_from(value).ok());
+    settings.containerd_limit_open_file_num = value.unwrap_or(settings.containerd_limit_open_file_num);
+}
+
+pub(crate) fn containerd_extra_runtime_args(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let what = "`containerd_extra_runtime_args`";
     for entry in decoder.entries(field, what).unwrap_or_default() {
         let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
@@ -51,7 +57,7 @@ const MIRROR: Form = Form {
 /// What a mirror can do when nobody says otherwise; Kubespray's default.
 const CAPABILITIES: [&str; 2] = ["pull", "resolve"];
 
-pub(super) fn containerd_registries_mirrors(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn containerd_registries_mirrors(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let rule = "it is a list of registries with their mirrors";
     let mut seen = BTreeSet::new();
     for item in decoder.list(field, rule).unwrap_or_default() {

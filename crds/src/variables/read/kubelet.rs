@@ -17,7 +17,7 @@ const EVICTION_SIGNALS: [&str; 8] = [
     "pid.available",
 ];
 
-pub(super) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     for entry in decoder.entries(field, "`eviction_hard`").unwrap_or_default() {
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         if !EVICTION_SIGNALS.contains(&entry.key.as_str()) {

@@ -1,0 +1,68 @@
+//! What somebody set, and what becomes of it.
+
+use super::plain::{names_a_secret, shown};
+use super::row::Variable;
+use crate::Position;
+use crate::tree::Node;
+
+/// What becomes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outcome {
+    /// It does what it says.
+    Honoured,
+    /// It asks for what is so anyway.
+    Anyway,
+    /// It means nothing here.
+    NoMeaning,
+    /// What it asks for is not done yet, and is left out.
+    NotYet,
+    /// It cannot be; there is a problem about it.
+    Refused,
+    /// It is the user's own: values of other variables use it.
+    Own,
+    /// Nobody knows it.
+    Unknown,
+}
+
+impl Outcome {
+    /// The word for it in tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Honoured => "honoured",
+            Self::Anyway => "anyway",
+            Self::NoMeaning => "no-meaning",
+            Self::NotYet => "not-yet",
+            Self::Refused => "refused",
+            Self::Own => "own",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// A variable that somebody set, and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    /// Name of the variable.
+    pub name: String,
+    /// Its value in one line, shortened; no password.
+    pub value: String,
+    /// Where it stands.
+    pub position: Position,
+    /// What becomes of it.
+    pub outcome: Outcome,
+    /// Where it went, or why it does nothing.
+    pub because: String,
+    /// For how many hosts it was set there; `None` for what is set for the cluster.
+    pub hosts: Option<usize>,
+}
+
+impl Given {
+    /// A value, with the row of its variable if it has one.
+    pub(crate) fn new(name: &str, row: Option<&Variable>, node: &Node, outcome: Outcome, because: impl Into<String>) -> Self {
+        let guessed = |row: Option<&Variable>| row.is_none_or(Variable::is_family) && names_a_secret(name);
+        let secret = row.is_some_and(Variable::is_secret) || guessed(row);
+        let value = if secret { "(hidden)".to_owned() } else { shown(node) };
+        Self { name: name.to_owned(), value, position: node.position.clone(), outcome, because: because.into(), hosts: None }
+    }
+}

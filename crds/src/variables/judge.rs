@@ -1,0 +1,66 @@
+//! What becomes of a value, by the row of its variable.
+
+use super::plain::{flag, plain, shown};
+use super::row::{Rule, Shape, Variable};
+use crate::tree::{Node, Value};
+use crate::words::quote;
+use crate::{Position, Problem};
+
+/// What becomes of a value.
+pub(super) enum Verdict {
+    /// Whoever reads settings or fields takes it over.
+    Read,
+    /// It asks for nothing that would not be so anyway.
+    Anyway,
+    /// It means nothing here, because …
+    NoMeaning(&'static str),
+    /// What it asks for is not done yet.
+    NotYet,
+    /// It cannot be.
+    Refused(Problem),
+}
+
+/// Judges the value of a variable; `at` is where its name stands.
+pub(super) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position) -> Verdict {
+    let problem = |message: String| Problem::new(message).at(at);
+    match variable.rule {
+        Rule::Setting(_) | Rule::Field(_) => Verdict::Read,
+        Rule::Moot(because) => Verdict::NoMeaning(because),
+        _ if is_idle(variable, node) => Verdict::Anyway,
+        Rule::Later => Verdict::NotYet,
+        Rule::Only { accepted, .. } if accepted.iter().any(|accepted| same(variable, node, accepted)) => Verdict::Anyway,
+        Rule::Only { because, hint, .. } => {
+            let value = if variable.secret { String::new() } else { format!(" {}", quote(&shown(node))) };
+            Verdict::Refused(problem(format!("`{name}` cannot be{value}")).because(because).hint(hint))
+        }
+        Rule::Refused { because, hint } => Verdict::Refused(problem(format!("{} may not be set", quote(name))).because(because).hint(hint)),
+        Rule::Needed(because) => Verdict::Refused(
+            problem(format!("{} is not honoured yet", quote(name)))
+                .because(format!("without it {because}"))
+                .hint("leave it out if the cluster may be without it"),
+        ),
+    }
+}
+
+/// Whether a value asks for nothing: it is empty, or what holds anyway.
+fn is_idle(variable: &Variable, node: &Node) -> bool {
+    let is_empty = match &node.value {
+        Value::Null => true,
+        Value::Text(text) => text.is_empty(),
+        Value::List(items) => items.is_empty(),
+        Value::Map(entries) => entries.is_empty(),
+        _ => false,
+    };
+    // A list of its own says what is left out as well; only the default of the row knows.
+    is_empty || same(variable, node, variable.default) || variable.idle.iter().any(|idle| same(variable, node, idle))
+}
+
+/// Whether a value is the one that is spelled so.
+pub(super) fn same(variable: &Variable, node: &Node, spelled: &str) -> bool {
+    match (variable.shape, spelled) {
+        (Shape::Flag, "true") => flag(node) == Some(true),
+        (Shape::Flag, "false") => flag(node) == Some(false),
+        (Shape::Other, "false") if flag(node) == Some(false) => true,
+        _ => plain(node) == spelled,
+    }
+}

@@ -1,0 +1,20 @@
+//! The one table of variables: by the names that Kubespray, kubean and Ansible use, and a few of our own.
+//!
+//! Adding one that is honoured is a field of [`crate::model::Settings`], a reader in `read` and a row in `table`. Every other name that
+//! people bring along has a row too, which says why it does nothing here, or what would have to be done first.
+
+mod given;
+mod judge;
+mod lookup;
+mod plain;
+mod read;
+mod row;
+mod spec;
+mod table;
+
+pub use given::{Given, Outcome};
+pub use lookup::{variable, variables};
+pub use row::{Effect, Variable};
+pub use table::{SUBJECTS, Subject};
+
+pub(crate) use spec::read_vars;

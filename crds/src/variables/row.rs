@@ -1,0 +1,218 @@
+//! One row of the table, and the short constructors by which a row is one to three lines.
+
+use crate::decode::{Decoder, Field};
+use crate::model::Settings;
+
+/// Takes the value of a variable over into the settings.
+pub(crate) type Reader = fn(&mut Decoder, &Field<'_>, &mut Settings);
+
+/// A variable that people set, by the name that Kubespray, kubean or Ansible gives it, or that is our own.
+pub struct Variable {
+    /// Name of the variable. One that ends with `*` stands for all names that begin so and have no row of their own.
+    pub name: &'static str,
+    /// What its value looks like.
+    pub kind: &'static str,
+    /// What holds here when nobody sets it.
+    pub default: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    pub(crate) shape: Shape,
+    pub(crate) rule: Rule,
+    /// Values that ask for nothing, besides the default and those that are empty.
+    pub(crate) idle: &'static [&'static str],
+    /// Whether no message may repeat the value.
+    pub(crate) secret: bool,
+}
+
+/// What YAML has to make of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shape {
+    /// `true` or `false`, in all spellings of YAML 1.1.
+    Flag,
+    /// A whole number.
+    Number,
+    /// Text, also where YAML takes it for something else.
+    Text,
+    /// Anything else.
+    Other,
+}
+
+/// What becomes of a variable.
+#[derive(Clone, Copy)]
+pub(crate) enum Rule {
+    /// It is a setting under `spec.vars`.
+    Setting(Reader),
+    /// It is this field of the Cluster.
+    Field(&'static str),
+    /// These values say what kokctl does anyway; others are refused.
+    Only { accepted: &'static [&'static str], because: &'static str, hint: &'static str },
+    /// It means nothing here.
+    Moot(&'static str),
+    /// Nobody may set it.
+    Refused { because: &'static str, hint: &'static str },
+    /// It is not done yet; a cluster without it works as well.
+    Later,
+    /// It is not done yet, and the cluster would be another one without it.
+    Needed(&'static str),
+}
+
+/// What becomes of a variable here, as the table says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Effect {
+    /// It does what it says.
+    Honoured,
+    /// One value, or some, say what kokctl does anyway; others are refused.
+    Anyway,
+    /// It means nothing here.
+    NoMeaning,
+    /// What it asks for is not done yet.
+    NotYet,
+    /// Nobody may set it.
+    Refused,
+}
+
+impl Effect {
+    /// All of them, in the order in which they are listed.
+    pub const ALL: [Self; 5] = [Self::Honoured, Self::Anyway, Self::NoMeaning, Self::NotYet, Self::Refused];
+
+    /// The word for it, on the command line and in tables.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Honoured => "honoured",
+            Self::Anyway => "anyway",
+            Self::NoMeaning => "no-meaning",
+            Self::NotYet => "not-yet",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+impl Variable {
+    /// What becomes of the variable.
+    #[must_use]
+    pub fn effect(&self) -> Effect {
+        match self.rule {
+            Rule::Setting(_) | Rule::Field(_) => Effect::Honoured,
+            Rule::Only { .. } => Effect::Anyway,
+            Rule::Moot(_) => Effect::NoMeaning,
+            Rule::Later | Rule::Needed(_) => Effect::NotYet,
+            Rule::Refused { .. } => Effect::Refused,
+        }
+    }
+
+    /// Where and why, in words that continue the effect.
+    #[must_use]
+    pub fn details(&self) -> String {
+        match self.rule {
+            Rule::Setting(_) => "a setting under `spec.vars`".to_owned(),
+            Rule::Field(field) => format!("the field `{field}`"),
+            Rule::Only { accepted, because, hint } => {
+                let words: Vec<String> = accepted.iter().map(|word| format!("`{word}`")).collect();
+                format!("only {}, because {because}; {hint}", words.join(" or "))
+            }
+            Rule::Moot(because) => because.to_owned(),
+            Rule::Refused { because, hint } => format!("{because}; {hint}"),
+            Rule::Later => "a notice says so".to_owned(),
+            Rule::Needed(because) => format!("an error, because {because}"),
+        }
+    }
+
+    /// The field of a Cluster that the variable is, if it is one.
+    #[must_use]
+    pub fn field(&self) -> Option<&'static str> {
+        match self.rule {
+            Rule::Field(field) => Some(field),
+            _ => None,
+        }
+    }
+
+    /// Whether no message repeats its value.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        self.secret
+    }
+
+    /// Whether the row stands for all names that begin as it does.
+    #[must_use]
+    pub fn is_family(&self) -> bool {
+        self.name.ends_with('*')
+    }
+
+    const fn new(name: &'static str, kind: &'static str, shape: Shape, default: &'static str, about: &'static str) -> Self {
+        Self { name, kind, default, about, shape, rule: Rule::Later, idle: &[], secret: false }
+    }
+
+    /// Becomes a setting.
+    pub(crate) const fn reads(mut self, reader: Reader) -> Self {
+        self.rule = Rule::Setting(reader);
+        self
+    }
+
+    /// Becomes a field of the Cluster.
+    pub(crate) const fn field_of(mut self, field: &'static str) -> Self {
+        self.rule = Rule::Field(field);
+        self
+    }
+
+    /// Is what kokctl does anyway, or refused.
+    pub(crate) const fn only(mut self, accepted: &'static [&'static str], because: &'static str, hint: &'static str) -> Self {
+        self.rule = Rule::Only { accepted, because, hint };
+        self
+    }
+
+    /// Means nothing here.
+    pub(crate) const fn moot(mut self, because: &'static str) -> Self {
+        self.rule = Rule::Moot(because);
+        self
+    }
+
+    /// May not be set.
+    pub(crate) const fn refused(mut self, because: &'static str, hint: &'static str) -> Self {
+        self.rule = Rule::Refused { because, hint };
+        self
+    }
+
+    /// Is not done yet, which would make another cluster.
+    pub(crate) const fn needed(mut self, because: &'static str) -> Self {
+        self.rule = Rule::Needed(because);
+        self
+    }
+
+    /// These values ask for nothing either.
+    pub(crate) const fn or(mut self, idle: &'static [&'static str]) -> Self {
+        self.idle = idle;
+        self
+    }
+
+    /// No message repeats its value.
+    pub(crate) const fn hidden(mut self) -> Self {
+        self.secret = true;
+        self
+    }
+}
+
+/// `true` or `false`. Without a rule, a row is of what is not done yet, and a notice says so.
+pub(crate) const fn flag(name: &'static str, default: &'static str, about: &'static str) -> Variable {
+    Variable::new(name, "boolean", Shape::Flag, default, about)
+}
+
+/// A whole number.
+pub(crate) const fn number(name: &'static str, default: &'static str, about: &'static str) -> Variable {
+    Variable::new(name, "whole number", Shape::Number, default, about)
+}
+
+/// Text.
+pub(crate) const fn text(name: &'static str, default: &'static str, about: &'static str) -> Variable {
+    Variable::new(name, "text", Shape::Text, default, about)
+}
+
+/// Text of some kind.
+pub(crate) const fn word(name: &'static str, kind: &'static str, default: &'static str, about: &'static str) -> Variable {
+    Variable::new(name, kind, Shape::Text, default, about)
+}
+
+/// A list, a map, or what may have several forms.
+pub(crate) const fn value(name: &'static str, kind: &'static str, default: &'static str, about: &'static str) -> Variable {
+    Variable::new(name, kind, Shape::Other, default, about)
+}

@@ -1,0 +1,94 @@
+//! Variables of hosts.
+
+use crate::variables::read::host;
+use crate::variables::row::{Variable, flag, text, value, word};
+
+pub(super) static ROWS: &[Variable] = &[
+    word("ip", "IPv4 address", "`ansible_host`", "The host's own address, at which its node talks to the others.")
+        .field_of("spec.hosts[].address"),
+    word("access_ip", "IPv4 address", "`ip`", "The address at which others reach the host; it has to be its own address here.")
+        .field_of("spec.hosts[].address"),
+    word("ip6", "IPv6 address", "none", "The host's own IPv6 address.").needed("this version builds clusters that talk over IPv4"),
+    word("access_ip6", "IPv6 address", "none", "The IPv6 address at which others reach the host.")
+        .needed("this version builds clusters that talk over IPv4"),
+    text("main_ip", "computed", "An address that Kubespray computes.").moot("Kubespray computes it itself and reads it from nobody"),
+    text("main_access_ip", "computed", "An address that Kubespray computes.").moot("Kubespray computes it itself and reads it from nobody"),
+    value("node_labels", "map of keys to texts", "{}", "Labels of the node.").field_of("spec.hosts[].labels"),
+    value("node_taints", "list of key=value:Effect", "[]", "Taints of the node.").field_of("spec.hosts[].taints"),
+    text("kube_override_hostname", "the host's name", "The name of the node, which is the host's name here.").field_of("spec.hosts[].name"),
+    flag("override_system_hostname", "true", "Whether each host gets the name that it has in the file.").reads(
+        |decoder, field, settings| {
+            settings.host.override_system_hostname = decoder.boolean(field).unwrap_or(settings.host.override_system_hostname);
+        },
+    ),
+    flag(
+        "populate_inventory_to_hosts_file",
+        "true",
+        "Whether /etc/hosts of each host names all hosts of the cluster, in a block of its own.",
+    )
+    .reads(|decoder, field, settings| {
+        let value = decoder.boolean(field);
+        settings.host.populate_inventory_to_hosts_file = value.unwrap_or(settings.host.populate_inventory_to_hosts_file);
+    }),
+    flag("populate_loadbalancer_apiserver_to_hosts_file", "false", "Names the load balancer in /etc/hosts."),
+    flag("populate_localhost_to_hosts_file", "true", "Names localhost in /etc/hosts.")
+        .moot("kokctl leaves the lines about localhost as they are"),
+    value(
+        "additional_kernel_modules",
+        "list of names",
+        "[]",
+        "Kernel modules that are loaded besides those that Kubernetes needs, now and at every start.",
+    )
+    .reads(host::additional_kernel_modules),
+    value(
+        "additional_sysctl",
+        "list of name and value",
+        "[]",
+        "Kernel parameters that are set besides those that Kubernetes needs, now and at every start.",
+    )
+    .reads(host::additional_sysctl),
+    text("sysctl_file_path", "/etc/sysctl.d/99-zz-kokctl.conf", "Where kernel parameters are written.")
+        .moot("kokctl has a file of its own"),
+    word(
+        "firewall",
+        "refuse, open or ignore",
+        "refuse",
+        "What to do where firewalld or ufw is active: refuse the host while it closes needed ports, open them, or take no notice.",
+    )
+    .reads(host::firewall),
+    word(
+        "preinstall_selinux_state",
+        "permissive or disabled",
+        "unset: hosts where SELinux enforces are refused",
+        "What SELinux is set to where it is there.",
+    )
+    .reads(host::preinstall_selinux_state),
+    value(
+        "trusted_certificates",
+        "map of names to certificates in PEM",
+        "{}",
+        "Certificate authorities that programs of the hosts trust besides.",
+    )
+    .reads(host::trusted_certificates),
+    flag("disable_ipv6_dns", "false", "Switches IPv6 off in the name resolution of hosts."),
+    flag("ping_access_ip", "true", "Whether the hosts' addresses have to answer a ping.")
+        .moot("`kokctl check` connects to every host, which says more"),
+    flag("allow_unsupported_distribution_setup", "false", "Goes on with a distribution that Kubespray does not know.")
+        .moot("kokctl warns of such a distribution and goes on"),
+    flag("ignore_minimal_memory", "false", "Goes on with too little memory.")
+        .moot("name the check `Mem` under kubeadm_ignore_preflight_errors"),
+    word("minimal_master_memory_mb", "megabytes", "1700", "How much memory a control plane needs.")
+        .moot("kubeadm's own limit holds; name the check `Mem` under kubeadm_ignore_preflight_errors to pass it"),
+    word("minimal_node_memory_mb", "megabytes", "none", "How much memory a worker needs.").moot("kokctl has no limit for workers"),
+    flag(
+        "kubelet_fail_swap_on",
+        "true",
+        "Whether the kubelet refuses to start with swap; then swap is switched off for good, otherwise it is left alone.",
+    )
+    .reads(|decoder, field, settings| {
+        settings.host.kubelet_fail_swap_on = decoder.boolean(field).unwrap_or(settings.host.kubelet_fail_swap_on);
+    }),
+    text("cluster_id", "none", "An identifier of a route reflector of Calico.")
+        .moot("it is of Calico, and the network plugin here is flannel"),
+    text("inventory_dir", "the folder of the inventory", "Where the inventory lies.").moot("Ansible sets it itself"),
+];

@@ -1,0 +1,92 @@
+//! Variables of the kubelet.
+
+use crate::variables::read::kubelet;
+use crate::variables::row::{Variable, flag, number, text, value, word};
+
+const OPEN: &str = "the kubelet would be less secure than asked for";
+const CERTIFICATE: &str = "the kubelet's own certificate would be one that nobody has signed";
+const ROOM: &str = "pods could take what is to be kept for the host";
+
+pub(super) static ROWS: &[Variable] = &[
+    value(
+        "eviction_hard",
+        "map of eviction signals to what must be left: an amount (1Gi) or a share (10%)",
+        "{}: the kubelet's own, among them 10 % of its file system and 15 % of containerd's",
+        "When the kubelet evicts pods and takes no more; a signal that is not named has no threshold.",
+    )
+    .reads(kubelet::eviction_hard),
+    value("eviction_hard_control_plane", "map", "none", "Another threshold of control planes.")
+        .refused("Kubespray has removed it", "write `eviction_hard`, which holds for all hosts"),
+    text("kubelet_static_pod_path", "/etc/kubernetes/manifests", "Where manifests of static pods lie.")
+        .refused("Kubespray has removed it", "leave it out: they lie in /etc/kubernetes/manifests"),
+    flag("kubelet_fail_cgroup_v1", "true", "Whether the kubelet refuses to start on a host with version 1 control groups.").reads(
+        |decoder, field, settings| settings.kubelet_fail_cgroup_v1 = decoder.boolean(field).unwrap_or(settings.kubelet_fail_cgroup_v1),
+    ),
+    number("kubelet_max_pods", "110", "How many pods a node runs at most."),
+    number("kubelet_pods_per_core", "0", "How many pods per processor."),
+    word("kubelet_cgroup_driver", "systemd", "systemd", "What manages control groups.").only(
+        &["systemd"],
+        "systemd manages the others of the host, and two managers would fight",
+        "leave it out",
+    ),
+    word("kubelet_shutdown_grace_period", "time", "0s", "How long a host that goes down waits for its pods."),
+    word("kubelet_shutdown_grace_period_critical_pods", "time", "0s", "How much of that is for critical pods."),
+    word("kubelet_status_update_frequency", "time", "10s", "How often a node tells how it is."),
+    number("kube_read_only_port", "0", "A port at which anybody may read what the kubelet knows."),
+    flag("system_reserved", "false", "Keeps room for the host's programs.").needed(ROOM),
+    flag("kube_reserved", "false", "Keeps room for the kubelet and containerd.").needed(ROOM),
+    value("system_reserved_*", "none", "none", "Where the host's programs are.").moot("it is read with system_reserved only"),
+    value("kube_reserved_*", "none", "none", "Where the kubelet and containerd are.").moot("it is read with kube_reserved only"),
+    word("system_cpu_reserved", "amount", "none", "Processor time for the host's programs.").needed(ROOM),
+    word("system_memory_reserved", "amount", "none", "Memory for the host's programs.").needed(ROOM),
+    word("system_ephemeral_storage_reserved", "amount", "none", "Disk for the host's programs.").needed(ROOM),
+    word("system_pid_reserved", "amount", "none", "Processes for the host's programs.").needed(ROOM),
+    word("kube_cpu_reserved", "amount", "none", "Processor time for the kubelet and containerd.").needed(ROOM),
+    word("kube_memory_reserved", "amount", "none", "Memory for the kubelet and containerd.").needed(ROOM),
+    word("kube_ephemeral_storage_reserved", "amount", "none", "Disk for the kubelet and containerd.").needed(ROOM),
+    word("kube_pid_reserved", "amount", "none", "Processes of the kubelet and containerd.").needed(ROOM),
+    flag("kubelet_enforce_node_allocatable", "none", "Whether those limits hold.")
+        .moot("it is read with system_reserved and kube_reserved only"),
+    flag("kubelet_rotate_certificates", "true", "Whether the kubelet renews its client certificate.").only(
+        &["true"],
+        "it is valid for a year only",
+        "leave it out",
+    ),
+    flag("kubelet_rotate_server_certificates", "false", "Whether the cluster signs the kubelet's own certificate.").needed(CERTIFICATE),
+    flag("kubelet_csr_approver_enabled", "false", "What approves those certificates.").needed(CERTIFICATE),
+    value("kubelet_csr_approver_*", "none", "none", "A setting of that.").moot("it is read with kubelet_csr_approver_enabled only"),
+    flag("kubelet_authentication_token_webhook", "true", "Whether the kubelet asks the API server who somebody is.").only(
+        &["true"],
+        OPEN,
+        "leave it out",
+    ),
+    flag("kubelet_authorization_mode_webhook", "true", "Whether the kubelet asks the API server what somebody may do.").only(
+        &["true"],
+        OPEN,
+        "leave it out",
+    ),
+    flag("kubelet_protect_kernel_defaults", "false", "Whether the kubelet refuses kernel parameters that it would change.").needed(OPEN),
+    flag("kubelet_seccomp_default", "false", "Whether containers get the runtime's seccomp profile.").needed(OPEN),
+    flag("kubelet_systemd_hardening", "false", "Lets systemd refuse strangers at the kubelet.").needed(OPEN),
+    value("kubelet_secure_addresses", "text", "none", "Who is no stranger then.").moot("it is read with kubelet_systemd_hardening only"),
+    word("kubelet_streaming_connection_idle_timeout", "time", "4h", "How long a silent connection to a container lives.").or(&["4h0m0s"]),
+    flag("kubelet_make_iptables_util_chains", "true", "Whether the kubelet makes chains of iptables."),
+    value("kubelet_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the kubelet.")
+        .needed("other features make another Kubernetes"),
+    number("kubelet_event_record_qps", "50", "How many events a second the kubelet sends."),
+    value("kubelet_config_extra_args", "map", "{}", "Further configuration of the kubelet.")
+        .needed("the kubelet would behave otherwise than asked for"),
+    value("kubelet_node_config_extra_args", "map", "{}", "Further configuration of the workers' kubelets.")
+        .needed("the kubelet would behave otherwise than asked for"),
+    value("kubelet_custom_flags", "list of options", "[]", "Further options of the kubelet.")
+        .needed("the kubelet would behave otherwise than asked for"),
+    value("kubelet_node_custom_flags", "list of options", "[]", "Further options of the workers' kubelets.")
+        .needed("the kubelet would behave otherwise than asked for"),
+    value("eviction_soft*", "map", "none", "When the kubelet evicts pods after a while."),
+    value("kubelet_image_gc_*", "whole number", "the kubelet's own", "When images that nobody uses are removed."),
+    text("kubelet_logfiles_max_*", "the kubelet's own", "How much of the pods' logs is kept."),
+    word("kubelet_topology_manager_policy", "none", "none", "How processors and memory are given to pods.")
+        .needed("pods that count on it would be placed otherwise"),
+    word("kubelet_cpu_manager_policy", "none", "none", "Whether pods get processors of their own.")
+        .needed("pods that count on it would share processors"),
+];

@@ -1,0 +1,59 @@
+//! Variables of the network.
+
+use crate::variables::row::{Variable, flag, number, text, value, word};
+
+const IPV4: &str = "this version builds clusters that talk over IPv4";
+const IPVS: &str = "kube-proxy does not use ipvs here";
+
+pub(super) static ROWS: &[Variable] = &[
+    word("kube_network_plugin", "flannel", "flannel in a Cluster; an inventory that says nothing means calico", "The network plugin.")
+        .field_of("spec.network.plugin"),
+    word("kube_pods_subnet", "IPv4 range", "10.233.64.0/18", "The range of the pods' addresses.").field_of("spec.network.podCIDR"),
+    word("kube_service_addresses", "IPv4 range", "10.233.0.0/18", "The range of the services' addresses.")
+        .field_of("spec.network.serviceCIDR"),
+    number("kube_network_node_prefix", "24", "The prefix length of each node's share of the pods' range.")
+        .field_of("spec.network.nodePrefix"),
+    flag("ipv4_stack", "true", "Whether the cluster talks over IPv4.").only(&["true"], IPV4, "write `true`, or leave it out"),
+    flag("ipv6_stack", "false", "Whether the cluster talks over IPv6.").needed(IPV4),
+    flag("enable_dual_stack_networks", "false", "Whether the cluster talks over IPv4 and IPv6.").needed(IPV4),
+    word("kube_pods_subnet_ipv6", "IPv6 range", "none", "The range of the pods' IPv6 addresses.").moot(IPV4),
+    word("kube_service_addresses_ipv6", "IPv6 range", "none", "The range of the services' IPv6 addresses.").moot(IPV4),
+    number("kube_network_node_prefix_ipv6", "none", "The prefix length of each node's IPv6 share.").moot(IPV4),
+    flag("kube_network_plugin_multus", "false", "Adds multus, for several networks in one pod.")
+        .needed("pods that ask for further networks would not get them"),
+    text("multus_*", "none", "A setting of multus.").moot("this version does not install multus"),
+    flag("enable_network_policy", "false", "Whether network policies are enforced; flannel enforces none, with Kubespray as well.")
+        .moot("it is read with Calico only"),
+    word("kube_proxy_mode", "nftables or iptables", "nftables", "How kube-proxy programs the kernel.")
+        .reads(crate::variables::read::kube_proxy::mode),
+    number(
+        "kube_proxy_conntrack_max_per_core",
+        "unset: kube-proxy's 32768",
+        "Connections that the kernel tracks per CPU core; 0 leaves its limit alone, as on hosts that may not change it.",
+    )
+    .reads(crate::variables::read::kube_proxy::conntrack_max_per_core),
+    flag("kube_proxy_strict_arp", "false", "Keeps hosts from answering for the addresses of services.").moot(IPVS),
+    word("kube_proxy_scheduler", "word", "none", "How ipvs chooses among the pods of a service.").moot(IPVS),
+    value("kube_proxy_exclude_cidrs", "list of ranges", "[]", "Ranges that ipvs leaves alone.").moot(IPVS),
+    word("kube_proxy_masquerade_all", "boolean", "false", "Whether all traffic to services gets the node's address."),
+    text("kube_proxy_masquerade_bit", "14", "Which mark of a packet kube-proxy uses."),
+    value("kube_proxy_nodeport_addresses", "list of ranges", "[]", "Which addresses of a node answer for node ports."),
+    text("kube_proxy_nodeport_addresses_cidr", "none", "Which addresses of a node answer for node ports."),
+    word("kube_proxy_healthz_bind_address", "address", "0.0.0.0", "Where kube-proxy tells whether it is well."),
+    flag("kube_proxy_remove", "false", "Leaves kube-proxy out.").needed("flannel needs it for services"),
+    flag("kube_proxy_deployed", "true", "Whether kube-proxy is installed.").only(
+        &["true"],
+        "services need it with flannel",
+        "leave it out",
+    ),
+    flag("nat_outgoing", "true", "Whether packets of pods leave the cluster with the node's address.").only(
+        &["true"],
+        "flannel always does that here",
+        "leave it out",
+    ),
+    text("kube_apiserver_ip", "the first address of the services' range", "Address of the service `kubernetes`.")
+        .moot("it is the first of the services' range, as the API server chooses it"),
+    text("skydns_server", "the tenth address of the services' range", "Address of the DNS service.")
+        .moot("it is the tenth of the services' range, as kubeadm chooses it; the kubelet tells it to pods"),
+    text("skydns_server_secondary", "none", "Address of a second DNS service.").moot("there is one DNS service"),
+];

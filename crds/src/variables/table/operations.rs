@@ -1,0 +1,23 @@
+//! Variables of operations.
+
+use crate::variables::row::{Variable, flag, text, value};
+
+const REMOVAL: &str = "it belongs to the action remove-node, which this version does not have";
+const ASKED: &str = "an operation is not asked, and `kokctl reset` has `--yes`";
+
+pub(super) static ROWS: &[Variable] = &[
+    value("node", "names with commas", "none", "Which hosts are removed.").moot(REMOVAL),
+    flag("reset_nodes", "true", "Whether a host that is removed is also cleaned.").moot(REMOVAL),
+    flag("allow_ungraceful_removal", "false", "Removes hosts that can't be reached.").moot(REMOVAL),
+    flag("delete_nodes_confirmation", "false", "Answers the question whether hosts are to be removed.").moot(ASKED),
+    flag("skip_confirmation", "false", "Answers the question whether hosts are to be removed.").moot(ASKED),
+    flag("reset_confirmation", "false", "Answers the question whether the cluster is to be removed.").moot(ASKED),
+    flag("flush_iptables", "false", "Removes all rules of iptables at a reset.")
+        .moot("kokctl removes the rules of Kubernetes, and no others"),
+    flag("reset_restart_network", "false", "Restarts the host's network at a reset.").moot("kokctl leaves the host's network as it is"),
+    flag("undo", "false", "Reverses an action of kubean's.").moot("it belongs to actions of kubean that change one thing on hosts"),
+    text("etcd_snapshot", "none", "A backup to restore etcd from.")
+        .moot("it belongs to the action recover-control-plane, which this version does not have"),
+    flag("recover_*", "none", "A setting of recover-control-plane.")
+        .moot("it belongs to the action recover-control-plane, which this version does not have"),
+];

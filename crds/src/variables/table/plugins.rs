@@ -1,0 +1,34 @@
+//! Variables of other network plugins.
+
+use crate::variables::row::{Variable, number, text, value, word};
+
+const OVN: &str = "it is of Kube-OVN, and the network plugin here is flannel";
+const ROUTER: &str = "it is of kube-router, and the network plugin here is flannel";
+const MACVLAN: &str = "it is of macvlan, and the network plugin here is flannel";
+const CUSTOM: &str = "it is read with the network plugin custom_cni only";
+const FLANNEL: &str = "flannel comes from the bundle, and there is one of it";
+
+pub(super) static ROWS: &[Variable] = &[
+    word("flannel_backend_type", "vxlan", "vxlan", "How flannel carries packets.").only(
+        &["vxlan"],
+        "this version sets flannel up with VXLAN",
+        "write `vxlan`, or leave it out",
+    ),
+    text("flannel_interface", "the one with the host's address", "Which interface flannel uses.")
+        .moot("flannel uses the interface that has the host's address (`ip`)"),
+    text("flannel_interface_regexp", "the one with the host's address", "Which interface flannel uses.")
+        .moot("flannel uses the interface that has the host's address (`ip`)"),
+    number("flannel_vxlan_vni", "1", "The number of flannel's network."),
+    number("flannel_vxlan_port", "8472", "The UDP port of flannel."),
+    text("flannel_vxlan_directrouting", "false", "Whether flannel does without VXLAN where it can."),
+    text("flannel_version", "that of the bundle", "Which flannel.").moot(FLANNEL),
+    text("kube_ovn_network_type", "none", "How Kube-OVN carries packets.").moot(OVN),
+    value("kube_ovn_*", "none", "none", "A setting of Kube-OVN.").moot(OVN),
+    value("kube_router_*", "none", "none", "A setting of kube-router.").moot(ROUTER),
+    value("macvlan_*", "none", "none", "A setting of macvlan.").moot(MACVLAN),
+    value("enable_nat_default_gateway", "boolean", "none", "A setting of macvlan.").moot(MACVLAN),
+    value("custom_cni_manifests", "list of paths", "[]", "Manifests of a network plugin of the user's own.").moot(CUSTOM),
+    value("custom_cni_chart_*", "text", "none", "A chart of a network plugin of the user's own.").moot(CUSTOM),
+    value("weave_*", "none", "none", "A setting of Weave.").moot("Weave is gone, from Kubespray as well"),
+    value("canal_*", "none", "none", "A setting of Canal.").moot("Canal is gone, from Kubespray as well"),
+];

@@ -1,0 +1,35 @@
+//! Variables of other runtimes.
+
+use crate::variables::row::{Variable, flag, text, value};
+
+const DOCKER: &str = "kokctl runs containers by containerd, without Docker";
+const CRIO: &str = "kokctl runs containers by containerd, not by CRI-O";
+const SANDBOX: &str = "pods that count on it would run by runc, with the host's kernel";
+
+pub(super) static ROWS: &[Variable] = &[
+    value("docker_insecure_registries", "list of registries", "[]", "Registries that Docker trusts without a certificate.")
+        .moot("kokctl runs containers by containerd; write the registry under containerd_registries_mirrors with skip_verify"),
+    value("docker_registry_mirrors", "list of URLs", "[]", "Mirrors that Docker asks.")
+        .moot("kokctl runs containers by containerd; write the mirror under containerd_registries_mirrors"),
+    text("docker_version", "none", "Which Docker.").moot(DOCKER),
+    text("docker_cli_version", "none", "Which docker command.").moot(DOCKER),
+    text("docker_containerd_version", "none", "Which containerd beside Docker.").moot(DOCKER),
+    text("docker_rh_repo_base_url", "none", "Where Docker's packages come from.").moot(DOCKER),
+    text("docker_rh_repo_gpgkey", "none", "The key of those packages.").moot(DOCKER),
+    text("docker_repo_key_keyring", "none", "The key of those packages.").moot(DOCKER),
+    text("docker_storage_options", "none", "How Docker stores layers.").moot(DOCKER),
+    text("docker_cgroup_driver", "none", "What manages Docker's control groups.").moot(DOCKER),
+    value("docker_*", "none", "none", "A setting of Docker.").moot(DOCKER),
+    value("cri_dockerd_*", "none", "none", "A setting of cri-dockerd.").moot(DOCKER),
+    value("crio_registries", "list", "[]", "Registries that CRI-O asks.").moot(CRIO),
+    value("crio_insecure_registries", "list", "[]", "Registries that CRI-O trusts without a certificate.").moot(CRIO),
+    value("crio_*", "none", "none", "A setting of CRI-O.").moot(CRIO),
+    flag("kata_containers_enabled", "false", "Runs containers in small virtual machines.").needed(SANDBOX),
+    value("kata_containers_*", "none", "none", "A setting of Kata Containers.").moot("this version does not install Kata Containers"),
+    flag("gvisor_enabled", "false", "Runs containers on a kernel in user space.").needed(SANDBOX),
+    value("gvisor_*", "none", "none", "A setting of gVisor.").moot("this version does not install gVisor"),
+    flag("crun_enabled", "false", "Starts containers by crun.").needed("pods that ask for it could not start"),
+    flag("youki_enabled", "false", "Starts containers by youki.").needed("pods that ask for it could not start"),
+    flag("nvidia_accelerator_enabled", "false", "Drivers for graphics cards.").needed("pods that ask for graphics cards could not start"),
+    value("nvidia_*", "none", "none", "A setting of those drivers.").moot("this version does not install drivers"),
+];
