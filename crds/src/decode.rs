@@ -42,6 +42,11 @@ impl<'a> Fields<'a> {
         &self.position
     }
 
+    /// What the map is, as its form says.
+    pub(crate) fn what(&self) -> &'static str {
+        self.what
+    }
+
     /// The value of a field; a field without a value counts as absent, as in Kubernetes.
     pub(crate) fn get(&self, name: &str) -> Option<Field<'a>> {
         let (_, node) = self.entries.iter().find(|(key, _)| *key == name)?;

@@ -43,7 +43,7 @@ pub struct Cluster {
 pub struct Host {
     /// Name of the host and of its node, a DNS label (RFC 1123), unique in the cluster.
     pub name: String,
-    /// Address at which we reach the host and at which its node talks to the others, unique in the cluster.
+    /// Address at which the host's node talks to the others, unique in the cluster; at which we reach the host, unless `ssh` has another.
     pub address: IpAddr,
     /// What the host does in the cluster; at least one role.
     pub roles: Roles,
@@ -77,12 +77,16 @@ impl Roles {
 /// How to log in to a host or a bastion, as far as the file says it. What it leaves open, the user's ssh_config or a default may fill.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Ssh {
+    /// Where SSH reaches the host, an IP address or a DNS name, if that is not the host's own address. A bastion never has it.
+    pub address: Option<String>,
     /// Login name; anyone but `root` needs sudo.
     pub user: Option<String>,
     /// TCP port of the SSH server.
     pub port: Option<u16>,
     /// Path of the private key as the user wrote it; a leading `~/` is left for the caller to expand.
     pub private_key_file: Option<String>,
+    /// The private key itself, where the user's files hold it. `private_key_file` wins over it.
+    pub private_key: Option<Secret>,
     /// Path of the known_hosts file as the user wrote it; a leading `~/` is left for the caller to expand.
     pub known_hosts_file: Option<String>,
     /// The only host key to accept, as OpenSSH prints its fingerprint: `SHA256:` and 43 characters of unpadded base64.
@@ -101,9 +105,11 @@ impl fmt::Debug for Ssh {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let hidden = |secret: &Option<Secret>| secret.as_ref().map(|_| "(hidden)");
         f.debug_struct("Ssh")
+            .field("address", &self.address)
             .field("user", &self.user)
             .field("port", &self.port)
             .field("private_key_file", &self.private_key_file)
+            .field("private_key", &hidden(&self.private_key))
             .field("known_hosts_file", &self.known_hosts_file)
             .field("host_key", &self.host_key)
             .field("host_key_checking", &self.host_key_checking)

@@ -3,6 +3,7 @@ use super::identity_fault::IdentityFault;
 use super::passphrase::Passphrases;
 use super::target::{AgentChoice, Target};
 use super::unlock::{load_with, unlock};
+use kok_crds::Secret;
 use russh::keys::agent::AgentIdentity;
 use russh::keys::agent::client::AgentClient;
 use russh::keys::{Error as KeyError, PrivateKey, PublicKey, decode_secret_key};
@@ -21,6 +22,9 @@ const MIN_RSA_BITS: u32 = 2048;
 const MAX_KEY_FILE: u64 = 64 << 10;
 /// An agent that asks its user for something may take long to sign, but the list of keys is there at once.
 const AGENT_DEADLINE: Duration = Duration::from_secs(2);
+
+/// What a key is called that stands in the user's files: the name that it has there.
+const GIVEN_KEY: &str = "ssh-privatekey";
 
 /// A key to offer.
 pub(super) enum Identity {
@@ -103,6 +107,9 @@ impl Identities {
         let socket = surroundings.agent_socket(target);
         if let Some(path) = &target.private_key_file {
             return Self::named(path, socket.as_deref(), &surroundings.passphrases).await;
+        }
+        if let Some(key) = &target.private_key {
+            return Ok(Self { offered: vec![given(key)?], ..Self::default() });
         }
         if target.password.is_some() {
             return Ok(Self::default());
@@ -222,6 +229,19 @@ pub(super) fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, Id
     }
     let bytes = Zeroizing::new(std::fs::read(path).map_err(unreadable)?);
     let text = std::str::from_utf8(&bytes).map_err(|_| not_a_key("it is not text".to_owned()))?;
+    decode(text, path, passphrase)
+}
+
+/// A key that stands in the user's files. Nobody is asked for its passphrase: it is for machines.
+fn given(key: &Secret) -> Result<Identity, IdentityFault> {
+    let path = Path::new(GIVEN_KEY);
+    let text = std::str::from_utf8(key.expose());
+    decode(text.map_err(|_| IdentityFault::NotAKey { path: path.to_owned(), reason: "it is not text".to_owned() })?, path, None)
+}
+
+/// Checks a key; `path` says where it is from.
+fn decode(text: &str, path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
+    let not_a_key = |reason: String| IdentityFault::NotAKey { path: path.to_owned(), reason };
     let key = match decode_secret_key(text, passphrase) {
         Ok(key) => key,
         // It could be read but for the passphrase.

@@ -21,6 +21,8 @@ pub struct Target {
     /// The only private key to offer. Without it: what [`configured`](Self::configured) names, or the agent's keys and the usual files
     /// in `~/.ssh`; and if there is a password, no key.
     pub private_key_file: Option<PathBuf>,
+    /// The key itself, where the user's files hold it; then it is the only one to offer, unless `private_key_file` names another.
+    pub private_key: Option<Secret>,
     /// The only known_hosts file to believe. Without it: what [`configured`](Self::configured) names, or `~/.ssh/known_hosts`, and
     /// `/etc/ssh/ssh_known_hosts`.
     pub known_hosts_file: Option<PathBuf>,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::env;
 use std::path::{Path, PathBuf};
 
-use kok_crds::model::{Bastion, Cluster, Ssh, Via};
+use kok_crds::model::{Bastion, Cluster, Host, Ssh, Via};
 
 use crate::remote::{HostKeyChecking, Jump, Overruled, Settings, SshConfig, SshConfigFault, Surroundings, Target};
 use crate::ui::{Failure, Kind};
@@ -30,7 +30,7 @@ pub fn targets(cluster: &Cluster) -> Result<Vec<Target>, Vec<Failure>> {
     let resolver = Resolver { config: &config, home: home.as_deref() };
     let (mut targets, mut failures) = (Vec::new(), Vec::<Failure>::new());
     for host in &cluster.hosts {
-        match resolver.host(&host.name, &host.address.to_string(), &host.ssh) {
+        match resolver.host(&host.name, &ssh_address(host), &host.ssh) {
             Ok(target) => targets.push(target),
             // A line for all hosts is one mistake.
             Err(failure) if failures.iter().any(|known| known.at == failure.at && known.what == failure.what) => {}
@@ -38,6 +38,11 @@ pub fn targets(cluster: &Cluster) -> Result<Vec<Target>, Vec<Failure>> {
         }
     }
     if failures.is_empty() { Ok(targets) } else { Err(failures) }
+}
+
+/// Where SSH reaches a host. Its key is known by this address, and `Host` of an `ssh_config` is compared with it.
+fn ssh_address(host: &Host) -> String {
+    host.ssh.address.clone().unwrap_or_else(|| host.address.to_string())
 }
 
 fn failure(fault: &SshConfigFault, host: Option<&str>) -> Failure {
@@ -72,7 +77,7 @@ impl Resolver<'_> {
     fn hop(&self, host: &str, ssh: &Ssh, jumps: &[Jump], mut hop: Hop<'_>) -> Result<Target, Failure> {
         let overruled = Overruled {
             way: ssh.via.is_some() || !jumps.is_empty(),
-            login: ssh.private_key_file.is_some() || ssh.password.is_some(),
+            login: ssh.private_key_file.is_some() || ssh.private_key.is_some() || ssh.password.is_some(),
             host_key: ssh.known_hosts_file.is_some() || ssh.host_key.is_some(),
             checking: ssh.host_key_checking.is_some(),
         };
@@ -102,6 +107,7 @@ impl Resolver<'_> {
             port,
             user: ssh.user.clone().or(user).unwrap_or_else(|| hop.default_user.to_owned()),
             private_key_file: ssh.private_key_file.as_deref().map(|path| self.expand(path)),
+            private_key: ssh.private_key.clone(),
             known_hosts_file: ssh.known_hosts_file.as_deref().map(|path| self.expand(path)),
             host_key: ssh.host_key.clone(),
             host_key_checking: ssh.host_key_checking.or(checking).unwrap_or(HostKeyChecking::Strict),

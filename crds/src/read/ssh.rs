@@ -33,25 +33,42 @@ const FOREIGN: [(&str, &str); 5] = [
 const DEFAULTS: Form = Form {
     what: "the ssh of a cluster",
     fields: &["user", "port", "privateKeyFile", "knownHostsFile", "hostKeyChecking", "password", "sudoPassword", "bastion"],
-    refused: &with_foreign([("hostKey", "a host key belongs to one host: write it under that host's `ssh`")]),
+    refused: &with_foreign([
+        ("hostKey", "a host key belongs to one host: write it under that host's `ssh`"),
+        ("address", "an address belongs to one host: write it under that host's `ssh`"),
+    ]),
 };
 
 const OF_HOST: Form = Form {
     what: "the ssh of a host",
-    fields: &["user", "port", "privateKeyFile", "knownHostsFile", "hostKey", "hostKeyChecking", "password", "sudoPassword", "bastion"],
+    fields: &[
+        "address",
+        "user",
+        "port",
+        "privateKeyFile",
+        "knownHostsFile",
+        "hostKey",
+        "hostKeyChecking",
+        "password",
+        "sudoPassword",
+        "bastion",
+    ],
     refused: &FOREIGN,
 };
 
 const OF_BASTION: Form = Form {
     what: "a bastion",
     fields: &["address", "user", "port", "privateKeyFile", "knownHostsFile", "hostKey", "hostKeyChecking", "password", "bastion"],
-    refused: &with_foreign([("sudoPassword", "nothing runs on a bastion, so nobody needs to be root there")]),
+    refused: &with_foreign([
+        ("sudoPassword", "nothing runs on a bastion, so nobody needs to be root there"),
+        ("host", "write it as `address`"),
+    ]),
 };
 
-const fn with_foreign(own: [(&'static str, &'static str); 1]) -> [(&'static str, &'static str); 6] {
-    let [own] = own;
+const fn with_foreign(own: [(&'static str, &'static str); 2]) -> [(&'static str, &'static str); 7] {
+    let [first, second] = own;
     let [a, b, c, d, e] = FOREIGN;
-    [own, a, b, c, d, e]
+    [first, second, a, b, c, d, e]
 }
 
 /// The logins of hosts that say nothing themselves.
@@ -82,6 +99,10 @@ fn read(decoder: &mut Decoder, fields: &Fields<'_>, defaults: &Ssh) -> Ssh {
 fn read_login(decoder: &mut Decoder, fields: &Fields<'_>, defaults: &Ssh) -> Ssh {
     const CHECKING: [(&str, HostKeyChecking); 2] = [("strict", HostKeyChecking::Strict), ("accept-new", HostKeyChecking::AcceptNew)];
     let mut ssh = defaults.clone();
+    // Only the form of a host has it; what a bastion calls so is its name in the model.
+    if fields.what() == OF_HOST.what {
+        ssh.address = checked(decoder, fields.get("address"), server_address);
+    }
     ssh.user = checked(decoder, fields.get("user"), name::user).or(ssh.user);
     ssh.port = fields.get("port").and_then(|field| read_port(decoder, &field)).or(ssh.port);
     ssh.private_key_file = checked(decoder, fields.get("privateKeyFile"), name::path).or(ssh.private_key_file);
@@ -101,15 +122,15 @@ fn read_via(decoder: &mut Decoder, field: &Field<'_>) -> Option<Via> {
     }
     let fields = decoder.fields(field, &OF_BASTION)?;
     let address = decoder.required(&fields, "address");
-    let address = checked(decoder, address, bastion_address);
+    let address = checked(decoder, address, server_address);
     // A bastion is another machine with other logins: it inherits nothing from the hosts behind it.
     let ssh = read_login(decoder, &fields, &Ssh::default());
     let via = fields.get("bastion").and_then(|field| read_via(decoder, &field));
     Some(Via::Bastion(Box::new(Bastion { address: address?, ssh: Ssh { via, ..ssh } })))
 }
 
-/// What is wrong with the address of a bastion.
-fn bastion_address(text: &str) -> Option<&'static str> {
+/// What is wrong with the address of an SSH server.
+fn server_address(text: &str) -> Option<&'static str> {
     if text.parse::<IpAddr>().is_ok() {
         return None;
     }

@@ -179,6 +179,7 @@ pub(crate) fn a_target() -> Target {
         port: 22,
         user: "root".to_owned(),
         private_key_file: None,
+        private_key: None,
         known_hosts_file: None,
         host_key: None,
         host_key_checking: HostKeyChecking::Strict,

@@ -65,3 +65,21 @@ async fn a_password_alone_means_no_key_at_all() {
     let found = Identities::gather(&Target { private_key_file: None, ..target }, &Surroundings::default()).await;
     assert!(found.is_ok_and(|found| found.offered.is_empty()));
 }
+
+#[tokio::test]
+async fn a_key_of_the_users_files_is_the_only_one() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("key");
+    keygen(&path, "", &["-t", "ed25519"]);
+    keygen(&home.path().join("locked"), "secret", &["-t", "ed25519"]);
+    let with = |name: &str| Target {
+        private_key: Some(kok_crds::Secret::new(fs::read(home.path().join(name)).unwrap())),
+        password: Some(kok_crds::Secret::new("x")),
+        ..a_target()
+    };
+    let found = Identities::gather(&with("key"), &Surroundings::default()).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let names: Vec<_> = found.offered.iter().map(Identity::describe).collect();
+    assert!(names.len() == 1 && names.first().unwrap().starts_with("ssh-privatekey "), "{names:?}");
+    let fault = Identities::gather(&with("locked"), &Surroundings::default()).await.err().unwrap();
+    assert!(matches!(fault, IdentityFault::Encrypted { .. }), "{fault}");
+}

@@ -79,3 +79,18 @@ fn what_is_not_supported_names_its_line_unless_the_cluster_decides() {
     assert!(failure.what.contains("proxycommand") && failure.at.unwrap().ends_with(".ssh/config:3"), "{}", failure.what);
     assert!(home.resolve(&Ssh { via: Some(Via::Direct), ..Ssh::default() }).is_ok());
 }
+
+#[test]
+fn ssh_goes_to_its_own_address_where_there_is_one() {
+    let file = "apiVersion: kubeonkube.clay.io/v1alpha1
+kind: Cluster
+metadata: {name: demo}
+spec:
+  kubernetesVersion: 1.37.1
+  hosts:
+  - {name: cp1, address: 10.0.0.11, roles: [control-plane], ssh: {address: cp1.example.org}}
+  - {name: w1, address: 10.0.0.12, roles: [worker]}
+";
+    let cluster = kok_crds::read_cluster("f", file).unwrap_or_else(|problems| panic!("{problems:?}"));
+    assert_eq!(cluster.hosts.iter().map(ssh_address).collect::<Vec<_>>(), ["cp1.example.org", "10.0.0.12"]);
+}
