@@ -2,6 +2,7 @@
 use super::host_key_fault::{HostKeyFault, KeyPrint, Place};
 use super::identity::Surroundings;
 use super::known_hosts::{self, Line, Marker};
+use super::known_hosts_files;
 use super::target::{DEFAULT_PORT, HostKeyChecking, Target};
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
 use std::io;
@@ -63,16 +64,15 @@ impl HostKeys {
         };
         let has_portless = target.port != DEFAULT_PORT && target.configured.host_key_alias.is_none();
         for file in &keys.files {
-            let text = match std::fs::read(file) {
-                // A file with a line that is not UTF-8 still counts for its other lines.
-                Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            let known = match known_hosts_files::read(file) {
+                Ok(known) => known,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && (target.known_hosts_file.is_none() || accepts) => continue,
                 Err(source) => return Err(HostKeyFault::Unreadable { file: file.clone(), source }),
             };
             let with_file = |line| (file.clone(), line);
-            keys.exact.extend(known_hosts::matching(&text, &keys.lookup).into_iter().map(with_file));
+            keys.exact.extend(known.matching(&keys.lookup).into_iter().map(with_file));
             if has_portless {
-                keys.portless.extend(known_hosts::matching(&text, &target.address).into_iter().map(with_file));
+                keys.portless.extend(known.matching(&target.address).into_iter().map(with_file));
             }
         }
         Ok(keys)

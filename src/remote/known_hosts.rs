@@ -4,6 +4,7 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use russh::keys::PublicKey;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -38,10 +39,53 @@ impl Line {
     }
 }
 
-/// The lines of `text` that match `host`, which is written as known_hosts writes it: an address, or `[address]:port`.
-/// Lines that say nothing (comments, unknown markers, too few fields) are passed over, as OpenSSH does.
-pub(super) fn matching(text: &str, host: &str) -> Vec<Line> {
-    text.lines().enumerate().filter_map(|(index, line)| parse(line, host, index + 1)).collect()
+/// A file that was read, to be asked for many hosts.
+#[derive(Debug, Default)]
+pub(super) struct KnownHosts {
+    entries: Vec<Entry>,
+    /// Entries by the names that stand in them, in lower case.
+    by_name: HashMap<String, Vec<usize>>,
+    /// Entries with patterns or hashes: each has to be compared.
+    others: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    number: usize,
+    marker: Marker,
+    hosts: String,
+    key: String,
+}
+
+impl KnownHosts {
+    /// Lines that say nothing (comments, unknown markers, too few fields) are passed over, as OpenSSH does.
+    pub(super) fn read(text: &str) -> Self {
+        let mut read = Self::default();
+        for entry in text.lines().enumerate().filter_map(|(index, line)| parse(line, index + 1)) {
+            let index = read.entries.len();
+            if entry.hosts.starts_with('|') || entry.hosts.contains(['*', '?', '!']) {
+                read.others.push(index);
+            } else {
+                entry.hosts.split(',').for_each(|name| read.by_name.entry(name.to_ascii_lowercase()).or_default().push(index));
+            }
+            read.entries.push(entry);
+        }
+        read
+    }
+
+    /// The lines for `host`, which is written as known_hosts writes it: an address, or `[address]:port`.
+    pub(super) fn matching(&self, host: &str) -> Vec<Line> {
+        let named = self.by_name.get(&host.to_ascii_lowercase()).into_iter().flatten().copied();
+        let matches = |index: &usize| self.entries.get(*index).is_some_and(|entry| matches_hosts(&entry.hosts, host));
+        let found: BTreeSet<usize> = named.chain(self.others.iter().copied().filter(matches)).collect();
+        found.into_iter().filter_map(|index| self.entries.get(index)).map(Entry::line).collect()
+    }
+}
+
+impl Entry {
+    fn line(&self) -> Line {
+        Line { number: self.number, marker: self.marker, key: PublicKey::from_openssh(&self.key).ok() }
+    }
 }
 
 /// A line for the file, without its end.
@@ -71,7 +115,7 @@ pub(super) fn add(file: &Path, host: &str, keys: &[&PublicKey]) -> io::Result<Ve
     lock(&opened)?;
     let mut bytes = Vec::new();
     opened.read_to_end(&mut bytes)?;
-    let known = matching(&String::from_utf8_lossy(&bytes), host);
+    let known = KnownHosts::read(&String::from_utf8_lossy(&bytes)).matching(host);
     if !known.is_empty() {
         return Ok(known);
     }
@@ -99,7 +143,7 @@ fn lock(file: &fs::File) -> io::Result<()> {
     }
 }
 
-fn parse(line: &str, host: &str, number: usize) -> Option<Line> {
+fn parse(line: &str, number: usize) -> Option<Entry> {
     let mut fields = line.split_ascii_whitespace().peekable();
     let marker = match fields.peek()? {
         comment if comment.starts_with('#') => return None,
@@ -111,12 +155,8 @@ fn parse(line: &str, host: &str, number: usize) -> Option<Line> {
     if marker != Marker::HostKey {
         fields.next();
     }
-    let hosts = fields.next()?;
-    if !matches_hosts(hosts, host) {
-        return None;
-    }
-    let (algorithm, key) = (fields.next()?, fields.next()?);
-    Some(Line { number, marker, key: PublicKey::from_openssh(&format!("{algorithm} {key}")).ok() })
+    let (hosts, algorithm, key) = (fields.next()?.to_owned(), fields.next()?, fields.next()?);
+    Some(Entry { number, marker, hosts, key: format!("{algorithm} {key}") })
 }
 
 /// A host field: a hash, or patterns of which none that is negated and at least one other matches.

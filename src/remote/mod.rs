@@ -15,6 +15,7 @@ mod host_key_fault;
 mod identity;
 mod identity_fault;
 mod known_hosts;
+mod known_hosts_files;
 mod nonce;
 mod passphrase;
 mod pattern;

@@ -1,9 +1,13 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-use super::{Marker, matches_pattern, matching};
+use super::{KnownHosts, Line, Marker, matches_pattern};
 use proptest::prelude::*;
 use std::process::Command;
 
 const KEY: &str = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJdD7y3aLq454yWBdwLWbieU1ebz9/cu7/QEXn9OIeZJ";
+
+fn matching(text: &str, host: &str) -> Vec<Line> {
+    KnownHosts::read(text).matching(host)
+}
 
 fn found(text: &str, host: &str) -> Vec<(usize, Marker, bool)> {
     matching(text, host).iter().map(|line| (line.number, line.marker, line.key.is_some())).collect()

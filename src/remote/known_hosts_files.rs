@@ -1,0 +1,75 @@
+//! known_hosts files, each read once as long as it stays the same: it has lines for all hosts, and each host asks for its own.
+use super::known_hosts::KnownHosts;
+use std::collections::BTreeMap;
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+static READ: Mutex<BTreeMap<PathBuf, (Stamp, Arc<KnownHosts>)>> = Mutex::new(BTreeMap::new());
+
+/// What differs when a file was written to or replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    inode: (u64, u64),
+    length: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    /// Nothing for what is no regular file: that says something else each time.
+    fn of(metadata: &Metadata) -> Option<Self> {
+        metadata.is_file().then(|| Self {
+            inode: (metadata.dev(), metadata.ino()),
+            length: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
+
+/// The lines of a file as they are now.
+///
+/// # Errors
+/// The system's, if it can't be read.
+pub(super) fn read(path: &Path) -> io::Result<Arc<KnownHosts>> {
+    // Taken before the content is read: what is written meanwhile makes the stamp an old one.
+    let stamp = Stamp::of(&fs::metadata(path)?);
+    let mut files = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((known, lines)) = files.get(path)
+        && stamp == Some(*known)
+    {
+        return Ok(Arc::clone(lines));
+    }
+    // A line that is not UTF-8 is no reason to leave out the others.
+    let lines = Arc::new(KnownHosts::read(&String::from_utf8_lossy(&fs::read(path)?)));
+    if let Some(stamp) = stamp {
+        files.insert(path.to_owned(), (stamp, Arc::clone(&lines)));
+    }
+    Ok(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_was_added_or_replaced_is_seen() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let file = folder.path().join("known_hosts");
+        let lines = |host: &str| read(&file).unwrap().matching(host).len();
+        fs::write(&file, "a ssh-ed25519 AAAA\n").unwrap();
+        assert_eq!((lines("a"), lines("b")), (1, 0));
+        fs::write(&file, "a ssh-ed25519 AAAA\nb ssh-ed25519 AAAA\n").unwrap();
+        assert_eq!((lines("a"), lines("b")), (1, 1));
+        let other = folder.path().join("other");
+        fs::write(&other, "b ssh-ed25519 AAAA\nc ssh-ed25519 AAAA\n").unwrap();
+        fs::rename(&other, &file).unwrap();
+        assert_eq!((lines("a"), lines("c")), (0, 1));
+        fs::remove_file(&file).unwrap();
+        assert_eq!(read(&file).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
