@@ -15,6 +15,14 @@ pub enum Look {
         /// The sha256 that makes the content uninteresting.
         expected: Option<String>,
     },
+    /// Two files of which the second is a copy of the first as it was written: where they differ and are small, the contents of both, so that
+    /// a plan can show the difference. Never ask for a secret. Needs a [`Look::File`] for each.
+    Edited {
+        /// Absolute path.
+        path: String,
+        /// Absolute path of the copy.
+        copy: String,
+    },
     /// As [`Look::File`] for a large file: it is hashed again only when its size, times or inode moved since it was hashed last.
     LargeFile(String),
     /// The whole content of a small file that is no secret, such as a certificate.
@@ -52,6 +60,7 @@ pub enum Look {
 pub struct Looks {
     pub(super) paths: BTreeSet<String>,
     pub(super) files: BTreeMap<String, Option<String>>,
+    pub(super) edited: BTreeSet<(String, String)>,
     pub(super) large: BTreeSet<String>,
     pub(super) contents: BTreeSet<String>,
     pub(super) units: BTreeSet<String>,
@@ -79,6 +88,9 @@ impl Looks {
             Look::File { path, expected } => {
                 self.paths.insert(path.clone());
                 self.files.insert(path, expected);
+            }
+            Look::Edited { path, copy } => {
+                self.edited.insert((path, copy));
             }
             Look::LargeFile(path) => {
                 self.paths.insert(path.clone());
@@ -120,6 +132,7 @@ impl Looks {
         let asked = |asked: bool, look: Look| asked.then_some(look).into_iter();
         let paths = self.paths.iter().cloned().map(Look::Path);
         let files = self.files.iter().map(|(path, expected)| Look::File { path: path.clone(), expected: expected.clone() });
+        let edited = self.edited.iter().cloned().map(|(path, copy)| Look::Edited { path, copy });
         let large = self.large.iter().cloned().map(Look::LargeFile);
         let contents = self.contents.iter().cloned().map(Look::Content);
         let units = self.units.iter().cloned().map(Look::Unit);
@@ -129,7 +142,7 @@ impl Looks {
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block));
         let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
-        paths.chain(files).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)
+        paths.chain(files).chain(edited).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)
     }
 
     /// Whether the API server is asked.

@@ -97,14 +97,28 @@ fn push_files(script: &mut String, looks: &Looks) {
     let _ = writeln!(script, "mark sums\nsums=$(sha256sum -- {paths} 2>/dev/null)\nprintf '%s\\n' \"$sums\"");
     let _ = writeln!(
         script,
-        "unlike() {{ case \"$sums\" in *\"$1  $2\"*) return;; esac; [ -f \"$2\" ] && [ \"$(stat -Lc %s -- \"$2\")\" -le {CONTENT_LIMIT} ] || return 0; mark content \"$2\"; cat <\"$2\"; }}"
+        "show() {{ [ -f \"$1\" ] && [ \"$(stat -Lc %s -- \"$1\")\" -le {CONTENT_LIMIT} ] || return 0; mark content \"$1\"; cat <\"$1\"; }}\n\
+         unlike() {{ case \"$sums\" in *\"$1  $2\"*) ;; *) show \"$2\";; esac; }}"
     );
     for (path, expected) in &looks.files {
         if let Some(expected) = expected {
             let _ = writeln!(script, "unlike {} {}", quote(expected), quote(path));
         }
     }
+    if !looks.edited.is_empty() {
+        script.push_str(EDITED);
+    }
+    for (path, copy) in &looks.edited {
+        let _ = writeln!(script, "edited {} {}", quote(path), quote(copy));
+    }
 }
+
+/// `edited FILE COPY` compares by the sums that there are already; where a file is missing there is nothing to compare.
+const EDITED: &str = r#"newline='
+'
+sum_of() { rest="$newline$sums$newline"; case "$rest" in *"  $1$newline"*) ;; *) sum=; return;; esac; rest=${rest%%"  $1$newline"*}; sum=${rest##*"$newline"}; }
+edited() { sum_of "$1"; is=$sum; sum_of "$2"; [ -z "$is" ] || [ -z "$sum" ] || [ "$is" = "$sum" ] || { show "$1"; show "$2"; }; }
+"#;
 
 /// A large file is hashed only if no line of the record has its present size, times and inode.
 fn push_large(script: &mut String, looks: &Looks) {

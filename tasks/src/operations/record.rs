@@ -1,12 +1,14 @@
 //! The record of what kubeadm wrote.
 //!
 //! kubeadm renders manifests and kubelet files itself. To see later whether somebody changed one by hand, or whether the configuration they
-//! were made from is another by now, the sums of the files and of the configuration are kept on the host.
+//! were made from is another by now, the sums of the files and of the configuration are kept on the host, and copies of the files, so that
+//! what was changed can be shown.
 
 use std::collections::BTreeMap;
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
+use crate::resources::unified;
 use crate::shell::quote;
 
 /// Files that an operation makes from a configuration.
@@ -25,9 +27,23 @@ impl Record<'_> {
         format!("{STATE_DIRECTORY}/made/{}", self.name)
     }
 
+    /// Where the copies of the files are.
+    fn copies(&self) -> String {
+        format!("{}.files", self.path())
+    }
+
+    fn copy(&self, path: &str) -> String {
+        format!("{}/{}", self.copies(), path.rsplit('/').next().unwrap_or_default())
+    }
+
     pub(super) fn looks(&self) -> Vec<Look> {
-        let files = self.files.iter().map(|path| Look::File { path: (*path).to_owned(), expected: None });
-        [Look::Content(self.path()), Look::Path(self.path())].into_iter().chain(files).collect()
+        let mut looks = vec![Look::Content(self.path()), Look::Path(self.path())];
+        for path in self.files {
+            let (path, copy) = ((*path).to_owned(), self.copy(path));
+            looks.extend([path.clone(), copy.clone()].map(|path| Look::File { path, expected: None }));
+            looks.push(Look::Edited { path, copy });
+        }
+        looks
     }
 
     /// Same if every file is as it was written, from this source.
@@ -49,22 +65,29 @@ impl Record<'_> {
             return Verdict::Differs(Change::new("write", "it was made from another configuration"));
         }
         match sums.iter().find(|(path, sum)| lines.get(*path) != Some(&sum.as_str())) {
-            Some((path, _)) => Verdict::differs("write", format!("{path} was changed by hand")),
+            Some((path, _)) => Verdict::Differs(self.edited(path, seen)),
             None => Verdict::Same,
         }
     }
 
+    fn edited(&self, path: &str, seen: &Observations) -> Change {
+        let text = |path: &str| seen.contents.get(path).map(|bytes| String::from_utf8_lossy(bytes));
+        let diff = text(path).zip(text(&self.copy(path))).map(|(is, was)| unified(path, &is, &was));
+        Change { diff, ..Change::new("write", format!("{path} was changed by hand")) }
+    }
+
     /// Shell text that forgets the record. It stands before the files are written, so that a crash in between leaves no wrong record.
     pub(super) fn forget(&self) -> String {
-        format!("mkdir -p -m 700 {STATE_DIRECTORY}/made\nrm -f {}\n", quote(&self.path()))
+        let (path, copies) = (quote(&self.path()), quote(&self.copies()));
+        format!("mkdir -p -m 700 {STATE_DIRECTORY}/made\nrm -rf {path} {copies}\nmkdir -m 700 {copies}\n")
     }
 
     /// Shell text that writes the record.
     pub(super) fn keep(&self) -> String {
         let files = self.files.iter().map(|path| quote(path)).collect::<Vec<_>>().join(" ");
-        let (path, source) = (quote(&self.path()), quote(self.source));
+        let (path, copies, source) = (quote(&self.path()), quote(&self.copies()), quote(self.source));
         format!(
-            "{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n"
+            "cp -- {files} {copies}/\n{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n"
         )
     }
 }

@@ -36,7 +36,7 @@ impl Block {
             _ => ("replace", "it has more than one block of kokctl"),
         };
         let mut change = Change::new(summary, because);
-        change.diff = Some(super::file::unified(&self.path, found, &self.marked()));
+        change.diff = Some(super::unified(&self.path, found, &self.marked()));
         Verdict::Differs(change)
     }
 

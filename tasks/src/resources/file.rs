@@ -146,7 +146,7 @@ impl File {
     }
 }
 
-pub(super) fn unified(path: &str, old: &str, new: &str) -> String {
+pub(crate) fn unified(path: &str, old: &str, new: &str) -> String {
     TextDiff::from_lines(old, new)
         .unified_diff()
         .context_radius(2)

@@ -21,6 +21,7 @@ pub use archive::Archive;
 pub use binary::Binary;
 pub use block::Block;
 pub use directory::Directory;
+pub(crate) use file::unified;
 pub use file::{File, FileContent, Replace};
 pub use firewall::OpenFirewall;
 pub use hostname::Hostname;

@@ -63,6 +63,19 @@ fn what_kubeadm_wrote_is_known_by_its_record() {
 }
 
 #[test]
+fn what_somebody_changed_in_a_file_of_kubeadm_is_shown() {
+    let operation = Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), source: "s1".into() });
+    let mut seen = Observations::default();
+    keep(&mut seen, ETCD, "a\nedited\n");
+    keep(&mut seen, &format!("{RECORD}.files/etcd.yaml"), "a\nb\n");
+    keep(&mut seen, RECORD, &format!("s1  configuration\n{}  {ETCD}\n", sha256(b"a\nb\n")));
+    let Verdict::Differs(change) = operation.diff(&seen) else { panic!("it differs") };
+    let diff = change.diff.unwrap();
+    assert!(diff.starts_with(&format!("--- {ETCD} (host)\n+++ {ETCD} (desired)\n")), "{diff}");
+    assert!(diff.ends_with(" a\n-edited\n+b\n"), "{diff}");
+}
+
+#[test]
 fn a_kubelet_runs_with_what_is_written() {
     let files = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
     let operation = Operation::KubeletStart(KubeletStart {

@@ -50,6 +50,25 @@ fn files_and_folders_are_seen_as_they_are() {
 }
 
 #[test]
+fn a_file_and_its_copy_come_where_they_differ() {
+    let folder = Folder::new();
+    let names = ["same", "edited", "it's new", "gone"];
+    let looks: Looks = names
+        .iter()
+        .flat_map(|name| {
+            let (path, copy) = (folder.text(name), folder.text(&format!("{name} copy")));
+            let file = |path: &String| Look::File { path: path.clone(), expected: None };
+            [file(&path), file(&copy), Look::Edited { path, copy }]
+        })
+        .collect();
+    for (name, content) in [("same", "x\n"), ("same copy", "x\n"), ("edited", "is\n"), ("edited copy", "was\n"), ("it's new", ""), ("gone copy", "")] {
+        fs::write(folder.path(name), content).unwrap();
+    }
+    let expected = [(folder.text("edited"), b"is\n".to_vec()), (folder.text("edited copy"), b"was\n".to_vec())];
+    assert_eq!(probe(&looks).contents, expected.into());
+}
+
+#[test]
 fn contents_come_whole_with_any_end() {
     let folder = Folder::new();
     for (name, content) in [("none", &b""[..]), ("line", b"a\n"), ("open", b"a"), ("blank", b"\n\n\n")] {

@@ -76,17 +76,18 @@ fn manifest_of_the_scheduler(lab: &Lab, kokctl: &Kokctl<'_>) {
 
 /// Both files of a worker's kubelet, edited and gone: kubeadm itself would put back only one of them.
 fn configuration_of_a_kubelet(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let domain = "sed -i 's/^clusterDomain: .*/clusterDomain: edited.by.hand/' /var/lib/kubelet/config.yaml";
     let cases = [
-        (KUBELET, "sed -i 's/^clusterDomain: .*/clusterDomain: edited.by.hand/' /var/lib/kubelet/config.yaml", "was changed by hand"),
-        (KUBELET_FLAGS, "sed -i 's/--node-ip=/--v=4 --node-ip=/' /var/lib/kubelet/kubeadm-flags.env", "was changed by hand"),
-        (KUBELET, "rm /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env", "does not exist"),
+        (KUBELET, domain, "was changed by hand", "      -clusterDomain: edited.by.hand"),
+        (KUBELET_FLAGS, "sed -i '$a # mine' /var/lib/kubelet/kubeadm-flags.env", "was changed by hand", "      -# mine"),
+        (KUBELET, "rm /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env", "does not exist", "worker2:"),
     ];
-    for (file, by, because) in cases {
+    for (file, by, because, difference) in cases {
         let plan = format!("    because {file} {because}");
         let drift = Drift {
             host: lab.host("worker2").unwrap(),
             by,
-            plan: &["worker2:", "  node: write", &plan],
+            plan: &["worker2:", "  node: write", &plan, difference],
             unit: Some("kubelet.service"),
             file,
         };
