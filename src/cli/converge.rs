@@ -7,6 +7,7 @@ use kok_tasks::bundle::Bundle;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
+use kok_tasks::preconditions;
 use kok_tasks::resources::Act;
 
 use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_each, may_write, probe_all, random_bytes};
@@ -15,6 +16,8 @@ use crate::ui::{Failure, Kind};
 /// A plan with what it was made from.
 pub(super) struct Planned {
     pub(super) plan: Plan,
+    /// What stops nothing, and may become a problem.
+    pub(super) warnings: Vec<Failure>,
     pub(super) links: Links,
     pub(super) now_seconds: i64,
     /// What stood in the hosts' holder records.
@@ -59,7 +62,8 @@ pub(super) async fn converge(
         Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events };
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
-    Ok(observed.planned(plan, now_seconds))
+    let warnings = refused(Kind::Host)(preconditions::warnings(cluster, &observed.seen));
+    Ok(observed.planned(plan, warnings, now_seconds))
 }
 
 /// Makes the plan that takes every host out of the cluster.
@@ -69,7 +73,7 @@ pub(super) async fn take_down(cluster: &Cluster, tolerance: Tolerance, events: &
         Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events };
     observed.ask(|_| true).await?;
     let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
-    Ok(observed.planned(plan, Clock::seconds()))
+    Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
 }
 
 /// What is known of the hosts, and how to know more.
@@ -137,9 +141,10 @@ impl Observed<'_> {
         Err(vec![defect.hint("this is a defect of kokctl; please report it")])
     }
 
-    fn planned(self, plan: Plan, now_seconds: i64) -> Planned {
+    fn planned(self, plan: Plan, warnings: Vec<Failure>, now_seconds: i64) -> Planned {
+        warnings.iter().for_each(|warning| self.events.send(EventKind::Warning(warning.told())));
         tell(&plan, self.events);
-        Planned { plan, links: self.links, now_seconds, standing: self.seen.standing().clone(), left_out: self.left_out }
+        Planned { plan, warnings, links: self.links, now_seconds, standing: self.seen.standing().clone(), left_out: self.left_out }
     }
 }
 

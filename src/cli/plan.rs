@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::common::{BundleArgument, ClusterFile, PartArguments, print_json};
-use super::converge::{Tolerance, converge};
+use super::converge::{Planned, Tolerance, converge};
 use super::plan_json::{Document, WhyDocument};
 use super::report::{self, plan_text};
 use super::why::why_text;
@@ -35,7 +35,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let token = Token::generate().map_err(|failure| vec![failure])?;
-    let plan = converge(
+    let Planned { plan, warnings, .. } = converge(
         &cluster,
         bundle.bundle(),
         &selection,
@@ -43,8 +43,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Tolerance { holder: true, ..Tolerance::default() },
         &Events::new(Vec::new()),
     )
-    .await?
-    .plan;
+    .await?;
+    warnings.iter().for_each(|warning| status_line(&warning.as_warning()));
     if let Some(wanted) = &arguments.why {
         let step = plan.find(wanted).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
         let why = plan.why(step);

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
+use super::told::Told;
+
 /// Something that happened in a run. Numbered without gaps; times are of the controller.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -65,6 +67,8 @@ pub enum EventKind {
         /// The step that needs it.
         needed_by: String,
     },
+    /// Something that stops nothing, and may become a problem.
+    Warning(Told),
     /// The plan is made.
     PlanMade {
         /// All steps.
@@ -229,22 +233,6 @@ pub enum Lane {
     Stream,
     /// Not at all: it is waited for.
     Wait,
-}
-
-/// A failure as it was told.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
-    /// What is wrong.
-    pub what: String,
-    /// Where.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-    /// Why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-    /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
 }
 
 /// A consumer of events.

@@ -16,10 +16,11 @@ mod schedule;
 mod secrets;
 mod signals;
 mod target;
+mod told;
 
 pub use carry_out::{Means, carry_out};
 pub use clock::{Clock, random_bytes};
-pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, Told, elapsed};
+pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, elapsed};
 pub use holder::{Taking, forget, may_write};
 pub use link::{Links, connect_all, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
@@ -27,3 +28,4 @@ pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Secrets, SystemRandomness, Token};
 pub use signals::{Stop, listen};
 pub use target::targets;
+pub use told::Told;

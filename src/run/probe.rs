@@ -51,9 +51,11 @@ struct Answer {
 /// One [`Failure`] for each host that did not answer, or not in the form of a probe. What the others said has been taken over.
 pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mut Seen, events: &Events) -> Result<(), Vec<Failure>> {
     let mut probing = JoinSet::new();
+    let own_id: Arc<str> = Arc::from(own_id());
     for (host, look_at) in asked {
         if let Some(link) = links.get(&host).cloned() {
-            probing.spawn(async move { probe(host, link, look_at).await });
+            let own_id = Arc::clone(&own_id);
+            probing.spawn(async move { probe(host, link, look_at, &own_id).await });
         }
     }
     let mut failures = Vec::new();
@@ -81,10 +83,10 @@ pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mu
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
-async fn probe(host: String, link: Arc<Link>, look_at: LookAt) -> Result<Answer, Failure> {
+async fn probe(host: String, link: Arc<Link>, look_at: LookAt, own_id: &str) -> Result<Answer, Failure> {
     let nonce = Nonce::new(random_bytes()?);
     // A first probe says who holds the host, and waits for what an earlier run of this controller left at work.
-    let before_facts = if look_at.facts { section_marker(&nonce) + &look_script(&own_id()) } else { String::new() };
+    let before_facts = if look_at.facts { section_marker(&nonce) + &look_script(own_id) } else { String::new() };
     let text = before_facts + &probe_script(&nonce, &look_at.looks, look_at.facts);
     let (began, before) = (Instant::now(), Clock::nanoseconds());
     let deadline = if look_at.facts { FIRST_PROBE } else { LATER_PROBE };
@@ -125,6 +127,6 @@ fn unreadable(host: &str, output: &Output, error: &dyn std::fmt::Display) -> Fai
 /// # Errors
 /// [`Failure`] if it did not answer in the form of a probe.
 pub async fn look(host: &str, link: &Arc<Link>, looks: Looks) -> Result<Observations, Failure> {
-    let answer = probe(host.to_owned(), Arc::clone(link), LookAt { looks, facts: false }).await?;
+    let answer = probe(host.to_owned(), Arc::clone(link), LookAt { looks, facts: false }, "").await?;
     Ok(answer.observations)
 }

@@ -93,6 +93,19 @@ impl Failure {
         }
     }
 
+    /// The text of something that stops nothing.
+    #[must_use]
+    pub fn as_warning(&self) -> String {
+        self.labelled("warning")
+    }
+
+    fn labelled(&self, label: &str) -> String {
+        let parts = [("     at", &self.at), ("because", &self.because), ("   hint", &self.hint)];
+        let said = parts.into_iter().filter_map(|(label, text)| Some((label, text.as_ref()?)));
+        let lines = said.map(|(label, text)| format!("\n{label}: {}", printable(text).replace('\n', "\n         ")));
+        format!("{label}: {}", printable(&self.what)) + &lines.collect::<String>()
+    }
+
     /// As the journal has it.
     #[must_use]
     pub fn told(&self) -> Told {
@@ -137,13 +150,7 @@ impl From<RunError> for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error: {}", printable(&self.what))?;
-        for (label, text) in [("     at", &self.at), ("because", &self.because), ("   hint", &self.hint)] {
-            if let Some(text) = text {
-                write!(f, "\n{label}: {}", printable(text).replace('\n', "\n         "))?;
-            }
-        }
-        Ok(())
+        f.write_str(&self.labelled("error"))
     }
 }
 

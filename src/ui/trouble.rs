@@ -1,12 +1,13 @@
-//! What is said of lost links and of runs that end before their end.
+//! What is said of warnings, of lost links, and of runs that end before their end.
 
 use std::time::Duration;
 
-use crate::run::EventKind;
+use crate::run::{EventKind, Told};
 
 /// The line for such an event; nothing for any other.
 pub(super) fn trouble(event: &EventKind) -> Option<String> {
     Some(match event {
+        EventKind::Warning(warning) => warning_line(warning),
         EventKind::HostLeftOut { host, because } => format!("{host} is left out: {because}"),
         EventKind::HostLost { host, because } => format!("{host}: the link broke ({because}); reaching it again"),
         EventKind::HostBack { host, after_milliseconds, restarted } => {
@@ -23,4 +24,12 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
         EventKind::RunLeft { in_doubt } => format!("left at once; in doubt: {}", in_doubt.join(", ")),
         _ => return None,
     })
+}
+
+/// Warnings are many where hosts are many, and so each has one line.
+fn warning_line(Told { what, at, because, hint }: &Told) -> String {
+    let at = at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+    let because = because.as_ref().map(|because| format!(", because {because}")).unwrap_or_default();
+    let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("warning: {at}{what}{because}{hint}").replace('\n', " ")
 }

@@ -168,6 +168,23 @@ pub fn examine(cluster: &Cluster, seen: &Seen) -> Vec<Examined> {
 /// Why nothing may be begun; empty if something may.
 #[must_use]
 pub fn check(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    found(cluster, seen, Weight::Refusal)
+}
+
+/// What stops nothing, and may become a problem.
+#[must_use]
+pub fn warnings(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    found(cluster, seen, Weight::Warning)
+}
+
+/// Hosts that are somebody else's, or of another cluster.
+#[must_use]
+pub fn strangers(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let whose = |examined: &Examined| ["owner", "ownership", "authority"].contains(&examined.name);
+    examine(cluster, seen).into_iter().filter(whose).flat_map(|examined| examined.findings).map(|finding| finding.refusal).collect()
+}
+
+fn found(cluster: &Cluster, seen: &Seen, weight: Weight) -> Vec<Refusal> {
     let findings = examine(cluster, seen).into_iter().flat_map(|examined| examined.findings);
-    findings.filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal).collect()
+    findings.filter(|finding| finding.weight == weight).map(|finding| finding.refusal).collect()
 }
