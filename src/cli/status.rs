@@ -6,6 +6,7 @@ use clap::Args;
 use kok_crds::model::Cluster;
 use kok_tasks::observe::{KubernetesState, Look, Looks};
 use kok_tasks::plan::Seen;
+use kok_tasks::preconditions;
 use serde::Serialize;
 
 use super::common::ClusterFile;
@@ -63,6 +64,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if let Err(unanswered) = probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await {
         failures.extend(unanswered);
     }
+    let strangers = preconditions::strangers(&cluster, &seen);
+    failures.extend(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
     let status = status(&cluster, &seen);
     if arguments.json {
         let text = serde_json::to_string_pretty(&status).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
@@ -76,9 +79,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 
 fn status(cluster: &Cluster, seen: &Seen) -> Status {
     let first = cluster.control_planes().next().map(|host| host.name.as_str()).unwrap_or_default();
-    let kubernetes = seen.observations(first).kubernetes.as_ref();
+    let owner = seen.facts(first).map(|facts| facts.cluster.as_deref());
+    // What another cluster's API server says of nodes of the same names would be taken for this one's.
+    let kubernetes = seen.observations(first).kubernetes.as_ref().filter(|_| owner == Some(Some(&cluster.name)));
     let api_server = match kubernetes {
-        None if seen.facts(first).is_none() => "unknown: the control plane could not be asked".to_owned(),
+        None if owner.is_none() => "unknown: the control plane could not be asked".to_owned(),
+        None if owner.flatten().is_some_and(|owner| owner != cluster.name) => "none of this cluster".to_owned(),
         None | Some(KubernetesState::Absent) => "not installed".to_owned(),
         Some(KubernetesState::NotReady(said)) => format!("not ready: {}", said.lines().next().unwrap_or_default()),
         Some(KubernetesState::Unanswered(said)) => {
@@ -108,7 +114,7 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
             containerd: unit(UNITS[0]),
             kubelet: unit(UNITS[1]),
             node: node
-                .map_or(if kubernetes.is_some() { "none" } else { "unknown" }, |node| if node.ready { "Ready" } else { "NotReady" })
+                .map_or(if kubernetes.is_some() || owner.is_some() { "none" } else { "unknown" }, |node| if node.ready { "Ready" } else { "NotReady" })
                 .to_owned(),
             kubelet_version: node.map(|node| node.kubelet_version.clone()),
         }

@@ -40,8 +40,16 @@ pub fn port_taken_and_host_of_another_cluster(refusals: &Refusals<'_>) {
         hint: "kokctl reset",
     };
     refusals.refuses(&refusals.manifest, HOST, &[port, other]);
+    status_names_the_stranger(refusals);
     ok(&cp1, "systemctl stop squatter.service");
     refusals.prepare(&worker2, "rm -r /var/lib/kokctl");
+}
+
+fn status_names_the_stranger(refusals: &Refusals<'_>) {
+    let said = refusals.kokctl.verb("status", &[]);
+    assert_eq!(said.code, HOST, "{said:?}");
+    assert!(said.stdout.contains("\nworker1 "), "the others are shown: {}", said.stdout);
+    assert!(said.stderr.starts_with("error: it belongs to the cluster other\n     at: host worker2 "), "{}", said.stderr);
 }
 
 pub fn one_machine_id(refusals: &Refusals<'_>) {
