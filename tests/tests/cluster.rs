@@ -15,9 +15,9 @@ mod lab_support;
 
 use std::time::Instant;
 
-use cluster_story::{again, drift, killed, outside, reset, workload};
+use cluster_story::{drift, journal, killed, outside, reset, workload};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{bare, cluster, snapshot, up};
+use cluster_support::{again, bare, cluster, snapshot, up};
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 
 /// One story on one lab, because a cluster costs more than every check of it.
@@ -33,11 +33,12 @@ fn hosts_become_a_cluster_and_bare_again() {
     clock.lap("plan of bare hosts");
     killed::apply_survives_sigkill(&lab, &kokctl);
     clock.lap("killed apply, and apply to its end");
+    journal::tells_what_was_run(&lab, &kokctl);
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     let tree = snapshot::tree(&lab);
     killed::nothing_secret_was_said(&lab, &kokctl);
     clock.lap("checks of the cluster");
-    again::costs_one_connection_each(&lab, &kokctl);
+    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     drift::is_shown_and_repaired(&lab, &kokctl);
     clock.lap("drift");

@@ -33,10 +33,11 @@ const SAMPLE: usize = 3;
 
 type Fault = (&'static str, fn());
 
-const LONG: [Fault; 10] = [
+const LONG: [Fault; 11] = [
     ("killed-at-every-boundary", killed::at_every_boundary),
     ("interrupted", killed::interrupted),
     ("connection-cut-at-every-boundary", link::cut_at_every_boundary),
+    ("connection-cut-in-jobs", link::cut_in_jobs),
     ("power-cut", power::cut_in_the_middle),
     ("rebooted", power::rebooted_in_the_middle),
     ("full-disk", disk::full),
@@ -54,6 +55,7 @@ fn what_stands_in_the_way_is_said_at_once() {
     reach::paused(&refusals);
     host_key::revoked(&refusals);
     disk::full_before(&refusals);
+    disk::read_only(&refusals);
     login::sudo_without_its_password(&refusals);
     login::sudo_with_a_wrong_password(&refusals);
 }

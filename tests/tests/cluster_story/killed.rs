@@ -118,6 +118,7 @@ fn is_refused_meanwhile(kokctl: &Kokctl<'_>) {
     assert!(said.stderr.contains("because: process "), "{said:?}");
 }
 
+/// Neither in the journal nor on the screen nor in the log, if there is one, nor by the hosts.
 pub fn nothing_secret_was_said(lab: &Lab, kokctl: &Kokctl<'_>) {
     let material = key_material(&lab.host("cp1").unwrap());
     let journals = kokctl.journals();

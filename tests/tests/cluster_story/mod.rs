@@ -1,7 +1,7 @@
 //! The chapters of the story, in their order.
 
-pub mod again;
 pub mod drift;
+pub mod journal;
 pub mod killed;
 pub mod outside;
 pub mod reset;

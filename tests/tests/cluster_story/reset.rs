@@ -35,6 +35,8 @@ pub fn apply_works_again_with_sudo(lab: &Lab, kokctl: &Kokctl<'_>) {
     let with_sudo = manifest.replace("roles: [worker]}", "roles: [worker], ssh: {user: ops}}");
     assert_eq!(with_sudo.matches("user: ops").count(), 2, "{with_sudo}");
     kokctl.write_manifest(&with_sudo);
+    // What the log says in all detail is searched for secrets later.
+    kokctl.log_everything();
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(lab).len())), "{said}");
     kokctl.has_nothing_to_do();

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use kok_tasks::bundle::Bundle;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
@@ -29,13 +30,14 @@ pub struct Kokctl<'a> {
     bundle: PathBuf,
     /// Everything that it printed so far.
     transcript: Mutex<String>,
+    logs: AtomicBool,
 }
 
 impl<'a> Kokctl<'a> {
     /// For this lab, with the lab's own manifest.
     pub fn new(lab: &'a Lab) -> Self {
         assert!(program().is_file(), "{} is not built: run `cargo build --bin kokctl` first", program().display());
-        let kokctl = Self { lab, folder: TempDir::new().unwrap(), bundle: bundle(), transcript: Mutex::default() };
+        let kokctl = Self { lab, folder: TempDir::new().unwrap(), bundle: bundle(), transcript: Mutex::default(), logs: AtomicBool::new(false) };
         kokctl.write_manifest(&lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap());
         kokctl
     }
@@ -81,8 +83,16 @@ impl<'a> Kokctl<'a> {
     fn prepare(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).stdin(Stdio::null()).env("XDG_STATE_HOME", self.folder().join("state"));
         // What the tester's own shell has set must not decide.
-        command.env_remove("KOKCTL_BUNDLE").env_remove("SSH_AUTH_SOCK");
+        command.env_remove("KOKCTL_BUNDLE").env_remove("SSH_AUTH_SOCK").env_remove("KOKCTL_LOG");
+        if self.logs.load(Ordering::Relaxed) {
+            command.env("KOKCTL_LOG", "trace");
+        }
         command
+    }
+
+    /// From now on every run writes all that there is to log behind what it prints on standard error.
+    pub fn log_everything(&self) {
+        self.logs.store(true, Ordering::Relaxed);
     }
 
     /// Runs it with exactly these arguments, without a terminal.

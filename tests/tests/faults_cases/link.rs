@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
+
 use super::{HOSTS, Story};
-use crate::cluster_support::{hosts, up};
+use crate::cluster_support::{cluster, hosts, up};
 
 /// The least delay: it is not for the delay, but for the proxy, whose end cuts the connections through it.
 const PROXY: Duration = Duration::from_millis(1);
@@ -35,4 +37,32 @@ pub fn cut_at_every_boundary() {
     assert!(cuts > 10, "{cuts} cuts prove nothing");
     hosts(&lab).iter().for_each(|host| host.lag(Duration::ZERO).unwrap());
     story.assert_ended_well();
+}
+
+/// Jobs in the middle of which the connections are cut: each on the control plane or a worker, and each with kubeadm at work.
+const JOBS: [&str; 6] = ["/certificates/", "/etcd/", "/kubelet/", "/control-plane/", "/kubelet-join/", "/network/"];
+
+/// A whole cluster, with the connections cut a moment after each step of kubeadm has begun: its job goes on, is found again, and is not
+/// begun a second time.
+pub fn cut_in_jobs() {
+    let lab = up(HOSTS);
+    let story = Story::new(&lab);
+    hosts(&lab).iter().for_each(|host| host.lag(PROXY).unwrap());
+    let mut run = story.start(&story.kokctl, &[]);
+    let (mut cuts, mut lost) = (0, 0);
+    while let Some(event) = run.next() {
+        lost += usize::from(event["event"] == "host-lost");
+        if event["event"] == "step-started" && JOBS.iter().any(|job| event["step"].as_str().unwrap().contains(job)) {
+            story.host(event["host"].as_str().unwrap()).lag(PROXY).unwrap();
+            cuts += 1;
+        }
+    }
+    let ended = run.end();
+    println!("cut {cuts} times, of which {lost} while a script was at work");
+    assert_eq!(ended.code, Some(0), "a run outlives cuts: {}", ended.errors);
+    assert!(lost > 5, "{lost} of {cuts} cuts prove nothing");
+    hosts(&lab).iter().for_each(|host| host.lag(Duration::ZERO).unwrap());
+    story.assert_nothing_was_done_twice();
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    story.kokctl.has_nothing_to_do();
 }

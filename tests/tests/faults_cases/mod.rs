@@ -62,13 +62,13 @@ impl<'a> Story<'a> {
     }
 
     pub fn apply(&'a self) -> Run<'a> {
-        self.start(&self.kokctl, &[])
+        self.start(&self.kokctl, &["--only", TASKS])
     }
 
-    /// The same from a machine with a state of its own, or with further options.
+    /// From a machine with a state of its own, or with other options.
     pub fn start(&'a self, kokctl: &Kokctl<'_>, more: &[&str]) -> Run<'a> {
         let (manifest, bundle) = (kokctl.manifest(), kokctl.bundle().to_str().unwrap());
-        let arguments = ["apply", "--json", "--only", TASKS, "-f", manifest.to_str().unwrap(), "--bundle", bundle];
+        let arguments = ["apply", "--json", "-f", manifest.to_str().unwrap(), "--bundle", bundle];
         let mut child = kokctl.command(&[&arguments, more].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = child.stderr.take().unwrap();
         let errors = thread::spawn(move || {
@@ -89,13 +89,19 @@ impl<'a> Story<'a> {
     pub fn assert_ended_well(&self) {
         let said = self.kokctl.converge_with("apply", &["--only", TASKS]);
         assert!(said.starts_with("nothing to do"), "{said}");
-        let twice: Vec<String> =
-            self.done.lock().unwrap().iter().filter(|(_, times)| **times > 1).map(|step| format!("{step:?}")).collect();
-        assert!(twice.is_empty(), "done more than once: {twice:?}");
+        self.assert_nothing_was_done_twice();
         for host in hosts(self.lab) {
             is_clean(&host);
         }
         assert_same(undisturbed(), &tree(self.lab), "the end has to be that of a run that nothing happened to");
+    }
+}
+
+impl Story<'_> {
+    pub fn assert_nothing_was_done_twice(&self) {
+        let done = self.done.lock().unwrap();
+        let twice: Vec<_> = done.iter().filter(|(_, times)| **times > 1).collect();
+        assert!(twice.is_empty(), "done more than once: {twice:?}");
     }
 }
 

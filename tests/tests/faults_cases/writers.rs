@@ -1,6 +1,6 @@
 //! Two controllers that want the same hosts.
 
-use super::{HOSTS, Story};
+use super::{HOSTS, Story, TASKS};
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::up;
 
@@ -15,13 +15,13 @@ pub fn second_is_refused() {
     is_refused(&story, &other);
     first.kill();
     is_refused(&story, &other);
-    let ended = story.start(&other, &["--take-over"]).end();
+    let ended = story.start(&other, &["--only", TASKS, "--take-over"]).end();
     assert_eq!(ended.code, Some(0), "{}", ended.errors);
     story.assert_ended_well();
 }
 
 fn is_refused(story: &Story<'_>, other: &Kokctl<'_>) {
-    let ended = story.start(other, &[]).end();
+    let ended = story.start(other, &["--only", TASKS]).end();
     assert_eq!(ended.code, Some(3), "{}", ended.errors);
     for part in ["error: another kokctl is at work on these hosts", "because: the run ", "--take-over"] {
         assert!(ended.errors.contains(part), "{part:?} in {}", ended.errors);
@@ -36,7 +36,7 @@ pub fn first_wakes_up_too_late() {
     let mut first = story.apply();
     first.wait_for("step-done").expect("a run does steps");
     first.signal("STOP");
-    let second = story.start(&other, &["--take-over"]).end();
+    let second = story.start(&other, &["--only", TASKS, "--take-over"]).end();
     assert_eq!(second.code, Some(0), "{}", second.errors);
     first.signal("CONT");
     let ended = first.end();

@@ -2,9 +2,8 @@
 
 use kok_tests::lab::{Host, Lab};
 
-use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::snapshot::{assert_same, fingerprint};
-use crate::cluster_support::{hosts, ok};
+use super::snapshot::{assert_same, fingerprint};
+use super::{hosts, ok};
 use crate::lab_support::wait_for;
 
 const MARK: &str = "kok-test-mark";
@@ -18,10 +17,10 @@ pub fn log_every_command(lab: &Lab) {
 }
 
 /// One connection and one command for each host: that is what makes it cheap to run often.
-pub fn costs_one_connection_each(lab: &Lab, kokctl: &Kokctl<'_>) {
+pub fn costs_one_connection_each(lab: &Lab, apply: impl Fn()) {
     let before = fingerprint(lab);
     let marks: Vec<usize> = hosts(lab).iter().map(mark).collect();
-    kokctl.has_nothing_to_do();
+    apply();
     for (host, begin) in hosts(lab).iter().zip(marks) {
         let end = mark(host);
         let journal = ssh_journal(host);
