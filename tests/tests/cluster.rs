@@ -27,6 +27,7 @@ fn hosts_become_a_cluster_and_bare_again() {
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock(Instant::now());
     again::log_every_command(&lab);
+    reset::configure_swap(&lab);
     let before = snapshot::bare_state(&lab);
 
     killed::plan_changes_nothing(&lab, &kokctl);

@@ -8,7 +8,7 @@ use crate::shell::quote;
 
 /// Everything of Kubernetes, containerd and kokctl is removed from a host, its data included. Only what kokctl installs is touched; the
 /// configuration of chrony, the host's name, packages, ports that were opened in a firewall, the state of SELinux and the present values of kernel
-/// parameters stay, because nothing better is known. Lines of /etc/fstab for swap come back, and count from the next start on.
+/// parameters stay, because nothing better is known. Swap comes back as it was configured, and counts from the next start on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reset {
     /// Whether kokctl ran etcd here. On any other host, data of an etcd is somebody else's.
@@ -93,6 +93,17 @@ rm -f /etc/systemd/system/containerd.service.d/50-kokctl-proxy.conf /etc/cloud/c
 rmdir /etc/systemd/system/containerd.service.d 2>/dev/null
 for mark in /etc/containerd/certs.d/*/kokctl; do [ -e "$mark" ] && rm -rf "${mark%/*}"; done
 if grep -qs '^#kokctl# ' /etc/fstab; then sed -i 's/^#kokctl# //' /etc/fstab; fi
+if [ -f /var/lib/kokctl/swap ]; then
+  # What is masked stands where a file that was moved aside has its place, and only what is there can be enabled.
+  sed -n 's/^masked //p' /var/lib/kokctl/swap | while IFS= read -r unit; do systemctl unmask --quiet -- "$unit"; done
+  sed -n 's/^aside //p' /var/lib/kokctl/swap | while IFS= read -r file; do [ ! -f "$file.kokctl" ] || mv -f -- "$file.kokctl" "$file"; done
+  sed -n 's/^enabled //p' /var/lib/kokctl/swap | while IFS= read -r unit; do systemctl enable --quiet -- "$unit"; done
+  if grep -qx zram /var/lib/kokctl/swap; then
+    file=/etc/systemd/zram-generator.conf
+    [ -s "$file" ] || rm -f "$file"
+    [ ! -f "$file.kokctl" ] || mv -f "$file.kokctl" "$file"
+  fi
+fi
 if [ "$(grep -cs '^# BEGIN kokctl$' /etc/hosts)" = "$(grep -cs '^# END kokctl$' /etc/hosts)" ]; then
   cp -p /etc/hosts /etc/.kokctl-hosts && sed '/^# BEGIN kokctl$/,/^# END kokctl$/d' /etc/hosts >/etc/.kokctl-hosts && mv -f /etc/.kokctl-hosts /etc/hosts
 fi

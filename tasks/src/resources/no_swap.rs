@@ -5,13 +5,15 @@ use crate::change::{Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::script::Fragment;
 
-/// No swap, now and after the next start. Lines of /etc/fstab are kept as comments that begin with `#kokctl# `, so that `reset` can put
-/// them back.
+/// No swap, now and after the next start. Lines of /etc/fstab are kept as comments that begin with `#kokctl# `, and what else was switched off
+/// stands in /var/lib/kokctl/swap, so that `reset` can put it back: `masked UNIT`, `aside FILE`, `enabled UNIT`, `zram`, one a line and each there
+/// before the thing is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSwap;
 
 /// A container may not even ask to switch off what is not on. A unit file that stands in /etc/systemd/system itself can't be masked: it moves aside.
-const SCRIPT: &str = r#"off() { [ "$(grep -c ^/ /proc/swaps)" = 0 ] || swapoff -a; }
+const SCRIPT: &str = r#"note() { mkdir -p -m 700 /var/lib/kokctl && printf '%s\n' "$1" >>/var/lib/kokctl/swap; }
+off() { [ "$(grep -c ^/ /proc/swaps)" = 0 ] || swapoff -a; }
 off
 if [ -e /etc/fstab ]; then
   temporary=/etc/.kokctl-fstab
@@ -23,15 +25,23 @@ fi
 for unit in /etc/systemd/system/*.swap /usr/lib/systemd/system/*.swap /lib/systemd/system/*.swap /run/systemd/generator.late/*.swap; do
   [ -f "$unit" ] || continue
   name=${unit##*/} own=/etc/systemd/system/${unit##*/}
-  if [ -f "$own" ] && [ ! -L "$own" ]; then systemctl disable --quiet -- "$name" 2>/dev/null || :; mv -f -- "$own" "$own.kokctl"; fi
+  is=$(systemctl is-enabled -- "$name" 2>/dev/null) || :
+  [ "$is" != masked ] || continue
+  if [ "$is" = enabled ]; then note "enabled $name"; systemctl disable --quiet -- "$name" 2>/dev/null || :; fi
+  if [ -f "$own" ] && [ ! -L "$own" ]; then note "aside $own"; mv -f -- "$own" "$own.kokctl"; fi
+  note "masked $name"
   systemctl mask --quiet -- "$name"
 done
 for file in /etc/systemd/zram-generator.conf /usr/local/lib/systemd/zram-generator.conf /usr/lib/systemd/zram-generator.conf; do
   [ -s "$file" ] || continue
+  note zram
   [ "$file" != /etc/systemd/zram-generator.conf ] || mv -f "$file" "$file.kokctl"
   : >/etc/systemd/zram-generator.conf
 done
-if [ -e /etc/systemd/system/multi-user.target.wants/zramswap.service ]; then systemctl disable --quiet --now zramswap.service; fi
+if [ -e /etc/systemd/system/multi-user.target.wants/zramswap.service ]; then
+  note 'enabled zramswap.service'
+  systemctl disable --quiet --now zramswap.service
+fi
 systemctl daemon-reload
 off
 "#;

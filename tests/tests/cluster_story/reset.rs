@@ -2,9 +2,20 @@
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 
-use crate::cluster_support::hosts;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
+use crate::cluster_support::{hosts, ok};
+
+/// Swap in every way in which it is configured, on a host that has none: what is switched off has to come back.
+pub fn configure_swap(lab: &Lab) {
+    ok(
+        &lab.host("worker1").unwrap(),
+        "printf '[Unit]\\nDescription=test\\n[Swap]\\nWhat=/dev/mapper/none\\n[Install]\\nWantedBy=swap.target\\n' >/etc/systemd/system/dev-mapper-none.swap
+         systemctl daemon-reload && systemctl enable --quiet dev-mapper-none.swap
+         printf '/dev/mapper/other none swap sw 0 0\\n' >>/etc/fstab
+         printf '[zram0]\\nzram-size = ram / 2\\n' >/etc/systemd/zram-generator.conf",
+    );
+}
 
 pub fn needs_consent(lab: &Lab, kokctl: &Kokctl<'_>) {
     let before = fingerprint(lab);
