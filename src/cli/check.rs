@@ -10,7 +10,7 @@ use kok_tasks::preconditions::{self, Examined, Finding, Weight};
 use serde::Serialize;
 
 use super::common::ClusterFile;
-use crate::run::{Events, LookAt, connect_each, probe_all};
+use crate::run::{Events, LookAt, connect_each, may_write, probe_all};
 use crate::ui::{Failure, Kind, line};
 
 /// Check whether the hosts can become the cluster of the file, without changing anything
@@ -78,7 +78,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if let Err(failures) = probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await {
         unreachable.extend(failures);
     }
-    let report = report(&cluster, &seen, &unreachable);
+    let held = may_write(seen.standing(), false).err().unwrap_or_default();
+    let report = report(&cluster, &seen, &unreachable, held);
     if arguments.json {
         let text = serde_json::to_string_pretty(&report).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
         line(&text);
@@ -102,7 +103,7 @@ fn looks(cluster: &Cluster, host: &str) -> Looks {
     looks
 }
 
-fn report(cluster: &Cluster, seen: &Seen, unreachable: &[Failure]) -> Report {
+fn report(cluster: &Cluster, seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> Report {
     let examined = preconditions::examine(cluster, seen);
     let mut by_host: BTreeMap<Option<String>, Vec<CheckReport>> = BTreeMap::new();
     for check in examined {
@@ -110,32 +111,29 @@ fn report(cluster: &Cluster, seen: &Seen, unreachable: &[Failure]) -> Report {
     }
     let mut checks = Vec::new();
     for host in &cluster.hosts {
-        let own: Vec<Failure> = unreachable.iter().filter(|failure| is_of(failure, &host.name)).cloned().collect();
+        let own: Vec<Failure> = unreachable.iter().filter(|failure| failure.host() == Some(&host.name)).cloned().collect();
         checks.push(CheckReport { host: Some(host.name.clone()), ..login(&own) });
         checks.extend(by_host.remove(&Some(host.name.clone())).unwrap_or_default());
     }
     // What failed in kokctl itself belongs to no host.
-    let others = unreachable.iter().filter(|failure| !cluster.hosts.iter().any(|host| is_of(failure, &host.name)));
+    let others = unreachable.iter().filter(|failure| !cluster.hosts.iter().any(|host| failure.host() == Some(&host.name)));
     checks.extend(others.map(|failure| CheckReport { host: None, ..login(std::slice::from_ref(failure)) }));
+    checks.push(CheckReport::new("holder", "no other run is at work on them", held));
     checks.extend(by_host.remove(&None).unwrap_or_default());
     let ok = checks.iter().all(|check| check.status != Status::Failed);
     Report { cluster: cluster.name.clone(), ok, checks }
 }
 
 fn login(failures: &[Failure]) -> CheckReport {
-    CheckReport {
-        host: None,
-        check: "login",
-        status: if failures.is_empty() { Status::Ok } else { Status::Failed },
-        about: "it can be reached, is the one that it should be, and answers",
-        findings: failures.iter().cloned().map(FindingReport::from).collect(),
-    }
+    CheckReport::new("login", "it can be reached, is the one that it should be, and answers", failures.to_vec())
 }
 
-/// Failures of a host name it behind the word `host`, perhaps with its address.
-fn is_of(failure: &Failure, host: &str) -> bool {
-    let name = failure.at.as_deref().and_then(|at| at.strip_prefix("host ")).map(|rest| rest.split(' ').next().unwrap_or_default());
-    name == Some(host)
+impl CheckReport {
+    /// A check that is no precondition of the planner.
+    fn new(check: &'static str, about: &'static str, failures: Vec<Failure>) -> Self {
+        let status = if failures.is_empty() { Status::Ok } else { Status::Failed };
+        Self { host: None, check, status, about, findings: failures.into_iter().map(FindingReport::from).collect() }
+    }
 }
 
 impl From<Examined> for CheckReport {
@@ -198,18 +196,4 @@ fn print_check(check: &CheckReport) {
 /// What hosts say may hold terminal escapes.
 fn shown(text: &str) -> String {
     crate::ui::printable(text)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failure_belongs_to_the_host_that_it_names() {
-        let at = |text: &str| Failure::new(Kind::Host, "x").at(text);
-        assert!(is_of(&at("host w1 (root@10.0.0.1:22)"), "w1") && is_of(&at("host w1"), "w1"));
-        assert!(
-            !is_of(&at("host w10 (root@10.0.0.1:22)"), "w1") && !is_of(&at("w1"), "w1") && !is_of(&Failure::new(Kind::Host, "x"), "w1")
-        );
-    }
 }

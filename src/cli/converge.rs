@@ -62,7 +62,9 @@ pub(super) async fn converge(
         Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events };
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
-    let warnings = refused(Kind::Host)(preconditions::warnings(cluster, &observed.seen));
+    // Whoever has nothing to do has heard them before, or put up with them.
+    let warnings = if plan.is_empty() { Vec::new() } else { preconditions::warnings(cluster, &observed.seen) };
+    let warnings = refused(Kind::Host)(warnings);
     Ok(observed.planned(plan, warnings, now_seconds))
 }
 

@@ -6,7 +6,7 @@ use kok_tasks::plan::{Plan, Selection};
 
 use super::why::mark;
 use crate::run::{Outcome, StepFailure};
-use crate::ui::{Failure, Kind};
+use crate::ui::{Failure, Kind, of_any_host};
 
 /// A plan, host by host, with the differences of files.
 pub(super) fn plan_text(plan: &Plan) -> String {
@@ -46,9 +46,9 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
         let what = format!("{} steps were not begun, and none of those before them failed", outcome.blocked);
         return vec![Failure::new(Kind::Internal, what).hint("this is a defect of kokctl; please report it")];
     }
-    let mut by_cause: BTreeMap<(&str, &str), Vec<&StepFailure>> = BTreeMap::new();
+    let mut by_cause: BTreeMap<(&str, String), Vec<&StepFailure>> = BTreeMap::new();
     for failure in &outcome.failed {
-        by_cause.entry((&failure.title, &failure.error)).or_default().push(failure);
+        by_cause.entry((&failure.title, of_any_host(&failure.error, &failure.host))).or_default().push(failure);
     }
     by_cause
         .into_iter()
@@ -57,6 +57,7 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
             if failures.len() > MOST_STEPS {
                 steps.push_str(&format!(" and {} more (`kokctl run show latest` has all)", failures.len() - MOST_STEPS));
             }
+            let error = if let [only] = failures.as_slice() { only.error.clone() } else { error };
             let unknown = failures.iter().any(|failure| failure.unknown);
             let what = if unknown { format!("{title}: it is not known whether it was done") } else { format!("{title} failed") };
             let hint = format!(

@@ -46,6 +46,7 @@ pub(super) fn run_text(record: &Record) -> String {
         let failure = Failure {
             kind: Kind::Host,
             what: told.what.clone(),
+            host: None,
             at: told.at.clone(),
             because: told.because.clone(),
             hint: told.hint.clone(),

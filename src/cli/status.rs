@@ -114,7 +114,9 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
             containerd: unit(UNITS[0]),
             kubelet: unit(UNITS[1]),
             node: node
-                .map_or(if kubernetes.is_some() || owner.is_some() { "none" } else { "unknown" }, |node| if node.ready { "Ready" } else { "NotReady" })
+                .map_or(if kubernetes.is_some() || owner.is_some() { "none" } else { "unknown" }, |node| {
+                    if node.ready { "Ready" } else { "NotReady" }
+                })
                 .to_owned(),
             kubelet_version: node.map(|node| node.kubelet_version.clone()),
         }

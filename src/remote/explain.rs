@@ -132,7 +132,7 @@ impl IdentityFault {
             Self::Unreadable { source, .. } => Some(source.to_string()),
             Self::TooOpen { .. } => Some("a private key that others can read is not private".to_owned()),
             Self::Encrypted { .. } => Some("no agent holds it, and there is no terminal to ask for its passphrase".to_owned()),
-            Self::WrongPassphrase { .. } => None,
+            Self::NotGiven { .. } | Self::WrongPassphrase { .. } => None,
             Self::NoPassphrase { source, .. } => Some(source.to_string()),
             Self::NotAKey { reason, .. } => Some(reason.clone()),
             Self::TooShort { .. } => Some("RSA keys below 2048 bits are not safe".to_owned()),
@@ -151,7 +151,7 @@ impl IdentityFault {
         match self {
             Self::Unreadable { .. } => "check privateKeyFile in the cluster file".to_owned(),
             Self::TooOpen { path, .. } => format!("chmod 600 {}", path.display()),
-            Self::Encrypted { path } => format!(
+            Self::Encrypted { path } | Self::NotGiven { path } => format!(
                 "load it into an SSH agent with `ssh-add {}`, or name a file with its passphrase in {PASSPHRASE_FILE}",
                 path.display()
             ),

@@ -26,6 +26,12 @@ pub enum IdentityFault {
         /// The key file.
         path: PathBuf,
     },
+    /// Whoever was asked for the passphrase did not give it.
+    #[error("the passphrase of {} was not given", .path.display())]
+    NotGiven {
+        /// The key file.
+        path: PathBuf,
+    },
     /// The key's passphrase is another one.
     #[error("the passphrase of {} is wrong", .path.display())]
     WrongPassphrase {

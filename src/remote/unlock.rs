@@ -3,13 +3,20 @@ use super::identity::{Identity, load};
 use super::identity_fault::IdentityFault;
 use super::passphrase::{self, Passphrases};
 use super::text::printable;
+use crate::ui::with_terminal;
 use russh::keys::PrivateKey;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Keys that were unlocked, so that a person is asked once and not once for each host; nothing for one that could not be.
-static UNLOCKED: tokio::sync::Mutex<BTreeMap<PathBuf, Option<Arc<PrivateKey>>>> = tokio::sync::Mutex::const_new(BTreeMap::new());
+/// What became of keys, so that a person is asked once and not once for each host.
+static UNLOCKED: tokio::sync::Mutex<BTreeMap<PathBuf, Unlocked>> = tokio::sync::Mutex::const_new(BTreeMap::new());
+
+enum Unlocked {
+    Key(Arc<PrivateKey>),
+    WrongPassphrase,
+    NotGiven,
+}
 
 pub(super) async fn load_with(path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {
     match load(path, None) {
@@ -21,9 +28,10 @@ pub(super) async fn load_with(path: &Path, passphrases: &Passphrases) -> Result<
 /// An encrypted key with its passphrase. `encrypted` is what to say where there is none.
 pub(super) async fn unlock(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Identity, IdentityFault> {
     let mut unlocked = UNLOCKED.lock().await;
-    let from = |key: &Option<Arc<PrivateKey>>| match key {
-        Some(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
-        None => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+    let from = |unlocked: &Unlocked| match unlocked {
+        Unlocked::Key(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
+        Unlocked::WrongPassphrase => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+        Unlocked::NotGiven => Err(IdentityFault::NotGiven { path: path.to_owned() }),
     };
     if let Some(known) = unlocked.get(path) {
         return from(known);
@@ -32,8 +40,9 @@ pub(super) async fn unlock(path: &Path, passphrases: &Passphrases, encrypted: Id
     // Deriving a key from a passphrase takes long on purpose, and people take longer.
     let working = tokio::task::spawn_blocking(move || unlock_with(&owned, &source, encrypted));
     let key = match working.await {
-        Ok(Ok(key)) => Some(key),
-        Ok(Err(IdentityFault::WrongPassphrase { .. })) => None,
+        Ok(Ok(key)) => Unlocked::Key(key),
+        Ok(Err(IdentityFault::WrongPassphrase { .. })) => Unlocked::WrongPassphrase,
+        Ok(Err(IdentityFault::NotGiven { .. })) => Unlocked::NotGiven,
         Ok(Err(fault)) => return Err(fault),
         Err(error) => return Err(IdentityFault::NotAKey { path: path.to_owned(), reason: error.to_string() }),
     };
@@ -59,8 +68,9 @@ fn unlock_with(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault)
         Passphrases::Terminal => {
             let question = format!("Passphrase of {}: ", printable(path.display().to_string().as_bytes()));
             for _ in 0..TRIES {
-                let Ok(passphrase) = passphrase::ask(&question) else {
-                    return Err(encrypted);
+                // What is drawn meanwhile would wipe the question away.
+                let Ok(passphrase) = with_terminal(|| passphrase::ask(&question)) else {
+                    return Err(IdentityFault::NotGiven { path: path.to_owned() });
                 };
                 match open(&passphrase) {
                     Err(IdentityFault::WrongPassphrase { .. }) => {}

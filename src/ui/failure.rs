@@ -51,6 +51,8 @@ pub struct Failure {
     pub kind: Kind,
     /// What is wrong.
     pub what: String,
+    /// The host of whose failure it speaks, if it is one host's; `at` may name another place, such as a bastion before it.
+    pub host: Option<Box<str>>,
     /// File, line and column, or the host.
     pub at: Option<String>,
     /// Why.
@@ -63,7 +65,13 @@ impl Failure {
     /// A failure that so far says only what is wrong.
     #[must_use]
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), at: None, because: None, hint: None }
+        Self { kind, what: what.into(), host: None, at: None, because: None, hint: None }
+    }
+
+    /// Says whose it is.
+    #[must_use]
+    pub fn of(self, host: impl Into<Box<str>>) -> Self {
+        Self { host: Some(host.into()), ..self }
     }
 
     /// Says where.
@@ -116,7 +124,7 @@ impl Failure {
     /// A refusal of the planner.
     #[must_use]
     pub fn refusal(kind: Kind, refusal: Refusal) -> Self {
-        Self { kind, what: refusal.what, at: refusal.at, because: refusal.because, hint: refusal.hint }
+        Self { kind, what: refusal.what, host: None, at: refusal.at, because: refusal.because, hint: refusal.hint }
     }
 
     /// What the reader of a cluster file found.
@@ -125,6 +133,7 @@ impl Failure {
         Self {
             kind: Kind::Input,
             what: problem.message,
+            host: None,
             at: problem.position.map(|position| position.to_string()),
             because: problem.because,
             hint: problem.hint,
@@ -137,14 +146,16 @@ impl From<ConnectError> for Failure {
         let server =
             error.bastion.as_ref().map_or_else(|| format!("host {}", error.host), |name| format!("bastion {name} of {}", error.host));
         let at = format!("{server} ({}@{})", error.user, error.address);
-        Self { kind: Kind::Host, what: error.to_string(), at: Some(at), because: error.because(), hint: error.hint() }
+        let (because, hint) = (error.because(), error.hint());
+        Self { kind: Kind::Host, what: error.to_string(), host: Some(error.host.into()), at: Some(at), because, hint }
     }
 }
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let at = format!("host {}", error.host());
-        Self { kind: Kind::Host, what: error.to_string(), at: Some(at), because: error.because(), hint: error.hint() }
+        let host = error.host().to_owned();
+        let at = Some(format!("host {host}"));
+        Self { kind: Kind::Host, what: error.to_string(), host: Some(host.into()), at, because: error.because(), hint: error.hint() }
     }
 }
 

@@ -22,10 +22,12 @@ pub fn grouped(failures: Vec<Failure>) -> Vec<Failure> {
 /// Stands for the host where it is part of a sentence.
 const PLACE: &str = "\u{1}";
 
-/// The host that a failure names as its place: `host NAME (…)`, `host NAME: …`.
-fn host(failure: &Failure) -> Option<&str> {
-    let rest = failure.at.as_deref()?.strip_prefix("host ")?;
-    rest.split([' ', ':', ',']).next().filter(|name| !name.is_empty())
+impl Failure {
+    /// The host whose failure it is, if need be by the place that it names: `host NAME (…)`, `host NAME: …`.
+    pub(crate) fn host(&self) -> Option<&str> {
+        let named = || self.at.as_deref()?.strip_prefix("host ")?.split([' ', ':', ',']).next();
+        self.host.as_deref().or_else(named).filter(|name| !name.is_empty())
+    }
 }
 
 /// The address, if it stands behind the host's name.
@@ -35,39 +37,49 @@ fn address(failure: &Failure) -> Option<&str> {
 }
 
 fn without_host(failure: &Failure) -> Failure {
-    let Some(host) = host(failure) else { return failure.clone() };
-    let masked = |text: &String| words(text, host, address(failure));
+    let Some(host) = failure.host() else { return failure.clone() };
+    let masked = |text: &String| masked(text, host, address(failure));
     Failure {
         kind: failure.kind,
         what: masked(&failure.what),
+        host: None,
         at: None,
         because: failure.because.as_ref().map(masked),
         hint: failure.hint.as_ref().map(masked),
     }
 }
 
-/// A text in which whole words that name the host are left out.
-fn words(text: &str, host: &str, address: Option<&str>) -> String {
-    let is = |word: &str| {
-        let plain = word.trim_matches(|c: char| matches!(c, ':' | ',' | ';' | '`' | '.'));
-        plain == host || Some(plain) == address
+/// A text in which words that name the host, or a login to it (`user@address:port`), are left out.
+fn masked(text: &str, host: &str, address: Option<&str>) -> String {
+    let word = |word: &str| {
+        let plain = word.trim_matches(|c: char| matches!(c, ':' | ',' | ';' | '`' | '.' | '(' | ')'));
+        let is_host = plain == host || Some(plain) == address || plain.contains('@');
+        if is_host { word.replacen(plain, PLACE, 1) } else { word.to_owned() }
     };
-    let masked = |word: &str| if is(word) { word.replace(host, PLACE).replace(address.unwrap_or(host), PLACE) } else { word.to_owned() };
-    text.split(' ').map(masked).collect::<Vec<_>>().join(" ")
+    text.split(' ').map(word).collect::<Vec<_>>().join(" ")
+}
+
+/// What one host says of itself, as every host would say it: for what is told of several together.
+pub(crate) fn of_any_host(text: &str, host: &str) -> String {
+    plain(&masked(text, host, None))
+}
+
+fn plain(text: &str) -> String {
+    text.replace(PLACE, "the host")
 }
 
 fn together(cause: Failure, group: &[Failure]) -> Failure {
     // A fleet is not listed: `kokctl run show` has all of them.
     const MOST_NAMES: usize = 10;
-    let mut names: Vec<String> = group.iter().filter_map(host).map(str::to_owned).collect();
+    let mut names: Vec<String> = group.iter().filter_map(Failure::host).map(str::to_owned).collect();
     names.sort();
     let count = names.len();
     let mut at = format!("{count} hosts: {}", names.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", "));
     if count > MOST_NAMES {
         at.push_str(&format!(" and {} more", count - MOST_NAMES));
     }
-    let plain = |text: String| text.replace(PLACE, "the host");
-    Failure { what: plain(cause.what), at: Some(at), because: cause.because.map(plain), hint: cause.hint.map(plain), ..cause }
+    let told = |text: &Option<String>| text.as_deref().map(plain);
+    Failure { what: plain(&cause.what), at: Some(at), because: told(&cause.because), hint: told(&cause.hint), ..cause }
 }
 
 #[cfg(test)]
@@ -94,6 +106,26 @@ mod tests {
                 "error: swap is on\n     at: host w1 (10.0.0.1)",
             ]
         );
+    }
+
+    #[test]
+    fn a_failure_belongs_to_the_host_that_it_names() {
+        let host = |at: &str| Failure::new(Kind::Host, "x").at(at).host().map(str::to_owned);
+        assert_eq!(host("host w1 (root@10.0.0.1:22)").as_deref(), Some("w1"));
+        assert_eq!(host("host w1").as_deref(), Some("w1"));
+        assert_eq!((host("w1"), host("cluster.yaml:1:1"), Failure::new(Kind::Host, "x").host()), (None, None, None));
+    }
+
+    #[test]
+    fn hosts_behind_one_bastion_are_told_once() {
+        let behind = |number: u32| {
+            Failure::new(Kind::Host, format!("cannot connect to w{number}: no answer"))
+                .of(format!("w{number}"))
+                .at(format!("bastion gate of w{number} (ops@10.0.0.1:22)"))
+        };
+        let told = grouped((1..=12).map(behind).collect());
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told.first().map(|failure| failure.what.as_str()), Some("cannot connect to the host: no answer"));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
 /// Warnings are many where hosts are many, and so each has one line.
 fn warning_line(Told { what, at, because, hint }: &Told) -> String {
     let at = at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
-    let because = because.as_ref().map(|because| format!(", because {because}")).unwrap_or_default();
+    let because = because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
     let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("warning: {at}{what}{because}{hint}").replace('\n', " ")
 }

@@ -22,6 +22,15 @@ pub(super) fn draw_above(bars: Option<MultiProgress>) {
     *board() = bars;
 }
 
+/// Has the terminal to itself while it works: for questions.
+pub(crate) fn with_terminal<T>(work: impl FnOnce() -> T) -> T {
+    let bars = board().clone();
+    match bars {
+        Some(bars) => bars.suspend(work),
+        None => work(),
+    }
+}
+
 /// Writes a line of result to standard output, or several. Whether that worked is told by [`written`]. What a host put into them can't drive
 /// the terminal.
 pub fn line(text: &str) {
