@@ -105,6 +105,8 @@ pub struct HostFacts {
     pub commands: BTreeSet<String>,
     /// Packages of missing commands that the host's package manager could install.
     pub installable: BTreeSet<String>,
+    /// Whether Debian's package manager has no lists of packages yet, and so can't say what it could install.
+    pub without_package_lists: bool,
     /// Whether dpkg was interrupted and refuses to work until it is told to go on.
     pub dpkg_interrupted: bool,
     /// Whether pid 1 is systemd.
@@ -160,6 +162,12 @@ impl HostFacts {
     pub fn expected() -> Self {
         let commands = COMMANDS.iter().map(|program| program.name).chain(["chronyc", "apt-get"]).map(str::to_owned).collect();
         Self { architecture: "amd64".to_owned(), os_id: "debian".to_owned(), commands, ..Self::default() }
+    }
+
+    /// The same of a host of RHEL's family, which keeps some things in other places.
+    #[must_use]
+    pub fn expected_of_rhel_family() -> Self {
+        Self { os_id: "rhel".to_owned(), ..Self::expected() }
     }
 
     /// Addresses of all interfaces.

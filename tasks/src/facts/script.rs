@@ -53,8 +53,8 @@ fn push_commands(script: &mut String) {
     );
 }
 
-/// Whether a package could be installed is asked only where a command is missing. Debian's package manager knows it from its lists; the
-/// one of the RHEL family fetches them when it is asked, so what it could do shows when it is done.
+/// Whether a package could be installed is asked only where a command is missing. Debian's package manager knows it from its lists,
+/// which an image may come without; the one of the RHEL family fetches them when it is asked. What these could do shows when it is done.
 fn push_packages(script: &mut String) {
     script.push_str(
         "mark fact-packages\nfor file in /var/lib/dpkg/updates/[0-9]*; do [ -e \"$file\" ] && { echo interrupted; break; }; done\n",
@@ -63,6 +63,7 @@ fn push_packages(script: &mut String) {
     for Program { name, debian, .. } in COMMANDS.iter().chain([&CHRONY, &TRUST_DEBIAN]) {
         let _ = writeln!(script, "command -v {name} >/dev/null 2>&1 || lacking=\"$lacking {debian}\"");
     }
+    script.push_str("for file in /var/lib/apt/lists/*Packages*; do [ -e \"$file\" ] || echo no-lists; break; done\n");
     script.push_str(
         "[ -n \"$lacking\" ] && command -v apt-cache >/dev/null 2>&1 && apt-cache madison $lacking 2>/dev/null </dev/null | while read -r name rest; do echo \"can $name\"; done\n",
     );

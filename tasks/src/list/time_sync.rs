@@ -38,16 +38,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         return Ok(());
     }
     let serves = time.sources.contains(&view.host.name);
-    let servers = if serves {
-        Vec::new()
-    } else if time.sources.is_empty() {
-        time.servers.clone()
-    } else {
-        time.sources.iter().filter_map(|name| view.cluster().host(name)).map(|host| host.address.to_string()).collect()
-    };
+    // Sources follow each other too: otherwise each would go its own way, and hosts that ask several would find no majority.
+    let near = time.sources.iter().filter(|source| **source != view.host.name);
+    let near: Vec<String> = near.filter_map(|name| view.cluster().host(name)).map(|host| host.address.to_string()).collect();
+    let (near, servers) = (!near.is_empty(), if time.sources.is_empty() { time.servers.clone() } else { near });
     let peers = view.cluster().hosts.iter().filter(|host| host.name != view.host.name);
     let clients = peers.map(|host| host.address.to_string()).collect();
-    let text = render("chrony/chrony.conf.j2", &Chrony { servers, near: !serves && !time.sources.is_empty(), serves, clients })?;
+    let text = render("chrony/chrony.conf.j2", &Chrony { servers, near, serves, clients })?;
     let (configuration, service) = places(view);
     let file = draft.add("configuration", Resource::File(File::text(configuration, text)));
     let unit = Unit { name: service.to_owned(), goal: UnitGoal::Running, reads: vec![configuration.to_owned()] };

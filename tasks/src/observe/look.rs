@@ -127,6 +127,16 @@ impl Looks {
         }
     }
 
+    /// Takes over what is not looked at yet.
+    pub fn add_others(&mut self, other: &Self) {
+        for look in other.iter() {
+            match look {
+                Look::File { path, .. } if self.files.contains_key(&path) => {}
+                look => self.add(look),
+            }
+        }
+    }
+
     /// Every single look, paths first: for whatever answers a probe in another way than by its script.
     pub fn iter(&self) -> impl Iterator<Item = Look> {
         let asked = |asked: bool, look: Look| asked.then_some(look).into_iter();

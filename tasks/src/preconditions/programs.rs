@@ -14,11 +14,13 @@ pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster) -> Vec<&'static Prog
     COMMANDS.iter().chain(chrony).chain(trust).filter(|program| !facts.commands.contains(program.name)).collect()
 }
 
-/// Whether the host's package manager could install what is missing. That of the RHEL family is not asked: it tells when it is done.
+/// Whether the host's package manager could install what is missing, as far as it knows. That of the RHEL family is not asked, and one
+/// without lists has to fetch them first: they tell when it is done.
 fn is_installable(facts: &HostFacts, program: &Program) -> bool {
     let package = facts.package_of(program);
     let indispensable = INDISPENSABLE.contains(&program.name);
-    let offered = facts.commands.contains("dnf") || (facts.commands.contains("apt-get") && facts.installable.contains(package));
+    let offered = facts.commands.contains("dnf")
+        || (facts.commands.contains("apt-get") && (facts.without_package_lists || facts.installable.contains(package)));
     offered && !indispensable
 }
 

@@ -33,7 +33,10 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
         entry.1 += folder.bytes;
         entry.2.push(folder.path);
         usable(folder.path, folder.programs, storage, found);
-        evicts(folder.path, storage, found);
+        // Whoever says when pods are evicted knows what is free.
+        if scope.cluster.settings.eviction_hard.is_empty() {
+            evicts(folder.path, storage, found);
+        }
     }
     for (mount, (storage, needed, folders)) in mounts {
         room(scope, mount, storage, needed, &folders, found);

@@ -64,8 +64,8 @@ fn a_bare_host_is_read() {
     assert_eq!(seen.images, Some(ImageStore::Unavailable));
     assert_eq!(seen.kubernetes, Some(KubernetesState::Absent));
     assert!(matches!(&seen.time, Some(TimeTracking::Tracking { stratum: 0, leap, .. }) if leap == "Not synchronised"));
-    assert_eq!(seen.clock_nanoseconds, 1_795_269_128_624_965_100);
-    assert_eq!(seen.monotonic_microseconds, 16_794_020_000);
+    assert_eq!(seen.clock_nanoseconds, 1_795_276_954_479_426_950);
+    assert_eq!(seen.monotonic_microseconds, 24_619_873_234);
 }
 
 #[test]

@@ -170,6 +170,11 @@ fn missing_packages_are_installed_where_that_can_be() {
         facts.installable.insert("tar".to_owned());
     };
     assert_eq!(refused("worker1", installable), "", "a step installs it");
+    let fresh_image = |facts: &mut HostFacts| {
+        without(facts);
+        facts.without_package_lists = true;
+    };
+    assert_eq!(refused("worker1", fresh_image), "", "apt tells when it has fetched its lists");
     let rhel = |facts: &mut HostFacts| {
         facts.commands.retain(|command| !["tar", "apt-get"].contains(&command.as_str()));
         facts.commands.insert("dnf".to_owned());

@@ -61,7 +61,9 @@ fn a_file_and_its_copy_come_where_they_differ() {
             [file(&path), file(&copy), Look::Edited { path, copy }]
         })
         .collect();
-    for (name, content) in [("same", "x\n"), ("same copy", "x\n"), ("edited", "is\n"), ("edited copy", "was\n"), ("it's new", ""), ("gone copy", "")] {
+    for (name, content) in
+        [("same", "x\n"), ("same copy", "x\n"), ("edited", "is\n"), ("edited copy", "was\n"), ("it's new", ""), ("gone copy", "")]
+    {
         fs::write(folder.path(name), content).unwrap();
     }
     let expected = [(folder.text("edited"), b"is\n".to_vec()), (folder.text("edited copy"), b"was\n".to_vec())];

@@ -131,7 +131,7 @@ fn only_a_host_that_serves_answers_others() {
         render("chrony/chrony.conf.j2", &json!({"servers": ["10.20.0.11"], "near": !serves, "serves": serves, "clients": ["10.20.0.12"]}))
             .unwrap()
     };
-    assert!(render(true).contains("\nlocal stratum 10\nallow 10.20.0.12\n"));
+    assert!(render(true).contains("\nlocal stratum 10 orphan\nallow 10.20.0.12\n"));
     assert!(!render(false).contains("local") && !render(false).contains("allow"));
     assert!(render(false).contains("\nserver 10.20.0.11 iburst minpoll 3 maxpoll 6\n"));
 }

@@ -37,7 +37,8 @@ impl<'a> Kokctl<'a> {
     /// For this lab, with the lab's own manifest.
     pub fn new(lab: &'a Lab) -> Self {
         assert!(program().is_file(), "{} is not built: run `cargo build --bin kokctl` first", program().display());
-        let kokctl = Self { lab, folder: TempDir::new().unwrap(), bundle: bundle(), transcript: Mutex::default(), logs: AtomicBool::new(false) };
+        let kokctl =
+            Self { lab, folder: TempDir::new().unwrap(), bundle: bundle(), transcript: Mutex::default(), logs: AtomicBool::new(false) };
         kokctl.write_manifest(&lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap());
         kokctl
     }
