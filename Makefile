@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-unit test-faults bench build bundle docs fmt lint
+.PHONY: help demo demo-down test test-unit test-faults bench build bundle crds docs fmt lint
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -35,6 +35,9 @@ bundle: ## build the bundle that kokctl installs from, and print its folder
 
 docs: ## write the pages that are made from tables in the code
 	KOK_WRITE_DOCS=1 cargo test --locked -p kok-crds --test variables
+
+crds: ## write deploy/crds from the code
+	@cargo run --locked --quiet -p kok-crds --example crds -- deploy/crds
 
 fmt: ## format the Rust code
 	cargo fmt --all

@@ -1,10 +1,12 @@
 //! Taking typed values out of the tree, while collecting everything that is wrong.
 
+mod tolerant;
+
 use crate::position::Positions;
 use crate::tree::{Entry, Node, Value};
 use crate::variables::Given;
 use crate::words::{nearest, quote, with_nearest};
-use crate::{Position, Problem, Secret};
+use crate::{Notice, Position, Problem, Secret};
 
 /// Collects problems and the places of values while a tree is read.
 ///
@@ -12,6 +14,7 @@ use crate::{Position, Problem, Secret};
 #[derive(Default)]
 pub(crate) struct Decoder {
     problems: Vec<Problem>,
+    notices: Vec<Notice>,
     positions: Positions,
     given: Vec<Given>,
 }
@@ -22,7 +25,7 @@ pub(crate) struct Form {
     pub(crate) what: &'static str,
     /// Names of the fields, in the order in which they are listed to users.
     pub(crate) fields: &'static [&'static str],
-    /// Names that users bring along from elsewhere, and what to do instead.
+    /// Names that users bring along from elsewhere, and what to do instead; where the form is tolerant, why they do nothing.
     pub(crate) refused: &'static [(&'static str, &'static str)],
 }
 
@@ -37,6 +40,16 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    fn new(field: &Field<'a>, form: &Form, entries: &'a [Entry], misspelled: Vec<&'static str>) -> Self {
+        Self {
+            path: field.path.clone(),
+            position: field.node.position.clone(),
+            what: form.what,
+            entries: entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect(),
+            misspelled,
+        }
+    }
+
     /// Where the map begins.
     pub(crate) fn position(&self) -> &Position {
         &self.position
@@ -129,13 +142,7 @@ impl Decoder {
             let hint = refused.map(|(_, hint)| (*hint).to_owned()).or(did_you_mean);
             self.report(Problem { hint, ..problem });
         }
-        Some(Fields {
-            path: field.path.clone(),
-            position: field.node.position.clone(),
-            what: form.what,
-            entries: entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect(),
-            misspelled,
-        })
+        Some(Fields::new(field, form, entries, misspelled))
     }
 
     /// The entries of a map with free keys.

@@ -68,7 +68,7 @@ impl Dialect {
 }
 
 /// A value and its place.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Node {
     /// The value.
     pub value: Value,
@@ -81,7 +81,7 @@ pub struct Node {
 }
 
 /// A value without types beyond YAML's own.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Value {
     /// Nothing.
     Null,
@@ -100,7 +100,7 @@ pub enum Value {
 }
 
 /// One key of a map with its value.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The key.
     pub key: String,
@@ -127,6 +127,12 @@ impl Node {
     #[must_use]
     pub fn new(value: Value, position: Position) -> Self {
         Self { value, position, spelling: String::new(), tag: Tag::None }
+    }
+
+    /// The entry of a map by its key, unless it has no value.
+    pub(crate) fn entry(&self, key: &str) -> Option<&Entry> {
+        let Value::Map(entries) = &self.value else { return None };
+        entries.iter().find(|entry| entry.key == key && !matches!(entry.node.value, Value::Null))
     }
 }
 

@@ -13,7 +13,7 @@ use crate::syntax::{address, label};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
-const HOST: Form = Form {
+pub(crate) const HOST: Form = Form {
     what: "a host",
     fields: &["name", "address", "roles", "ssh", "labels", "taints"],
     refused: &[
@@ -27,7 +27,7 @@ const HOST: Form = Form {
     ],
 };
 
-const TAINT: Form = Form { what: "a taint", fields: &["key", "value", "effect"], refused: &[] };
+pub(crate) const TAINT: Form = Form { what: "a taint", fields: &["key", "value", "effect"], refused: &[] };
 
 /// What roles are called elsewhere.
 const FOREIGN_ROLES: [(&str, &str); 7] = [

@@ -1,9 +1,9 @@
 //! From the tree to the model: one file per part of a Cluster.
 
-mod hosts;
-mod network;
-mod ssh;
-mod time;
+pub(crate) mod hosts;
+pub(crate) mod network;
+pub(crate) mod ssh;
+pub(crate) mod time;
 
 use semver::Version;
 
@@ -28,10 +28,11 @@ const FIRST_MINOR: u64 = 31;
 const CLUSTER: Form = Form { what: "a Cluster", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
 
 /// Besides the name, everything that `kubectl get -o yaml` prints; it is read over.
-const METADATA: Form = Form {
+pub(crate) const METADATA: Form = Form {
     what: "the metadata",
     fields: &[
         "name",
+        "generateName",
         "namespace",
         "labels",
         "annotations",
@@ -39,6 +40,9 @@ const METADATA: Form = Form {
         "resourceVersion",
         "generation",
         "creationTimestamp",
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
         "managedFields",
         "ownerReferences",
         "finalizers",
@@ -46,7 +50,7 @@ const METADATA: Form = Form {
     refused: &[],
 };
 
-const SPEC: Form =
+pub(crate) const SPEC: Form =
     Form { what: "the spec of a Cluster", fields: &["kubernetesVersion", "ssh", "hosts", "network", "time", "vars"], refused: REFERENCES };
 
 /// Fields by which kube-on-kube points to ConfigMaps and Secrets, and what stands in their place here.
@@ -89,6 +93,13 @@ pub fn examine_cluster(file_name: &str, text: &str) -> Reading {
     outcome(cluster, decoder)
 }
 
+/// Reads the cluster out of a tree whose `apiVersion` and `kind` are those of a Cluster.
+pub(crate) fn read_tree(node: &Node) -> Reading {
+    let mut decoder = Decoder::default();
+    let cluster = read_fields(node, &mut decoder);
+    outcome(cluster, decoder)
+}
+
 fn outcome(cluster: Option<Cluster>, mut decoder: Decoder) -> Reading {
     let variables = decoder.take_given();
     let clean = decoder.is_clean();
@@ -123,7 +134,6 @@ fn only_document<'a>(file_name: &str, documents: &'a [Node], decoder: &mut Decod
 }
 
 fn read_document(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
-    let root = Field { path: String::new(), node };
     // Another kind has other fields: to list them all as unknown would only hide that.
     if let Value::Map(entries) = &node.value {
         let expected = [("apiVersion", API_VERSION), ("kind", KIND)];
@@ -136,7 +146,11 @@ fn read_document(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
             return None;
         }
     }
-    let top = decoder.fields(&root, &CLUSTER)?;
+    read_fields(node, decoder)
+}
+
+fn read_fields(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
+    let top = decoder.fields(&Field { path: String::new(), node }, &CLUSTER)?;
     decoder.required(&top, "apiVersion");
     decoder.required(&top, "kind");
     let name = decoder.required(&top, "metadata").and_then(|metadata| read_name(decoder, &metadata));

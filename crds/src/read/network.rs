@@ -11,7 +11,7 @@ use crate::syntax::address;
 use crate::syntax::name::dns_name;
 use crate::words::{quote, with_nearest};
 
-const NETWORK: Form = Form {
+pub(crate) const NETWORK: Form = Form {
     what: "the network of a cluster",
     fields: &["plugin", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
     refused: &[

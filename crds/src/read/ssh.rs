@@ -30,7 +30,7 @@ const FOREIGN: [(&str, &str); 5] = [
     ("strictHostKeyChecking", "write it as `hostKeyChecking`, which is `strict` or `accept-new`"),
 ];
 
-const DEFAULTS: Form = Form {
+pub(crate) const DEFAULTS: Form = Form {
     what: "the ssh of a cluster",
     fields: &["user", "port", "privateKeyFile", "knownHostsFile", "hostKeyChecking", "password", "sudoPassword", "bastion"],
     refused: &with_foreign([
@@ -39,7 +39,7 @@ const DEFAULTS: Form = Form {
     ]),
 };
 
-const OF_HOST: Form = Form {
+pub(crate) const OF_HOST: Form = Form {
     what: "the ssh of a host",
     fields: &[
         "address",

@@ -8,14 +8,14 @@ use crate::model::TimeSync;
 use crate::syntax::name::dns_name;
 use crate::words::quote;
 
-const TIME: Form = Form {
+pub(crate) const TIME: Form = Form {
     what: "the time of a cluster",
     fields: &["servers", "sources", "maxSkewSeconds"],
     refused: &[("ntpServers", "write them as `servers`")],
 };
 
 /// An hour: within it at least the certificates of a fresh cluster are valid everywhere.
-const MOST_SKEW_SECONDS: i64 = 3600;
+pub(crate) const MOST_SKEW_SECONDS: i64 = 3600;
 
 pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync {
     let mut time = TimeSync::default();

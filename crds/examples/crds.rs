@@ -1,0 +1,13 @@
+//! Writes the CustomResourceDefinitions into a folder, for `make crds`.
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+fn main() -> io::Result<()> {
+    let folder = env::args_os().nth(1).map(PathBuf::from).ok_or_else(|| io::Error::other("usage: crds FOLDER"))?;
+    fs::create_dir_all(&folder)?;
+    for definition in kok_crds::schema::definitions() {
+        fs::write(folder.join(format!("{}.yaml", definition.name)), definition.yaml)?;
+    }
+    Ok(())
+}

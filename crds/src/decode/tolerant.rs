@@ -1,0 +1,42 @@
+//! Reading what others write too: a field that we don't know is no mistake there, but its author is told that it does nothing.
+
+use super::{Decoder, Field, Fields, Form};
+use crate::Notice;
+use crate::tree::{Entry, Value};
+use crate::words::{nearest, quote};
+
+impl Decoder {
+    /// Records what a user should know.
+    pub(crate) fn note(&mut self, notice: Notice) {
+        self.notices.push(notice);
+    }
+
+    /// The notices in the order of the file; they are forgotten here.
+    pub(crate) fn take_notices(&mut self) -> Vec<Notice> {
+        self.notices.sort_by(|a, b| a.position.cmp(&b.position));
+        self.notices.dedup();
+        std::mem::take(&mut self.notices)
+    }
+
+    /// The fields of a map, with a notice for each that the form lacks.
+    pub(crate) fn tolerant_fields<'a>(&mut self, field: &Field<'a>, form: &Form) -> Option<Fields<'a>> {
+        let entries = self.entries(field, form.what)?;
+        let unknown = |entry: &&Entry| !form.fields.contains(&entry.key.as_str()) && !matches!(entry.node.value, Value::Null);
+        for entry in entries.iter().filter(unknown) {
+            self.note(unused(entry, form));
+        }
+        Some(Fields::new(field, form, entries, Vec::new()))
+    }
+}
+
+fn unused(entry: &Entry, form: &Form) -> Notice {
+    let notice = Notice::new(format!("{} of {} is not used", quote(&entry.key), form.what)).at(&entry.key_position);
+    if let Some((_, because)) = form.refused.iter().find(|(name, _)| *name == entry.key) {
+        return notice.because(*because);
+    }
+    let notice = notice.because("this version does not know the field");
+    match nearest(&entry.key, form.fields) {
+        Some(name) => notice.hint(format!("did you mean `{name}`?")),
+        None => notice,
+    }
+}

@@ -1,0 +1,152 @@
+//! ConfigMaps and Secrets, and what they hold.
+
+use std::cell::Cell;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::document::{Document, Kind};
+use super::head;
+use super::place::Lines;
+use super::reference::DataRef;
+use crate::decode::{Decoder, Field, Form};
+use crate::tree::Node;
+use crate::words::quote;
+use crate::{Notice, Position, Problem};
+
+const CONFIG_MAP: Form =
+    Form { what: "a ConfigMap", fields: &["apiVersion", "kind", "metadata", "data", "binaryData", "immutable"], refused: &[] };
+
+const SECRET: Form =
+    Form { what: "a Secret", fields: &["apiVersion", "kind", "metadata", "type", "data", "stringData", "immutable"], refused: &[] };
+
+/// A ConfigMap or a Secret.
+pub(super) struct Holder<'d> {
+    pub(super) kind: Kind,
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    pub(super) position: Position,
+    /// `type` of a Secret.
+    pub(super) secret_type: Option<Field<'d>>,
+    pub(super) values: Vec<Held<'d>>,
+    pub(super) lines: &'d Lines<'d>,
+    /// Whether something named it.
+    pub(super) used: Cell<bool>,
+}
+
+/// One value of a ConfigMap or a Secret.
+pub(super) struct Held<'d> {
+    pub(super) key: &'d str,
+    pub(super) node: &'d Node,
+    /// Whether it stands there in base64.
+    pub(super) encoded: bool,
+}
+
+impl Holder<'_> {
+    pub(super) fn value(&self, key: &str) -> Option<&Held<'_>> {
+        self.values.iter().find(|value| value.key == key)
+    }
+
+    /// What it is and what it is called.
+    pub(super) fn title(&self) -> String {
+        match &self.namespace {
+            Some(namespace) => format!("{} {} of namespace {}", self.kind.word(), quote(&self.name), quote(namespace)),
+            None => format!("{} {}", self.kind.word(), quote(&self.name)),
+        }
+    }
+}
+
+impl Held<'_> {
+    /// The bytes, or a problem that shows none of them.
+    pub(super) fn bytes(&self, path: &str, decoder: &mut Decoder) -> Option<Vec<u8>> {
+        let field = Field { path: path.to_owned(), node: self.node };
+        if !self.encoded {
+            return decoder.text(&field).map(|text| text.as_bytes().to_vec());
+        }
+        // Go's decoder, which the API server uses, skips the ends of lines too.
+        let text: String = decoder.text(&field)?.chars().filter(|c| !matches!(c, '\r' | '\n')).collect();
+        if let Ok(bytes) = STANDARD.decode(text) {
+            return Some(bytes);
+        }
+        decoder.report(
+            Problem::new(format!("the value of {} is not base64", quote(self.key)))
+                .at(field.position())
+                .because("the values of this map are encoded as base64")
+                .hint("`base64 -w0 FILE` encodes; plain text stands under `stringData` of a Secret, or `data` of a ConfigMap"),
+        );
+        None
+    }
+}
+
+impl Kind {
+    /// What users call it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Cluster => "Cluster",
+            Self::Operation => "ClusterOperation",
+            Self::ConfigMap => "ConfigMap",
+            Self::Secret => "Secret",
+        }
+    }
+}
+
+/// All ConfigMaps and Secrets of the files.
+pub(super) struct Holders<'d>(pub(super) Vec<Holder<'d>>);
+
+impl<'d> Holders<'d> {
+    pub(super) fn read(documents: &'d [Document<'d>], decoder: &mut Decoder) -> Self {
+        let holders: Vec<_> = documents.iter().filter_map(|document| read(document, decoder)).collect();
+        for (index, holder) in holders.iter().enumerate() {
+            let same = |other: &&Holder<'_>| (other.kind, &other.name, &other.namespace) == (holder.kind, &holder.name, &holder.namespace);
+            if let Some(first) = holders.iter().take(index).find(same) {
+                decoder.report(
+                    Problem::new(format!("there are two objects {}", holder.title()))
+                        .at(&holder.position)
+                        .because(format!("the first one stands at {}", first.position))
+                        .hint("leave one of the two out, or give it another name"),
+                );
+            }
+        }
+        Self(holders)
+    }
+
+    /// Those that a reference means. An object or a reference without a namespace is in any.
+    pub(super) fn meant(&self, kind: Kind, reference: &DataRef) -> Vec<&Holder<'d>> {
+        let fits = |ours: &Option<String>| ours.is_none() || reference.namespace.is_none() || *ours == reference.namespace;
+        let meant = |holder: &&Holder<'d>| holder.kind == kind && holder.name == reference.name && fits(&holder.namespace);
+        self.0.iter().filter(meant).collect()
+    }
+
+    /// Says which ones nothing names; without anything that could name them they are what the files are about.
+    pub(super) fn note_unused(&self, decoder: &mut Decoder, something_refers: bool) {
+        for holder in self.0.iter().filter(|holder| something_refers && !holder.used.get()) {
+            let notice = Notice::new(format!("{} is not used", holder.title())).at(&holder.position);
+            decoder.note(notice.because("no Cluster and no ClusterOperation of the files names it"));
+        }
+    }
+}
+
+fn read<'d>(document: &'d Document<'d>, decoder: &mut Decoder) -> Option<Holder<'d>> {
+    let (form, maps) = match document.kind {
+        Kind::ConfigMap => (&CONFIG_MAP, [("data", false), ("binaryData", true)]),
+        // The API server writes `stringData` over `data`.
+        Kind::Secret => (&SECRET, [("stringData", false), ("data", true)]),
+        Kind::Cluster | Kind::Operation => return None,
+    };
+    let (fields, head) = head::read(&document.root(), form, decoder)?;
+    let mut values = Vec::new();
+    for (name, encoded) in maps {
+        let entries = fields.get(name).and_then(|field| decoder.entries(&field, "what it holds"));
+        values.extend(entries.unwrap_or_default().iter().map(|entry| Held { key: &entry.key, node: &entry.node, encoded }));
+    }
+    Some(Holder {
+        kind: document.kind,
+        name: head.name?,
+        namespace: head.namespace,
+        position: head.position,
+        secret_type: fields.get("type"),
+        values,
+        lines: document.lines,
+        used: Cell::new(false),
+    })
+}

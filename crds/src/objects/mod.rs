@@ -1,0 +1,179 @@
+//! Objects as kube-on-kube and kubean know them: `Cluster`, `ClusterOperation` and the ConfigMaps and Secrets that they name, out of any
+//! number of files with any number of documents each.
+
+mod cluster;
+mod document;
+mod head;
+mod holder;
+mod operation;
+mod place;
+mod reference;
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::decode::Decoder;
+use crate::model::Cluster;
+use crate::operation::Operation;
+use crate::words::{quote, with_nearest};
+use crate::{Given, Notice, Position, Problem, Secret, Source};
+
+pub(crate) use cluster::REFERENCES;
+pub(crate) use operation::{HOOK, SPEC as OPERATION_SPEC};
+pub(crate) use reference::DATA_REF;
+
+use document::{Document, Kind, Text};
+use holder::Holders;
+
+/// Groups whose objects are read, with their version.
+pub const API_VERSIONS: [&str; 2] = ["kubeonkube.clay.io/v1alpha1", "kubean.io/v1alpha1"];
+
+/// What stands in a set of files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Objects {
+    /// The clusters in the order of the files; their names are unique.
+    pub clusters: Vec<ClusterObject>,
+    /// The operations in the order of the files. Those with a name have it alone.
+    pub operations: Vec<Operation>,
+    /// What does nothing here, and why.
+    pub notices: Vec<Notice>,
+}
+
+/// A `Cluster`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterObject {
+    /// Its name.
+    pub name: String,
+    /// Where the name stands.
+    pub position: Position,
+    /// What describes it.
+    pub form: ClusterForm,
+}
+
+/// The two ways to describe a cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClusterForm {
+    /// By fields of its own.
+    Inline {
+        /// The cluster.
+        cluster: Box<Cluster>,
+        /// What becomes of each variable.
+        variables: Vec<Given>,
+    },
+    /// By an inventory and variables in ConfigMaps.
+    Referenced(Box<Inputs>),
+}
+
+/// What a cluster is described by, or what an operation takes instead of its cluster's.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Inputs {
+    /// The inventory; a cluster always has one.
+    pub hosts: Option<Source>,
+    /// Variables that win over those of the inventory.
+    pub vars: Option<Source>,
+    /// The private key of logins. Without it they need a password.
+    pub ssh_key: Option<SshKey>,
+}
+
+impl fmt::Debug for Inputs {
+    /// Only the names: inventories have passwords.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |source: &Option<Source>| source.as_ref().map(|source| source.name.to_string());
+        let key = self.ssh_key.as_ref().map(|key| &key.position);
+        f.debug_struct("Inputs").field("hosts", &name(&self.hosts)).field("vars", &name(&self.vars)).field("ssh_key", &key).finish()
+    }
+}
+
+/// A private key out of a Secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SshKey {
+    /// The key as PEM.
+    pub key: Secret,
+    /// Where it stands.
+    pub position: Position,
+}
+
+impl Objects {
+    /// The cluster of that name, or the only one.
+    ///
+    /// # Errors
+    /// A [`Problem`] that names the clusters that are there.
+    pub fn cluster(&self, name: Option<&str>) -> Result<&ClusterObject, Problem> {
+        let names: Vec<&str> = self.clusters.iter().map(|cluster| cluster.name.as_str()).collect();
+        let listed =
+            || if names.is_empty() { "the files hold no Cluster".to_owned() } else { format!("the files hold {}", names.join(", ")) };
+        match (name, self.clusters.as_slice()) {
+            (None, [only]) => Ok(only),
+            (None, []) => Err(Problem::new("the files hold no Cluster").hint("give the file with the Cluster too")),
+            (None, _) => Err(Problem::new("the files hold more than one Cluster").because(listed()).hint("say which one is meant")),
+            (Some(name), clusters) => clusters.iter().find(|cluster| cluster.name == name).ok_or_else(|| {
+                let problem = Problem::new(format!("there is no Cluster {}", quote(name))).because(listed());
+                with_nearest(problem, name, &names)
+            }),
+        }
+    }
+}
+
+/// Reads all objects of some files, each given as its name and its text. Names only serve to say where something stands; the order of
+/// files and documents means nothing.
+///
+/// # Errors
+/// Everything that is wrong, file by file; at least one problem. A syntax error hides the rest of its file.
+pub fn read_objects(files: &[(&str, &str)]) -> Result<Objects, Vec<Problem>> {
+    let mut decoder = Decoder::default();
+    let texts: Vec<Text<'_>> = files.iter().map(|(name, text)| Text::new(name, text)).collect();
+    let documents: Vec<Document<'_>> = texts.iter().flat_map(|text| document::read(text, &mut decoder)).collect();
+    if documents.is_empty() && decoder.is_clean() {
+        decoder.report(
+            Problem::new("the files hold no object that is read here")
+                .because(format!("read are Cluster and ClusterOperation of {}, ConfigMap and Secret", API_VERSIONS.join(" and "))),
+        );
+    }
+    let holders = Holders::read(&documents, &mut decoder);
+    let of_kind = |kind| documents.iter().filter(move |document| document.kind == kind);
+    let mut problems = Vec::new();
+    let clusters: Vec<_> = of_kind(Kind::Cluster).map(|document| cluster::read(document, &holders, &mut decoder, &mut problems)).collect();
+    let operations: Vec<_> = of_kind(Kind::Operation).map(|document| operation::read(document, &holders, &mut decoder)).collect();
+    let clusters: Vec<_> = clusters.into_iter().flatten().collect();
+    let operations: Vec<_> = operations.into_iter().flatten().collect();
+    unique(&mut decoder, clusters.iter().map(|cluster| (cluster.name.as_str(), &cluster.position)), "Cluster");
+    let named = operations.iter().filter_map(|operation| Some((operation.name.as_deref()?, &operation.position)));
+    unique(&mut decoder, named, "ClusterOperation");
+    known_clusters(&mut decoder, of_kind(Kind::Cluster).count(), &clusters, &operations);
+    holders.note_unused(&mut decoder, !clusters.is_empty() || !operations.is_empty());
+    let notices = decoder.take_notices();
+    problems.extend(decoder.finish().0);
+    problems.sort_by(|a, b| a.position.cmp(&b.position));
+    if problems.is_empty() { Ok(Objects { clusters, operations, notices }) } else { Err(problems) }
+}
+
+/// An operation may come without its cluster, but not beside other clusters only.
+fn known_clusters(decoder: &mut Decoder, documents: usize, clusters: &[ClusterObject], operations: &[Operation]) {
+    // A cluster that could not be read may be the one.
+    if clusters.is_empty() || documents != clusters.len() {
+        return;
+    }
+    let names: Vec<&str> = clusters.iter().map(|cluster| cluster.name.as_str()).collect();
+    for operation in operations.iter().filter(|operation| !names.contains(&operation.cluster.text.as_str())) {
+        let cluster = &operation.cluster;
+        let problem = Problem::new(format!("there is no Cluster {}", quote(&cluster.text)))
+            .at(&cluster.position)
+            .because(format!("the files hold {}", names.join(", ")));
+        decoder.report(with_nearest(problem, &cluster.text, &names));
+    }
+}
+
+fn unique<'a>(decoder: &mut Decoder, names: impl Iterator<Item = (&'a str, &'a Position)>, kind: &str) {
+    let mut seen: BTreeMap<&str, &Position> = BTreeMap::new();
+    for (name, position) in names {
+        match seen.get(name) {
+            None => _ = seen.insert(name, position),
+            Some(first) => decoder.report(
+                Problem::new(format!("there are two objects {kind} {}", quote(name)))
+                    .at(position)
+                    .because(format!("the first one stands at {first}"))
+                    .hint("leave one of the two out, or give it another name"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! References to ConfigMaps and Secrets, and what they lead to.
+
+use super::document::Kind;
+use super::holder::{Held, Holder, Holders};
+use super::{Inputs, SshKey};
+use crate::decode::{Decoder, Field, Fields, Form};
+use crate::tree::Value;
+use crate::words::{quote, with_nearest};
+use crate::{Notice, Place, Position, Problem, Secret, Source};
+
+/// A reference, as the fields of both groups have it.
+pub(crate) const DATA_REF: Form = Form { what: "a reference", fields: &["namespace", "name"], refused: &[] };
+
+/// Keys under which kube-on-kube and kubean expect inventory, variables and key: they are mounted as files of these names.
+const HOSTS_KEY: &str = "hosts.yml";
+const VARS_KEY: &str = "group_vars.yml";
+const SSH_KEY: &str = "ssh-privatekey";
+
+/// Types of a Secret that can hold a key for SSH. Copies that operators make of the first type lose it and become the second.
+const SSH_TYPES: [&str; 2] = ["kubernetes.io/ssh-auth", "Opaque"];
+
+/// A reference that is not empty.
+pub(super) struct DataRef {
+    pub(super) name: String,
+    pub(super) namespace: Option<String>,
+    pub(super) position: Position,
+}
+
+/// A field that is a reference; one without a name counts as absent, as in the operators.
+pub(super) fn read(fields: &Fields<'_>, name: &str, decoder: &mut Decoder) -> Option<DataRef> {
+    let fields = decoder.tolerant_fields(&fields.get(name)?, &DATA_REF)?;
+    let mut text = |name: &str| {
+        let field = fields.get(name)?;
+        let text = decoder.text(&field)?;
+        (!text.is_empty()).then(|| (text.to_owned(), field.position().clone()))
+    };
+    let namespace = text("namespace").map(|(text, _)| text);
+    let (name, position) = text("name")?;
+    Some(DataRef { name, namespace, position })
+}
+
+/// What the three references of a Cluster lead to. Every one that leads nowhere is a problem.
+pub(super) fn inputs(fields: &Fields<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Inputs {
+    let hosts = read(fields, "hostsConfRef", decoder).and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder));
+    let vars = read(fields, "varsConfRef", decoder).and_then(|reference| source(&reference, VARS_KEY, holders, decoder));
+    let ssh_key = read(fields, "sshAuthRef", decoder).and_then(|reference| ssh_key(&reference, holders, decoder));
+    Inputs { hosts, vars, ssh_key }
+}
+
+/// As [`inputs`] for an operation, whose references may be to copies that the operator made: where an object is not there, the cluster's
+/// own is taken.
+pub(super) fn inputs_that_are_there(fields: &Fields<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Inputs {
+    let mut there = |name: &str, kind: Kind| {
+        let reference = read(fields, name, decoder)?;
+        if !holders.meant(kind, &reference).is_empty() {
+            return Some(reference);
+        }
+        let notice = Notice::new(format!("`{name}` of the operation is not used")).at(&reference.position);
+        decoder.note(notice.because(format!("the files hold no {} {}; the Cluster's own is taken", kind.word(), quote(&reference.name))));
+        None
+    };
+    let hosts = there("hostsConfRef", Kind::ConfigMap);
+    let vars = there("varsConfRef", Kind::ConfigMap);
+    let key = there("sshAuthRef", Kind::Secret);
+    Inputs {
+        hosts: hosts.and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder)),
+        vars: vars.and_then(|reference| source(&reference, VARS_KEY, holders, decoder)),
+        ssh_key: key.and_then(|reference| ssh_key(&reference, holders, decoder)),
+    }
+}
+
+fn source(reference: &DataRef, key: &str, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<Source> {
+    let holder = find(Kind::ConfigMap, reference, holders, decoder)?;
+    let held = value(holder, key, reference, decoder)?;
+    let bytes = held.bytes(key, decoder)?;
+    let Ok(text) = String::from_utf8(bytes) else {
+        let problem = Problem::new(format!("{} is no text", quote(key))).at(&held.node.position);
+        decoder.report(problem.because("it is not UTF-8"));
+        return None;
+    };
+    let place = if held.encoded { Place::At(held.node.position.clone()) } else { holder.lines.place(&held.node.position, &text) };
+    Some(Source::placed(key, text, place))
+}
+
+fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<SshKey> {
+    let holder = find(Kind::Secret, reference, holders, decoder)?;
+    if let Some(field) = &holder.secret_type
+        && let Some(text) = decoder.text(field)
+        && !SSH_TYPES.contains(&text)
+    {
+        let problem = Problem::new(format!("{} has the type {}", holder.title(), quote(text))).at(field.position());
+        decoder.report(problem.because(format!("`sshAuthRef` names a Secret of the type {}", SSH_TYPES.join(" or "))));
+        return None;
+    }
+    let held = value(holder, SSH_KEY, reference, decoder)?;
+    let bytes = held.bytes(SSH_KEY, decoder)?;
+    if let Some((because, hint)) = wrong_key(&bytes) {
+        let problem = Problem::new(format!("{} is no private key", quote(SSH_KEY))).at(&held.node.position);
+        decoder.report(problem.because(because).hint(hint));
+        return None;
+    }
+    Some(SshKey { key: Secret::new(bytes), position: held.node.position.clone() })
+}
+
+/// What is wrong with a key, and what to do, by its first bytes.
+fn wrong_key(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    let begins = |text: &str| bytes.trim_ascii_start().starts_with(text.as_bytes());
+    let generate = "take the file that `ssh-keygen` writes without `.pub`";
+    if begins("-----BEGIN ") {
+        None
+    } else if bytes.trim_ascii().is_empty() {
+        Some(("it is empty", generate))
+    } else if begins("LS0tLS1CRUdJTi") {
+        Some(("it is base64 of base64", "encode it once, or write it as it is under `stringData`"))
+    } else if begins("ssh-") || begins("ecdsa-") || begins("sk-") {
+        Some(("it is a public key", generate))
+    } else if begins("PuTTY-User-Key-File") {
+        Some(("it is a key of PuTTY", "`puttygen KEY -O private-openssh` converts it"))
+    } else {
+        Some(("a private key begins with `-----BEGIN`", generate))
+    }
+}
+
+/// The only object that a reference means.
+fn find<'h, 'd>(kind: Kind, reference: &DataRef, holders: &'h Holders<'d>, decoder: &mut Decoder) -> Option<&'h Holder<'d>> {
+    let meant = holders.meant(kind, reference);
+    for holder in &meant {
+        holder.used.set(true);
+    }
+    match meant.as_slice() {
+        [only] => Some(only),
+        [] => {
+            decoder.report(missing(kind, reference, holders));
+            None
+        }
+        // Two of one name and namespace are a problem of their own.
+        [first, second, ..] if first.namespace == second.namespace => None,
+        [first, second, ..] => {
+            let problem = Problem::new(format!("{} may be one of several objects", quote(&reference.name))).at(&reference.position);
+            let because = format!("there are {} and {}", first.title(), second.title());
+            decoder.report(problem.because(because).hint("say the `namespace`, in the reference and in the objects"));
+            None
+        }
+    }
+}
+
+fn missing(kind: Kind, reference: &DataRef, holders: &Holders<'_>) -> Problem {
+    let word = kind.word();
+    let wanted = match &reference.namespace {
+        Some(namespace) => format!("{} of namespace {}", quote(&reference.name), quote(namespace)),
+        None => quote(&reference.name),
+    };
+    let problem = Problem::new(format!("there is no {word} {wanted}")).at(&reference.position);
+    if let Some(other) = holders.0.iter().find(|holder| holder.name == reference.name) {
+        return problem.because(format!("there is {}", other.title())).hint("make reference and object agree");
+    }
+    let names: Vec<&str> = holders.0.iter().filter(|holder| holder.kind == kind).map(|holder| holder.name.as_str()).collect();
+    if names.is_empty() {
+        let namespace = reference.namespace.as_ref().map(|namespace| format!(" -n {namespace}")).unwrap_or_default();
+        let kubectl = format!("kubectl get {}{namespace} {} -o yaml", word.to_lowercase(), reference.name);
+        let problem = problem.because(format!("the files hold no {word}"));
+        return problem.hint(format!("give the file that holds it too; `{kubectl}` prints one that is in a cluster"));
+    }
+    with_nearest(problem.because(format!("the files hold {}", names.join(", "))), &reference.name, &names)
+}
+
+fn value<'h>(holder: &'h Holder<'_>, key: &str, reference: &DataRef, decoder: &mut Decoder) -> Option<&'h Held<'h>> {
+    if let Some(held) = holder.value(key) {
+        if !matches!(held.node.value, Value::Null) {
+            return Some(held);
+        }
+        decoder.report(Problem::new(format!("{} of {} is empty", quote(key), holder.title())).at(&held.node.position));
+        return None;
+    }
+    let keys: Vec<&str> = holder.values.iter().map(|held| held.key).collect();
+    let problem = Problem::new(format!("{} has no key {}", holder.title(), quote(key))).at(&reference.position);
+    let problem = match keys.as_slice() {
+        [] => problem.because("it holds nothing"),
+        _ => problem.because(format!("it has {}", keys.iter().map(|key| quote(key)).collect::<Vec<_>>().join(", "))),
+    };
+    decoder.report(problem.hint(format!("name the key {}, at {}", quote(key), holder.position)));
+    None
+}
+
+/// The text of a field, with the place of each of its characters.
+pub(super) fn source_of(field: &Field<'_>, text: &str, lines: &super::place::Lines<'_>) -> Source {
+    Source::placed(field.name(), text, lines.place(field.position(), text))
+}

@@ -1,0 +1,136 @@
+//! `-e` in all its forms.
+
+use super::Placed;
+use super::key_values;
+use super::options::Given;
+use crate::decode::Decoder;
+use crate::shell::{Letter, text};
+use crate::tree::{Dialect, Node, Value};
+use crate::words::quote;
+use crate::{Place, Position, Problem, Source};
+
+/// What one `-e` gives, in its order: the later one wins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ExtraVars {
+    /// A variable.
+    Named(ExtraVar),
+    /// A file with variables, by its path; whoever has files reads it.
+    File(Placed),
+}
+
+/// A variable of the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ExtraVar {
+    /// Its name.
+    pub name: String,
+    /// Where its value stands.
+    pub position: Position,
+    /// Whether it was written as `name=value`, so that its value is text whatever it looks like. Who needs another type may take it
+    /// from the text.
+    pub untyped: bool,
+    /// The value itself.
+    pub node: Node,
+}
+
+impl ExtraVar {
+    /// The value, if it is text.
+    #[must_use]
+    pub fn text(&self) -> Option<&str> {
+        match &self.node.value {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value, if it is `true` or `false` and was not written as text.
+    #[must_use]
+    pub fn boolean(&self) -> Option<bool> {
+        match self.node.value {
+            Value::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the value of one `-e`.
+pub(super) fn read(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
+    let Some((first, rest)) = given.letters.split_first() else {
+        return Vec::new();
+    };
+    match first.character {
+        '@' if rest.is_empty() => {
+            decoder.report(Problem::new("`-e @` names no file").at(&given.position()));
+            Vec::new()
+        }
+        '@' => vec![ExtraVars::File(Placed { text: text(rest), position: given.position() })],
+        '{' => typed(given, decoder),
+        '[' => {
+            let problem = Problem::new("`-e` takes variables by their names").at(&given.position());
+            decoder.report(problem.because("a list has no names").hint("write `-e '{name: [value]}'`"));
+            Vec::new()
+        }
+        '/' | '.' => {
+            let problem = Problem::new(format!("`-e` cannot be {}", quote(&text(given.letters)))).at(&given.position());
+            decoder.report(problem.because("the name of a file with variables has an `@` before it"));
+            Vec::new()
+        }
+        _ => key_values::read(given, decoder).into_iter().map(ExtraVars::Named).collect(),
+    }
+}
+
+/// `{…}`, which is JSON or YAML.
+fn typed(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
+    let source = Source::placed("the value of `-e`", text(given.letters), place(given));
+    let nodes = match source.parse(Dialect::Ansible) {
+        Ok(nodes) => nodes,
+        Err(problem) => {
+            // What is behind the bracket is no file of its own.
+            let message = problem.message.replacen("the file", "the value of `-e`", 1);
+            decoder.report(Problem { message, ..problem });
+            return Vec::new();
+        }
+    };
+    let mut vars = Vec::new();
+    for node in nodes {
+        let Value::Map(entries) = node.value else { continue };
+        for entry in entries {
+            let same = |vars: &ExtraVars| matches!(vars, ExtraVars::Named(variable) if variable.name == entry.key);
+            if vars.iter().any(same) {
+                let problem = Problem::new(format!("the variable {} stands twice", quote(&entry.key))).at(&entry.key_position);
+                decoder.report(problem.hint("keep one of the two"));
+            }
+            if let Some(problem) = wrong_name(&entry.key) {
+                decoder.report(problem.at(&entry.key_position));
+            }
+            vars.push(ExtraVars::Named(ExtraVar {
+                name: entry.key,
+                position: entry.node.position.clone(),
+                untyped: false,
+                node: entry.node,
+            }));
+        }
+    }
+    vars
+}
+
+/// Where the value stands: character by character if nothing was left out of it, otherwise where it begins.
+fn place(given: &Given<'_>) -> Place {
+    let follows = |pair: &[Letter]| match pair {
+        [first, second] => first.place.0 == second.place.0 && first.place.1 + 1 == second.place.1,
+        _ => false,
+    };
+    let position = given.position();
+    if !given.letters.windows(2).all(follows) {
+        return Place::At(position);
+    }
+    Place::Block { file: position.file, first_line: position.line, indent: position.column.saturating_sub(1) }
+}
+
+/// What is wrong with the name of a variable.
+pub(super) fn wrong_name(name: &str) -> Option<Problem> {
+    let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if first && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        return None;
+    }
+    Some(Problem::new(format!("{} cannot be the name of a variable", quote(name))).because("it may only have letters, digits and `_`"))
+}

@@ -1,0 +1,77 @@
+//! What a `ClusterOperation` asks for: actions by the names of playbooks, with the arguments of `ansible-playbook`.
+
+mod actions;
+mod arguments;
+mod chain;
+mod extra_vars;
+mod key_values;
+mod options;
+mod tags;
+
+use crate::objects::Inputs;
+use crate::{Notice, Position};
+
+pub(crate) use actions::{find, problem as action_problem};
+pub(crate) use arguments::read as read_arguments;
+pub(crate) use chain::check as check_chain;
+
+pub use actions::{ACTIONS, Action, Effect, Verb};
+pub use arguments::Arguments;
+pub use extra_vars::{ExtraVar, ExtraVars};
+pub use tags::{TAGS, Tag, TaskChoice};
+
+/// Text with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// The text.
+    pub text: String,
+    /// Where it begins.
+    pub position: Position,
+}
+
+/// A `ClusterOperation`: what is done to which cluster, in which order. Whoever asks for one has agreed to it, so that nothing of it asks
+/// again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    /// Its name; `None` where the API server makes one.
+    pub name: Option<String>,
+    /// Where the name stands, or else the metadata.
+    pub position: Position,
+    /// Name of the cluster.
+    pub cluster: Placed,
+    /// What is done before, in this order; the first that fails ends the operation.
+    pub pre_hooks: Vec<Invocation>,
+    /// What the operation is about.
+    pub main: Invocation,
+    /// What is done afterwards, in this order.
+    pub post_hooks: Vec<Invocation>,
+    /// After how many seconds the operation is given up.
+    pub active_deadline_seconds: Option<u64>,
+    /// What it takes instead of its cluster's, as far as it says so and the files hold it.
+    pub inputs: Inputs,
+    /// Whether its status says that it is over, so that it is not to be done again.
+    pub ended: bool,
+}
+
+impl Operation {
+    /// Everything that is done, in its order.
+    pub fn invocations(&self) -> impl Iterator<Item = &Invocation> {
+        self.pre_hooks.iter().chain([&self.main]).chain(&self.post_hooks)
+    }
+}
+
+/// One action with its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invocation {
+    /// What is done.
+    pub action: &'static Action,
+    /// The arguments.
+    pub arguments: Arguments,
+    /// Where the action stands.
+    pub position: Position,
+}
+
+/// A notice about arguments that do nothing.
+fn unused(what: &str, because: &str, position: &Position) -> Notice {
+    Notice::new(format!("{what} is not used")).at(position).because(because)
+}

@@ -1,0 +1,164 @@
+//! The schema of a Cluster.
+
+use serde_json::{Value, json};
+
+use super::property::{Property, fields, integer, map, property, text, texts, time, word};
+use super::{Kind, column, object, rule};
+use crate::model::{NetworkPlugin, TaintEffect};
+use crate::objects::{DATA_REF, REFERENCES};
+use crate::read::SPEC;
+use crate::read::hosts::{HOST, TAINT};
+use crate::read::network::NETWORK;
+use crate::read::ssh::{DEFAULTS, OF_HOST};
+use crate::read::time::{MOST_SKEW_SECONDS, TIME};
+
+/// More than any cluster has, and few enough for the API server to check rules about each.
+const MOST_HOSTS: u32 = 5000;
+
+pub(super) fn kind() -> Kind {
+    let about = "A Kubernetes cluster on hosts that are reached over SSH.";
+    Kind {
+        name: "Cluster",
+        plural: "clusters",
+        short: "kok",
+        columns: vec![
+            column("Version", "string", ".spec.kubernetesVersion"),
+            column("Operation", "string", ".status.conditions[0].clusterOps"),
+            column("Status", "string", ".status.conditions[0].status"),
+            column("Age", "date", ".metadata.creationTimestamp"),
+        ],
+        schema: object(about, &spec(), &status(), &[]),
+    }
+}
+
+fn spec() -> Value {
+    let names = [fields(&SPEC), fields(&REFERENCES)].concat();
+    let mut spec = map(&names, &[], inline().into_iter().chain(references()).collect());
+    if let Value::Object(schema) = &mut spec {
+        schema.insert("description".to_owned(), json!("What the cluster is: by fields of its own, or by an inventory and its variables."));
+        schema.insert("x-kubernetes-validations".to_owned(), rules().into());
+    }
+    spec
+}
+
+fn rules() -> Vec<Value> {
+    let any = |names: &[&str]| names.iter().map(|name| format!("has(self.{name})")).collect::<Vec<_>>().join(" || ");
+    let others: Vec<&str> = SPEC.fields.iter().copied().filter(|name| *name != "hosts").collect();
+    vec![
+        rule("has(self.hosts) != has(self.hostsConfRef)", "a Cluster has either `hosts` or `hostsConfRef`"),
+        rule("!has(self.hosts) || has(self.kubernetesVersion)", "`kubernetesVersion` is missing beside `hosts`"),
+        rule(
+            &format!("!has(self.hostsConfRef) || !({})", any(&others)),
+            &format!("`hostsConfRef` excludes {}: they stand in the inventory and its variables", others.join(", ")),
+        ),
+        rule(
+            &format!("!has(self.hosts) || !({})", any(&["varsConfRef", "sshAuthRef"])),
+            "`hosts` excludes `varsConfRef` and `sshAuthRef`: write `vars` and `ssh`",
+        ),
+    ]
+}
+
+fn inline() -> Vec<Property> {
+    vec![
+        text("kubernetesVersion", "Exact version of Kubernetes, with its patch number.")
+            .with("pattern", r"^v?1\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$"),
+        property("ssh", "How to log in to the hosts that say nothing themselves.", map(&fields(&DEFAULTS), &[], login())),
+        property("hosts", "The hosts.", json!({"type": "array", "items": host(), "minItems": 1, "maxItems": MOST_HOSTS}))
+            .with("x-kubernetes-list-type", "map")
+            .with("x-kubernetes-list-map-keys", json!(["name"])),
+        property("network", "Address ranges, and the plugin that carries the pods' traffic.", network()),
+        property("time", "Where the hosts take their time from.", time_sync()),
+        property("vars", "Everything else, by the names that Kubespray uses.", json!({"type": "object"}))
+            .with("x-kubernetes-preserve-unknown-fields", true),
+    ]
+}
+
+fn references() -> Vec<Property> {
+    vec![
+        reference("hostsConfRef", "ConfigMap with an Ansible inventory under `hosts.yml`."),
+        reference("varsConfRef", "ConfigMap with variables under `group_vars.yml`; they win over those of the inventory."),
+        reference("sshAuthRef", "Secret with a private key under `ssh-privatekey`; without it logins need a password."),
+        reference("kubeConfRef", "ConfigMap with the kubeconfig of the cluster; a result."),
+        reference("kubeconfRef", "ConfigMap with the kubeconfig of the cluster; a result, as kubean spells it."),
+        reference("preCheckRef", "ConfigMap with what a check found; a result."),
+    ]
+}
+
+pub(super) fn reference(name: &'static str, about: &str) -> Property {
+    let properties = vec![text("namespace", "Namespace of the object."), text("name", "Name of the object. An empty one is no reference.")];
+    property(name, about, map(&fields(&DATA_REF), &["name"], properties))
+}
+
+fn login() -> Vec<Property> {
+    // A structural schema can't say "a map or a word", nor that a map has one of its own kind. What it lets through is checked when the
+    // object is read.
+    let bastion = json!({"x-kubernetes-preserve-unknown-fields": true});
+    vec![
+        text("address", "Address at which SSH reaches the host, where its node has another one."),
+        text("user", "Login name; anyone but root needs sudo."),
+        integer("port", "TCP port of the SSH server.", 1, 65535),
+        text("privateKeyFile", "Path of the private key."),
+        text("knownHostsFile", "Path of the known_hosts file."),
+        word("hostKeyChecking", "What to do with the key of a host that known_hosts does not know.", &["strict", "accept-new"]),
+        text("password", "Password of the login."),
+        text("sudoPassword", "What sudo asks the login for."),
+        text("hostKey", "The only host key to accept, as OpenSSH prints its fingerprint."),
+        property("bastion", "SSH server through which the host is reached, with its `address` and login; or `none`.", bastion),
+    ]
+}
+
+fn host() -> Value {
+    let label = json!({"type": "object", "additionalProperties": {"type": "string", "nullable": true}});
+    let roles = json!({"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["control-plane", "worker"]}});
+    let properties = vec![
+        text("name", "Name of the host and of its node, a DNS label.").with("maxLength", 63),
+        text("address", "Address at which the host is reached, and at which its node talks to the others."),
+        property("roles", "What the host does in the cluster.", roles),
+        property("ssh", "How to log in, where that differs from the cluster's `ssh`.", map(&fields(&OF_HOST), &[], login())),
+        property("labels", "Labels of the node.", label),
+        property("taints", "Taints of the node.", json!({"type": "array", "items": taint()})),
+    ];
+    map(&fields(&HOST), &["name", "address", "roles"], properties)
+}
+
+fn taint() -> Value {
+    let effects = [TaintEffect::NoSchedule, TaintEffect::PreferNoSchedule, TaintEffect::NoExecute].map(TaintEffect::as_str);
+    let properties = vec![
+        text("key", "Key of the taint."),
+        text("value", "Value of the taint; may be left out."),
+        word("effect", "What happens to pods that do not tolerate it.", &effects),
+    ];
+    map(&fields(&TAINT), &["key", "effect"], properties)
+}
+
+fn network() -> Value {
+    let properties = vec![
+        word("plugin", "The network plugin.", &[NetworkPlugin::Flannel.as_str()]),
+        text("podCIDR", "Range of the pods' addresses."),
+        text("serviceCIDR", "Range of the services' addresses."),
+        integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),
+        text("clusterDomain", "DNS domain of the services."),
+    ];
+    map(&fields(&NETWORK), &[], properties)
+}
+
+fn time_sync() -> Value {
+    let properties = vec![
+        texts("servers", "NTP servers that every host asks."),
+        texts("sources", "Hosts that serve their own time to all others."),
+        integer("maxSkewSeconds", "How many seconds the clocks of two hosts may be apart.", 1, MOST_SKEW_SECONDS),
+    ];
+    map(&fields(&TIME), &[], properties)
+}
+
+fn status() -> Value {
+    let condition = vec![
+        text("clusterOps", "Name of the operation."),
+        text("status", "`Running`, `Succeeded`, `Failed` or `Blocked`."),
+        time("startTime", "When it began."),
+        time("endTime", "When it ended."),
+    ];
+    let condition = map(&["clusterOps", "status", "startTime", "endTime"], &["clusterOps"], condition);
+    let conditions = property("conditions", "One for each operation, the newest first.", json!({"type": "array", "items": condition}));
+    map(&["conditions"], &[], vec![conditions])
+}

@@ -1,0 +1,45 @@
+//! The CustomResourceDefinitions: current, and complete.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+use std::fs;
+use std::path::Path;
+
+use kok_crds::schema::definitions;
+use serde_json::Value;
+
+#[test]
+fn the_files_are_current() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/crds");
+    let definitions = definitions();
+    for definition in &definitions {
+        let file = folder.join(format!("{}.yaml", definition.name));
+        let written = fs::read_to_string(&file).unwrap_or_default();
+        assert!(written == definition.yaml, "{} is not current: run `make crds`", file.display());
+    }
+    assert_eq!(fs::read_dir(folder).unwrap().count(), definitions.len());
+}
+
+#[test]
+fn every_field_is_described() {
+    for definition in definitions() {
+        let object: Value = serde_saphyr::from_str(&definition.yaml).unwrap();
+        let schema = &object["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        let mut fields = 0;
+        for part in ["spec", "status"] {
+            described(&schema["properties"][part], part, &mut fields);
+        }
+        assert!(fields > 20, "{}: {fields}", definition.name);
+    }
+}
+
+fn described(schema: &Value, path: &str, fields: &mut usize) {
+    for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+        let about = property["description"].as_str().unwrap_or_default();
+        assert!(about.ends_with('.'), "{path}.{name} has no description");
+        *fields += 1;
+        described(property, &format!("{path}.{name}"), fields);
+    }
+    if let Some(items) = schema.get("items") {
+        described(items, &format!("{path}[]"), fields);
+    }
+}
