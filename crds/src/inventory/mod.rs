@@ -24,6 +24,7 @@ use crate::{Notice, Position, Problem, Source};
 use build::Builder;
 use names::Names;
 
+pub(crate) use split::{Comments, split};
 pub use vars::{Variable, Vars};
 
 /// The group that every host is in.

@@ -6,7 +6,6 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comments {
     /// It is a character as any other.
-    #[cfg_attr(not(test), expect(dead_code, reason = "options of ssh have no comments; nothing reads them yet"))]
     None,
     /// It does outside of quotes, even inside of a word.
     Hash,

@@ -1,0 +1,220 @@
+//! Working out the variables of a host: lazily, recursively, and each at most once for one question.
+
+use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use minijinja::{Error, ErrorKind, Value as Jinja};
+
+use super::Data;
+use super::context::Scope;
+use super::convert::{to_jinja, to_node};
+use super::filters::ENVIRONMENT;
+use super::template::{Template, is_template, scan};
+use crate::tree::{Entry, Node, Tag, Value};
+use crate::words::quote;
+use crate::{Position, Problem};
+
+/// Variables that need each other one after the other. Kubespray's longest chain has eight; each takes a piece of the stack.
+const MAX_CHAIN: usize = 20;
+/// Text that all variables of one answer have together; the largest that we know are certificates.
+const MAX_TEXT: usize = 1 << 20;
+
+/// A host and the name of a variable.
+type Name = (Arc<str>, String);
+
+/// The answer to one question, with what had to be worked out for it.
+pub(super) struct Session {
+    pub(super) data: Arc<Data>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Variables that are being worked out, each for the one before it.
+    chain: Vec<Name>,
+    done: BTreeMap<Name, Jinja>,
+    text: usize,
+}
+
+impl Session {
+    pub(super) fn new(data: &Arc<Data>) -> Arc<Self> {
+        Arc::new(Self { data: Arc::clone(data), state: Mutex::default() })
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        // What a panic may have left is only kept results.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The value of a variable for the engine; `None` if nobody has set it.
+    pub(super) fn value(self: &Arc<Self>, host: &Arc<str>, name: &str) -> Result<Option<Jinja>, Problem> {
+        let key = (Arc::clone(host), name.to_owned());
+        let done = self.state().done.get(&key).cloned();
+        let value = match done {
+            Some(value) => value,
+            None => match self.node(host, name)? {
+                Some(node) => to_jinja(&node),
+                None => return Ok(None),
+            },
+        };
+        let mut state = self.state();
+        state.text = state.text.saturating_add(value.as_str().map_or(1, str::len));
+        if state.text > MAX_TEXT {
+            let problem = Problem::new(format!("{} cannot be worked out: it becomes too long", quote(name)));
+            let place = self.data.find(host, name).map(|variable| &variable.node.position);
+            let problem = problem.because(format!("what it needs has more than {MAX_TEXT} bytes"));
+            return Err(place.map_or(problem.clone(), |place| problem.at(place)));
+        }
+        state.done.insert(key, value.clone());
+        Ok(Some(value))
+    }
+
+    /// The variable that is being worked out, with its place.
+    pub(super) fn needed_by(&self) -> Option<(String, Position)> {
+        let (host, name) = self.state().chain.last().cloned()?;
+        let place = self.data.find(&host, &name)?.node.position.clone();
+        Some((name, place))
+    }
+
+    /// A variable with all its templates worked out.
+    pub(super) fn node(self: &Arc<Self>, host: &Arc<str>, name: &str) -> Result<Option<Node>, Problem> {
+        let Some(variable) = self.data.find(host, name) else { return Ok(None) };
+        if !has_template(&variable.node) {
+            return Ok(Some(variable.node.clone()));
+        }
+        self.enter(host, name, &variable.node)?;
+        let node = self.rendered(host, name, &variable.node);
+        self.state().chain.pop();
+        node.map(Some)
+    }
+
+    fn enter(&self, host: &Arc<str>, name: &str, node: &Node) -> Result<(), Problem> {
+        let mut state = self.state();
+        let same = |(other_host, other): &Name| other_host == host && other == name;
+        if let Some(begin) = state.chain.iter().position(same) {
+            let names: Vec<_> = state.chain.iter().skip(begin).map(|(_, name)| quote(name)).chain([quote(name)]).collect();
+            let problem = Problem::new(format!("{} cannot be worked out: it needs itself", quote(name))).at(&node.position);
+            return Err(problem.because(format!("{} is a circle", names.join(" needs "))).hint("write out the value of one of them"));
+        }
+        if state.chain.len() >= MAX_CHAIN {
+            let problem = Problem::new(format!("{} cannot be worked out: too many variables need each other", quote(name)));
+            return Err(problem.at(&node.position).because(format!("more than {MAX_CHAIN} are not followed")));
+        }
+        state.chain.push((Arc::clone(host), name.to_owned()));
+        Ok(())
+    }
+
+    fn rendered(self: &Arc<Self>, host: &Arc<str>, name: &str, node: &Node) -> Result<Node, Problem> {
+        let value = match &node.value {
+            Value::Text(text) if node.tag == Tag::None => return self.text(host, name, text, node),
+            Value::List(items) => Value::List(items.iter().map(|item| self.rendered(host, name, item)).collect::<Result<_, _>>()?),
+            Value::Map(entries) => {
+                let entry = |entry: &Entry| {
+                    let node = self.rendered(host, name, &entry.node)?;
+                    Ok(Entry { key: entry.key.clone(), key_position: entry.key_position.clone(), node })
+                };
+                Value::Map(entries.iter().map(entry).collect::<Result<_, Problem>>()?)
+            }
+            _ => return Ok(node.clone()),
+        };
+        Ok(Node { value, ..node.clone() })
+    }
+
+    fn text(self: &Arc<Self>, host: &Arc<str>, name: &str, text: &str, node: &Node) -> Result<Node, Problem> {
+        let kind = scan(text).map_err(|reason| failed(name, host, text, &reason).at(&node.position))?;
+        let scope = Arc::new(Scope::new(self, host));
+        let context = Jinja::from_dyn_object(Arc::clone(&scope));
+        let result = match kind {
+            Template::Plain => return Ok(node.clone()),
+            Template::Expression(expression) => {
+                ENVIRONMENT.compile_expression(expression).and_then(|expression| to_node(&expression.eval(context)?, &node.position))
+            }
+            Template::Mixed => mixed(text, context).map(|text| Node::new(Value::Text(text), node.position.clone())),
+        };
+        result.map_err(|error| match inner(&error) {
+            Some(problem) => problem,
+            None => explained(&error, name, host, text, &scope).at(&node.position),
+        })
+    }
+}
+
+fn mixed(text: &str, context: Jinja) -> Result<String, Error> {
+    let template = ENVIRONMENT.template_from_str(text)?;
+    let mut output = Limited(Vec::new());
+    template.render_captured_to(context, &mut output)?;
+    String::from_utf8(output.0).map_err(|_| Error::new(ErrorKind::InvalidOperation, "the result is no text"))
+}
+
+/// Output of a template, which may be longer than all that it is made of.
+struct Limited(Vec<u8>);
+
+impl io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len().saturating_add(bytes.len()) > MAX_TEXT {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether a value has anything to work out.
+pub(super) fn has_template(node: &Node) -> bool {
+    match &node.value {
+        Value::Text(text) => node.tag == Tag::None && is_template(text),
+        Value::List(items) => items.iter().any(has_template),
+        Value::Map(entries) => entries.iter().any(|entry| has_template(&entry.node)),
+        _ => false,
+    }
+}
+
+/// The problem of a variable that the failed one needs.
+fn inner(error: &Error) -> Option<Problem> {
+    let mut next = error.source();
+    while let Some(error) = next {
+        if let Some(problem) = error.downcast_ref::<Problem>() {
+            return Some(problem.clone());
+        }
+        next = error.source();
+    }
+    None
+}
+
+/// Whether the template of a variable may hold a secret itself.
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["pass", "secret", "token", "_key"].iter().any(|word| name.contains(word))
+}
+
+fn failed(name: &str, host: &str, text: &str, reason: &str) -> Problem {
+    let problem = Problem::new(format!("{} cannot be worked out: {reason}", quote(name)));
+    if is_secret(name) { problem } else { problem.because(format!("for the host {} it is {}", quote(host), quote(text))) }
+}
+
+fn explained(error: &Error, name: &str, host: &str, text: &str, scope: &Scope) -> Problem {
+    let missing = scope.missing(text);
+    let detail = error.detail().filter(|_| !is_secret(name)).map(|detail| format!(" ({detail})")).unwrap_or_default();
+    let reason = match error.kind() {
+        ErrorKind::UndefinedError if !missing.is_empty() => {
+            let names: Vec<_> = missing.iter().map(|name| quote(name)).collect();
+            let hint = format!("set it, or give a value to fall back to: `{} | default(…)`", missing.join(" or "));
+            return failed(name, host, text, &format!("{} is not defined", names.join(" or "))).hint(hint);
+        }
+        ErrorKind::UndefinedError => "a part of a value that it names is not there".to_owned(),
+        ErrorKind::OutOfFuel => "it takes too many steps".to_owned(),
+        ErrorKind::WriteFailure => format!("it becomes longer than {MAX_TEXT} bytes"),
+        ErrorKind::SyntaxError => format!("it is no valid expression{detail}"),
+        ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction | ErrorKind::UnknownMethod => {
+            let problem = failed(name, host, text, &format!("it uses what kokctl does not know{detail}"));
+            return problem.hint("write out the value itself");
+        }
+        kind => error.detail().filter(|_| !is_secret(name)).map_or_else(|| kind.to_string(), str::to_owned),
+    };
+    failed(name, host, text, &reason)
+}

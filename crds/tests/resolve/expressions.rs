@@ -1,0 +1,186 @@
+//! What expressions become.
+
+use crate::resolved;
+use crate::support::shown;
+
+const VARS: &str = r#"
+number: 5
+version: v1.31.2
+word: Word
+yes_word: "yes"
+no: false
+nothing: null
+list: [b, a, b]
+map: {key: value, inner: {list: [1, 2]}}
+range: 10.233.0.0/18
+address6: fd00::1
+float: 1.50
+nested: "{{ map }}"
+chain: "{{ word | lower }}-{{ number }}"
+deep: {list: ["{{ chain }}", plain], "{{ key }}": 1}
+"#;
+
+/// The value of an expression on a host, or the message of its problem.
+fn on(host: &str, expression: &str) -> String {
+    let vars = format!("{VARS}\nasked: {}\n", serde_json::Value::from(expression));
+    match resolved(&vars).get(host, "asked") {
+        Ok(node) => shown(&node.unwrap()),
+        Err(problem) => format!("! {}", problem.message),
+    }
+}
+
+#[test]
+fn types_are_kept() {
+    for (expression, expected) in [
+        ("plain", "\"plain\""),
+        ("{{ number }}", "5"),
+        ("{{ number + 1 }}", "6"),
+        ("{{ number }} ", "\"5 \""),
+        ("{{ list }}", "[\"b\", \"a\", \"b\"]"),
+        ("{{ map }}", "{key: \"value\", inner: {list: [1, 2]}}"),
+        ("{{ nested.inner.list[1] }}", "2"),
+        ("{{ nested['key'] }}", "\"value\""),
+        ("{{ no }}", "false"),
+        ("{{ not no }}", "true"),
+        ("{{ yes_word }}", "\"yes\""),
+        ("{{ nothing }}", "null"),
+        ("{{ float }}", "1.5"),
+        ("{{ [number, {'a': list}] }}", "[5, {a: [\"b\", \"a\", \"b\"]}]"),
+        ("{{ deep }}", "{list: [\"word-5\", \"plain\"], {{ key }}: 1}"),
+        ("{{ 'a' if no else 'b' }}", "\"b\""),
+        ("{{ \"{{ x }}\" }}", "\"{{ x }}\""),
+        ("{% raw %}{{ x }}{% endraw %}", "\"{{ x }}\""),
+        ("{# comment #}x", "\"x\""),
+        ("a\n{% if number > 4 %}\nb\n{% endif %}\nc\n", "\"a\\nb\\nc\\n\""),
+        ("{{ true and True }}", "true"),
+    ] {
+        assert_eq!(on("cp1", expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn filters_and_tests() {
+    for (expression, expected) in [
+        ("{{ missing | default('x') }}", "\"x\""),
+        ("{{ missing | d([]) }}", "[]"),
+        ("{{ '' | default('x', true) }}", "\"x\""),
+        ("{{ map.missing | default(3) }}", "3"),
+        ("{{ missing is defined }}", "false"),
+        ("{{ word is defined }}", "true"),
+        ("{{ no | ternary('a', 'b') }}", "\"b\""),
+        ("{{ nothing | ternary('a', 'b', 'c') }}", "\"c\""),
+        ("{{ yes_word | bool }}", "true"),
+        ("{{ 'off' | bool | ternary(1, 2) }}", "2"),
+        ("{{ '12' | int + 1 }}", "13"),
+        ("{{ 'x' | int }}", "0"),
+        ("{{ 'x' | int(7) }}", "7"),
+        ("{{ 'x' | int(default=7) }}", "7"),
+        ("{{ 'x' | int(base=16) }}", "! `asked` cannot be worked out: unknown keyword argument 'base'"),
+        ("{{ 3.9 | int }}", "3"),
+        ("{{ word | lower }}{{ word | upper }}", "\"wordWORD\""),
+        ("{{ list | unique | sort | join(',') }}", "\"a,b\""),
+        ("{{ [1, 'a', true] | join('-') }}", "\"1-a-True\""),
+        ("{{ list | length }}", "3"),
+        ("{{ list | first }}{{ list[1] }}{{ list | last }}", "\"bab\""),
+        ("{{ version | regex_replace('^v', '') }}", "\"1.31.2\""),
+        ("{{ version | regex_replace('^v(\\\\d+)\\\\.(\\\\d+).*', '\\\\2.\\\\1') }}", "\"31.1\""),
+        ("{{ 'a$b' | regex_replace('(?P<x>b)', '$\\\\g<x>') }}", "\"a$$b\""),
+        ("{{ 'AbA' | ansible.builtin.regex_replace('a', '', ignorecase=true) }}", "\"b\""),
+        ("{{ word | replace('W', 'S') }}", "\"Sord\""),
+        ("{{ version is version('1.30', '>=') }}", "true"),
+        ("{{ version is version('v1.31.10', 'lt') }}", "true"),
+        ("{{ '1.9' is version('1.10', '>') }}", "false"),
+        ("{{ '1.2.3' is ansible.builtin.version('1.2.3') }}", "true"),
+        ("{{ '1.2' is version('1.2.0', '<', strict=true) }}", "true"),
+        ("{{ word in ['Word'] and 'x' not in list }}", "true"),
+        ("{{ list | map('upper') | list }}", "[\"B\", \"A\", \"B\"]"),
+        ("{{ list | select('eq', 'b') | list | length }}", "2"),
+        ("{{ map | to_json }}", "\"{\\\"key\\\": \\\"value\\\", \\\"inner\\\": {\\\"list\\\": [1, 2]}}\""),
+    ] {
+        assert_eq!(on("cp1", expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn addresses() {
+    for (expression, expected) in [
+        ("{{ range | ansible.utils.ipaddr('net') | ansible.utils.ipaddr(1) | ansible.utils.ipaddr('address') }}", "\"10.233.0.1\""),
+        ("{{ range | ipaddr(10) }}", "\"10.233.0.10/18\""),
+        ("{{ range | ipaddr(-1) }}", "\"10.233.63.255/18\""),
+        ("{{ range | ipaddr(99999) }}", "false"),
+        ("{{ range | ipaddr('prefix') }}", "18"),
+        ("{{ range | ipaddr('network') }}", "\"10.233.0.0\""),
+        ("{{ range | ipaddr('netmask') }}", "\"255.255.192.0\""),
+        ("{{ '10.233.1.1/18' | ipaddr('network/prefix') }}", "\"10.233.0.0/18\""),
+        ("{{ '10.233.1.1/18' | ipaddr('net') }}", "false"),
+        ("{{ 'host.lan' | ipaddr }}", "false"),
+        ("{{ ['10.0.0.1', 'x', 'fd00::1'] | ansible.utils.ipaddr }}", "[\"10.0.0.1\", \"fd00::1\"]"),
+        ("{{ ['10.0.0.1', 'fd00::1'] | ansible.utils.ipv4 }}", "[\"10.0.0.1\"]"),
+        ("{{ address6 | ansible.utils.ipwrap }}:6443", "\"[fd00::1]:6443\""),
+        ("{{ ip | ansible.utils.ipwrap }}", "\"10.0.0.1\""),
+        ("{{ '::/0' | ipaddr(-1) }}", "\"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/0\""),
+    ] {
+        assert_eq!(on("cp1", expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn hosts_and_groups() {
+    for (host, expression, expected) in [
+        ("node1", "{{ inventory_hostname }}", "\"node1\""),
+        ("node2.lan", "{{ inventory_hostname_short }}", "\"node2\""),
+        ("node1", "{{ groups['kube_node'] }}", "[\"node1\", \"node2.lan\"]"),
+        ("node1", "{{ groups['kube-master'][0] }}", "\"cp1\""),
+        ("node1", "{{ groups.all | length }}", "3"),
+        ("node1", "{{ 'calico_rr' in groups }}", "false"),
+        ("node1", "{{ groups['calico_rr'] | default([]) }}", "[]"),
+        ("cp1", "{{ group_names }}", "[\"etcd\", \"k8s_cluster\", \"kube-master\", \"kube_control_plane\"]"),
+        ("cp1", "{{ 'kube_node' in group_names }}", "false"),
+        ("node1", "{{ hostvars['cp1'].ip }}", "\"10.0.0.1\""),
+        ("node1", "{{ hostvars['cp1']['chain'] }}", "\"word-5\""),
+        ("node1", "{{ hostvars[groups['etcd'][0]].access_ip | default(hostvars[groups['etcd'][0]].ip) }}", "\"10.0.0.1\""),
+        (
+            "cp1",
+            "{% for host in groups['kube_node'] %}https://{{ hostvars[host].ip }}:2379{% if not loop.last %},{% endif %}{% endfor %}",
+            "\"https://10.0.0.2:2379,https://10.0.0.3:2379\"",
+        ),
+        ("node1", "{{ ip }}", "\"10.0.0.2\""),
+    ] {
+        assert_eq!(on(host, expression), expected, "{host}: {expression}");
+    }
+}
+
+#[test]
+fn unsafe_text_is_text() {
+    let node = resolved("asked: !unsafe '{{ missing }}'\nother: '{{ asked }}'").get("cp1", "other").unwrap().unwrap();
+    assert_eq!(shown(&node), "\"{{ missing }}\"");
+}
+
+#[test]
+fn a_value_stands_where_it_was_written() {
+    let node = resolved("a: 1\nb: {c: ['{{ a }}']}").get("cp1", "b").unwrap().unwrap();
+    let kok_crds::tree::Value::Map(entries) = node.value else { panic!("no map") };
+    let kok_crds::tree::Value::List(items) = &entries[0].node.value else { panic!("no list") };
+    assert_eq!(items[0].position.to_string(), "group_vars.yml:2:9");
+    assert_eq!(shown(&items[0]), "1");
+}
+
+#[test]
+fn what_nobody_asks_for_does_no_harm() {
+    let resolved = resolved("bad: '{{ missing }}'\ngood: 1");
+    assert_eq!(shown(&resolved.get("cp1", "good").unwrap().unwrap()), "1");
+    assert!(resolved.get("cp1", "bad").is_err());
+    assert!(resolved.get("cp1", "nothing").unwrap().is_none());
+    assert!(resolved.get("nobody", "good").unwrap().is_none());
+}
+
+#[test]
+fn values_that_all_hosts_share() {
+    let resolved = resolved("same: 1\nderived: '{{ same }}'\nof_host: '{{ ip }}'\nequal: \"{{ 'ip' if ip is defined else 'none' }}\"");
+    assert_eq!(shown(&resolved.shared("same").unwrap().unwrap()), "1");
+    assert_eq!(shown(&resolved.shared("derived").unwrap().unwrap()), "1");
+    assert_eq!(shown(&resolved.shared("equal").unwrap().unwrap()), "\"ip\"");
+    assert!(resolved.shared("missing").unwrap().is_none());
+    assert_eq!(resolved.shared("ip6").unwrap_err().message, "`ip6` differs between the hosts `node1` and `cp1`");
+    assert_eq!(resolved.shared("of_host").unwrap_err().message, "`of_host` differs between the hosts `node1` and `node2.lan`");
+}
