@@ -25,11 +25,20 @@ fn inventory(hosts: usize) -> String {
 fn a_thousand_hosts_with_three_hundred_variables() {
     let text = inventory(1_000);
     let variables: String = (0..300).map(|index| format!("variable_{index}: {{enabled: true, value: text {index}}}\n")).collect();
+    let expressions = "of_cluster: '{{ variable_1.value }}'\nof_host: 'https://{{ ip }}:2379'\n";
     let begin = Instant::now();
-    let resolved = Resolved::of(read_with(&text, &[]), vec![vars("group_vars.yml", &variables)]);
+    let resolved = Resolved::of(read_with(&text, &[]), vec![vars("group_vars.yml", &variables), vars("-e", expressions)]);
     let values: usize = resolved.inventory().hosts().iter().map(|host| resolved.names(host).len()).sum();
+    let shared = (0..300).filter(|index| resolved.shared(&format!("variable_{index}")).unwrap().is_some()).count();
     eprintln!("1,000 hosts, 300 variables: {:?}", begin.elapsed());
-    assert_eq!(values, 1_000 * 302);
+    assert_eq!(shared, 300);
+    assert_eq!(values, 1_000 * 304);
+    let begin = Instant::now();
+    assert!(resolved.shared("of_cluster").unwrap().is_some());
+    let urls: std::collections::BTreeSet<_> =
+        resolved.inventory().hosts().iter().map(|host| shown(&resolved.get(host, "of_host").unwrap().unwrap())).collect();
+    eprintln!("2,000 expressions: {:?}", begin.elapsed());
+    assert_eq!(urls.len(), 1_000);
     assert_eq!(shown(&resolved.origin("node0999", "ip").unwrap().node), "\"10.1.3.250\"");
 }
 
