@@ -111,8 +111,8 @@ pub struct HostFacts {
     pub dpkg_interrupted: bool,
     /// Whether pid 1 is systemd.
     pub systemd: bool,
-    /// Whether we could write where we have to.
-    pub writable: bool,
+    /// Folders in which we have to write and can't.
+    pub unwritable: Vec<String>,
     /// What SELinux does.
     pub selinux: Selinux,
     /// The name of the cluster that kokctl made this host a part of.

@@ -32,7 +32,7 @@ pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
         installable: packages.lines().filter_map(|line| line.strip_prefix("can ")).map(str::to_owned).collect(),
         without_package_lists: packages.lines().any(|line| line == "no-lists"),
         dpkg_interrupted: packages.lines().any(|line| line == "interrupted"),
-        writable: text("fact-writable")?.trim() == "yes",
+        unwritable: text("fact-unwritable")?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
         busy: busy(&sections),
         ..facts
     })

@@ -39,8 +39,9 @@ fn push_space(script: &mut String) {
     set -- "$@" "$folder"
   done
   df -k --output=avail,size,itotal,iavail,target -- "$@" )
-mark fact-writable
-if ( set -e; mkdir -p -m 700 /run/kokctl; : >/run/kokctl/.probe; rm -f /run/kokctl/.probe ) 2>/dev/null && [ -w /etc ] && [ -w /usr/local ] && [ -w /var/lib ]; then echo yes; fi
+mark fact-unwritable
+for folder in /etc /usr/local /var/lib; do [ -w "$folder" ] || echo "$folder"; done
+( set -e; mkdir -p -m 700 /run/kokctl; : >/run/kokctl/.probe; rm -f /run/kokctl/.probe ) 2>/dev/null || echo /run
 "#
     );
 }

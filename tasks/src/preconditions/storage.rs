@@ -18,11 +18,14 @@ const EVICTION_PERCENT: [(&str, u64); 2] = [("/var/lib/containerd", 15), ("/var/
 
 pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
     let facts = scope.facts;
-    if !facts.writable {
+    // Of what is mounted read-only it is said below.
+    let read_only = |folder: &&String| facts.storage.get(*folder).is_some_and(|storage| storage.read_only);
+    let unwritable: Vec<&str> = facts.unwritable.iter().filter(|folder| !read_only(folder)).map(String::as_str).collect();
+    if !unwritable.is_empty() {
         found.refuse(
-            Refusal::new("/etc, /usr/local, /var/lib or /run can't be written")
+            Refusal::new(format!("{} can't be written", unwritable.join(", ")))
                 .because("kokctl installs there")
-                .hint("mount them writable; look into the kernel's log for errors of the disk"),
+                .hint("mount it writable, `mount -o remount,rw` if it is mounted; look into the kernel's log for errors of the disk"),
         );
     }
     // Folders by the file system below them: what they need adds up there.

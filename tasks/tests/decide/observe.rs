@@ -120,7 +120,7 @@ fn facts_of_a_control_plane_and_a_worker_are_read() {
     assert!(storage.mount == "/var/lib/etcd" && storage.free_bytes > 1 << 30 && storage.free_inodes.is_some() && !storage.read_only);
     assert_eq!(bare.storage["/var/lib/kokctl"].mount, "/", "of a folder that is not there yet, that of the folder above");
     assert!(bare.commands.contains("chronyc") && bare.commands.contains("apt-get") && !bare.commands.contains("dnf"));
-    assert!(!bare.cgroup_v2 && bare.swaps.is_empty() && bare.systemd && bare.writable && !bare.busy);
+    assert!(!bare.cgroup_v2 && bare.swaps.is_empty() && bare.systemd && bare.unwritable.is_empty() && !bare.busy);
     assert!(ready.listening_ports.is_superset(&[22, 2379, 2380, 6443, 10250].into()));
     assert_eq!(ready.cluster.as_deref(), Some("rec"));
     assert!(ready.certificate_authority.is_some() && ready.certificate_authority == worker.certificate_authority);

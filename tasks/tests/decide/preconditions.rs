@@ -43,7 +43,7 @@ fn good_hosts_are_not_refused() {
 fn what_a_host_is() {
     insta::assert_snapshot!("busy", refused("worker1", |facts| facts.busy = true));
     insta::assert_snapshot!("no_systemd", refused("worker1", |facts| facts.systemd = false));
-    insta::assert_snapshot!("not_writable", refused("worker1", |facts| facts.writable = false));
+    insta::assert_snapshot!("not_writable", refused("worker1", |facts| facts.unwritable = vec!["/usr/local".to_owned()]));
     insta::assert_snapshot!("cgroup_v1", refused("worker1", |facts| facts.cgroup_v2 = false));
     let used = |bytes: u64| move |facts: &mut HostFacts| facts.swaps = [("/dev/sda2".to_owned(), bytes)].into();
     assert_eq!(refused("worker1", used(1 << 30)), "", "a step switches it off");

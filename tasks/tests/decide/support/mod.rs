@@ -71,7 +71,6 @@ pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
         storage: FOLDERS.iter().map(|folder| (folder.path.to_owned(), root.clone())).collect(),
         commands: commands.collect(),
         systemd: true,
-        writable: true,
         ..HostFacts::default()
     }
 }
