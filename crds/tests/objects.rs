@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use kok_crds::objects::{ClusterForm, Inputs, Objects};
-use kok_crds::operation::{Effect, ExtraVars, Operation, Verb};
-use kok_crds::{Notice, Problem, read_objects};
+use kok_crds::operation::{Arguments, Effect, ExtraVars, Operation, Verb};
+use kok_crds::{Notice, Problem, Source, read_objects};
 
 fn files(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/objects").join(folder);
@@ -116,6 +116,7 @@ fn exported_objects_are_read() {
     let operation = &objects.operations[0];
     assert!(operation.ended);
     assert_eq!(operation.active_deadline_seconds, Some(7200));
+    assert_eq!(operation.implied_variables().collect::<Vec<_>>(), [("firewall", "open")]);
     assert_eq!(verbs(operation), [Some(Verb::Check), None, Some(Verb::Apply), Some(Verb::Kubeconfig), Some(Verb::Status)]);
     assert!(operation.inputs.hosts.is_none(), "the copy is not in the file");
     assert_eq!(operation.inputs.vars.as_ref().unwrap().text, "kube_version: 1.37.1\n");
@@ -167,6 +168,18 @@ spec:
     assert_eq!(place("f", &quoted), "all.yaml:8:14, in extraArgs:1:16", "an escape has no columns of its own");
     let limit = read(text).unwrap().operations[0].main.arguments.limit.clone().unwrap();
     assert_eq!(limit.position.to_string(), "all.yaml:8:34");
+}
+
+#[test]
+fn a_command_line_may_stand_alone() {
+    let parse = |text: &str| Arguments::parse(&Source::file("extraArgs", text));
+    let (arguments, notices) = parse("-e node=node2,node3 -e reset_nodes=false -T 30 --flush-cache").unwrap();
+    let node = arguments.node().unwrap();
+    assert_eq!((node.text.as_str(), node.position.to_string().as_str()), ("node2,node3", "extraArgs:1:9"));
+    let messages: Vec<_> = notices.iter().map(|notice| notice.message.as_str()).collect();
+    assert_eq!(messages, ["`-T` is not used", "`--flush-cache` is not used"]);
+    assert_eq!(parse("-x 'y").unwrap_err().len(), 1);
+    assert_eq!(parse("").unwrap().0, Arguments::default());
 }
 
 #[test]

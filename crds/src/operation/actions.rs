@@ -94,7 +94,10 @@ pub static ACTIONS: &[Action] = &[
     refused("config-insecure-registry", MIRRORS),
     Action {
         name: "disable-firewalld",
-        effect: Effect::Covered { by: "`apply` opens the ports that the cluster needs in the firewall", sets: Some(("firewall", "open")) },
+        effect: Effect::Covered {
+            by: "the firewall stays on, and `apply` opens the ports in it that the cluster needs (`firewall: open`)",
+            sets: Some(("firewall", "open")),
+        },
     },
     refused("disable-kernel-unattended-upgrade", "hold the kernel's packages yourself, as by `apt-mark hold`"),
     covered("enable-nf-conntrack", "`apply` loads the kernel modules that the cluster needs"),

@@ -7,7 +7,7 @@ use super::{ExtraVar, ExtraVars, Placed};
 use crate::decode::Decoder;
 use crate::shell::{self, At, Fault, Letter, What, Word};
 use crate::words::{quote, with_nearest};
-use crate::{Problem, Source};
+use crate::{Notice, Problem, Source};
 
 /// Linux takes no argument of a program that is longer (`MAX_ARG_STRLEN`); this text is one to `bash -c`.
 const MAX_BYTES: usize = 128 << 10;
@@ -38,6 +38,18 @@ pub struct Arguments {
 }
 
 impl Arguments {
+    /// Reads a command line of `ansible-playbook`, and says what of it does nothing here.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, in its order.
+    pub fn parse(source: &Source) -> Result<(Self, Vec<Notice>), Vec<Problem>> {
+        let mut decoder = Decoder::default();
+        let arguments = read(source, &mut decoder);
+        let notices = decoder.take_notices();
+        let (problems, _) = decoder.finish();
+        if problems.is_empty() { Ok((arguments, notices)) } else { Err(problems) }
+    }
+
     /// The variable of that name, as the last `-e` sets it. Files that are named there are not looked into.
     #[must_use]
     pub fn variable(&self, name: &str) -> Option<&ExtraVar> {

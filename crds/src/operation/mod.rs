@@ -58,6 +58,14 @@ impl Operation {
     pub fn invocations(&self) -> impl Iterator<Item = &Invocation> {
         self.pre_hooks.iter().chain([&self.main]).chain(&self.post_hooks)
     }
+
+    /// Variables that actions set for the whole operation, with their values, unless somebody sets them otherwise.
+    pub fn implied_variables(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        self.invocations().filter_map(|invocation| match invocation.action.effect {
+            Effect::Covered { sets, .. } => sets,
+            _ => None,
+        })
+    }
 }
 
 /// One action with its arguments.

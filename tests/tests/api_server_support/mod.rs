@@ -1,0 +1,152 @@
+//! An API server of the bundle's own programs, with an etcd and nothing else, in a network of its own.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kok_tests::release::paths::{default_cache, default_output};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// It takes five seconds on two slow processors.
+const DEADLINE: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(100);
+
+/// A blob that is larger is no manifest and no configuration, but the layer.
+const LARGEST_DOCUMENT: u64 = 1 << 20;
+
+/// The first process of a PID namespace, which takes the others with it. Nothing but loopback is there to find an address at, so that one
+/// is advertised that nobody asks for.
+const SETUP: &str = r#"
+set -eu
+ip link set lo up
+cd "$1"
+ssh-keygen -q -t ecdsa -m PEM -N '' -f service-account.key
+echo 'test,admin,1,system:masters' >tokens.csv
+./etcd --data-dir etcd-data --unsafe-no-fsync --log-level error >etcd.log 2>&1 &
+./kube-apiserver --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 --bind-address=127.0.0.1 --cert-dir=certificates \
+    --advertise-address=192.0.2.1 --endpoint-reconciler-type=none \
+    --service-account-issuer=https://localhost --service-account-key-file=service-account.key \
+    --service-account-signing-key-file=service-account.key --token-auth-file=tokens.csv --authorization-mode=RBAC \
+    --service-cluster-ip-range=10.0.0.0/24 --disable-admission-plugins=ServiceAccount >apiserver.log 2>&1 &
+wait
+"#;
+
+/// The server, until it is dropped.
+pub struct ApiServer {
+    process: Child,
+    folder: TempDir,
+    kubectl: PathBuf,
+}
+
+/// What kubectl said.
+pub struct Said {
+    pub success: bool,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl ApiServer {
+    /// Starts it, and waits until it is ready.
+    pub fn start() -> Self {
+        assert!(rustix::process::geteuid().is_root(), "this test starts an API server in namespaces of its own: run it as root");
+        let bundle = bundle();
+        let manifest: Value = serde_json::from_str(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap();
+        let path = |list: &str, name: &str| {
+            let entry = manifest[list].as_array().unwrap().iter().find(|entry| entry["name"] == name);
+            bundle.join(entry.unwrap_or_else(|| panic!("the bundle has no {name}"))["path"].as_str().unwrap())
+        };
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["etcd", "kube-apiserver"] {
+            unpack(&path("images", name), name, folder.path());
+        }
+        let kubectl = folder.path().join("kubectl");
+        fs::copy(path("files", "kubectl"), &kubectl).unwrap();
+        executable(&kubectl);
+        let process = Command::new("unshare")
+            .args(["--net", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", SETUP, "sh"])
+            .arg(folder.path())
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self { process, folder, kubectl };
+        server.wait();
+        server
+    }
+
+    fn wait(&self) {
+        let begun = Instant::now();
+        while !self.kubectl(&["get", "--raw", "/readyz"], "").success {
+            if begun.elapsed() > DEADLINE {
+                let log = |name: &str| fs::read_to_string(self.folder.path().join(name)).unwrap_or_default();
+                panic!("the API server is not ready after {DEADLINE:?}:\n{}\n{}", log("etcd.log"), log("apiserver.log"));
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Runs kubectl with this text on its standard input.
+    pub fn kubectl(&self, arguments: &[&str], input: &str) -> Said {
+        let mut child = Command::new("nsenter")
+            .arg(format!("--net=/proc/{}/ns/net", self.process.id()))
+            .arg(&self.kubectl)
+            .args(["--server=https://127.0.0.1:6443", "--insecure-skip-tls-verify", "--token=test"])
+            .args(arguments)
+            .env("HOME", self.folder.path())
+            .env_remove("KUBECONFIG")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // It may end without reading, as when the server is not there yet.
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        Said { success: output.status.success(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
+    }
+
+    /// Standard output of kubectl, which has to succeed.
+    pub fn ok(&self, arguments: &[&str], input: &str) -> String {
+        let said = self.kubectl(arguments, input);
+        assert!(said.success, "kubectl {arguments:?}: {}", said.stderr);
+        said.stdout
+    }
+}
+
+impl Drop for ApiServer {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The folder of the bundle: that of the environment, or that of the cache.
+fn bundle() -> PathBuf {
+    let folder = std::env::var_os("KOKCTL_BUNDLE").map_or_else(|| default_output(&default_cache().unwrap()), PathBuf::from);
+    assert!(folder.join("bundle.json").is_file(), "{} is no bundle: run `make bundle` first", folder.display());
+    folder
+}
+
+/// Takes a program out of an image of one layer.
+fn unpack(image: &Path, program: &str, to: &Path) {
+    let mut archive = tar::Archive::new(File::open(image).unwrap());
+    for blob in archive.entries().unwrap().map(Result::unwrap).filter(|blob| blob.size() > LARGEST_DOCUMENT) {
+        let mut layer = tar::Archive::new(blob);
+        for mut file in layer.entries().unwrap().map(Result::unwrap) {
+            if file.path().unwrap() == Path::new("usr/local/bin").join(program) {
+                io::copy(&mut file, &mut File::create(to.join(program)).unwrap()).unwrap();
+                return executable(&to.join(program));
+            }
+        }
+    }
+    panic!("{} has no {program}", image.display());
+}
+
+fn executable(file: &Path) {
+    fs::set_permissions(file, fs::Permissions::from_mode(0o755)).unwrap();
+}
