@@ -4,7 +4,9 @@
 //! column. The text becomes a tree (`tree`), the tree becomes typed values (`decode`, `read`), and the whole is checked (`check`).
 
 mod check;
+mod convert;
 mod decode;
+mod input;
 pub mod inventory;
 pub mod model;
 mod notice;
@@ -19,10 +21,12 @@ mod secret;
 mod shell;
 mod source;
 mod syntax;
+mod translate;
 pub mod tree;
 mod variables;
 mod words;
 
+pub use input::{File, Input, Role, read_input};
 pub use notice::Notice;
 pub use objects::read_objects;
 pub use position::{Position, Positions};

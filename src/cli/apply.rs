@@ -9,8 +9,9 @@ use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 
-use super::common::{BundleArgument, ClusterFile, MaxFail, PartArguments};
+use super::common::{BundleArgument, MaxFail, PartArguments};
 use super::converge::{Tolerance, converge};
+use super::files::{ClusterFiles, ExtraVars};
 use super::report;
 use crate::run::{Clock, EventKind, Events, FORMAT, Means, Secrets, Sink, Taking, carry_out, forget, random_bytes};
 use crate::state::{ClusterLock, Journal, who};
@@ -20,7 +21,9 @@ use crate::ui::{Failure, Json, Kind, Terminal, Trace, line, status_line};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
     #[command(flatten)]
     bundle: BundleArgument,
     #[command(flatten)]
@@ -75,7 +78,7 @@ fn artifacts(plan: &Plan) -> Vec<Artifact> {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let began = Instant::now();
-    let cluster = arguments.cluster.read()?;
+    let cluster = arguments.cluster.read(&arguments.extra)?;
     let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;

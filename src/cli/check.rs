@@ -9,7 +9,7 @@ use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::preconditions::{self, Examined, Finding, Weight};
 use serde::Serialize;
 
-use super::common::ClusterFile;
+use super::files::{ClusterFiles, ExtraVars};
 use crate::run::{Events, LookAt, connect_each, may_write, probe_all};
 use crate::ui::{Failure, Kind, line};
 
@@ -20,7 +20,9 @@ use crate::ui::{Failure, Kind, line};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
     /// Print the outcome of every check as JSON
     #[arg(long)]
     json: bool,
@@ -70,7 +72,7 @@ struct FindingReport {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read()?;
+    let cluster = arguments.cluster.read(&arguments.extra)?;
     let (links, unreachable) = connect_each(&cluster).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();

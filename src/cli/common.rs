@@ -1,8 +1,7 @@
 //! What several verbs share: reading the cluster's file, finding the bundle, the arguments for both.
 
 use std::env;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use kok_crds::model::Cluster;
@@ -10,29 +9,6 @@ use kok_tasks::plan::{Choice, Selection};
 
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
 use crate::ui::{Failure, Kind, line};
-
-/// The cluster's file.
-#[derive(Debug, Args)]
-pub(super) struct ClusterFile {
-    /// The file with the Cluster
-    #[arg(short, long = "filename", value_name = "FILE")]
-    file: PathBuf,
-}
-
-impl ClusterFile {
-    pub(super) fn read(&self) -> Result<Cluster, Vec<Failure>> {
-        let name = self.file.display().to_string();
-        let text = fs::read_to_string(&self.file).map_err(|error| {
-            let hint = "give the file of a Cluster with -f; docs/cluster.md shows one";
-            vec![Failure::new(Kind::Input, "the cluster's file can't be read").at(name.clone()).because(error.to_string()).hint(hint)]
-        })?;
-        kok_crds::read_cluster(&name, &text).map_err(|problems| problems.into_iter().map(Failure::problem).collect())
-    }
-
-    pub(super) fn path(&self) -> &Path {
-        &self.file
-    }
-}
 
 /// Where the artifacts come from.
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::common::ClusterFile;
+use super::files::{ClusterFiles, ExtraVars};
 use crate::remote::{Deadlines, HostKeyFault, Scan, Target};
 use crate::run::targets;
 use crate::ui::{Failure, Kind, line, status_line};
@@ -26,7 +26,9 @@ enum Verb {
 #[derive(Debug, Args)]
 struct ScanArguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
     /// Add the keys of hosts that are not known yet to known_hosts: trust on first use
     #[arg(long)]
     write: bool,
@@ -34,7 +36,7 @@ struct ScanArguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Scan(arguments) = &arguments.verb;
-    let cluster = arguments.cluster.read()?;
+    let cluster = arguments.cluster.read(&arguments.extra)?;
     let mut outcome = Outcome { write: arguments.write, ..Outcome::default() };
     for target in in_order(targets(&cluster)?) {
         match Scan::of(&target, &Deadlines::default()).await {

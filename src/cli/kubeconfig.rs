@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use kok_tasks::observe::STATE_DIRECTORY;
 
-use super::common::ClusterFile;
+use super::files::{ClusterFiles, ExtraVars};
 use crate::remote::{Script, quote};
 use crate::run::connect_all;
 use crate::ui::{Failure, Kind, line};
@@ -14,11 +14,13 @@ use crate::ui::{Failure, Kind, line};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let mut cluster = arguments.cluster.read()?;
+    let mut cluster = arguments.cluster.read(&arguments.extra)?;
     // Only a control plane has it.
     cluster.hosts.retain(|host| host.roles.control_plane);
     let links = connect_all(&cluster).await?;

@@ -4,6 +4,8 @@ mod apply;
 mod check;
 mod common;
 mod converge;
+mod convert;
+mod files;
 mod known_hosts;
 mod kubeconfig;
 mod log;
@@ -50,6 +52,7 @@ enum Verb {
     Check(check::Arguments),
     Plan(plan::Arguments),
     Validate(validate::Arguments),
+    Convert(convert::Arguments),
     Vars(vars::Arguments),
     Status(status::Arguments),
     Kubeconfig(kubeconfig::Arguments),
@@ -70,6 +73,7 @@ pub fn main() -> ExitCode {
                 Verb::Check(arguments) => check::run(&arguments).await,
                 Verb::Plan(arguments) => plan::run(&arguments).await,
                 Verb::Validate(arguments) => validate::run(&arguments),
+                Verb::Convert(arguments) => convert::run(&arguments),
                 Verb::Vars(arguments) => vars::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,
                 Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,

@@ -2,8 +2,9 @@
 
 use clap::Args;
 
-use super::common::{BundleArgument, ClusterFile, PartArguments, print_json};
+use super::common::{BundleArgument, PartArguments, print_json};
 use super::converge::{Planned, Tolerance, converge};
+use super::files::{ClusterFiles, ExtraVars};
 use super::plan_json::{Document, WhyDocument};
 use super::report::{self, plan_text};
 use super::why::why_text;
@@ -14,7 +15,9 @@ use crate::ui::{Failure, Kind, line, status_line};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
     #[command(flatten)]
     bundle: BundleArgument,
     #[command(flatten)]
@@ -31,7 +34,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read()?;
+    let cluster = arguments.cluster.read(&arguments.extra)?;
     let selection = arguments.part.select(&cluster)?;
     let bundle = arguments.bundle.open()?;
     let token = Token::generate().map_err(|failure| vec![failure])?;

@@ -6,8 +6,8 @@ use clap::Args;
 use kok_crds::model::Cluster;
 
 use super::apply::{open_events, recorded};
-use super::common::ClusterFile;
 use super::converge::{Tolerance, take_down};
+use super::files::{ClusterFiles, ExtraVars};
 use super::report;
 use crate::run::{EventKind, Means, Secrets, Taking, carry_out, forget};
 use crate::state::ClusterLock;
@@ -17,7 +17,9 @@ use crate::ui::{Failure, Kind, line, status_line};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
     /// Don't ask
     #[arg(long)]
     yes: bool,
@@ -30,7 +32,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read()?;
+    let cluster = arguments.cluster.read(&arguments.extra)?;
     if !arguments.yes {
         ask(&cluster).map_err(|failure| vec![failure])?;
     }

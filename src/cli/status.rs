@@ -9,7 +9,7 @@ use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
 use serde::Serialize;
 
-use super::common::ClusterFile;
+use super::files::{ClusterFiles, ExtraVars};
 use crate::run::{Events, LookAt, connect_each, probe_all};
 use crate::ui::{Failure, Kind, line};
 
@@ -17,7 +17,9 @@ use crate::ui::{Failure, Kind, line};
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
     /// Print the state as JSON
     #[arg(long)]
     json: bool,
@@ -49,7 +51,7 @@ struct HostStatus {
 const UNITS: [&str; 2] = ["containerd.service", "kubelet.service"];
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read()?;
+    let cluster = arguments.cluster.read(&arguments.extra)?;
     let (links, unreachable) = connect_each(&cluster).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let mut asked = BTreeMap::new();

@@ -1,25 +1,211 @@
 //! `kokctl validate`
 
 use clap::Args;
+use kok_crds::model::Cluster;
+use kok_crds::operation::{Effect, Operation};
+use kok_crds::{Given, Input, Notice, Outcome, Problem};
+use serde::Serialize;
 
-use super::common::ClusterFile;
+use super::common::print_json;
+use super::files::{ClusterFiles, ExtraVars};
 use crate::ui::{Failure, line};
 
-/// Check the cluster's file without touching a host
+/// Check the cluster's files without touching a host, and say what becomes of every line
+///
+/// Shows the cluster that comes out, every variable with its place and what becomes of it, what you should know, and all that is wrong.
+/// Ends with exit code 2 if something is.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
-    cluster: ClusterFile,
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read()?;
-    let (control_planes, workers) = (cluster.control_planes().count(), cluster.workers().count());
+    let input = arguments.cluster.input(&arguments.extra)?;
+    if arguments.json {
+        print_json(&Document::new(&input))?;
+    } else {
+        show(&input);
+    }
+    if input.cluster.is_some() { Ok(()) } else { Err(input.problems.into_iter().map(Failure::problem).collect()) }
+}
+
+fn show(input: &Input) {
+    let Input { cluster, operations, variables, notices, .. } = input;
+    if let Some(cluster) = cluster {
+        summary(cluster);
+    }
+    operations.iter().for_each(|operation| line(&told(operation)));
+    if !variables.is_empty() {
+        line(&format!("\n{:<40} {:<28} {:<11} {}", "VARIABLE", "VALUE", "EFFECT", "WHERE AND WHY"));
+        alike(variables).iter().for_each(|(given, count)| row(given, *count));
+    }
+    notices.iter().for_each(|notice| line(&format!("\n{notice}")));
+    if cluster.is_some() {
+        line("\nvalid");
+    }
+}
+
+fn summary(cluster: &Cluster) {
+    let (planes, workers) = (cluster.control_planes().count(), cluster.workers().count());
+    let network = &cluster.network;
     line(&format!(
-        "{}: cluster {} with Kubernetes {}, {control_planes} control plane and {workers} workers: valid",
-        arguments.cluster.path().display(),
+        "cluster {} with Kubernetes {}: {} hosts, {planes} control plane, {workers} workers",
         cluster.name,
-        cluster.kubernetes_version
+        cluster.kubernetes_version,
+        cluster.hosts.len()
     ));
-    Ok(())
+    line(&format!(
+        "network {}: pods {}, services {}, domain {}",
+        network.plugin.as_str(),
+        network.pod_cidr,
+        network.service_cidr,
+        network.cluster_domain
+    ));
+    let few = cluster.hosts.iter().take(MOST_HOSTS);
+    few.for_each(|host| line(&format!("  {:<20} {:<16} {}", host.name, host.address.to_string(), roles(host.roles))));
+    if cluster.hosts.len() > MOST_HOSTS {
+        line(&format!("  and {} more", cluster.hosts.len() - MOST_HOSTS));
+    }
+}
+
+/// More than that say nothing at a glance.
+const MOST_HOSTS: usize = 20;
+
+fn roles(roles: kok_crds::model::Roles) -> &'static str {
+    match (roles.control_plane, roles.worker) {
+        (true, true) => "control-plane, worker",
+        (true, false) => "control-plane",
+        (false, _) => "worker",
+    }
+}
+
+fn told(operation: &Operation) -> String {
+    let name = operation.name.as_deref().unwrap_or("without a name");
+    let steps = operation.invocations().map(|invocation| {
+        let here = match invocation.action.effect {
+            Effect::Runs(verb) => format!("`kokctl {}`", verb.as_str()),
+            Effect::Covered { by, .. } => by.to_owned(),
+            Effect::Planned { .. } => "not yet".to_owned(),
+            Effect::Refused { .. } => "refused".to_owned(),
+        };
+        format!("{} ({here})", invocation.action.name)
+    });
+    format!("operation {name}: {}", steps.collect::<Vec<_>>().join(", "))
+}
+
+/// Of many hosts with a variable of their own, one stands for all.
+fn alike(variables: &[Given]) -> Vec<(&Given, usize)> {
+    let mut rows: Vec<(&Given, usize)> = Vec::new();
+    for given in variables {
+        match rows.last_mut().filter(|(last, _)| (&last.name, last.outcome, &last.because) == (&given.name, given.outcome, &given.because))
+        {
+            Some((_, count)) => *count += 1,
+            None => rows.push((given, 1)),
+        }
+    }
+    rows
+}
+
+fn row(given: &Given, places: usize) {
+    let more = if places > 1 { format!(" and {} more places", places - 1) } else { String::new() };
+    let because = if given.because.is_empty() { String::new() } else { format!(": {}", given.because) };
+    let value: String = given.value.chars().take(28).collect();
+    line(&format!("{:<40} {value:<28} {:<11} {}{more}{because}", given.name, given.outcome.as_str(), given.position));
+}
+
+/// The form of `--json`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Document<'a> {
+    valid: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cluster: Option<ClusterDocument<'a>>,
+    variables: Vec<VariableDocument<'a>>,
+    notices: Vec<MessageDocument<'a>>,
+    problems: Vec<MessageDocument<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ClusterDocument<'a> {
+    name: &'a str,
+    kubernetes_version: String,
+    hosts: Vec<HostDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct HostDocument<'a> {
+    name: &'a str,
+    address: String,
+    roles: &'static str,
+}
+
+#[derive(Serialize)]
+struct VariableDocument<'a> {
+    name: &'a str,
+    value: &'a str,
+    at: String,
+    effect: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    because: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hosts: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct MessageDocument<'a> {
+    what: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<&'a str>,
+}
+
+impl<'a> Document<'a> {
+    fn new(input: &'a Input) -> Self {
+        let notice =
+            |notice: &'a Notice| message(&notice.message, notice.position.as_ref(), notice.because.as_deref(), notice.hint.as_deref());
+        let problem = |problem: &'a Problem| {
+            message(&problem.message, problem.position.as_ref(), problem.because.as_deref(), problem.hint.as_deref())
+        };
+        Self {
+            valid: input.cluster.is_some(),
+            cluster: input.cluster.as_ref().map(ClusterDocument::new),
+            variables: input.variables.iter().map(variable).collect(),
+            notices: input.notices.iter().map(notice).collect(),
+            problems: input.problems.iter().map(problem).collect(),
+        }
+    }
+}
+
+impl<'a> ClusterDocument<'a> {
+    fn new(cluster: &'a Cluster) -> Self {
+        let host = |host: &'a kok_crds::model::Host| HostDocument {
+            name: &host.name,
+            address: host.address.to_string(),
+            roles: roles(host.roles),
+        };
+        Self {
+            name: &cluster.name,
+            kubernetes_version: cluster.kubernetes_version.to_string(),
+            hosts: cluster.hosts.iter().map(host).collect(),
+        }
+    }
+}
+
+fn variable(given: &Given) -> VariableDocument<'_> {
+    let Given { name, value, position, outcome, because, hosts } = given;
+    VariableDocument { name, value, at: position.to_string(), effect: Outcome::as_str(*outcome), because, hosts: *hosts }
+}
+
+fn message<'a>(what: &'a str, at: Option<&kok_crds::Position>, because: Option<&'a str>, hint: Option<&'a str>) -> MessageDocument<'a> {
+    MessageDocument { what, at: at.map(ToString::to_string), because, hint }
 }

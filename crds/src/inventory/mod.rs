@@ -132,6 +132,14 @@ impl Inventory {
         select::select(self, pattern, at)
     }
 
+    pub(crate) fn all_groups(&self) -> impl Iterator<Item = &Group> {
+        self.groups.values()
+    }
+
+    pub(crate) fn all_hosts(&self) -> impl Iterator<Item = (&str, &Host)> {
+        self.hosts.iter().map(|(name, host)| (name.as_ref(), host))
+    }
+
     /// A group by its name or an old name of it, with its own name.
     pub(crate) fn group(&self, name: &str) -> Option<(&Arc<str>, &Group)> {
         self.groups.get_key_value(legacy::current(name))

@@ -42,6 +42,11 @@ impl Vars {
         self.0.get(name)
     }
 
+    /// All variables with their names, sorted.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Variable)> {
+        self.0.iter().map(|(name, variable)| (name.as_str(), variable))
+    }
+
     /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

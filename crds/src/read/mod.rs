@@ -19,8 +19,8 @@ use crate::variables::{Given, read_vars};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
-const API_VERSION: &str = "kubeonkube.clay.io/v1alpha1";
-const KIND: &str = "Cluster";
+pub(crate) const API_VERSION: &str = "kubeonkube.clay.io/v1alpha1";
+pub(crate) const KIND: &str = "Cluster";
 
 /// The first minor version whose kubeadm reads the configuration that we write (`kubeadm.k8s.io/v1beta4`).
 const FIRST_MINOR: u64 = 31;

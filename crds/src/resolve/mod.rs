@@ -44,6 +44,11 @@ impl Resolved {
         Self(Arc::new(Data { defaults, ..Arc::unwrap_or_clone(self.0) }))
     }
 
+    /// Variables that win over those of the inventory, of which later ones count.
+    pub(crate) fn extra(&self) -> &[Vars] {
+        &self.0.extra
+    }
+
     /// The hosts and groups.
     #[must_use]
     pub fn inventory(&self) -> &Inventory {

@@ -3,7 +3,7 @@
 use super::plain::{names_a_secret, shown};
 use super::row::Variable;
 use crate::Position;
-use crate::tree::Node;
+use crate::tree::{Node, Value};
 
 /// What becomes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +16,8 @@ pub enum Outcome {
     NoMeaning,
     /// What it asks for is not done yet, and is left out.
     NotYet,
+    /// Something else that counts more sets the variable for every host.
+    Overruled,
     /// It cannot be; there is a problem about it.
     Refused,
     /// It is the user's own: values of other variables use it.
@@ -33,6 +35,7 @@ impl Outcome {
             Self::Anyway => "anyway",
             Self::NoMeaning => "no-meaning",
             Self::NotYet => "not-yet",
+            Self::Overruled => "overruled",
             Self::Refused => "refused",
             Self::Own => "own",
             Self::Unknown => "unknown",
@@ -60,7 +63,8 @@ pub struct Given {
 impl Given {
     /// A value, with the row of its variable if it has one.
     pub(crate) fn new(name: &str, row: Option<&Variable>, node: &Node, outcome: Outcome, because: impl Into<String>) -> Self {
-        let guessed = |row: Option<&Variable>| row.is_none_or(Variable::is_family) && names_a_secret(name);
+        let is_word = !matches!(node.value, Value::Bool(_) | Value::Integer(_) | Value::Null);
+        let guessed = |row: Option<&Variable>| is_word && row.is_none_or(Variable::is_family) && names_a_secret(name);
         let secret = row.is_some_and(Variable::is_secret) || guessed(row);
         let value = if secret { "(hidden)".to_owned() } else { shown(node) };
         Self { name: name.to_owned(), value, position: node.position.clone(), outcome, because: because.into(), hosts: None }

@@ -7,7 +7,7 @@ use crate::words::quote;
 use crate::{Position, Problem};
 
 /// What becomes of a value.
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     /// Whoever reads settings or fields takes it over.
     Read,
     /// It asks for nothing that would not be so anyway.
@@ -21,11 +21,18 @@ pub(super) enum Verdict {
 }
 
 /// Judges the value of a variable; `at` is where its name stands.
-pub(super) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position) -> Verdict {
+pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position) -> Verdict {
     let problem = |message: String| Problem::new(message).at(at);
     match variable.rule {
-        Rule::Setting(_) | Rule::Field(_) => Verdict::Read,
-        Rule::Moot(because) => Verdict::NoMeaning(because),
+        Rule::Setting(_) | Rule::Field(_) => return Verdict::Read,
+        Rule::Moot(because) => return Verdict::NoMeaning(because),
+        _ => {}
+    }
+    if let Some(problem) = neither(variable, name, node) {
+        return Verdict::Refused(problem);
+    }
+    match variable.rule {
+        Rule::Setting(_) | Rule::Field(_) | Rule::Moot(_) => Verdict::Read,
         _ if is_idle(variable, node) => Verdict::Anyway,
         Rule::Later => Verdict::NotYet,
         Rule::Only { accepted, .. } if accepted.iter().any(|accepted| same(variable, node, accepted)) => Verdict::Anyway,
@@ -42,6 +49,14 @@ pub(super) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
     }
 }
 
+/// A flag that is neither true nor false.
+pub(crate) fn neither(variable: &Variable, name: &str, node: &Node) -> Option<Problem> {
+    let is_empty = matches!(&node.value, Value::Null) || matches!(&node.value, Value::Text(text) if text.is_empty());
+    let is_wrong = variable.shape == Shape::Flag && flag(node).is_none() && !is_empty;
+    let problem = || Problem::new(format!("`{name}` is neither true nor false")).at(&node.position).because("it is `true` or `false`");
+    is_wrong.then(problem)
+}
+
 /// Whether a value asks for nothing: it is empty, or what holds anyway.
 fn is_idle(variable: &Variable, node: &Node) -> bool {
     let is_empty = match &node.value {
@@ -56,7 +71,7 @@ fn is_idle(variable: &Variable, node: &Node) -> bool {
 }
 
 /// Whether a value is the one that is spelled so.
-pub(super) fn same(variable: &Variable, node: &Node, spelled: &str) -> bool {
+pub(crate) fn same(variable: &Variable, node: &Node, spelled: &str) -> bool {
     match (variable.shape, spelled) {
         (Shape::Flag, "true") => flag(node) == Some(true),
         (Shape::Flag, "false") => flag(node) == Some(false),

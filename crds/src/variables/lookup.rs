@@ -39,7 +39,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// The known name that is nearest to one that is not known.
-pub(super) fn nearest_variable(name: &str) -> Option<&'static str> {
+pub(crate) fn nearest_variable(name: &str) -> Option<&'static str> {
     // Names of other lengths are not near, and comparing hundreds of words with hundreds takes its time.
     let near = name.len().div_ceil(3);
     let mut candidates: Vec<&'static str> = names().filter(|known| known.len().abs_diff(name.len()) <= near).collect();

@@ -17,4 +17,8 @@ pub use lookup::{variable, variables};
 pub use row::{Effect, Variable};
 pub use table::{SUBJECTS, Subject};
 
+pub(crate) use judge::{Verdict, judge, neither, same};
+pub(crate) use lookup::nearest_variable;
+pub(crate) use plain::{flag, plain};
+pub(crate) use row::{Rule, Shape};
 pub(crate) use spec::read_vars;

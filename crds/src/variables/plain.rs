@@ -6,7 +6,7 @@ use crate::tree::{Node, Value};
 const MAX_SHOWN: usize = 60;
 
 /// The truth of a value, in all spellings of YAML 1.1 and of Ansible's filter `bool`.
-pub(super) fn flag(node: &Node) -> Option<bool> {
+pub(crate) fn flag(node: &Node) -> Option<bool> {
     match &node.value {
         Value::Bool(value) => Some(*value),
         Value::Integer(1) => Some(true),
@@ -21,7 +21,7 @@ pub(super) fn flag(node: &Node) -> Option<bool> {
 }
 
 /// A value as one text, by which values are compared.
-pub(super) fn plain(node: &Node) -> String {
+pub(crate) fn plain(node: &Node) -> String {
     let mut text = String::new();
     write(node, usize::MAX, &mut text);
     text

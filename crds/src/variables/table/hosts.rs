@@ -15,7 +15,8 @@ pub(super) static ROWS: &[Variable] = &[
     text("main_access_ip", "computed", "An address that Kubespray computes.").moot("Kubespray computes it itself and reads it from nobody"),
     value("node_labels", "map of keys to texts", "{}", "Labels of the node.").field_of("spec.hosts[].labels"),
     value("node_taints", "list of key=value:Effect", "[]", "Taints of the node.").field_of("spec.hosts[].taints"),
-    text("kube_override_hostname", "the host's name", "The name of the node, which is the host's name here.").field_of("spec.hosts[].name"),
+    text("kube_override_hostname", "the host's name", "The name of the node, which is the host's name here.")
+        .moot("a node has the name of its host here; another name is an error"),
     flag("override_system_hostname", "true", "Whether each host gets the name that it has in the file.").reads(
         |decoder, field, settings| {
             settings.host.override_system_hostname = decoder.boolean(field).unwrap_or(settings.host.override_system_hostname);

@@ -1,0 +1,228 @@
+//! Everything that a user gives, read as one: manifests, or an inventory with its variables, and variables of the command line.
+
+mod extra;
+mod referenced;
+
+use std::sync::Arc;
+
+use crate::convert::inline_file;
+use crate::inventory::{Inventory, Vars};
+use crate::model::Cluster;
+use crate::objects::{ClusterForm, Inputs, Objects, SshKey, read_objects};
+use crate::operation::Operation;
+use crate::read::read_tree;
+use crate::resolve::Resolved;
+use crate::translate::{Translation, defaults, translate};
+use crate::tree::Node;
+use crate::variables::Given;
+use crate::words::quote;
+use crate::{Notice, Position, Problem, Source};
+
+/// A file, or a part of the command line, that a user gives.
+#[derive(Clone, PartialEq, Eq)]
+pub struct File {
+    /// Name as the user knows it; for files beside an inventory, with `group_vars/` or `host_vars/` in it.
+    pub name: String,
+    /// Its text, which may hold passwords.
+    pub text: String,
+    /// What it is for.
+    pub role: Role,
+}
+
+/// What a file is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// A manifest or an inventory, which its text tells.
+    Main {
+        /// Name of the cluster, if it is an inventory: that has no other place for it.
+        cluster: Option<String>,
+    },
+    /// A file of `group_vars/` or `host_vars/` beside an inventory.
+    Beside,
+    /// A file with variables that win over those of the inventory, and over those that come before.
+    ExtraFile,
+    /// The value of one `-e`, likewise.
+    Extra,
+}
+
+impl File {
+    /// Whether the text is one of objects, and not an inventory.
+    #[must_use]
+    pub fn is_manifest(&self) -> bool {
+        let text = self.text.trim_start_matches('\u{feff}');
+        // JSON has all in one line, perhaps.
+        let head = text.get(..4096).unwrap_or(text);
+        let is_json = head.trim_start().starts_with(['{', '[']) && head.contains("\"apiVersion\"");
+        is_json || text.lines().any(|line| line.trim_start_matches("- ").starts_with("apiVersion:"))
+    }
+}
+
+/// What a user's files say, right or wrong.
+#[derive(Default)]
+pub struct Input {
+    /// The cluster, if nothing is wrong.
+    pub cluster: Option<Cluster>,
+    /// What is to be done, if the files say it.
+    pub operations: Vec<Operation>,
+    /// Every variable that somebody set, and what becomes of it.
+    pub variables: Vec<Given>,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+    /// Everything that is wrong, in the order of the files.
+    pub problems: Vec<Problem>,
+    /// The cluster in the inline form, if it was another one.
+    inline: Option<Node>,
+}
+
+impl Input {
+    /// The cluster as one file in the inline form, with the place in a comment at each line; `None` if something is wrong, or if it was
+    /// in that form already. Secrets are left out.
+    #[must_use]
+    pub fn inline_file(&self) -> Option<String> {
+        let tree = self.inline.as_ref().filter(|_| self.cluster.is_some())?;
+        let mut head = vec!["Made by `kokctl convert`. Each line says where it came from.".to_owned()];
+        if self.cluster.iter().flat_map(|cluster| &cluster.hosts).any(|host| host.ssh.private_key.is_some()) {
+            head.push(
+                "The private key is left out: write it into a file that only you can read, and name it as privateKeyFile under ssh."
+                    .to_owned(),
+            );
+        }
+        Some(inline_file(tree, &self.variables, &head))
+    }
+
+    fn wrong(problems: Vec<Problem>) -> Self {
+        Self { problems, ..Self::default() }
+    }
+}
+
+/// Reads everything that a user gives. The order of files means nothing, but for variables that win over each other.
+#[must_use]
+pub fn read_input(files: &[File]) -> Input {
+    let main: Vec<&File> = files.iter().filter(|file| matches!(file.role, Role::Main { .. })).collect();
+    let (manifests, inventories): (Vec<&File>, Vec<&File>) = main.into_iter().partition(|file| file.is_manifest());
+    let mut input = match (manifests.as_slice(), inventories.as_slice()) {
+        ([], [only]) => of_inventory(only, files),
+        ([], []) => Input::wrong(vec![Problem::new("there is no file with a cluster")]),
+        (_, []) => of_objects(&manifests, files),
+        ([], [_, second, ..]) => Input::wrong(vec![described_twice(&second.name, "there is another inventory")]),
+        (_, [first, ..]) => Input::wrong(vec![described_twice(&first.name, "there is a manifest with objects too")]),
+    };
+    input.problems.sort_by(|a, b| a.position.cmp(&b.position));
+    // What a template says of each host it says of all.
+    input.problems.dedup_by(|a, b| a.position == b.position && a.message == b.message);
+    input.notices.sort_by(|a, b| a.position.cmp(&b.position));
+    input.notices.dedup();
+    if !input.problems.is_empty() {
+        input.cluster = None;
+    }
+    input
+}
+
+fn described_twice(file: &str, because: &str) -> Problem {
+    let position = Position { file: file.into(), line: 1, column: 1 };
+    let problem = Problem::new("the cluster is described twice").at(&position).because(because);
+    problem.hint("give manifests, or one inventory; an inventory can also be in a ConfigMap of the manifests")
+}
+
+fn of_inventory(file: &File, files: &[File]) -> Input {
+    let source = Source::file(file.name.as_str(), file.text.as_str());
+    let of_role = |role: Role| files.iter().filter(move |file| file.role == role);
+    let beside: Vec<Source> = of_role(Role::Beside).map(|file| Source::file(file.name.as_str(), file.text.as_str())).collect();
+    let start = source.position(1, 1);
+    let Role::Main { cluster } = &file.role else { return Input::default() };
+    let mut notices = Vec::new();
+    let name = referenced::cluster_name(cluster.as_deref(), &start, &mut notices);
+    let mut problems = Vec::new();
+    let extra = extra::of_command_line(files, &mut problems);
+    let mut input = described(&source, &beside, (&name, &start), extra, None);
+    input.notices.extend(notices);
+    input.problems.extend(problems);
+    input
+}
+
+fn of_objects(manifests: &[&File], files: &[File]) -> Input {
+    let texts: Vec<(&str, &str)> = manifests.iter().map(|file| (file.name.as_str(), file.text.as_str())).collect();
+    let objects = match read_objects(&texts) {
+        Ok(objects) => objects,
+        Err(problems) => return Input::wrong(problems),
+    };
+    let mut problems = Vec::new();
+    let from_line = extra::of_command_line(files, &mut problems);
+    let mut input = match objects.cluster(None) {
+        Ok(cluster) => match &cluster.form {
+            ClusterForm::Inline { cluster, variables } => {
+                problems.extend(from_line.first().map(|_| extra::inline_has_none()));
+                Input { cluster: Some((**cluster).clone()), variables: variables.clone(), ..Input::default() }
+            }
+            ClusterForm::Referenced(inputs) => by_reference(&objects, inputs, (&cluster.name, &cluster.position), from_line),
+        },
+        Err(problem) => Input::wrong(vec![problem]),
+    };
+    input.notices.extend(objects.notices);
+    input.operations = objects.operations;
+    input.problems.extend(problems);
+    input
+}
+
+/// The operation that is about to run says more than its cluster.
+fn by_reference(objects: &Objects, inputs: &Inputs, name: (&str, &Position), from_line: Vec<Vars>) -> Input {
+    let (operation, notice) = referenced::effective(objects);
+    let own = operation.map(|operation| &operation.inputs);
+    let hosts = own.and_then(|own| own.hosts.as_ref()).or(inputs.hosts.as_ref());
+    let vars = own.and_then(|own| own.vars.as_ref()).or(inputs.vars.as_ref());
+    let key = own.and_then(|own| own.ssh_key.as_ref()).or(inputs.ssh_key.as_ref());
+    let Some(hosts) = hosts else {
+        return Input::wrong(vec![Problem::new(format!("the cluster {} has no hosts", quote(name.0))).at(name.1)]);
+    };
+    let mut problems = Vec::new();
+    let mut extra: Vec<Vars> = Vec::new();
+    match vars.map(Vars::read) {
+        Some(Ok(vars)) => extra.push(vars),
+        Some(Err(found)) => problems.extend(found),
+        None => {}
+    }
+    if let Some(operation) = operation {
+        extra.extend(extra::of_operation(operation, &mut problems));
+    }
+    extra.extend(from_line);
+    let mut input = described(hosts, &[], name, extra, key);
+    input.notices.extend(notice);
+    input.problems.extend(problems);
+    input
+}
+
+/// A cluster that an inventory describes.
+fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), extra: Vec<Vars>, key: Option<&SshKey>) -> Input {
+    let start = inventory.position(1, 1);
+    let inventory = match Inventory::read(inventory, beside) {
+        Ok(inventory) => inventory,
+        Err(problems) => return Input::wrong(problems),
+    };
+    let resolved = Resolved::of(inventory, extra).with_defaults(defaults());
+    let Translation { tree, given, notices, mut problems } = translate(&resolved, &start, name);
+    let mut variables = given;
+    // A tree without hosts would only be missed twice.
+    let has_hosts = tree.entry("spec").is_some();
+    let reading = if has_hosts { read_tree(&tree) } else { Default::default() };
+    // Of a host that says too little, the reader would say so once more.
+    let known: Vec<Position> = problems.iter().filter_map(|problem| problem.position.clone()).filter(|known| *known != start).collect();
+    problems.extend(reading.problems.into_iter().filter(|problem| problem.position.as_ref().is_none_or(|at| !known.contains(at))));
+    variables.extend(reading.variables);
+    variables.sort_by(|a, b| (&a.name, &a.position).cmp(&(&b.name, &b.position)));
+    let cluster = reading.cluster.map(|cluster| with_key(cluster, key));
+    Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() }
+}
+
+/// A key that the host itself names wins, as with Ansible.
+fn with_key(mut cluster: Cluster, key: Option<&SshKey>) -> Cluster {
+    let Some(key) = key else { return cluster };
+    for ssh in cluster.hosts.iter_mut().map(|host| &mut host.ssh).filter(|ssh| ssh.private_key_file.is_none()) {
+        ssh.private_key = Some(key.key.clone());
+    }
+    cluster
+}
+
+/// A name for messages.
+fn file_name(name: &str) -> Arc<str> {
+    name.into()
+}

@@ -1,0 +1,151 @@
+//! What an inventory says of the cluster as a whole.
+
+use super::build::{Map, list, text};
+use super::values::{Shared, Values, spelled};
+use crate::tree::{Node, Value};
+use crate::variables::flag;
+use crate::words::quote;
+use crate::{Notice, Position, Problem};
+
+/// The version of Kubernetes for inventories that name none: the newest that bundles of this kokctl have.
+pub(super) const DEFAULT_VERSION: &str = "1.37.1";
+
+/// Kubespray's plugin where nobody names one.
+const CALICO: &str = "calico";
+
+/// Kubespray's servers where `ntp_manage_config` is on and nobody names others.
+const POOL: [&str; 4] = ["0.pool.ntp.org", "1.pool.ntp.org", "2.pool.ntp.org", "3.pool.ntp.org"];
+
+/// The version of Kubernetes.
+pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut Vec<Notice>) -> Node {
+    let problems = values.problems.len();
+    if let Some(shared) = values.shared("kube_version") {
+        return shared.node;
+    }
+    if values.problems.len() == problems {
+        let notice = Notice::new(format!("Kubernetes {DEFAULT_VERSION} is installed, for no `kube_version` says otherwise")).at(start);
+        notices
+            .push(notice.because("that is the version of this kokctl").hint("write `kube_version`, so that another kokctl takes the same"));
+    }
+    text(DEFAULT_VERSION, start)
+}
+
+/// The network, as far as the inventory says something of it.
+pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node> {
+    let mut map = Map::at(start);
+    add(&mut map, "plugin", plugin(values, start));
+    for (field, name) in
+        [("podCIDR", "kube_pods_subnet"), ("serviceCIDR", "kube_service_addresses"), ("nodePrefix", "kube_network_node_prefix")]
+    {
+        add(&mut map, field, values.shared(name));
+    }
+    let domain = values.shared("dns_domain").or_else(|| values.shared("cluster_name"));
+    add(&mut map, "clusterDomain", domain);
+    map.some()
+}
+
+fn add(map: &mut Map, field: &str, shared: Option<Shared>) {
+    if let Some(shared) = shared {
+        map.add_at(field, &shared.key_position, shared.node);
+    }
+}
+
+fn plugin(values: &mut Values<'_>, start: &Position) -> Option<Shared> {
+    let problems = values.problems.len();
+    let shared = values.shared("kube_network_plugin");
+    let named = shared.as_ref().map(|shared| spelled(&shared.node));
+    match named.as_deref() {
+        None if values.problems.len() > problems => return None,
+        None => values.problems.push(no_calico("nothing says which network plugin is wanted, which means Calico").at(start)),
+        Some(CALICO) => {
+            let position = shared.as_ref().map_or(start, |shared| &shared.node.position);
+            values.problems.push(no_calico("the network plugin `calico` is wanted").at(position));
+        }
+        Some(_) => return shared,
+    }
+    None
+}
+
+/// The one message about Kubespray's default.
+fn no_calico(message: &str) -> Problem {
+    Problem::new(message)
+        .because("Calico is Kubespray's default, and this version of kokctl installs flannel")
+        .hint("for a new cluster write `kube_network_plugin: flannel`, or try `-e kube_network_plugin=flannel`; a cluster that runs Calico can't be taken over yet")
+}
+
+/// Where the hosts take their time from.
+pub(super) fn time(values: &mut Values<'_>) -> Option<Node> {
+    let enabled = values.shared("ntp_enabled")?;
+    let managed = values.shared("ntp_manage_config");
+    let on = |shared: &Shared| flag(&shared.node) == Some(true);
+    if !on(&enabled) || !managed.as_ref().is_some_and(on) {
+        return None;
+    }
+    let mut map = Map::at(&enabled.key_position);
+    match values.shared("ntp_servers") {
+        Some(servers) => map.add_at("servers", &servers.key_position, server_list(servers.node)),
+        None => {
+            let position = managed.map_or(enabled.node.position, |shared| shared.node.position);
+            map.add("servers", list(POOL.iter().map(|server| text(*server, &position)).collect(), &position));
+        }
+    }
+    Some(map.node())
+}
+
+/// Kubespray's entries are lines for the daemon's configuration: a name and options, of which chrony gets its own.
+fn server_list(node: Node) -> Node {
+    let Value::List(items) = node.value else { return node };
+    let first_word = |item: Node| match &item.value {
+        Value::Text(line) => text(line.split_whitespace().next().unwrap_or_default(), &item.position),
+        _ => item,
+    };
+    let items = items.into_iter().map(first_word).collect();
+    list(items, &node.position)
+}
+
+/// The prefix length of a node's share, as the network of the tree has it.
+pub(super) fn node_prefix(network: &Node) -> Option<u8> {
+    let Value::Map(entries) = &network.value else { return None };
+    match entries.iter().find(|entry| entry.key == "nodePrefix")?.node.value {
+        Value::Integer(prefix) => u8::try_from(prefix).ok(),
+        _ => None,
+    }
+}
+
+/// Whether Kubespray is told to go on where it would stop.
+pub(super) fn is_tolerant(values: &mut Values<'_>) -> bool {
+    values.shared("ignore_assert_errors").is_some_and(|shared| flag(&shared.node) == Some(true))
+}
+
+/// Words that a variable may be, for those of which nothing else looks at the value.
+const WORDS: [(&str, &[&str]); 2] =
+    [("resolvconf_mode", &["docker_dns", "host_resolvconf", "none"]), ("calico_network_backend", &["vxlan", "bird", "none"])];
+
+/// Values that are wrong for Kubespray too.
+pub(super) fn check(values: &mut Values<'_>, node_prefix: Option<u8>) {
+    for (name, words) in WORDS {
+        let Some(node) = values.distinct(name).into_iter().next().map(|value| value.node) else { continue };
+        let word = spelled(&node);
+        if !words.contains(&word.as_str()) {
+            let problem = Problem::new(format!("`{name}` cannot be {}", quote(&word))).at(&node.position);
+            values.problems.push(crate::words::with_nearest(problem.because(format!("it is one of {}", words.join(", "))), &word, words));
+        }
+    }
+    max_pods(values, node_prefix.unwrap_or(24));
+}
+
+/// Each pod needs an address of the node's share.
+fn max_pods(values: &mut Values<'_>, node_prefix: u8) {
+    let room = 1_i64.checked_shl(32_u32.saturating_sub(node_prefix.into())).unwrap_or(i64::MAX).saturating_sub(2);
+    for value in values.distinct("kubelet_max_pods") {
+        let Value::Integer(pods) = value.node.value else { continue };
+        if pods > room {
+            values.problems.push(
+                Problem::new(format!("a node has addresses for {room} pods, and `kubelet_max_pods` is {pods}"))
+                    .at(&value.node.position)
+                    .because(format!("each pod has an address of its node's share of the pods' range, a /{node_prefix}"))
+                    .hint("make `kubelet_max_pods` smaller, or the shares larger by a smaller `kube_network_node_prefix`"),
+            );
+        }
+    }
+}

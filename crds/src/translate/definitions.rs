@@ -1,0 +1,106 @@
+//! Where each variable is written, and for which hosts each of these places counts.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
+
+use crate::inventory::{Inventory, Variable, Vars};
+use crate::resolve::Resolved;
+use crate::tree::{Node, Value};
+
+/// One place at which a variable is written.
+pub(super) struct Definition<'a> {
+    pub(super) variable: &'a Variable,
+    /// Hosts of the cluster for which it counts, in their order; empty if something else counts for all of them.
+    pub(super) hosts: Vec<&'a str>,
+    /// The host that it was written for, if not for a group or for all.
+    pub(super) owner: Option<&'a str>,
+}
+
+/// All variables that are written anywhere, by name.
+pub(super) struct Definitions<'a> {
+    by_name: BTreeMap<&'a str, Vec<Definition<'a>>>,
+    /// Words that occur in templates.
+    used: BTreeSet<&'a str>,
+}
+
+impl<'a> Definitions<'a> {
+    /// `hosts` are those of the cluster.
+    pub(super) fn of(resolved: &'a Resolved, hosts: &[&'a str]) -> Self {
+        let mut all = Self { by_name: BTreeMap::new(), used: BTreeSet::new() };
+        for (vars, owner) in layers(resolved) {
+            all.add(vars, owner);
+        }
+        all.attribute(resolved, hosts);
+        all
+    }
+
+    /// Names with their places.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'a str, &[Definition<'a>])> {
+        self.by_name.iter().map(|(name, definitions)| (*name, definitions.as_slice()))
+    }
+
+    /// The places of one name.
+    pub(super) fn get(&self, name: &str) -> &[Definition<'a>] {
+        self.by_name.get(name).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether a template uses the name.
+    pub(super) fn is_used(&self, name: &str) -> bool {
+        self.used.contains(name)
+    }
+
+    fn add(&mut self, vars: &'a Vars, owner: Option<&'a str>) {
+        for (name, variable) in vars.iter() {
+            words(&variable.node, &mut self.used);
+            self.by_name.entry(name).or_default().push(Definition { variable, hosts: Vec::new(), owner });
+        }
+    }
+
+    /// Hosts of the same groups differ only in what is written for them alone, so that one of them speaks for all.
+    fn attribute(&mut self, resolved: &'a Resolved, hosts: &[&'a str]) {
+        let mut alike: BTreeMap<Vec<&str>, Vec<&'a str>> = BTreeMap::new();
+        for host in hosts {
+            alike.entry(resolved.inventory().groups_of(host)).or_default().push(host);
+        }
+        for (name, definitions) in &mut self.by_name {
+            let several = definitions.iter().any(|definition| definition.owner.is_some());
+            for class in alike.values() {
+                if several {
+                    class.iter().for_each(|host| credit(resolved, name, definitions, host, &[host]));
+                } else if let Some(first) = class.first() {
+                    credit(resolved, name, definitions, first, class);
+                }
+            }
+        }
+    }
+}
+
+/// Adds hosts to the place that counts for one of them.
+fn credit<'a>(resolved: &'a Resolved, name: &str, definitions: &mut [Definition<'a>], host: &str, hosts: &[&'a str]) {
+    let Some(origin) = resolved.origin(host, name) else { return };
+    if let Some(found) = definitions.iter_mut().find(|definition| ptr::eq(definition.variable, origin)) {
+        found.hosts.extend(hosts);
+    }
+}
+
+/// Everything that is written, with the host that it is for.
+fn layers(resolved: &Resolved) -> impl Iterator<Item = (&Vars, Option<&str>)> {
+    let inventory: &Inventory = resolved.inventory();
+    let groups = inventory.all_groups().flat_map(|group| [(&group.vars, None), (&group.file_vars, None)]);
+    let hosts = inventory.all_hosts().flat_map(|(name, host)| [(&host.vars, Some(name)), (&host.file_vars, Some(name))]);
+    resolved.extra().iter().map(|vars| (vars, None)).chain(groups).chain(hosts)
+}
+
+/// Collects the words of all templates of a value.
+fn words<'a>(node: &'a Node, used: &mut BTreeSet<&'a str>) {
+    match &node.value {
+        Value::Text(text) if is_template(text) => used.extend(text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')),
+        Value::List(items) => items.iter().for_each(|item| words(item, used)),
+        Value::Map(entries) => entries.iter().for_each(|entry| words(&entry.node, used)),
+        _ => {}
+    }
+}
+
+fn is_template(text: &str) -> bool {
+    text.contains("{{") || text.contains("{%")
+}

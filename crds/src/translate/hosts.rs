@@ -1,0 +1,144 @@
+//! From the hosts of an inventory to those of a Cluster.
+
+use std::collections::BTreeSet;
+
+use super::build::{Map, list, text};
+use super::groups::Groups;
+use super::login;
+use super::values::{Values, spelled};
+use crate::tree::{Node, Value};
+use crate::words::quote;
+use crate::{Position, Problem};
+
+/// The list of hosts.
+pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>) -> Node {
+    let hosts: Vec<&str> = groups.members.clone();
+    let items: Vec<Node> = hosts.iter().map(|host| one(values, groups, host)).collect();
+    list(items, &groups.position)
+}
+
+fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Node {
+    let position = values.resolved.inventory().position_of(host).cloned().unwrap_or_else(|| groups.position.clone());
+    check_name(values, host);
+    let mut map = Map::at(&position);
+    map.add("name", text(host, &position));
+    let address = address(values, host);
+    if address.is_none() {
+        values.problems.push(no_address(host).at(&position));
+    }
+    let ssh = login::read(values, groups, host, address.as_ref());
+    map.add_some("address", address);
+    map.add("roles", roles(groups, host, &position));
+    map.add_some("ssh", ssh);
+    map.add_some("labels", labels(values, host));
+    map.add_some("taints", taints(values, host));
+    map.node()
+}
+
+fn roles(groups: &Groups<'_>, host: &str, position: &Position) -> Node {
+    let roles = [("control-plane", &groups.control_planes), ("worker", &groups.workers)];
+    let words = roles.into_iter().filter(|(_, hosts)| hosts.contains(host)).map(|(word, _)| text(word, position));
+    list(words.collect(), position)
+}
+
+fn check_name(values: &mut Values<'_>, host: &str) {
+    let Some(node) = values.of_host(host, "kube_override_hostname") else { return };
+    let name = spelled(&node);
+    if name != host && !name.is_empty() {
+        let problem = Problem::new(format!("the node of {} cannot have the name {}", quote(host), quote(&name))).at(&node.position);
+        values.problems.push(problem.because("a node has the name of its host here").hint("give the host that name in the inventory"));
+    }
+}
+
+/// `ip`, or what is reached by SSH if that is an address.
+fn address(values: &mut Values<'_>, host: &str) -> Option<Node> {
+    let own = values.of_host(host, "ip");
+    let access = values.of_host(host, "access_ip");
+    if let (Some(own), Some(access)) = (&own, &access)
+        && spelled(own) != spelled(access)
+    {
+        values.problems.push(
+            Problem::new(format!("{} has two addresses: `ip` and `access_ip` differ", quote(host)))
+                .at(&access.position)
+                .because(format!("nodes are reached at their own address here, which is {} at {}", quote(&spelled(own)), own.position))
+                .hint("leave `access_ip` out; where SSH reaches the host, if that is elsewhere, is `ansible_host`"),
+        );
+    }
+    let found = own.or(access);
+    found.or_else(|| values.first_of_host(host, &login::ADDRESS).filter(is_address)).or_else(|| {
+        let position = values.resolved.inventory().position_of(host)?;
+        Some(text(host, position)).filter(is_address)
+    })
+}
+
+fn is_address(node: &Node) -> bool {
+    matches!(&node.value, Value::Text(text) if text.parse::<std::net::IpAddr>().is_ok())
+}
+
+fn no_address(host: &str) -> Problem {
+    Problem::new(format!("the address of {} is not known", quote(host)))
+        .because("it stands in certificates, so it has to be an address and not a name; Kubespray would ask the host for it")
+        .hint("write it as `ip: 10.0.0.11` for the host, or as `ansible_host`")
+}
+
+/// Ansible hands numbers and booleans on as their text.
+fn labels(values: &mut Values<'_>, host: &str) -> Option<Node> {
+    let node = values.of_host(host, "node_labels")?;
+    let Value::Map(entries) = node.value else {
+        values.problems.push(
+            Problem::new(format!("`node_labels` cannot be {}", node.value.kind()))
+                .at(&node.position)
+                .because("it is a map of keys to texts; Kubespray leaves anything else out without a word")
+                .hint("write each label as `key: \"value\"`"),
+        );
+        return None;
+    };
+    let mut map = Map::at(&node.position);
+    for entry in entries {
+        let value = match &entry.node.value {
+            Value::Bool(_) | Value::Integer(_) | Value::Float => text(spelled(&entry.node), &entry.node.position),
+            _ => entry.node,
+        };
+        map.add_at(&entry.key, &entry.key_position, value);
+    }
+    map.some()
+}
+
+fn taints(values: &mut Values<'_>, host: &str) -> Option<Node> {
+    let node = values.of_host(host, "node_taints")?;
+    let Value::List(items) = &node.value else {
+        values.problems.push(taint_problem(&node));
+        return None;
+    };
+    let mut taints = Vec::new();
+    for item in items {
+        match taint(item) {
+            Some(taint) => taints.push(taint),
+            None => values.problems.push(taint_problem(item)),
+        }
+    }
+    Some(list(taints, &node.position))
+}
+
+/// `key=value:Effect`, of which the value may be missing.
+fn taint(item: &Node) -> Option<Node> {
+    let Value::Text(written) = &item.value else { return None };
+    let (rest, effect) = written.rsplit_once(':')?;
+    let (key, value) = rest.split_once('=').map_or((rest, None), |(key, value)| (key, Some(value)));
+    let mut map = Map::at(&item.position);
+    map.add("key", text(key, &item.position));
+    map.add_some("value", value.map(|value| text(value, &item.position)));
+    map.add("effect", text(effect, &item.position));
+    Some(map.node())
+}
+
+fn taint_problem(node: &Node) -> Problem {
+    let problem = match &node.value {
+        Value::Text(written) => Problem::new(format!("{} is no taint", quote(written))),
+        other => Problem::new(format!("`node_taints` cannot hold {}", other.kind())),
+    };
+    problem.at(&node.position).because("it is a list of texts `key=value:Effect`").hint("for example `- dedicated=gpu:NoSchedule`")
+}
+
+/// Hosts by name, for questions whether one is among them.
+pub(super) type Hosts<'a> = BTreeSet<&'a str>;

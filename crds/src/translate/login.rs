@@ -1,0 +1,111 @@
+//! How a host is reached: from the variables of Ansible to `ssh` of a host.
+
+use super::build::{Map, text};
+use super::groups::Groups;
+use super::values::{Values, spelled};
+use crate::resolve::{Connection, Jump};
+use crate::tree::{Node, Value};
+use crate::words::quote;
+use crate::{Position, Problem};
+
+/// The names that a value goes by, of which the first counts most.
+pub(super) const ADDRESS: [&str; 2] = ["ansible_host", "ansible_ssh_host"];
+const PORT: [&str; 2] = ["ansible_port", "ansible_ssh_port"];
+const USER: [&str; 2] = ["ansible_user", "ansible_ssh_user"];
+const KEY: [&str; 2] = ["ansible_ssh_private_key_file", "ansible_private_key_file"];
+const PASSWORD: [&str; 3] = ["ansible_password", "ansible_ssh_password", "ansible_ssh_pass"];
+const SUDO_PASSWORD: [&str; 3] = ["ansible_become_password", "ansible_become_pass", "ansible_sudo_pass"];
+const OPTIONS: [&str; 3] = ["ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args"];
+const BECOME: [&str; 2] = ["ansible_become", "ansible_become_user"];
+
+/// The login of a host whose own address is known, as far as it can be.
+pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, own: Option<&Node>) -> Option<Node> {
+    let connection = connection(values, host)?;
+    check_root(values, host, &connection);
+    let mut map = login(values, host, &connection);
+    if let Some(address) = values.first_of_host(host, &ADDRESS).filter(|node| own.is_none_or(|own| spelled(own) != spelled(node))) {
+        map.add("address", address);
+    }
+    let sudo = connection.become_password.as_ref().and_then(|secret| secret_at(values, host, &SUDO_PASSWORD, secret.expose()));
+    map.add_some("sudoPassword", sudo);
+    let at = at(values, host, &OPTIONS);
+    let way = chain(&connection.jumps, &at).or_else(|| by_group(values, groups, host));
+    map.add_some("bastion", way);
+    map.some()
+}
+
+fn connection(values: &mut Values<'_>, host: &str) -> Option<Connection> {
+    match Connection::of(values.resolved, host) {
+        Ok((connection, notices)) => {
+            values.notices.extend(notices);
+            Some(connection)
+        }
+        Err(problems) => {
+            values.problems.extend(problems);
+            None
+        }
+    }
+}
+
+/// What a login to a host or a bastion needs.
+fn login(values: &mut Values<'_>, host: &str, connection: &Connection) -> Map {
+    let mut map = Map::at(&at(values, host, &[]));
+    let known = |values: &Values<'_>, names: &[&str]| at(values, host, &[names, OPTIONS.as_slice()].concat());
+    map.add_some("user", connection.user.as_ref().map(|user| text(user, &known(values, &USER))));
+    let port = |port: u16| Node { spelling: port.to_string(), ..Node::new(Value::Integer(port.into()), known(values, &PORT)) };
+    map.add_some("port", connection.port.map(port));
+    map.add_some("privateKeyFile", connection.private_key_file.as_ref().map(|file| text(file, &known(values, &KEY))));
+    let password = connection.password.as_ref().and_then(|secret| secret_at(values, host, &PASSWORD, secret.expose()));
+    map.add_some("password", password);
+    map
+}
+
+fn secret_at(values: &Values<'_>, host: &str, names: &[&str], bytes: &[u8]) -> Option<Node> {
+    std::str::from_utf8(bytes).ok().map(|secret| text(secret, &at(values, host, names)))
+}
+
+/// Where the first of several names is written for a host; where the host is, if none is.
+fn at(values: &Values<'_>, host: &str, names: &[&str]) -> Position {
+    let written = names.iter().find_map(|name| values.resolved.origin(host, name)).map(|variable| &variable.node.position);
+    written.or_else(|| values.resolved.inventory().position_of(host)).unwrap_or(&values.start).clone()
+}
+
+/// Everything that is done needs root.
+fn check_root(values: &mut Values<'_>, host: &str, connection: &Connection) {
+    let at = at(values, host, &BECOME);
+    let is_root = connection.user.as_deref().is_none_or(|user| user == "root");
+    if connection.become_other == Some(false) && !is_root {
+        let problem = Problem::new(format!("`ansible_become` of the host {} is false, and its login is not root", quote(host)));
+        values
+            .problems
+            .push(problem.at(&at).because("what is done needs root").hint("leave `ansible_become` out; kokctl uses sudo by itself"));
+    }
+    if let Some(user) = connection.become_user.as_deref().filter(|user| *user != "root") {
+        let problem = Problem::new(format!("the host {} cannot be changed as {}", quote(host), quote(user)));
+        values.problems.push(problem.at(&at).because("what is done needs root").hint("leave `ansible_become_user` out"));
+    }
+}
+
+/// Servers on the way: the last one is the nearest to the host.
+fn chain(jumps: &[Jump], at: &Position) -> Option<Node> {
+    let (nearest, before) = jumps.split_last()?;
+    let mut map = Map::at(at);
+    map.add("address", text(&nearest.address, at));
+    map.add_some("user", nearest.user.as_ref().map(|user| text(user, at)));
+    map.add_some(
+        "port",
+        nearest.port.map(|port| Node { spelling: port.to_string(), ..Node::new(Value::Integer(port.into()), at.clone()) }),
+    );
+    map.add_some("privateKeyFile", nearest.private_key_file.as_ref().map(|file| text(file, at)));
+    map.add_some("bastion", chain(before, at));
+    Some(map.node())
+}
+
+/// The host of the group `bastion`, as Kubespray has it.
+fn by_group(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Option<Node> {
+    let bastion = groups.bastion.filter(|bastion| *bastion != host)?;
+    let connection = connection(values, bastion)?;
+    let mut map = login(values, bastion, &connection);
+    map.add("address", text(&connection.address, &at(values, bastion, &ADDRESS)));
+    Some(map.node())
+}

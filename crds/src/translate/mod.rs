@@ -1,0 +1,78 @@
+//! From an inventory with its variables to the tree of a Cluster in the inline form. Every node has the place of the user's own line, so
+//! that one reader, with one set of rules, reads both.
+
+mod build;
+mod cluster;
+mod defaults;
+mod definitions;
+mod groups;
+mod hosts;
+mod lift;
+mod login;
+mod settings;
+mod values;
+
+use crate::resolve::Resolved;
+use crate::tree::Node;
+use crate::variables::Given;
+use crate::{Notice, Position, Problem};
+use build::{Map, text};
+use groups::Groups;
+use values::Values;
+
+pub(crate) use defaults::defaults;
+
+/// What an inventory says, as a Cluster.
+pub(crate) struct Translation {
+    /// The cluster in the inline form.
+    pub(crate) tree: Node,
+    /// What becomes of each variable, but for settings that are in the tree.
+    pub(crate) given: Vec<Given>,
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// Translates an inventory; `start` is where it begins, `name` that of the cluster and where that stands.
+pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Position)) -> Translation {
+    let inventory = resolved.inventory();
+    let groups = Groups::of(inventory, start.clone());
+    let members = groups.members.clone();
+    let mut values = Values::new(resolved, &members, &groups);
+    let tolerant = cluster::is_tolerant(&mut values);
+    let (mut problems, mut notices) = groups.problems(inventory, tolerant);
+    notices.extend(inventory.notices().iter().cloned());
+    // Who has no control plane has other groups than we know: what else is wrong would only hide that.
+    let (tree, given) = if groups.control_planes.is_empty() {
+        (Map::at(start).node(), Vec::new())
+    } else {
+        whole(&mut values, &groups, name, &mut notices)
+    };
+    problems.append(&mut values.problems);
+    notices.append(&mut values.notices);
+    Translation { tree, given, notices, problems }
+}
+
+fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), notices: &mut Vec<Notice>) -> (Node, Vec<Given>) {
+    let start = groups.position.clone();
+    let mut spec = Map::at(&start);
+    spec.add("kubernetesVersion", cluster::version(values, &start, notices));
+    let (ssh, hosts) = lift::shared_logins(hosts::read(values, groups));
+    spec.add_some("ssh", ssh);
+    spec.add("hosts", hosts);
+    let network = cluster::network(values, &start);
+    let node_prefix = network.as_ref().and_then(cluster::node_prefix);
+    spec.add_some("network", network);
+    spec.add_some("time", cluster::time(values));
+    cluster::check(values, node_prefix);
+    let (vars, report) = settings::read(values, &start);
+    spec.add_some("vars", vars);
+    notices.extend(report.notices);
+    let mut metadata = Map::at(name.1);
+    metadata.add("name", text(name.0, name.1));
+    let mut tree = Map::at(&start);
+    tree.add("apiVersion", text(crate::read::API_VERSION, &start));
+    tree.add("kind", text(crate::read::KIND, &start));
+    tree.add("metadata", metadata.node());
+    tree.add("spec", spec.node());
+    (tree.node(), report.given)
+}

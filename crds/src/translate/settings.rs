@@ -1,0 +1,144 @@
+//! Every other variable: settings go into the tree, and of each it is said what becomes of it.
+
+use super::build::Map;
+use super::definitions::Definition;
+use super::values::Values;
+use crate::tree::Node;
+use crate::variables::{Given, Outcome, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
+use crate::{Notice, Position, Problem};
+
+/// What became of the variables.
+#[derive(Default)]
+pub(super) struct Report {
+    pub(super) given: Vec<Given>,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// The field `vars`, and a line for each place at which a variable is written.
+pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Option<Node>, Report) {
+    let mut report = Report::default();
+    let mut vars = Map::at(start);
+    let names: Vec<&str> = values.definitions.iter().map(|(name, _)| name).collect();
+    for name in names {
+        match variable(name) {
+            None => unknown(values, name, &mut report),
+            Some(row) => known(values, name, row, &mut vars, &mut report),
+        }
+    }
+    (vars.some(), report)
+}
+
+fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Map, report: &mut Report) {
+    for place in values.definitions.get(name).iter().filter(|place| place.hosts.is_empty()) {
+        let (outcome, because) = beside(values, place, row);
+        report.given.push(given(name, Some(row), place, outcome, because));
+    }
+    match row.rule {
+        Rule::Setting(_) => {
+            if let Some(shared) = values.shared(name) {
+                vars.add_at(name, &shared.key_position, shared.node);
+            }
+        }
+        Rule::Field(field) => {
+            check_flag(values, name, row);
+            fields(values, name, row, field, report);
+        }
+        // Nothing of it counts, so it is not rendered either: it may hang on what is only known on hosts.
+        Rule::Moot(because) => all(values, name, row, Outcome::NoMeaning, because, report),
+        _ => judged(values, name, row, report),
+    }
+}
+
+/// What is written for a host that is no part of the cluster, or counts for no host of it.
+fn beside(values: &Values<'_>, place: &Definition<'_>, row: &Variable) -> (Outcome, &'static str) {
+    match place.owner {
+        Some(owner) if values.bastion == Some(owner) && matches!(row.rule, Rule::Field(field) if field.contains(".ssh")) => {
+            (Outcome::Honoured, "the bastion's login")
+        }
+        Some(owner) if !values.hosts.contains(&owner) => (Outcome::Overruled, "its host is no part of the cluster"),
+        _ => (Outcome::Overruled, "something else counts for every host of the cluster"),
+    }
+}
+
+fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &str, report: &mut Report) {
+    let (outcome, because) = match name {
+        "ntp_enabled" | "ntp_manage_config" | "ntp_servers" => time(values),
+        _ => (Outcome::Honoured, field),
+    };
+    all(values, name, row, outcome, because, report);
+}
+
+/// The three say something only together.
+fn time(values: &mut Values<'_>) -> (Outcome, &'static str) {
+    let mut on = |name: &str| values.distinct(name).iter().any(|value| flag(&value.node) == Some(true));
+    match (on("ntp_enabled"), on("ntp_manage_config")) {
+        (true, true) => (Outcome::Honoured, "spec.time.servers"),
+        (false, _) => (Outcome::Anyway, "hosts keep the sources of time that they have, as with ntp_enabled: false"),
+        (true, false) => (
+            Outcome::NotYet,
+            "hosts keep the sources of time that they have; with ntp_manage_config: true, kokctl sets them up from ntp_servers",
+        ),
+    }
+}
+
+fn all(values: &Values<'_>, name: &str, row: &'static Variable, outcome: Outcome, because: &str, report: &mut Report) {
+    let places = values.definitions.get(name).iter().filter(|place| !place.hosts.is_empty());
+    report.given.extend(places.map(|place| given(name, Some(row), place, outcome, because)));
+}
+
+/// Values that are compared with what is known of them.
+fn judged(values: &mut Values<'_>, name: &str, row: &'static Variable, report: &mut Report) {
+    for value in values.distinct(name) {
+        let (outcome, because) = match judge(row, name, &value.node, &value.key_position) {
+            Verdict::Read => continue,
+            Verdict::Anyway => (Outcome::Anyway, String::new()),
+            Verdict::NoMeaning(because) => (Outcome::NoMeaning, because.to_owned()),
+            Verdict::NotYet => (Outcome::NotYet, row.about.to_owned()),
+            Verdict::Refused(problem) => {
+                let because = problem.because.clone().unwrap_or_default();
+                values.problems.push(problem);
+                (Outcome::Refused, because)
+            }
+        };
+        let given = Given::new(name, Some(row), &value.node, outcome, because);
+        report.given.push(Given { hosts: some_hosts(value.hosts.len(), values.hosts.len()), ..given });
+    }
+}
+
+/// How many hosts something counts for, if not for all.
+fn some_hosts(hosts: usize, all: usize) -> Option<usize> {
+    (hosts < all).then_some(hosts)
+}
+
+fn given(name: &str, row: Option<&Variable>, place: &Definition<'_>, outcome: Outcome, because: &str) -> Given {
+    let given = Given::new(name, row, &place.variable.node, outcome, because);
+    Given { hosts: place.owner.filter(|_| place.hosts.len() > 1).map(|_| place.hosts.len()), ..given }
+}
+
+/// People have variables of their own, which their templates use; others are misspelled.
+fn unknown(values: &Values<'_>, name: &str, report: &mut Report) {
+    let is_used = values.definitions.is_used(name);
+    let near = nearest_variable(name).filter(|_| !is_used);
+    let (outcome, because) = match near {
+        _ if is_used => (Outcome::Own, "other values use it".to_owned()),
+        Some(near) => (Outcome::Unknown, format!("did you mean {near}?")),
+        None => (Outcome::Unknown, "nothing here reads it".to_owned()),
+    };
+    let places = values.definitions.get(name);
+    report.given.extend(places.iter().map(|place| given(name, None, place, outcome, &because)));
+    if let Some(place) = places.first().filter(|_| outcome == Outcome::Unknown) {
+        let notice = Notice::new(format!("nothing here reads the variable `{name}`")).at(&place.variable.key_position);
+        let notice =
+            notice.because("neither kokctl nor Kubespray has one of that name, as far as is known here, and no other value uses it");
+        report.notices.push(match near {
+            Some(near) => notice.hint(format!("did you mean `{near}`?")),
+            None => notice,
+        });
+    }
+}
+
+/// Fields that are neither true nor false. Of other variables, whoever judges them says so.
+fn check_flag(values: &mut Values<'_>, name: &str, row: &'static Variable) {
+    let wrong: Vec<Problem> = values.distinct(name).iter().filter_map(|value| neither(row, name, &value.node)).collect();
+    values.problems.extend(wrong);
+}

@@ -1,0 +1,147 @@
+//! Values of variables, rendered, brought to the type of their row, and compared over the hosts.
+
+use std::collections::BTreeMap;
+
+use super::definitions::{Definition, Definitions};
+use super::groups::Groups;
+use crate::resolve::Resolved;
+use crate::tree::{Node, Value};
+use crate::variables::{Shape, Variable, flag, plain, same, variable};
+use crate::words::quote;
+use crate::{Notice, Position, Problem};
+
+/// The values of all variables for the hosts of a cluster.
+pub(super) struct Values<'a> {
+    pub(super) resolved: &'a Resolved,
+    pub(super) hosts: &'a [&'a str],
+    /// The host that leads to the others.
+    pub(super) bastion: Option<&'a str>,
+    /// Where the inventory begins.
+    pub(super) start: Position,
+    pub(super) definitions: Definitions<'a>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) notices: Vec<Notice>,
+}
+
+/// A value that all hosts share, and where its name stands.
+pub(super) struct Shared {
+    pub(super) node: Node,
+    pub(super) key_position: Position,
+}
+
+impl<'a> Values<'a> {
+    pub(super) fn new(resolved: &'a Resolved, hosts: &'a [&'a str], groups: &Groups<'a>) -> Self {
+        let (start, bastion) = (groups.position.clone(), groups.bastion);
+        Self { resolved, hosts, bastion, start, definitions: Definitions::of(resolved, hosts), problems: Vec::new(), notices: Vec::new() }
+    }
+
+    /// The value of one host. A value that can't be rendered is a problem; one without a value counts as absent.
+    pub(super) fn of_host(&mut self, host: &str, name: &str) -> Option<Node> {
+        // Nothing to render, and most hosts have none of most variables.
+        self.resolved.origin(host, name)?;
+        match self.resolved.get(host, name) {
+            Ok(node) => node.filter(|node| !matches!(node.value, Value::Null)).map(|node| typed(variable(name), node)),
+            Err(problem) => {
+                self.problems.push(problem);
+                None
+            }
+        }
+    }
+
+    /// The first of several names that a host has a value for.
+    pub(super) fn first_of_host(&mut self, host: &str, names: &[&str]) -> Option<Node> {
+        names.iter().find_map(|name| self.of_host(host, name))
+    }
+
+    /// The value of a variable that has to be the same on all hosts.
+    pub(super) fn shared(&mut self, name: &str) -> Option<Shared> {
+        let values = self.distinct(name);
+        let set: usize = values.iter().map(|value| value.hosts.len()).sum();
+        let row = variable(name);
+        let is_default = |value: &Distinct<'_>| row.is_some_and(|row| same(row, &value.node, row.default));
+        match values.as_slice() {
+            [] => None,
+            [only] if set == self.hosts.len() || is_default(only) => {
+                Some(Shared { node: only.node.clone(), key_position: only.key_position.clone() })
+            }
+            [only] => {
+                let unset = self.hosts.iter().find(|host| !only.hosts.contains(host)).copied().unwrap_or_default();
+                self.problems.push(differs(name, only, &format!("{} does not have it", quote(unset))));
+                None
+            }
+            [first, second, ..] => {
+                let host = second.hosts.first().copied().unwrap_or_default();
+                let other = format!("{} has another at {}", quote(host), second.node.position);
+                self.problems.push(differs(name, first, &other));
+                None
+            }
+        }
+    }
+
+    /// The different values of a variable, each with its hosts.
+    pub(super) fn distinct(&mut self, name: &str) -> Vec<Distinct<'a>> {
+        let places: Vec<(Vec<&'a str>, Position, bool)> =
+            self.definitions.get(name).iter().filter(|place| !place.hosts.is_empty()).map(of_place).collect();
+        let mut found: BTreeMap<String, Distinct<'a>> = BTreeMap::new();
+        for (hosts, key_position, is_template) in places {
+            let groups: Vec<&[&'a str]> = if is_template { hosts.chunks(1).collect() } else { vec![hosts.as_slice()] };
+            for group in groups {
+                let Some(node) = group.first().and_then(|host| self.of_host(host, name)) else { continue };
+                let distinct = || Distinct { node: node.clone(), key_position: key_position.clone(), hosts: Vec::new() };
+                found.entry(plain(&node)).or_insert_with(distinct).hosts.extend(group);
+            }
+        }
+        self.problems.dedup();
+        let mut values: Vec<_> = found.into_values().collect();
+        values.sort_by_key(|value| std::cmp::Reverse(value.hosts.len()));
+        values
+    }
+}
+
+/// One of the values of a variable.
+pub(super) struct Distinct<'a> {
+    pub(super) node: Node,
+    pub(super) key_position: Position,
+    pub(super) hosts: Vec<&'a str>,
+}
+
+fn of_place<'a>(place: &Definition<'a>) -> (Vec<&'a str>, Position, bool) {
+    (place.hosts.clone(), place.variable.key_position.clone(), has_template(&place.variable.node))
+}
+
+fn has_template(node: &Node) -> bool {
+    match &node.value {
+        Value::Text(text) => text.contains("{{") || text.contains("{%"),
+        Value::List(items) => items.iter().any(has_template),
+        Value::Map(entries) => entries.iter().any(|entry| has_template(&entry.node)),
+        _ => false,
+    }
+}
+
+fn differs(name: &str, first: &Distinct<'_>, other: &str) -> Problem {
+    let host = first.hosts.first().copied().unwrap_or_default();
+    Problem::new(format!("`{name}` is not the same on all hosts"))
+        .at(&first.node.position)
+        .because(format!("{} has this value, {other}; this version has one for the whole cluster", quote(host)))
+        .hint("write one value for all hosts, for example in group_vars/all.yml")
+}
+
+/// The value as the row of its variable wants it. Ansible hands on what YAML and `-e` made of it, and its templates convert as they need.
+fn typed(row: Option<&Variable>, node: Node) -> Node {
+    let Some(row) = row else { return node };
+    let value = match (row.shape, &node.value) {
+        (Shape::Flag, _) => flag(&node).map(Value::Bool),
+        (Shape::Number, Value::Text(text)) => text.trim().parse().ok().map(Value::Integer),
+        (Shape::Text, Value::Integer(_) | Value::Float | Value::Bool(_)) => Some(Value::Text(spelled(&node))),
+        _ => None,
+    };
+    match value {
+        Some(value) => Node { spelling: spelled(&node), value, ..node },
+        None => node,
+    }
+}
+
+/// A scalar as it was written.
+pub(super) fn spelled(node: &Node) -> String {
+    if node.spelling.is_empty() { plain(node) } else { node.spelling.clone() }
+}

@@ -1,0 +1,31 @@
+//! `kokctl convert`
+
+use clap::Args;
+
+use super::files::{ClusterFiles, ExtraVars};
+use crate::ui::{Failure, Kind, line, status_line};
+
+/// Print one Cluster file that says what an inventory with its variables says
+///
+/// Each line names the place that it came from. Passwords and keys are left out, and a comment says where they stand.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    cluster: ClusterFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let input = arguments.cluster.input(&arguments.extra)?;
+    if !input.problems.is_empty() {
+        return Err(input.problems.into_iter().map(Failure::problem).collect());
+    }
+    let Some(text) = input.inline_file() else {
+        let failure = Failure::new(Kind::Input, "there is nothing to convert").at(arguments.cluster.path().display().to_string());
+        return Err(vec![failure.because("the Cluster is in the inline form already")]);
+    };
+    line(text.trim_end());
+    input.notices.iter().for_each(|notice| status_line(&notice.to_string()));
+    Ok(())
+}
