@@ -116,8 +116,8 @@ impl Record {
             take_step(&mut by_name, &event.kind, event.milliseconds);
         }
         record.steps = order.iter().filter_map(|step| by_name.remove(step)).collect();
-        // A run that was left at once ends in good order, but what was at work then is in doubt.
-        if record.ending == Ending::Done && record.count(|fate| *fate != Fate::Done) > 0 {
+        // A run that was left at once ends in good order, but what was at work then is in doubt, if it is all that there was to do too.
+        if matches!(record.ending, Ending::Done | Ending::NothingToDo) && record.count(|fate| *fate != Fate::Done) > 0 {
             record.ending = Ending::Incomplete;
         }
         record
@@ -200,5 +200,58 @@ fn take_step(by_name: &mut BTreeMap<String, StepRecord>, kind: &EventKind, milli
             ended(by_name.get_mut(step), Fate::Failed { error: error.clone(), unknown: *unknown });
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::Event;
+
+    fn record(kinds: Vec<EventKind>) -> Record {
+        let events = (0..).zip(kinds).map(|(sequence, kind)| Event { sequence, milliseconds: sequence, kind }).collect();
+        Record::of(&Story { id: "r".to_owned(), events, unknown: 0, alive: false })
+    }
+
+    fn planned() -> EventKind {
+        EventKind::StepPlanned {
+            step: "a/b/c".to_owned(),
+            host: "a".to_owned(),
+            task: "b".to_owned(),
+            title: "c".to_owned(),
+            summary: "write".to_owned(),
+            lane: Lane::Script,
+            needs: Vec::new(),
+        }
+    }
+
+    fn started() -> EventKind {
+        let (step, host, title, summary) = ("a/b/c".to_owned(), "a".to_owned(), "c".to_owned(), "write".to_owned());
+        EventKind::StepStarted { step, host, title, summary }
+    }
+
+    fn finished(done: usize, blocked: usize) -> EventKind {
+        EventKind::RunFinished { done, failed: 0, blocked, took_milliseconds: 9 }
+    }
+
+    #[test]
+    fn a_run_that_was_left_with_all_its_work_in_doubt_had_something_to_do() {
+        let left = record(vec![planned(), started(), EventKind::RunLeft { in_doubt: vec!["a/b/c".to_owned()] }, finished(0, 0)]);
+        assert_eq!(left.ending, Ending::Incomplete);
+        assert_eq!(left.count(|fate| *fate == Fate::InDoubt), 1);
+        assert_eq!(record(vec![finished(0, 0)]).ending, Ending::NothingToDo);
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_before_its_first_change_is_incomplete() {
+        let stopped = record(vec![planned(), finished(0, 1)]);
+        assert_eq!(stopped.ending, Ending::Incomplete);
+        assert_eq!(stopped.count(|fate| *fate == Fate::NotBegun), 1);
+    }
+
+    #[test]
+    fn a_run_that_did_all_it_had_planned_is_done() {
+        let done = EventKind::StepDone { step: "a/b/c".to_owned(), host: "a".to_owned(), took_milliseconds: 1 };
+        assert_eq!(record(vec![planned(), started(), done, finished(1, 0)]).ending, Ending::Done);
     }
 }
