@@ -90,11 +90,12 @@ pub(super) fn end_mark(nonce: &Nonce) -> String {
 
 /// The command for a script that arrives whole and reads nothing itself.
 const RUN: &str = "exec /bin/sh -s";
-const RUN_SUDO: &str = "exec sudo -n /bin/sh -s";
+/// `-k`, because a password that somebody typed a moment ago is no right that lasts as long as a run.
+const RUN_SUDO: &str = "exec sudo -k -n /bin/sh -s";
 /// The command for a script with data behind it. `sh -s` may read ahead and swallow data, the builtin `read` may not. Inside the
 /// single quotes is nothing that csh (`!`, newline) or fish (backslash) would touch.
 pub(super) const LOADER: &str = r#"exec /bin/sh -c 'IFS= read -r loader; eval "$loader"'"#;
-const LOADER_SUDO: &str = r#"exec sudo -n /bin/sh -c 'IFS= read -r loader; eval "$loader"'"#;
+const LOADER_SUDO: &str = r#"exec sudo -k -n /bin/sh -c 'IFS= read -r loader; eval "$loader"'"#;
 
 /// The line before a script that follows a password.
 pub(super) const GO: &str = "kokctl-go";

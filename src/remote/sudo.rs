@@ -59,12 +59,15 @@ impl Command {
     /// Asks whether sudo wants the password, and if so whether this is the right one. The password is sent when a sudo without it was
     /// refused and not before; after it comes the end of the input, so a wrong one is tried once.
     ///
+    /// `-k` in front of a command means for sudo and sudo-rs that a password typed earlier does not count: that sudo does not ask now says
+    /// nothing of later.
+    ///
     /// `/bin/sh -c :` is of the kind that will be run, so rules that allow only some commands are found out here too.
     pub(super) fn asking(secret: &Secret, nonce: &Nonce) -> Self {
         let mark = asked_mark(nonce);
         let (gate, asked) = Gate::new(&mark);
         let text = format!(
-            "exec /bin/sh -c 'echo; echo {begin}; if sudo -n /bin/sh -c : >/dev/null 2>&1 </dev/null; then echo free; else \
+            "exec /bin/sh -c 'echo; echo {begin}; if sudo -k -n /bin/sh -c : >/dev/null 2>&1 </dev/null; then echo free; else \
              echo; echo {mark}; sudo -k -S -p \"\" /bin/sh -c :; fi; s=$?; echo; echo {end} $s; exit $s'",
             begin = begin_mark(nonce),
             end = end_mark(nonce),

@@ -1,5 +1,5 @@
 use super::harness::{ASKED, LONG, PASSWORD, Sshd, keygen, open, refused};
-use crate::remote::{ConnectFault, Connection, HostKeyFault, RunError, Script, Target};
+use crate::remote::{ConnectFault, Connection, HostKeyFault, RunError, Script, Target, quote};
 use kok_crds::Secret;
 
 async fn works(target: &Target) -> Connection {
@@ -89,6 +89,27 @@ async fn a_wrong_sudo_password_is_tried_once() {
     let streamed = connection.stream(Script::new("cat"), &b"data"[..], LONG).await.unwrap_err();
     assert!(matches!(streamed, RunError::SudoRefused { with_password: true, .. }), "{streamed:?}");
     assert_eq!(sshd.count("Starting session: command for asked"), 1, "{}", sshd.log());
+}
+
+/// Somebody typed the password on the host a moment ago, and sudo remembers that for all of the user's sessions.
+#[tokio::test]
+async fn a_password_that_sudo_remembers_is_not_taken_for_a_right() {
+    let sshd = Sshd::start();
+    let sudoers = std::fs::read_to_string(sshd.path("sudoers")).unwrap();
+    std::fs::write(sshd.path("sudoers"), format!("Defaults timestamp_type=global\n{sudoers}")).unwrap();
+    let root = sshd.connect().await;
+    let typed = format!("printf '%s\\n' {} | setpriv --reuid=asked --clear-groups sudo -S -p '' -v", quote(PASSWORD));
+    let as_asked = "setpriv --reuid=asked --clear-groups sudo -n id -u";
+    let remembered = root.run(Script::new(format!("{typed} && {as_asked}")), LONG).await.unwrap();
+    assert_eq!(remembered.stdout, b"0\n", "{:?}", remembered.reason());
+
+    let error = sshd.connect_as("asked").await.run(Script::new("id -u"), LONG).await.unwrap_err();
+    assert!(matches!(error, RunError::SudoRefused { with_password: false, .. }), "{error:?}");
+    let connection = works(&Target { user: "asked".to_owned(), sudo_password: Some(Secret::new(PASSWORD)), ..sshd.target() }).await;
+    // sudo forgets, as it does after some minutes, and the connection works on.
+    let forgotten = root.run(Script::new(format!("setpriv --reuid=asked --clear-groups sudo -K; {as_asked}")), LONG).await.unwrap();
+    assert!(!forgotten.is_success());
+    assert_eq!(connection.run(Script::new("id -u"), LONG).await.unwrap().stdout, b"0\n");
 }
 
 #[tokio::test]
