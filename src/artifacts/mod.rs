@@ -1,13 +1,19 @@
 //! The bundle on this machine's disk.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::io::Read;
+mod reading;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use aws_lc_rs::digest::{Context, SHA256};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::bundle::{Bundle, INDEX};
+
+pub use reading::Reading;
+use reading::{Identity, Source};
 
 use crate::ui::{Failure, Kind};
 
@@ -19,6 +25,10 @@ pub const BUNDLE_VARIABLE: &str = "KOKCTL_BUNDLE";
 pub struct BundleFolder {
     path: PathBuf,
     bundle: Bundle,
+    /// Files whose digests were right, as they were then.
+    verified: Mutex<BTreeMap<PathBuf, Identity>>,
+    /// Files that are being sent.
+    sources: Mutex<BTreeMap<PathBuf, Weak<Source>>>,
 }
 
 impl BundleFolder {
@@ -41,7 +51,7 @@ impl BundleFolder {
                 .because(because)
                 .hint("build or fetch the bundle again, or give another one with --bundle; nothing was changed on any host")
         })?;
-        Ok(Self { path: path.to_owned(), bundle })
+        Ok(Self { path: path.to_owned(), bundle, verified: Mutex::default(), sources: Mutex::default() })
     }
 
     /// What the bundle holds.
@@ -54,6 +64,23 @@ impl BundleFolder {
     #[must_use]
     pub fn file(&self, artifact: &Artifact) -> PathBuf {
         self.path.join(&artifact.path)
+    }
+
+    /// The bytes of an artifact that was verified. Those who read one at the same time share the reading.
+    ///
+    /// # Errors
+    /// If it can't be read, was not verified, or is not what it was then any more. The last one may show only when all has been read.
+    pub fn read(&self, artifact: &Artifact) -> io::Result<Reading> {
+        let path = self.file(artifact);
+        let verified = self.verified.lock().unwrap_or_else(PoisonError::into_inner).get(&path).copied();
+        let identity = verified.ok_or_else(|| io::Error::other(format!("{} was not verified", path.display())))?;
+        let mut sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(source) = sources.get(&path).and_then(Weak::upgrade) {
+            return Ok(Reading::of(source));
+        }
+        let source = Source::open(&path, identity)?;
+        sources.insert(path, Arc::downgrade(&source));
+        Ok(Reading::of(source))
     }
 
     /// Reads each of these artifacts once and compares it with the digest of the index. Returns how many bytes were read.
@@ -90,20 +117,22 @@ impl BundleFolder {
                 .at(path.display().to_string())
                 .hint("build or fetch the bundle again; nothing was changed on any host")
         };
-        let (size, sha256) =
-            digest(&path).map_err(|error| failure(format!("{} can't be read", artifact.title)).because(error.to_string()))?;
+        let unreadable = |error: io::Error| failure(format!("{} can't be read", artifact.title)).because(error.to_string());
+        let (identity, size, sha256) = digest(&path).map_err(unreadable)?;
         if size != artifact.size || sha256 != artifact.sha256 {
             return Err(failure(format!("{} is corrupted", artifact.title)).because(format!(
                 "its {size} bytes have the sha256 {sha256}; the bundle's index says {} bytes and {}",
                 artifact.size, artifact.sha256
             )));
         }
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(path, identity);
         Ok(size)
     }
 }
 
-fn digest(path: &Path) -> std::io::Result<(u64, String)> {
-    let mut file = fs::File::open(path)?;
+fn digest(path: &Path) -> io::Result<(Identity, u64, String)> {
+    let mut file = File::open(path)?;
+    let identity = Identity::of(&file.metadata()?);
     let mut context = Context::new(&SHA256);
     // Large enough that the system call costs nothing beside the hash.
     let mut buffer = vec![0; 1 << 18];
@@ -111,9 +140,13 @@ fn digest(path: &Path) -> std::io::Result<(u64, String)> {
     loop {
         let length = file.read(&mut buffer)?;
         if length == 0 {
-            return Ok((size, hex::encode(context.finish())));
+            break;
         }
         context.update(buffer.get(..length).unwrap_or_default());
         size += length as u64;
     }
+    if Identity::of(&file.metadata()?) != identity {
+        return Err(io::Error::other("it was changed while it was read"));
+    }
+    Ok((identity, size, hex::encode(context.finish())))
 }

@@ -5,7 +5,6 @@ use super::gate::{Gate, Password, unlock};
 use super::nonce::Nonce;
 use super::session::{Event, Events, Gone, Input};
 use super::text::last_line;
-use aws_lc_rs::digest;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -56,13 +55,6 @@ impl Output {
     pub fn reason(&self) -> Option<String> {
         last_line(&self.stderr)
     }
-}
-
-/// What was sent behind a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Sent {
-    pub(super) bytes: u64,
-    pub(super) sha256: [u8; 32],
 }
 
 /// Everything that a channel has brought.
@@ -160,13 +152,13 @@ impl Running {
         Self { input, done }
     }
 
-    /// Sends the script and what follows it, and waits for the end. Without `Sent`, the command ended before all was sent.
+    /// Sends the script and what follows it, and waits for the end. Says how much data that was; without it, the command ended before all was sent.
     pub(super) async fn complete<R: AsyncRead + Unpin>(
         &mut self,
         password: Option<Password>,
         script: Zeroizing<String>,
         source: R,
-    ) -> io::Result<Option<(Collected, Option<Sent>)>> {
+    ) -> io::Result<Option<(Collected, Option<u64>)>> {
         let Self { input, done } = self;
         let feed = feed(input, password, script, source);
         tokio::pin!(feed);
@@ -225,13 +217,13 @@ async fn drain(mut events: Events, mut collected: Collected, done: oneshot::Send
     }
 }
 
-/// Sends all there is and computes the digest of the data on its way. Nothing if the channel ended before.
+/// Sends all there is, and says how much data that was. Nothing if the channel ended before.
 async fn feed<R: AsyncRead + Unpin>(
     input: &Input,
     password: Option<Password>,
     script: Zeroizing<String>,
     mut source: R,
-) -> io::Result<Option<Sent>> {
+) -> io::Result<Option<u64>> {
     if let Some(password) = password
         && let Err(Gone) = unlock(input, password).await
     {
@@ -242,7 +234,6 @@ async fn feed<R: AsyncRead + Unpin>(
     {
         return Ok(None);
     }
-    let mut context = digest::Context::new(&digest::SHA256);
     let mut bytes = 0;
     loop {
         let mut piece = Vec::with_capacity(PIECE);
@@ -250,7 +241,6 @@ async fn feed<R: AsyncRead + Unpin>(
         if read == 0 {
             break;
         }
-        context.update(&piece);
         bytes += read as u64;
         if let Err(Gone) = input.send(piece).await {
             return Ok(None);
@@ -259,7 +249,5 @@ async fn feed<R: AsyncRead + Unpin>(
     if let Err(Gone) = input.end().await {
         return Ok(None);
     }
-    let mut sha256 = [0; 32];
-    sha256.copy_from_slice(context.finish().as_ref());
-    Ok(Some(Sent { bytes, sha256 }))
+    Ok(Some(bytes))
 }

@@ -1,5 +1,5 @@
 //! Connections to hosts, and what is done over them.
-use super::channel::{Collected, Output, Running, Sent};
+use super::channel::{Collected, Output, Running};
 use super::dial::Journey;
 use super::error::{ConnectError, RunError};
 use super::gate::Password;
@@ -58,17 +58,8 @@ struct Inner {
 pub struct Streamed {
     /// What the script left. If it failed, not all of the data may have been sent.
     pub output: Output,
-    /// How many bytes the source had and their SHA-256; nothing if the script failed before all was sent.
-    pub sent: Option<SentData>,
-}
-
-/// What was read from a source and sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SentData {
-    /// How much it was.
-    pub bytes: u64,
-    /// Its digest.
-    pub sha256: [u8; 32],
+    /// How many bytes the source had; nothing if the script failed before all was sent.
+    pub sent: Option<u64>,
 }
 
 impl Connection {
@@ -147,7 +138,6 @@ impl Connection {
         if output.is_success() && sent.is_none() {
             return Err(self.unknown("the script ended before all data was sent".to_owned()));
         }
-        let sent = sent.map(|Sent { bytes, sha256 }| SentData { bytes, sha256 });
         Ok(Streamed { output, sent })
     }
 
@@ -181,7 +171,7 @@ impl Connection {
         command: Command,
         work: Work<'_>,
         source: R,
-    ) -> Result<(Collected, Option<Sent>), RunError> {
+    ) -> Result<(Collected, Option<u64>), RunError> {
         let Work { nonce, mut text, stdout_limit, until, deadline } = work;
         let Command { text: command, gate, password } = command;
         if matches!(&password, Some(Password { granted: Some(_), .. })) {

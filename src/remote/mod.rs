@@ -31,7 +31,7 @@ mod tunnel;
 mod unlock;
 
 pub use channel::{ExitStatus, Output};
-pub use connection::{Connection, SentData, Streamed};
+pub use connection::{Connection, Streamed};
 pub use error::{ConnectError, ConnectFault, Phase, RunError};
 pub use host_key::Accepted;
 pub use host_key_fault::{HostKeyFault, KeyPrint, Place};

@@ -1,15 +1,10 @@
 use super::harness::{LONG, Sshd};
 use crate::remote::{ExitStatus, RunError, Script, quote};
-use aws_lc_rs::digest::{SHA256, digest};
 use std::fs;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
-
-fn sha256(data: &[u8]) -> [u8; 32] {
-    digest(&SHA256, data).as_ref().try_into().unwrap()
-}
 
 /// Bytes without a pattern that a shell or a pipe could get right by accident.
 fn noise(length: usize) -> Vec<u8> {
@@ -26,7 +21,7 @@ async fn a_large_source_arrives_whole() {
     let data = noise(100_000_000);
     let script = Script::new(format!("cat >{}", quote(path.to_str().unwrap())));
     let sent = connection.stream(script, data.as_slice(), LONG).await.unwrap().sent.unwrap();
-    assert_eq!((sent.bytes, sent.sha256), (100_000_000, sha256(&data)));
+    assert_eq!(sent, 100_000_000);
     assert!(fs::read(&path).unwrap() == data);
 }
 
@@ -35,10 +30,9 @@ async fn a_consumer_may_stop_early() {
     let sshd = Sshd::start();
     let connection = sshd.connect().await;
     let data = noise(20_000_000);
-    // Success: the rest is read too, so the digest is that of all data.
+    // Success: the rest is read too.
     let first = connection.stream(Script::new("head -c 5 >/dev/null"), data.as_slice(), LONG).await.unwrap();
-    let sent = first.sent.unwrap();
-    assert_eq!((sent.bytes, sent.sha256), (20_000_000, sha256(&data)));
+    assert_eq!(first.sent, Some(20_000_000));
     // Failure: it is told at once and the rest is not sent.
     let failed = connection.stream(Script::new("echo full >&2; exit 28"), data.as_slice(), LONG).await.unwrap();
     assert_eq!(failed.output.status, ExitStatus::Exited(28));
