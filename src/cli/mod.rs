@@ -1,6 +1,7 @@
 //! The command line: one verb a file.
 
 mod apply;
+mod changing;
 mod check;
 mod common;
 mod converge;

@@ -5,13 +5,11 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use clap::Args;
 use kok_crds::model::Cluster;
 
-use super::apply::{open_events, recorded};
+use super::changing::{ChangingArguments, Run, Work};
 use super::converge::{Tolerance, take_down};
 use super::files::{ClusterFiles, ExtraVars};
-use super::report;
-use crate::run::{EventKind, Means, Secrets, Taking, carry_out, forget};
-use crate::state::ClusterLock;
-use crate::ui::{Failure, Kind, line, status_line};
+use crate::run::Secrets;
+use crate::ui::{Failure, Kind, status_line};
 
 /// Take the cluster down: remove Kubernetes, its data, containerd and kokctl's own files from every host
 #[derive(Debug, Args)]
@@ -23,12 +21,8 @@ pub(super) struct Arguments {
     /// Don't ask
     #[arg(long)]
     yes: bool,
-    /// End what another run that holds the hosts has at work there, and take its place
-    #[arg(long)]
-    take_over: bool,
-    /// Print every event as a line of JSON on standard output
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    changing: ChangingArguments,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
@@ -36,31 +30,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if !arguments.yes {
         ask(&cluster).map_err(|failure| vec![failure])?;
     }
-    let _lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
-    let (events, run) = open_events("reset", &cluster, None, arguments.json)?;
-    let planned = recorded(&events, take_down(&cluster, Tolerance { holder: arguments.take_over, ..Tolerance::default() }, &events).await)?;
-    let count = planned.plan.changes().count();
+    let run = Run::begin("reset", &cluster, None, &arguments.changing)?;
+    let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
+    let planned = run.recorded(take_down(&cluster, tolerance, &run.events).await)?;
     if planned.plan.is_empty() {
-        forget(&planned.links, &planned.standing).await;
-        events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds: events.milliseconds() });
-        return say(arguments, "nothing to do");
+        run.nothing_to_do(&planned).await;
+        return Ok(());
     }
-    let taking = Taking { run, take_over: arguments.take_over };
-    let (links, standing, secrets) = (&planned.links, &planned.standing, Secrets::none());
-    let means = Means { links, standing, taking, secrets, bundle: None, whole: true, left_out: &planned.left_out, most_failed: None };
-    let outcome = recorded(&events, carry_out(&planned.plan, means, &events).await)?;
-    if !outcome.is_complete() {
-        return Err(report::failures(&outcome, "`kokctl reset`"));
-    }
-    say(arguments, &format!("{count} hosts are no longer part of the cluster {}", cluster.name))
-}
-
-fn say(arguments: &Arguments, text: &str) -> Result<(), Vec<Failure>> {
-    if arguments.json {
-        status_line(text)
-    } else {
-        line(text)
-    }
+    run.carry_out(&planned, Work { secrets: Secrets::none(), bundle: None, whole: true, most_failed: None }).await?;
+    run.say(&format!("{} hosts are no longer part of the cluster {}", planned.plan.changes().count(), cluster.name));
     Ok(())
 }
 

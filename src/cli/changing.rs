@@ -1,0 +1,110 @@
+//! What the verbs share that change hosts: a run from its lock to its end.
+
+use std::io::IsTerminal as _;
+
+use clap::Args;
+use kok_crds::model::Cluster;
+
+use super::converge::Planned;
+use super::report;
+use crate::artifacts::BundleFolder;
+use crate::run::{Clock, EventKind, Events, FORMAT, Means, Outcome, Secrets, Sink, Taking, carry_out, forget, random_bytes};
+use crate::state::{ClusterLock, Journal, who};
+use crate::ui::{Failure, Json, Kind, Terminal, Trace, line, status_line};
+
+/// How such a run behaves.
+#[derive(Debug, Args)]
+pub(super) struct ChangingArguments {
+    /// End what another run that holds the hosts has at work there, and take its place
+    #[arg(long)]
+    pub(super) take_over: bool,
+    /// Print every event as a line of JSON on standard output
+    #[arg(long)]
+    json: bool,
+}
+
+/// A run that has the cluster's lock on this machine, and a journal.
+pub(super) struct Run<'a> {
+    verb: &'static str,
+    arguments: &'a ChangingArguments,
+    name: String,
+    pub(super) events: Events,
+    _lock: ClusterLock,
+}
+
+/// What carrying out a plan needs that its verb knows.
+pub(super) struct Work {
+    pub(super) secrets: Secrets,
+    pub(super) bundle: Option<BundleFolder>,
+    pub(super) whole: bool,
+    pub(super) most_failed: Option<usize>,
+}
+
+impl<'a> Run<'a> {
+    /// Takes the lock, opens the journal, and says that the run begins.
+    pub(super) fn begin(
+        verb: &'static str,
+        cluster: &Cluster,
+        part: Option<String>,
+        arguments: &'a ChangingArguments,
+    ) -> Result<Self, Vec<Failure>> {
+        let lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
+        let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
+        let journal = Journal::create(&name).map_err(|failure| vec![failure])?;
+        let screen: Box<dyn Sink> = if arguments.json {
+            Box::new(Json)
+        } else {
+            Box::new(Terminal::new(std::io::stderr().is_terminal() && !super::log::is_on_terminal()))
+        };
+        let events = Events::new(vec![screen, Box::new(journal), Box::new(Trace::default())]);
+        events.send(EventKind::RunStarted {
+            v: FORMAT,
+            run: name.clone(),
+            verb: verb.to_owned(),
+            cluster: cluster.name.clone(),
+            time: Clock::rfc3339(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            who: who(),
+            part,
+        });
+        Ok(Self { verb, arguments, name, events, _lock: lock })
+    }
+
+    /// Says in the journal too why nothing was begun.
+    pub(super) fn recorded<T>(&self, result: Result<T, Vec<Failure>>) -> Result<T, Vec<Failure>> {
+        if let Err(failures) = &result {
+            let code = Kind::worst(failures).exit_code();
+            let failures = failures.iter().map(Failure::told).collect();
+            self.events.send(EventKind::RunRefused { code, failures, took_milliseconds: self.events.milliseconds() });
+        }
+        result
+    }
+
+    /// Ends a run whose plan is empty.
+    pub(super) async fn nothing_to_do(&self, planned: &Planned) {
+        forget(&planned.links, &planned.standing).await;
+        let took_milliseconds = self.events.milliseconds();
+        self.events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds });
+        self.say("nothing to do");
+    }
+
+    /// Carries out a plan; what is not complete is a failure.
+    pub(super) async fn carry_out(&self, planned: &Planned, work: Work) -> Result<Outcome, Vec<Failure>> {
+        let Work { secrets, bundle, whole, most_failed } = work;
+        let taking = Taking { run: self.name.clone(), take_over: self.arguments.take_over };
+        let (links, standing, left_out) = (&planned.links, &planned.standing, &planned.left_out);
+        let means = Means { links, standing, taking, secrets, bundle, whole, left_out, most_failed };
+        let outcome = self.recorded(carry_out(&planned.plan, means, &self.events).await)?;
+        if outcome.is_complete() { Ok(outcome) } else { Err(report::failures(&outcome, &format!("`kokctl {}`", self.verb))) }
+    }
+
+    /// Seconds since the run began.
+    pub(super) fn seconds(&self) -> f64 {
+        self.events.milliseconds() as f64 / 1000.0
+    }
+
+    /// Says something beside the events, where these leave room for it.
+    pub(super) fn say(&self, text: &str) {
+        if self.arguments.json { status_line(text) } else { line(text) }
+    }
+}
