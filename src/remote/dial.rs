@@ -6,14 +6,20 @@ use super::nonce::jittered;
 use super::session::Session;
 use super::socket::Socket;
 use super::target::{Deadlines, Target};
-use crate::pools::{Pool, capacity};
+use crate::pools::{self, LOGINS};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
 /// Handshakes under way at the same time in this process.
-static HANDSHAKES: Semaphore = Semaphore::const_new(capacity(Pool::Handshakes));
+static HANDSHAKES: Semaphore = Semaphore::const_new(pools::HANDSHAKES);
+/// The servers of this process, by the way to them: how many connections to each may not have logged in yet.
+static SERVERS: Mutex<BTreeMap<String, Arc<Semaphore>>> = Mutex::new(BTreeMap::new());
+/// A server that is to be handshaken with greets at once. One that does not costs nobody anything while it is waited for, so it waits
+/// without a place among the handshakes: a hundred hosts that hang take no longer than one.
+const PROMPT: Duration = Duration::from_secs(1);
 /// How often a connection is tried that sshd drops before it greets us, as it does at random above `MaxStartups`.
 const ATTEMPTS: u32 = 5;
 /// The least wait before the second try, doubled for each further one: 3 to 6 s for all.
@@ -76,17 +82,13 @@ impl Journey<'_> {
             Some(bastion) => Some(self.bastion(bastion).await?),
             None => None,
         };
+        let places = places(target);
         let mut attempts = 1;
         loop {
-            // The semaphores are never closed; without a permit we would only be less polite. The permit of a bastion comes first:
-            // those who wait for one must not hold up the others.
-            let through = match &under {
-                Some(session) => session.handshakes.acquire().await.ok(),
-                None => None,
-            };
-            let permit = HANDSHAKES.acquire().await.ok();
+            // The semaphores are never closed; without a permit we would only be less polite.
+            let place = places.acquire().await.ok();
             let socket = self.socket(target, under.as_deref()).await.map_err(here)?;
-            let fault = match Session::handshake(socket, Arc::clone(&host_keys), self.deadlines, under.clone()).await {
+            let fault = match self.handshake(socket, Arc::clone(&host_keys), under.as_ref()).await {
                 Ok(session) => {
                     return match login {
                         Login::None => Ok(session),
@@ -100,10 +102,21 @@ impl Journey<'_> {
             if !matches!(fault, ConnectFault::Dropped { .. }) || attempts == ATTEMPTS {
                 return Err(here(fault));
             }
-            drop((through, permit));
+            drop(place);
             tokio::time::sleep(jittered(RETRY * 2_u32.pow(attempts - 1))).await;
             attempts += 1;
         }
+    }
+
+    /// Up to a verified host key, in its turn. The permit of a bastion comes first: those who wait for one must not hold up the others.
+    async fn handshake(self, mut socket: Socket, host_keys: Arc<HostKeys>, under: Option<&Arc<Session>>) -> Result<Session, ConnectFault> {
+        let greeted = socket.speaks(PROMPT).await;
+        let _through = match under.filter(|_| greeted) {
+            Some(session) => session.handshakes.acquire().await.ok(),
+            None => None,
+        };
+        let _permit = if greeted { HANDSHAKES.acquire().await.ok() } else { None };
+        Session::handshake(socket, host_keys, self.deadlines, under.cloned()).await
     }
 
     async fn socket(self, target: &Target, under: Option<&Session>) -> Result<Socket, ConnectFault> {
@@ -143,6 +156,17 @@ impl Journey<'_> {
 enum Login {
     None,
     Needed(Box<Identities>),
+}
+
+/// The places of a server: its own sshd counts who has not logged in yet, however many other servers there are.
+fn places(target: &Target) -> Arc<Semaphore> {
+    let (mut way, mut hop) = (target.endpoint(), target);
+    while let Some(bastion) = &hop.bastion {
+        way.push_str(&format!(" by {}", bastion.endpoint()));
+        hop = bastion;
+    }
+    let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(servers.entry(way).or_insert_with(|| Arc::new(Semaphore::new(LOGINS))))
 }
 
 fn registered(target: &Target) -> Arc<Bastion> {

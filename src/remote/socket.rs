@@ -2,7 +2,8 @@
 use super::error::{ConnectFault, Phase};
 use super::target::{AddressFamily, Target};
 use super::text::printable;
-use std::future::Future as _;
+use std::collections::VecDeque;
+use std::future::{Future as _, poll_fn};
 use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::pin::Pin;
@@ -11,11 +12,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep};
 
 /// What is sent and not taken for this long means a dead link. Keepalives can't find that while a packet is stuck in a full socket,
 /// because they queue behind it.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
+/// A name's next address is tried when one has not answered for so long (RFC 8305, 8).
+const NEXT_ADDRESS: Duration = Duration::from_millis(250);
 /// SSH's greeting is at most 255 bytes (RFC 4253, 4.2).
 const GREETING_LIMIT: usize = 255;
 
@@ -27,8 +31,11 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 /// A connection that remembers the first bytes it read, to tell what answered if it was no SSH server.
 pub(super) struct Socket {
     wire: Box<dyn Wire>,
+    /// For the one who may hang up.
     tcp: Option<std::net::TcpStream>,
     greeting: Greeting,
+    /// What was read before anybody asked for it.
+    early: Vec<u8>,
     ended: Ended,
     /// Runs while a write waits.
     stuck: Option<Pin<Box<Sleep>>>,
@@ -76,12 +83,23 @@ impl Socket {
 
     /// A connection over something else.
     pub(super) fn over(wire: impl Wire + 'static) -> Self {
-        Self { wire: Box::new(wire), tcp: None, greeting: Greeting::default(), ended: Ended::default(), stuck: None }
+        Self { wire: Box::new(wire), tcp: None, greeting: Greeting::default(), early: Vec::new(), ended: Ended::default(), stuck: None }
     }
 
-    pub(super) fn hangup(&self) -> io::Result<Hangup> {
-        let tcp = self.tcp.as_ref().map(std::net::TcpStream::try_clone).transpose()?;
-        Ok(Hangup { tcp, ended: self.ended.clone() })
+    /// The end of this connection, for one.
+    pub(super) fn hangup(&mut self) -> Hangup {
+        Hangup { tcp: self.tcp.take(), ended: self.ended.clone() }
+    }
+
+    /// Whether the server says something within `patience`, or hangs up; an SSH server greets unasked. Whoever reads next gets what it said.
+    pub(super) async fn speaks(&mut self, patience: Duration) -> bool {
+        let mut piece = [0; GREETING_LIMIT];
+        let mut buffer = ReadBuf::new(&mut piece);
+        let reading = poll_fn(|context| Pin::new(&mut *self).poll_read(context, &mut buffer));
+        // An error comes again when somebody reads.
+        let spoke = tokio::time::timeout(patience, reading).await.is_ok();
+        self.early.extend_from_slice(buffer.filled());
+        spoke
     }
 
     pub(super) fn greeting(&self) -> Greeting {
@@ -102,15 +120,50 @@ async fn dial(target: &Target) -> Result<TcpStream, ConnectFault> {
         AddressFamily::V4 => address.is_ipv4(),
         AddressFamily::V6 => address.is_ipv6(),
     };
-    let mut fault = unresolved(io::Error::from(io::ErrorKind::AddrNotAvailable));
-    for address in addresses.filter(wanted) {
-        fault = match TcpStream::connect(address).await {
-            Ok(stream) => return Ok(stream),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => ConnectFault::Refused,
-            Err(source) => ConnectFault::Unreachable { source },
-        };
+    let addresses: Vec<SocketAddr> = addresses.filter(wanted).collect();
+    if addresses.is_empty() {
+        return Err(unresolved(io::Error::from(io::ErrorKind::AddrNotAvailable)));
     }
-    Err(fault)
+    race(alternating(addresses)).await.map_err(|error| match error.kind() {
+        io::ErrorKind::ConnectionRefused => ConnectFault::Refused,
+        _ => ConnectFault::Unreachable { source: error },
+    })
+}
+
+/// The system's order of addresses, but with the families in turn: where one of them leads nowhere, all its addresses do (RFC 8305, 4).
+fn alternating(addresses: Vec<SocketAddr>) -> VecDeque<SocketAddr> {
+    let first_is_ipv4 = addresses.first().is_some_and(SocketAddr::is_ipv4);
+    let (one, other): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|address| address.is_ipv4() == first_is_ipv4);
+    let (mut one, mut other) = (one.into_iter(), other.into_iter());
+    let mut ordered = VecDeque::new();
+    loop {
+        let before = ordered.len();
+        ordered.extend(one.next().into_iter().chain(other.next()));
+        if ordered.len() == before {
+            return ordered;
+        }
+    }
+}
+
+/// The first of these addresses that answers. Each next one is tried when the one before failed or has not answered for a moment, and those
+/// before go on: an address that swallows everything hides no other.
+async fn race(mut addresses: VecDeque<SocketAddr>) -> io::Result<TcpStream> {
+    let mut attempts = JoinSet::new();
+    let mut fault = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    loop {
+        if let Some(address) = addresses.pop_front() {
+            attempts.spawn(TcpStream::connect(address));
+        }
+        tokio::select! {
+            ended = attempts.join_next() => match ended {
+                Some(Ok(Ok(stream))) => return Ok(stream),
+                Some(Ok(Err(error))) => fault = error,
+                Some(Err(stopped)) => fault = io::Error::other(stopped),
+                None => return Err(fault),
+            },
+            () = sleep(NEXT_ADDRESS), if !addresses.is_empty() => {}
+        }
+    }
 }
 
 impl Drop for Hangup {
@@ -167,6 +220,12 @@ impl AsyncRead for Socket {
         if self.ended.poll(context, true) {
             return Poll::Ready(Ok(()));
         }
+        if !self.early.is_empty() {
+            let length = self.early.len().min(buffer.remaining());
+            let piece: Vec<u8> = self.early.drain(..length).collect();
+            buffer.put_slice(&piece);
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
         let result = std::task::ready!(Pin::new(&mut self.wire).poll_read(context, buffer));
         if let Some(read) = buffer.filled().get(before..) {
@@ -200,5 +259,42 @@ impl AsyncWrite for Socket {
             return Poll::Ready(Ok(()));
         }
         Pin::new(&mut self.wire).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use std::time::Instant;
+
+    use super::*;
+    use crate::remote::tests::harness::BlackHole;
+
+    fn addresses(texts: &[&str]) -> Vec<SocketAddr> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn families_take_turns_and_the_first_stays_first() {
+        let given = addresses(&["[::1]:1", "[::2]:1", "[::3]:1", "1.1.1.1:1", "2.2.2.2:1"]);
+        let wanted = addresses(&["[::1]:1", "1.1.1.1:1", "[::2]:1", "2.2.2.2:1", "[::3]:1"]);
+        assert_eq!(Vec::from(alternating(given)), wanted);
+        assert_eq!(Vec::from(alternating(addresses(&["1.1.1.1:1"]))), addresses(&["1.1.1.1:1"]));
+        assert!(alternating(Vec::new()).is_empty());
+    }
+
+    #[tokio::test]
+    async fn an_address_that_swallows_everything_hides_no_other() {
+        let hole = BlackHole::new().await;
+        let alive = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let began = Instant::now();
+        let all = [hole.address(), free, hole.address(), alive.local_addr().unwrap()];
+        let stream = race(VecDeque::from(all)).await.unwrap();
+        assert_eq!(stream.peer_addr().unwrap(), alive.local_addr().unwrap());
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+        let refused = race(VecDeque::from([free])).await.unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 }

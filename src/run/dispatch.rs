@@ -25,7 +25,7 @@ use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::outcome::{Outcome, StepFailure};
 use super::schedule::{Lane, Schedule, Status};
 use super::signals::Stop;
-use crate::pools::{Pool, Pools};
+use crate::pools::Pools;
 use trouble::Cause;
 use waits::Wait;
 
@@ -159,7 +159,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             if self.busy.contains(&(step.host.clone(), Lane::Streams)) {
                 continue;
             }
-            let Some(permit) = self.pools.try_take(Pool::Streams) else { return };
+            let Some(permit) = self.pools.try_stream() else { return };
             self.start(&step.host, Lane::Streams, vec![step.clone()], Some(permit));
         }
     }

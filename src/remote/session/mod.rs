@@ -9,6 +9,7 @@ use super::identity::Identities;
 use super::socket::{Hangup, Socket};
 use super::target::{Deadlines, Target};
 use super::tunnel::tunnel;
+use crate::pools::HANDSHAKES_THROUGH;
 use client::{Client, ClientError};
 use login::Login;
 use russh::client::{Config, Handle, Msg, connect_stream};
@@ -43,9 +44,6 @@ const KEXES: &[kex::Name] = &[
 const MACS: &[mac::Name] = &[mac::HMAC_SHA256_ETM, mac::HMAC_SHA512_ETM, mac::HMAC_SHA256, mac::HMAC_SHA512];
 /// Bundles are compressed already.
 const COMPRESSIONS: &[compression::Name] = &[compression::NONE];
-
-/// Handshakes at the same time through one bastion: each is a connection from the bastion, whose sshd works for all of them.
-const HANDSHAKES_THROUGH: usize = 8;
 
 /// A session whose host key was verified.
 pub(super) struct Session {
@@ -82,13 +80,13 @@ impl Session {
     /// From a TCP connection to a verified host key. [`ConnectFault::Dropped`] means that the server closed before it greeted us,
     /// which it may not do the next time.
     pub(super) async fn handshake(
-        socket: Socket,
+        mut socket: Socket,
         host_keys: Arc<HostKeys>,
         deadlines: &Deadlines,
         under: Option<Arc<Self>>,
     ) -> Result<Self, ConnectFault> {
         let after = deadlines.handshake;
-        let hangup = socket.hangup().map_err(|source| ConnectFault::Unreachable { source })?;
+        let hangup = socket.hangup();
         let greeting = socket.greeting();
         let (sender, lost) = watch::channel(None);
         let config = Arc::new(config(&host_keys));

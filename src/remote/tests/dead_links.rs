@@ -1,5 +1,5 @@
-use super::harness::{LONG, Relay, Sshd, open};
-use crate::remote::{Connection, RunError, Script, Target};
+use super::harness::{BlackHole, LONG, Relay, Sshd, open};
+use crate::remote::{ConnectFault, Connection, Deadlines, Phase, RunError, Script, Surroundings, Target};
 use std::time::{Duration, Instant};
 
 /// What we promise, and what a busy machine may add.
@@ -65,4 +65,31 @@ async fn a_link_that_goes_silent_is_found_in_time() {
         assert!(error.may_have_run(), "{error:?}");
     }
     drop(bastion);
+}
+
+/// A hundred hosts that are switched off and a hundred that hang after the TCP connection take no longer than one of them, and hold up nobody.
+#[tokio::test]
+async fn many_dead_hosts_are_found_in_the_time_of_one() {
+    let (hole, sshd) = (BlackHole::new().await, Sshd::start());
+    let silent = tokio::net::TcpListener::bind("0.0.0.0:0").await.unwrap();
+    let ports = [(hole.port(), Phase::Connecting), (silent.local_addr().unwrap().port(), Phase::Handshake)];
+    let deadlines = Deadlines { connect: Duration::from_secs(2), handshake: Duration::from_secs(2), ..Deadlines::default() };
+    let began = Instant::now();
+    let mut opening = tokio::task::JoinSet::new();
+    for number in 1..=100_u8 {
+        for (port, phase) in ports {
+            let target = Target { address: format!("127.0.1.{number}"), port, ..sshd.target() };
+            opening.spawn(async move {
+                let error = Connection::open_from(&target, &deadlines, &Surroundings::default()).await.err().unwrap();
+                assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: found, .. } if found == phase), "{error:?}");
+            });
+        }
+    }
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    sshd.connect().await;
+    let alive = began.elapsed();
+    opening.join_all().await;
+    // 1 s for a greeting that does not come, and the deadline.
+    assert!(began.elapsed() < Duration::from_millis(4500), "{:?}", began.elapsed());
+    assert!(alive < Duration::from_millis(1500), "a living host waited {alive:?} for dead ones");
 }

@@ -307,6 +307,35 @@ impl Drop for Agent {
     }
 }
 
+/// An address of this machine that swallows all attempts to connect, as that of a host does that is switched off.
+pub(crate) struct BlackHole {
+    listener: std::net::TcpListener,
+    _queue: Vec<TcpStream>,
+}
+
+impl BlackHole {
+    /// At every address of the loopback network, for many hosts.
+    pub(crate) async fn new() -> Self {
+        let listener = std::net::TcpListener::bind("0.0.0.0:0").unwrap();
+        // Who comes when the queue is full gets no answer.
+        rustix::net::listen(&listener, 0).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let mut queue = Vec::new();
+        while let Ok(Ok(stream)) = tokio::time::timeout(Duration::from_millis(200), TcpStream::connect((LOCALHOST, port))).await {
+            queue.push(stream);
+        }
+        Self { listener, _queue: queue }
+    }
+
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        (LOCALHOST, self.port()).into()
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.listener.local_addr().unwrap().port()
+    }
+}
+
 /// Passes TCP connections on to a port until it is cut, or goes silent.
 pub(crate) struct Relay {
     pub(crate) port: u16,
