@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kok_tasks::facts::{self, HostFacts};
-use kok_tasks::holder::{Standing, look_script};
+use kok_tasks::holder::{LOOK_SECONDS, Standing, look_script};
 use kok_tasks::observe::{Looks, Nonce, Observations, parse, probe_script, section_marker, sections};
 use kok_tasks::plan::Seen;
 use tokio::task::JoinSet;
@@ -17,11 +17,11 @@ use crate::remote::{Output, Script};
 use crate::state::controller;
 use crate::ui::{Failure, Kind};
 
-/// The first probe waits up to 120 s for scripts of an earlier run, and hashes whatever is new.
-const FIRST_PROBE: Duration = Duration::from_secs(240);
+/// A probe hashes what is new, and asks a control plane at most; each of its questions has a limit of 5 s. A host that takes longer hangs.
+const PROBE: Duration = Duration::from_secs(60);
 
-/// A later probe asks a control plane at most; each of its questions has a limit of 5 s.
-const LATER_PROBE: Duration = Duration::from_secs(60);
+/// How long a host may say that a script of an earlier run is at work there: the longest single change of a healthy one.
+const EARLIER_RUN: Duration = Duration::from_secs(120);
 
 /// Answers hold the contents of files that differ; at the most some hundred of 64 KiB.
 const ANSWER_LIMIT: usize = 16 << 20;
@@ -83,16 +83,29 @@ pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mu
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
+/// Probes a host, and again while it says that an earlier run is at work there: that is waited for, and a host that says nothing is not.
 async fn probe(host: String, link: Arc<Link>, look_at: LookAt, own_id: &str) -> Result<Answer, Failure> {
+    let began = Instant::now();
+    loop {
+        let answer = probe_once(&host, &link, &look_at, own_id).await?;
+        let busy = answer.facts.as_ref().is_some_and(|facts| facts.busy);
+        if !busy || began.elapsed() >= EARLIER_RUN {
+            return Ok(Answer { probe_milliseconds: elapsed(began), ..answer });
+        }
+    }
+}
+
+async fn probe_once(host: &str, link: &Link, look_at: &LookAt, own_id: &str) -> Result<Answer, Failure> {
     let nonce = Nonce::new(random_bytes()?);
     // A first probe says who holds the host, and waits for what an earlier run of this controller left at work.
     let before_facts = if look_at.facts { section_marker(&nonce) + &look_script(own_id) } else { String::new() };
     let text = before_facts + &probe_script(&nonce, &look_at.looks, look_at.facts);
-    let (began, before) = (Instant::now(), Clock::nanoseconds());
-    let deadline = if look_at.facts { FIRST_PROBE } else { LATER_PROBE };
+    let before = Clock::nanoseconds();
+    let waiting = if look_at.facts { LOOK_SECONDS } else { 0 };
+    let deadline = PROBE + Duration::from_secs(waiting.into());
     let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT), deadline).await;
     let output = output.map_err(|error| Failure::from(error).at(link.place()))?;
-    let read = |error: &dyn std::fmt::Display| unreadable(&host, &output, error);
+    let read = |error: &dyn std::fmt::Display| unreadable(host, &output, error);
     let observations = parse(&nonce, &look_at.looks, &output.stdout).map_err(|error| read(&error))?;
     let facts = match look_at.facts {
         true => Some(facts::parse(&nonce, &output.stdout).map_err(|error| read(&error))?),
@@ -106,7 +119,7 @@ async fn probe(host: String, link: Arc<Link>, look_at: LookAt, own_id: &str) -> 
         // Bytes that are no text are no record either, and are not taken for one.
         Standing::parse(&String::from_utf8_lossy(section.body))
     });
-    Ok(Answer { host, facts, standing, observations, offset_seconds, probe_milliseconds: elapsed(began) })
+    Ok(Answer { host: host.to_owned(), facts, standing, observations, offset_seconds, probe_milliseconds: 0 })
 }
 
 /// Who cannot say who it is is nobody's earlier run.
