@@ -148,18 +148,35 @@ impl ConnectError {
         matches!(*self.fault, ConnectFault::HostKey(_))
     }
 
-    /// Whether the host could not be reached at all, which may pass by itself. A host that refused us would do so again.
+    /// What is to be expected of a host that had let us in earlier.
     #[must_use]
-    pub fn may_pass(&self) -> bool {
-        matches!(
-            *self.fault,
+    pub fn prospect(&self) -> Prospect {
+        match *self.fault {
             ConnectFault::Refused
-                | ConnectFault::Unreachable { .. }
-                | ConnectFault::TimedOut { .. }
-                | ConnectFault::Dropped { .. }
-                | ConnectFault::NoTunnel { .. }
-        )
+            | ConnectFault::Unresolved { .. }
+            | ConnectFault::Unreachable { .. }
+            | ConnectFault::TimedOut { .. }
+            | ConnectFault::Dropped { .. }
+            | ConnectFault::Penalty { .. }
+            | ConnectFault::NoTunnel { .. } => Prospect::Away,
+            ConnectFault::LoginRefused { tried_password, .. } => Prospect::Closed { tried_password },
+            _ => Prospect::Final,
+        }
     }
+}
+
+/// What is to be expected of a host that had let us in, and does not now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prospect {
+    /// It can't be reached, or keeps everybody out, which may pass by itself.
+    Away,
+    /// It refused the login that it had accepted. While a host goes down or comes up it lets nobody in but root (pam_nologin).
+    Closed {
+        /// Whether it was given a password. One that is refused too often may lock the account.
+        tried_password: bool,
+    },
+    /// It would refuse us again.
+    Final,
 }
 
 /// A script or stream without a usable result.

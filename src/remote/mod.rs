@@ -32,7 +32,7 @@ mod unlock;
 
 pub use channel::{ExitStatus, Output};
 pub use connection::{Connection, Streamed};
-pub use error::{ConnectError, ConnectFault, Phase, RunError};
+pub use error::{ConnectError, ConnectFault, Phase, Prospect, RunError};
 pub use host_key::Accepted;
 pub use host_key_fault::{HostKeyFault, KeyPrint, Place};
 pub(crate) use identity::Surroundings;

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::event::elapsed;
 use super::target::targets;
-use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Target, jittered};
+use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Target, jittered};
 use crate::ui::{Failure, status_line};
 
 /// How long a lost connection is tried to be opened again: a host that reboots is back by then.
@@ -33,20 +33,20 @@ impl Link {
     async fn open(target: Target) -> Result<Self, ConnectError> {
         let began = Instant::now();
         let scripts = Connection::open(&target, &Deadlines::default()).await?;
-        let scripts = Slot(Mutex::new(Some(scripts)));
+        let scripts = Slot::of(scripts);
         Ok(Self { target, scripts, bulk: Slot::default(), connect_milliseconds: elapsed(began) })
     }
 
     /// Trust that was given without anybody having looked has to be seen.
     async fn tell_new_host_key(&self) {
         let held = self.scripts.0.lock().await;
-        let Some(Accepted { key, file }) = held.as_ref().and_then(Connection::accepted_host_key) else { return };
+        let Some(Accepted { key, file }) = held.connection.as_ref().and_then(Connection::accepted_host_key) else { return };
         let (name, file) = (&self.target.name, file.display());
         status_line(&format!("note: the host key of {name} was not known and is trusted from now on: {key} (added to {file})"));
     }
 
     /// The connection for scripts. If it was lost it is opened again, with the host key verified again, for up to two minutes while the
-    /// host can't be reached; a host that refuses us is not tried twice.
+    /// host can't be reached or does not accept the login that it had accepted; a password is tried once more only, at their end.
     ///
     /// # Errors
     /// [`ConnectError`] of the last try. Nothing was sent then.
@@ -72,37 +72,70 @@ impl Link {
     #[must_use]
     pub fn is_lost(&self) -> bool {
         // Somebody who opens it holds the lock: it is being replaced.
-        self.scripts.0.try_lock().map_or(true, |connection| connection.as_ref().is_none_or(Connection::is_lost))
+        self.scripts.0.try_lock().map_or(true, |held| held.connection.as_ref().is_none_or(Connection::is_lost))
     }
 }
 
 /// One connection and its successors. Whoever needs it while somebody opens it waits for that.
 #[derive(Default)]
-struct Slot(Mutex<Option<Connection>>);
+struct Slot(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    connection: Option<Connection>,
+    /// Why it is not tried again: a password that is refused once more may lock the account.
+    closed: Option<ConnectError>,
+}
 
 impl Slot {
+    fn of(connection: Connection) -> Self {
+        Self(Mutex::new(Held { connection: Some(connection), closed: None }))
+    }
+
     async fn connection(&self, target: &Target) -> Result<Connection, ConnectError> {
         let mut held = self.0.lock().await;
-        if let Some(connection) = held.as_ref().filter(|connection| !connection.is_lost()) {
+        if let Some(connection) = held.connection.as_ref().filter(|connection| !connection.is_lost()) {
             return Ok(connection.clone());
         }
-        let patience = if held.is_some() { PATIENCE } else { Duration::ZERO };
-        let connection = open_patiently(target, patience).await?;
-        *held = Some(connection.clone());
-        Ok(connection)
+        if let Some(error) = &held.closed {
+            return Err(error.clone());
+        }
+        // Of a host that is away the connection that was there knows; another one need not wait too.
+        let patience = if held.connection.is_some() { PATIENCE } else { Duration::ZERO };
+        let opened = open_patiently(target, patience).await;
+        match &opened {
+            Ok(connection) => held.connection = Some(connection.clone()),
+            Err(error) if error.prospect() != Prospect::Away => held.closed = Some(error.clone()),
+            Err(_) => {}
+        }
+        opened
     }
 }
 
+/// Opens a connection to a host that had let us in.
 async fn open_patiently(target: &Target, patience: Duration) -> Result<Connection, ConnectError> {
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        match Connection::open(target, &Deadlines::default()).await {
-            Err(error) if error.may_pass() && began.elapsed() + pause < patience => {}
-            result => return result,
-        }
-        tokio::time::sleep(jittered(pause)).await;
+        let error = match Connection::open(target, &Deadlines::default()).await {
+            Ok(connection) => return Ok(connection),
+            Err(error) => error,
+        };
+        let Some(wait) = wait_before_next(error.prospect(), began.elapsed(), pause, patience) else { return Err(error) };
+        tokio::time::sleep(wait).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+/// How long to wait before the next try; nothing if there is none. `waited` since the first one.
+fn wait_before_next(prospect: Prospect, waited: Duration, pause: Duration, patience: Duration) -> Option<Duration> {
+    match prospect {
+        Prospect::Away => (waited + pause < patience).then(|| jittered(pause)),
+        // Slowly: sshd keeps out for a while who is refused often (PerSourcePenalties).
+        Prospect::Closed { tried_password: false } => (waited + LONGEST_PAUSE < PATIENCE).then(|| jittered(LONGEST_PAUSE)),
+        // Once, when a host that was restarted is up for certain.
+        Prospect::Closed { tried_password: true } => PATIENCE.checked_sub(waited).filter(|rest| !rest.is_zero()),
+        Prospect::Final => None,
     }
 }
 
@@ -144,9 +177,9 @@ pub async fn connect_each(cluster: &Cluster) -> Result<(Links, BTreeMap<String, 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::Link;
+    use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, wait_before_next};
     use crate::remote::tests::harness::{LONG, Relay, Sshd};
-    use crate::remote::{Script, Target};
+    use crate::remote::{Prospect, Script, Target};
     use std::time::{Duration, Instant};
 
     async fn works(link: &Link) {
@@ -182,5 +215,51 @@ mod tests {
         let _relay = Relay::at(port, other.port, 0).await;
         let error = link.scripts().await.err().unwrap();
         assert!(error.is_host_key() && !other.saw_a_login(), "{error:?}");
+    }
+
+    /// How often a host is tried again that answers the same each time, and when for the last time.
+    fn tries(prospect: Prospect, patience: Duration) -> (usize, Duration) {
+        let (mut count, mut waited, mut pause) = (0, Duration::ZERO, FIRST_PAUSE);
+        while let Some(wait) = wait_before_next(prospect, waited, pause, patience) {
+            (count, waited, pause) = (count + 1, waited + wait, (pause * 2).min(LONGEST_PAUSE));
+        }
+        (count, waited)
+    }
+
+    #[test]
+    fn a_host_that_refuses_after_it_had_let_us_in_is_waited_for_and_a_password_tried_once_more() {
+        let (count, last) = tries(Prospect::Away, PATIENCE);
+        assert!(count > 8 && last > PATIENCE / 2, "{count} {last:?}");
+        assert_eq!(tries(Prospect::Away, Duration::ZERO).0, 0);
+        for patience in [PATIENCE, Duration::ZERO] {
+            let (count, last) = tries(Prospect::Closed { tried_password: false }, patience);
+            assert!((5..=15).contains(&count) && last > PATIENCE / 2, "{count} {last:?}");
+            assert_eq!(tries(Prospect::Closed { tried_password: true }, patience), (1, PATIENCE));
+            assert_eq!(tries(Prospect::Final, patience).0, 0);
+        }
+    }
+
+    /// As while systemd takes a host down or brings it up: sshd answers, and lets in nobody but root.
+    #[tokio::test]
+    async fn a_login_that_is_refused_for_a_while_is_accepted_again() {
+        let sshd = Sshd::start();
+        let relay = Relay::to(sshd.port, 0).await;
+        let port = relay.port;
+        let target = Target { user: "free".to_owned(), port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() };
+        let link = Link::open(target).await.unwrap();
+        works(&link).await;
+        let keys = std::fs::read(sshd.path("authorized_keys")).unwrap();
+        std::fs::write(sshd.path("authorized_keys"), "").unwrap();
+        drop(relay);
+        while !link.is_lost() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let _relay = Relay::at(port, sshd.port, 0).await;
+        let open_up = async {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            std::fs::write(sshd.path("authorized_keys"), keys).unwrap();
+        };
+        tokio::join!(works(&link), open_up);
+        assert_eq!(sshd.count("Accepted publickey"), 2);
     }
 }
