@@ -8,6 +8,7 @@ use kok_crds::model::Cluster;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
+use super::descriptors::make_room;
 use super::event::elapsed;
 use super::target::targets;
 use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Target, jittered};
@@ -156,6 +157,7 @@ pub async fn connect_all(cluster: &Cluster) -> Result<Links, Vec<Failure>> {
 /// # Errors
 /// What is wrong with the file or the settings of SSH; then nobody was contacted.
 pub async fn connect_each(cluster: &Cluster) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
+    make_room(cluster.hosts.len()).map_err(|failure| vec![failure])?;
     let mut connecting = JoinSet::new();
     for target in targets(cluster)? {
         connecting.spawn(async move { (target.name.clone(), Link::open(target).await) });

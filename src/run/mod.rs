@@ -3,6 +3,7 @@
 mod batch;
 mod carry_out;
 mod clock;
+mod descriptors;
 mod dispatch;
 mod event;
 mod holder;
