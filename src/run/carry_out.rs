@@ -1,6 +1,6 @@
 //! A run's changes, from taking the hosts to letting go of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use kok_tasks::holder::Standing;
@@ -8,13 +8,13 @@ use kok_tasks::plan::Plan;
 
 use super::batch::Writer;
 use super::dispatch::Dispatcher;
-use super::event::Events;
-use super::holder::{Taking, release, take};
+use super::event::{EventKind, Events};
+use super::holder::{Held, Taking, release, take};
 use super::link::Links;
 use super::outcome::Outcome;
 use super::over_ssh::OverSsh;
 use super::secrets::Secrets;
-use super::signals::listen;
+use super::signals::{Stop, listen, unless_wished};
 use crate::artifacts::BundleFolder;
 use crate::pools::Pools;
 use crate::ui::Failure;
@@ -39,19 +39,22 @@ pub struct Means<'a> {
     pub most_failed: Option<usize>,
 }
 
-/// Takes the plan's hosts, runs the plan, and lets go of the hosts. From here on a first SIGINT or SIGTERM ends the run in good order.
+/// Takes the plan's hosts, runs the plan, and lets go of the hosts. From here on a first SIGINT or SIGTERM ends the run in good order, also
+/// while hosts are being taken.
 ///
 /// # Errors
 /// [`Failure`]s if hosts can't be taken; nothing has been changed then.
 pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result<Outcome, Vec<Failure>> {
-    let stop = listen().map_err(|failure| vec![failure])?;
-    let mut hosts: Vec<String> = Vec::new();
-    for step in plan.steps().filter(|step| means.whole || plan.change(&step.id).is_some()) {
-        if !hosts.contains(&step.host) {
-            hosts.push(step.host.clone());
+    let mut stop = listen().map_err(|failure| vec![failure])?;
+    let hosts = taken_by(plan, means.whole);
+    let mut held = Held::default();
+    match unless_wished(&mut stop, Stop::Finish, take(means.links, &hosts, means.standing, &means.taking, &mut held)).await {
+        Some(taken) => taken?,
+        None => {
+            unless_wished(&mut stop, Stop::Now, release(means.links, &held)).await;
+            return Ok(stopped_before_the_first_change(plan, events));
         }
     }
-    let held = take(means.links, &hosts, means.standing, &means.taking).await?;
     let reached = Arc::new(OverSsh {
         links: means.links.clone(),
         secrets: means.secrets,
@@ -60,12 +63,31 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
         writer: Writer { run: means.taking.run, line: held.line.clone() },
         boots: held.boots.clone(),
     });
-    let dispatcher = Dispatcher::over(plan, reached, events.clone(), Pools::default(), stop);
+    let dispatcher = Dispatcher::over(plan, reached, events.clone(), Pools::default(), stop.clone());
     let dispatcher = dispatcher.most_failed(means.most_failed).without(means.left_out);
     let outcome = dispatcher.run().await;
     // What is in doubt may still be at work, and only the next run of this controller knows that it may take these hosts all the same.
     if outcome.in_doubt.is_empty() {
-        release(means.links, &held).await;
+        unless_wished(&mut stop, Stop::Now, release(means.links, &held)).await;
     }
     Ok(outcome)
+}
+
+/// The hosts of a whole plan, or those that a part of one changes.
+fn taken_by(plan: &Plan, whole: bool) -> Vec<String> {
+    let (mut hosts, mut known) = (Vec::new(), BTreeSet::new());
+    for step in plan.steps().filter(|step| whole || plan.change(&step.id).is_some()) {
+        if known.insert(step.host.as_str()) {
+            hosts.push(step.host.clone());
+        }
+    }
+    hosts
+}
+
+fn stopped_before_the_first_change(plan: &Plan, events: &Events) -> Outcome {
+    let because = Stop::BECAUSE.to_owned();
+    let blocked = plan.changes().count();
+    events.send(EventKind::RunStopping { because: because.clone(), awaited: Vec::new() });
+    events.send(EventKind::RunFinished { done: 0, failed: 0, blocked, took_milliseconds: events.milliseconds() });
+    Outcome { blocked, stopped: Some(because), ..Outcome::default() }
 }

@@ -24,7 +24,7 @@ use super::event::{EventKind, Events};
 use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::outcome::{Outcome, StepFailure};
 use super::schedule::{Lane, Schedule, Status};
-use super::signals::Stop;
+use super::signals::{Stop, wished};
 use crate::pools::Pools;
 use trouble::Cause;
 use waits::Wait;
@@ -36,6 +36,8 @@ pub(super) struct Dispatcher<'a, H> {
     events: Events,
     pools: Pools,
     stop: watch::Receiver<Stop>,
+    /// What of it was heard.
+    heeded: Stop,
     /// How many hosts may fail before nothing new is begun anywhere; no limit if there is none.
     most_failed: Option<usize>,
     schedule: Schedule<'a>,
@@ -65,6 +67,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             events,
             pools,
             stop,
+            heeded: Stop::No,
             most_failed: None,
             schedule: Schedule::new(plan),
             working: JoinSet::new(),
@@ -99,21 +102,16 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
 
     /// Runs the plan until nothing is left that could be done, or until it is stopped.
     pub(super) async fn run(mut self) -> Outcome {
-        let began = Instant::now();
-        loop {
+        // A wish comes before everything else, whatever has been heard meanwhile: after it nothing is begun.
+        while !self.heed() {
+            let next = if self.heeded == Stop::No { Stop::Finish } else { Stop::Now };
             self.start_everything();
             if self.working.is_empty() || (self.stopping && self.acting == 0) {
                 break;
             }
             tokio::select! {
                 biased;
-                stop = stop::next(&mut self.stop) => match stop {
-                    Stop::Now => {
-                        self.leave();
-                        break;
-                    }
-                    _ => self.finish("it was interrupted"),
-                },
+                () = wished(&mut self.stop, next) => {}
                 Some(joined) = self.working.join_next() => match joined {
                     Ok(message) => self.take(message),
                     Err(error) => {
@@ -127,7 +125,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         self.working.abort_all();
         self.outcome.blocked += self.schedule.pending();
         let Outcome { done, failed, blocked, .. } = &self.outcome;
-        let took_milliseconds = milliseconds(began);
+        let took_milliseconds = self.events.milliseconds();
         self.events.send(EventKind::RunFinished { done: *done, failed: failed.len(), blocked: *blocked, took_milliseconds });
         self.outcome
     }

@@ -1,6 +1,6 @@
 //! Taking hosts before the first change of a run, and letting go of them at its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +37,8 @@ pub(super) struct Held {
     epoch: u64,
     /// The boot id of each host when it was taken.
     pub(super) boots: BTreeMap<String, String>,
+    /// The hosts that were asked, whether they have answered or not.
+    asked: BTreeSet<String>,
 }
 
 /// Says who would write: refused before anything is changed where another run holds a host.
@@ -49,7 +51,8 @@ pub fn may_write(standing: &BTreeMap<String, Standing>, take_over: bool) -> Resu
     holder::next_epoch(standing, &own.id, take_over).map_err(refused)
 }
 
-/// Takes these hosts: the first before all others, so that of two runs that begin at the same moment one gets them all.
+/// Takes these hosts: the first before all others, so that of two runs that begin at the same moment one gets them all. `held` is right at
+/// every moment: whoever drops this before its end lets go of it.
 ///
 /// # Errors
 /// [`Failure`]s of hosts that another run has taken meanwhile, or that can't be taken. Nothing but holder records has been changed then, and
@@ -59,21 +62,22 @@ pub(super) async fn take(
     hosts: &[String],
     standing: &BTreeMap<String, Standing>,
     taking: &Taking,
-) -> Result<Held, Vec<Failure>> {
+    held: &mut Held,
+) -> Result<(), Vec<Failure>> {
     let own = controller().map_err(|failure| vec![failure])?;
     let holder = Holder { run: taking.run.clone(), controller: own.id, since: Clock::rfc3339(), by: own.name };
     let mut standing = standing.clone();
     let mut attempts = 0;
     loop {
         let epoch = may_write(&standing, taking.take_over)?;
-        let mut held = Held { line: holder.line(epoch), epoch, boots: BTreeMap::new() };
+        *held = Held { line: holder.line(epoch), epoch, ..Held::default() };
         let (first, others) = hosts.split_at(1.min(hosts.len()));
-        let mut failures = take_all(links, first, &mut standing, taking.take_over, &mut held).await;
+        let mut failures = take_all(links, first, &mut standing, taking.take_over, held).await;
         if failures.is_empty() {
-            failures = take_all(links, others, &mut standing, taking.take_over, &mut held).await;
+            failures = take_all(links, others, &mut standing, taking.take_over, held).await;
         }
         if failures.is_empty() {
-            return Ok(held);
+            return Ok(());
         }
         attempts += 1;
         // What stands there now was not there when the hosts were probed. If nobody holds them, or whoever does is taken over, again.
@@ -83,7 +87,7 @@ pub(super) async fn take(
             (true, Err(refused)) => refused,
             (false, _) => failures.into_iter().map(NotTaken::into_failure).collect(),
         };
-        release(links, &held).await;
+        release(links, held).await;
         return Err(result);
     }
 }
@@ -120,6 +124,7 @@ async fn take_all(
         let Some(link) = links.get(host).map(Arc::clone) else { continue };
         let expected = standing.get(host).map(|standing| standing.line.clone()).unwrap_or_default();
         let script = format!("{PRELUDE}{}", holder::take_script(&expected, &held.line, take_over));
+        held.asked.insert(host.clone());
         let host = host.clone();
         working.spawn(async move { (host, send(&link, script, TAKE).await) });
     }
@@ -150,10 +155,10 @@ fn not_taken(host: &str, output: &Output) -> Failure {
     failure.at(format!("host {host}"))
 }
 
-/// Lets go of all hosts that are held, as far as they can be reached.
+/// Lets go of all hosts that were asked, as far as they can be reached: one that has not answered may have been taken all the same.
 pub(super) async fn release(links: &Links, held: &Held) {
     let script = format!("{PRELUDE}{}", holder::release_script(&held.line, held.epoch));
-    release_by(links, held.boots.keys(), |_| script.clone()).await;
+    release_by(links, held.asked.iter(), |_| script.clone()).await;
 }
 
 /// Takes away what a run of this controller left that was killed at its very end.

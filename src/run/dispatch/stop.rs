@@ -1,7 +1,5 @@
 //! Ending a run before its end.
 
-use tokio::sync::watch;
-
 use super::super::event::EventKind;
 use super::super::hosts::Hosts;
 use super::super::outcome::InDoubt;
@@ -9,20 +7,18 @@ use super::super::schedule::{Lane, Status};
 use super::super::signals::Stop;
 use super::Dispatcher;
 
-/// The next wish to stop. Never comes if nobody is left to have one.
-pub(super) async fn next(stop: &mut watch::Receiver<Stop>) -> Stop {
-    loop {
-        if stop.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-        let wish = *stop.borrow_and_update();
-        if wish != Stop::No {
-            return wish;
-        }
-    }
-}
-
 impl<H: Hosts> Dispatcher<'_, H> {
+    /// Does what the user wishes by now. Whether that is to leave at once.
+    pub(super) fn heed(&mut self) -> bool {
+        self.heeded = *self.stop.borrow();
+        match self.heeded {
+            Stop::No => {}
+            Stop::Finish => self.finish(Stop::BECAUSE),
+            Stop::Now => self.leave(),
+        }
+        self.heeded == Stop::Now
+    }
+
     /// Begins nothing new; what is at work on hosts is waited for. Conditions are not: nothing is done about them.
     pub(super) fn finish(&mut self, because: &str) {
         if std::mem::replace(&mut self.stopping, true) {
@@ -37,8 +33,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     /// Leaves at once. What is at work on hosts goes on there, and nobody hears how it ends.
-    pub(super) fn leave(&mut self) {
-        self.finish("it was interrupted");
+    fn leave(&mut self) {
+        self.finish(Stop::BECAUSE);
         self.outcome.in_doubt = self.in_doubt();
         let steps = self.outcome.in_doubt.iter().map(|one| one.step.to_string()).collect();
         self.events.send(EventKind::RunLeft { in_doubt: steps });

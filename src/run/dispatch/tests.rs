@@ -190,6 +190,21 @@ fn interrupted_once_what_is_in_flight_ends_and_nothing_new_begins() {
 }
 
 #[test]
+fn a_signal_that_came_before_the_first_step_begins_nothing() {
+    let plan = World::bare().plan();
+    for wish in [Stop::Finish, Stop::Now] {
+        let (outcome, model) = block_on(async {
+            let (model, stop) = Model::new(World::bare(), &[], None);
+            model.interrupt(wish);
+            (Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
+        });
+        assert_eq!((model.orders(), model.begun_after_interrupt()), (0, 0), "{wish:?}");
+        assert!(outcome.stopped.is_some() && outcome.failed.is_empty() && outcome.in_doubt.is_empty(), "{wish:?}: {outcome:?}");
+        assert_eq!(outcome.blocked, plan.changes().count(), "{wish:?}");
+    }
+}
+
+#[test]
 fn interrupted_twice_the_run_leaves_at_once_and_says_what_is_in_doubt() {
     let (outcome, model) = run(World::bare(), &[(4, Fault::InterruptTwice)]);
     assert!(!outcome.in_doubt.is_empty(), "{outcome:?}");

@@ -68,6 +68,8 @@ struct Inner {
     orders: usize,
     done: Vec<String>,
     told: Vec<EventKind>,
+    /// How much had been told when the signal came.
+    interrupted: Option<usize>,
     /// When what is at work on a host will have ended, and the steps that are done by then.
     at_work: BTreeMap<(String, Lane), Option<Instant>>,
     in_flight: BTreeSet<String>,
@@ -98,6 +100,7 @@ impl Model {
             orders: 0,
             done: Vec::new(),
             told: Vec::new(),
+            interrupted: None,
             at_work: BTreeMap::new(),
             in_flight: BTreeSet::new(),
             beside: Vec::new(),
@@ -153,10 +156,20 @@ impl Model {
         self.lock().beside.clone()
     }
 
+    /// Steps that were begun after the signal came, whenever the run heard it.
     pub(super) fn begun_after_interrupt(&self) -> usize {
         let inner = self.lock();
-        let after = inner.told.iter().skip_while(|kind| !matches!(kind, EventKind::RunStopping { .. }));
+        let after = inner.told.iter().skip(inner.interrupted.unwrap());
         after.filter(|kind| matches!(kind, EventKind::StepStarted { .. })).count()
+    }
+
+    /// The user's signal.
+    pub(super) fn interrupt(&self, wish: Stop) {
+        let mut inner = self.lock();
+        let told = inner.told.len();
+        inner.interrupted.get_or_insert(told);
+        drop(inner);
+        self.stop.send_replace(wish);
     }
 
     pub(super) fn steps_at_work(&self) -> BTreeSet<String> {
@@ -275,11 +288,11 @@ impl Model {
                 return Err(Trouble::Late { because: "no result".to_owned() });
             }
             Some(Fault::Held) => return Err(Trouble::Held { because: "run=other".to_owned() }),
-            Some(Fault::Interrupt) => drop(self.stop.send(Stop::Finish)),
+            Some(Fault::Interrupt) => self.interrupt(Stop::Finish),
             Some(Fault::InterruptTwice) => {
-                let _ = self.stop.send(Stop::Finish);
+                self.interrupt(Stop::Finish);
                 tokio::time::sleep(Duration::from_millis(100)).await;
-                let _ = self.stop.send(Stop::Now);
+                self.interrupt(Stop::Now);
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
             Some(Fault::Gone(_)) | None => {}
