@@ -5,6 +5,7 @@
 //!
 //! A step whose outcome nobody heard is never begun again before the host has said what became of it.
 
+mod start;
 mod stop;
 mod trouble;
 mod waits;
@@ -14,16 +15,15 @@ use std::sync::Arc;
 
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::Observations;
-use kok_tasks::plan::{Plan, Step, StepId};
-use kok_tasks::resources::Act;
-use tokio::sync::{OwnedSemaphorePermit, watch};
-use tokio::task::JoinSet;
+use kok_tasks::plan::{Plan, StepId};
+use tokio::sync::watch;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::event::{EventKind, Events};
 use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::outcome::{Outcome, StepFailure};
-use super::schedule::{Lane, Schedule, Status};
+use super::schedule::{Schedule, Status};
 use super::signals::{Stop, wished};
 use crate::pools::Pools;
 use trouble::Cause;
@@ -44,11 +44,14 @@ pub(super) struct Dispatcher<'a, H> {
     working: JoinSet<Message>,
     /// Orders and questions about them under way; looks at conditions don't count.
     acting: usize,
-    busy: BTreeSet<(String, Lane)>,
+    /// Hosts whose conditions are being looked at, and those whose conditions are to be looked at next.
+    looking: BTreeSet<String>,
+    to_look: BTreeSet<String>,
     began: BTreeMap<StepId, Instant>,
     attempts: BTreeMap<StepId, u32>,
     waits: BTreeMap<String, Wait>,
     stopping: bool,
+    failed_hosts: BTreeSet<String>,
     outcome: Outcome,
 }
 
@@ -72,11 +75,13 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             schedule: Schedule::new(plan),
             working: JoinSet::new(),
             acting: 0,
-            busy: BTreeSet::new(),
+            looking: BTreeSet::new(),
+            to_look: BTreeSet::new(),
             began: BTreeMap::new(),
             attempts: BTreeMap::new(),
             waits: BTreeMap::new(),
             stopping: false,
+            failed_hosts: BTreeSet::new(),
             outcome: Outcome::default(),
         }
     }
@@ -112,14 +117,13 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             tokio::select! {
                 biased;
                 () = wished(&mut self.stop, next) => {}
-                Some(joined) = self.working.join_next() => match joined {
-                    Ok(message) => self.take(message),
-                    Err(error) => {
+                Some(joined) = self.working.join_next() => {
+                    if let Err(error) = self.hear(joined) {
                         // A worker can't end otherwise than by a message; if one does, what it did is unknown and the run must not go on.
                         self.running().iter().for_each(|id| self.fail(id, &format!("a worker stopped: {error}"), true));
                         break;
                     }
-                },
+                }
             }
         }
         self.working.abort_all();
@@ -130,73 +134,13 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         self.outcome
     }
 
-    fn start_everything(&mut self) {
-        if self.stopping {
-            return;
+    /// Hears a worker, and all others that have something to say by now: what begins because of them is written down together.
+    fn hear(&mut self, first: Result<Message, JoinError>) -> Result<(), JoinError> {
+        self.take(first?);
+        while let Some(joined) = self.working.try_join_next() {
+            self.take(joined?);
         }
-        let hosts: BTreeSet<String> = self.plan.steps().map(|step| step.host.clone()).collect();
-        for host in &hosts {
-            if !self.busy.contains(&(host.clone(), Lane::Scripts)) {
-                let steps = self.schedule.next_batch(host);
-                self.start(host, Lane::Scripts, steps, None);
-            }
-        }
-        self.start_streams();
-        self.begin_waits();
-        for host in &hosts {
-            if !self.busy.contains(&(host.clone(), Lane::Waits)) {
-                self.start_look(host);
-            }
-        }
-    }
-
-    /// What most others wait for comes first: on one host the programs and images of a control plane before those of pods, and among
-    /// hosts the control plane before workers.
-    fn start_streams(&mut self) {
-        for step in self.schedule.ready(Lane::Streams) {
-            if self.busy.contains(&(step.host.clone(), Lane::Streams)) {
-                continue;
-            }
-            let Some(permit) = self.pools.try_stream() else { return };
-            self.start(&step.host, Lane::Streams, vec![step.clone()], Some(permit));
-        }
-    }
-
-    fn start(&mut self, host: &str, lane: Lane, steps: Vec<Step>, permit: Option<OwnedSemaphorePermit>) {
-        if steps.is_empty() {
-            return;
-        }
-        let deadline = steps.iter().map(|step| step.deadline).max().unwrap_or_default();
-        let mut attempt = 0;
-        for step in &steps {
-            let count = self.attempts.entry(step.id.clone()).or_default();
-            *count += 1;
-            attempt = attempt.max(*count);
-            self.started(step);
-        }
-        let steps: Vec<(Step, Act)> = steps
-            .into_iter()
-            .filter_map(|step| {
-                let act = self.schedule.act(&step.id)?.clone();
-                Some((step, act))
-            })
-            .collect();
-        let order = Order { host: host.to_owned(), lane, steps, attempt, deadline };
-        self.busy.insert((host.to_owned(), lane));
-        self.acting += 1;
-        let hosts = Arc::clone(&self.hosts);
-        self.working.spawn(async move {
-            let result = hosts.act(&order).await;
-            drop(permit);
-            Message::Acted { order, result }
-        });
-    }
-
-    fn started(&mut self, step: &Step) {
-        self.schedule.set(&step.id, Status::Running);
-        self.began.insert(step.id.clone(), Instant::now());
-        let summary = self.plan.change(&step.id).map(|change| change.summary.clone()).unwrap_or_default();
-        self.events.send(EventKind::StepStarted { step: step.id.to_string(), host: step.host.clone(), title: step.title(), summary });
+        Ok(())
     }
 
     fn take(&mut self, message: Message) {
@@ -218,7 +162,6 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
 
     /// Decides about each step of an order. `cause` says why nobody heard of it at first.
     fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&Cause>) {
-        self.busy.remove(&(order.host.clone(), order.lane));
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
             match (acted, step.diff(&answer.seen)) {
                 // Nothing may be left to do only because what it needs was not done either, such as a restart for a file that is not written.
@@ -251,9 +194,9 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         for blocked in self.schedule.stop_behind(id) {
             self.blocked(&blocked, id);
         }
+        self.failed_hosts.insert(host.clone());
         self.outcome.failed.push(StepFailure { step: id.clone(), host, title, error: error.to_owned(), unknown });
-        let hosts: BTreeSet<&str> = self.outcome.failed.iter().map(|failure| failure.host.as_str()).collect();
-        if self.most_failed.is_some_and(|most| hosts.len() > most) {
+        if self.most_failed.is_some_and(|most| self.failed_hosts.len() > most) {
             self.finish("too many hosts have failed");
         }
     }

@@ -239,6 +239,9 @@ pub enum Lane {
 pub trait Sink: Send {
     /// Takes one event. Must not block for long, and must not fail: what it can't do it leaves.
     fn take(&mut self, event: &Event);
+
+    /// Makes what it took last: returns when a crash of the machine can't undo it. Nothing to do for those that keep nothing.
+    fn flush(&mut self) {}
 }
 
 /// Where events are sent. Cheap to clone; numbers and times are given here.
@@ -269,6 +272,12 @@ impl Events {
         for sink in &mut inner.sinks {
             sink.take(&event);
         }
+    }
+
+    /// Returns when what was sent so far outlasts a crash, as far as a consumer keeps it.
+    pub fn flush(&self) {
+        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        inner.sinks.iter_mut().for_each(|sink| sink.flush());
     }
 
     /// Milliseconds since the stream was opened.

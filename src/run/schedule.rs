@@ -1,9 +1,13 @@
 //! Which steps can begin: pure bookkeeping over the plan.
 
-use std::collections::BTreeMap;
+mod queue;
+
+use std::collections::HashMap;
 
 use kok_tasks::plan::{Action, Plan, Step, StepId};
 use kok_tasks::resources::Act;
+
+use queue::{Node, Queue};
 
 /// Where a step stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,167 +35,134 @@ pub(super) enum Lane {
 
 /// The state of every step of a plan.
 pub(super) struct Schedule<'a> {
-    plan: &'a Plan,
-    order: Vec<StepId>,
-    status: BTreeMap<StepId, Status>,
-    acts: BTreeMap<StepId, Act>,
-    /// How many changes follow one another behind a step at the most.
-    behind: BTreeMap<StepId, usize>,
+    /// In the order of the plan; their places are their names in the queue.
+    steps: Vec<&'a Step>,
+    acts: Vec<Option<Act>>,
+    places: HashMap<&'a StepId, usize>,
+    hosts: HashMap<&'a str, usize>,
+    queue: Queue,
 }
 
 impl<'a> Schedule<'a> {
     pub(super) fn new(plan: &'a Plan) -> Self {
-        let order: Vec<StepId> = plan.steps().map(|step| step.id.clone()).collect();
-        let mut status = BTreeMap::new();
-        let mut acts = BTreeMap::new();
-        for step in plan.steps() {
-            status.insert(step.id.clone(), Status::Pending);
-            if let Some(change) = plan.change(&step.id) {
-                acts.insert(step.id.clone(), step.act(change));
+        let steps: Vec<&Step> = plan.steps().collect();
+        let acts: Vec<Option<Act>> = steps.iter().map(|step| plan.change(&step.id).map(|change| step.act(change))).collect();
+        let places: HashMap<&StepId, usize> = steps.iter().zip(0..).map(|(step, place)| (&step.id, place)).collect();
+        let mut hosts = HashMap::new();
+        let nodes = steps.iter().zip(&acts).map(|(step, act)| {
+            let next = hosts.len();
+            Node {
+                host: *hosts.entry(step.host.as_str()).or_insert(next),
+                lane: act.as_ref().map(lane_of),
+                alone: is_operation(step),
+                needs: plan.needs(&step.id).iter().filter_map(|(need, _)| places.get(&need.id).copied()).collect(),
             }
-        }
-        let behind = chains(plan, &order, &acts);
-        let mut schedule = Self { plan, order, status, acts, behind };
-        schedule.settle();
-        schedule
+        });
+        let queue = Queue::new(nodes.collect());
+        Self { steps, acts, places, hosts, queue }
     }
 
-    /// Steps that change nothing are done as soon as everything that they need is: an order that goes through them still holds.
-    fn settle(&mut self) {
-        for index in 0..self.order.len() {
-            let Some(id) = self.order.get(index).cloned() else { continue };
-            if !self.acts.contains_key(&id) && self.can_begin(&id, &[]) {
-                self.status.insert(id, Status::Done);
-            }
-        }
+    fn place(&self, id: &StepId) -> Option<usize> {
+        self.places.get(id).copied()
     }
 
     pub(super) fn status(&self, id: &StepId) -> Status {
-        self.status.get(id).copied().unwrap_or(Status::Pending)
+        self.place(id).map_or(Status::Pending, |place| self.queue.status(place))
     }
 
+    /// Steps that change nothing are done as soon as everything that they need is.
     pub(super) fn set(&mut self, id: &StepId, status: Status) {
-        self.status.insert(id.clone(), status);
-        if status == Status::Done {
-            self.settle();
+        if let Some(place) = self.place(id) {
+            self.queue.set(place, status);
         }
     }
 
     pub(super) fn act(&self, id: &StepId) -> Option<&Act> {
-        self.acts.get(id)
+        self.acts.get(self.place(id)?)?.as_ref()
     }
 
     /// The lane of a change.
     pub(super) fn lane(&self, id: &StepId) -> Option<Lane> {
-        self.acts.get(id).map(|act| match act {
-            Act::Stream { .. } => Lane::Streams,
-            Act::Wait => Lane::Waits,
-            Act::Script(_) => Lane::Scripts,
-        })
-    }
-
-    /// Steps of `lane` that can begin now, those first that the longest chain of others waits for.
-    pub(super) fn ready(&self, lane: Lane) -> Vec<&'a Step> {
-        let mut ready: Vec<&Step> = self
-            .order
-            .iter()
-            .filter(|id| self.lane(id) == Some(lane))
-            .filter(|id| self.can_begin(id, &[]))
-            .filter_map(|id| self.plan.step(id))
-            .collect();
-        ready.sort_by_key(|step| std::cmp::Reverse(self.behind.get(&step.id).copied().unwrap_or_default()));
-        ready
+        self.act(id).map(lane_of)
     }
 
     /// Whether everything that a step needs is done.
     pub(super) fn has_its_needs(&self, id: &StepId) -> bool {
-        self.plan.needs(id).iter().all(|(need, _)| self.status(&need.id) == Status::Done)
+        self.place(id).is_some_and(|place| self.queue.has_its_needs(place))
     }
 
-    fn can_begin(&self, id: &StepId, with: &[StepId]) -> bool {
-        let met = |need: &StepId| self.status(need) == Status::Done || with.contains(need);
-        self.status(id) == Status::Pending && self.plan.needs(id).iter().all(|(need, _)| met(&need.id))
+    fn at(&self, place: usize) -> Option<&'a Step> {
+        self.steps.get(place).copied()
     }
 
-    /// The next script of a host: what most others wait for. Changes of resources become one script; an operation stays alone, so that
-    /// its end is known when it comes.
-    pub(super) fn next_batch(&self, host: &str) -> Vec<Step> {
-        let ready = self.ready(Lane::Scripts).into_iter().find(|step| step.host == host);
-        match ready {
-            None => Vec::new(),
-            Some(step) if is_operation(step) => vec![step.clone()],
-            Some(_) => self.resources(host),
-        }
+    /// The next script of a host that has none at work: what most others wait for. Changes of resources become one script; an operation
+    /// stays alone, so that its end is known when it comes. Nothing if there is none; the same again until its steps are begun.
+    pub(super) fn next_script(&mut self) -> Vec<&'a Step> {
+        self.queue.next_script().into_iter().filter_map(|place| self.at(place)).collect()
     }
 
-    /// Every change of a resource of a host that can begin, or that only waits for others of them.
-    fn resources(&self, host: &str) -> Vec<Step> {
-        let mut batch: Vec<Step> = Vec::new();
-        let mut names: Vec<StepId> = Vec::new();
-        for id in self.order.iter().filter(|id| self.lane(id) == Some(Lane::Scripts)) {
-            let Some(step) = self.plan.step(id).filter(|step| step.host == host && !is_operation(step)) else { continue };
-            if self.can_begin(id, &names) {
-                names.push(id.clone());
-                batch.push(step.clone());
-            }
-        }
-        batch
+    /// The next stream of a host that has none at work: the one that the longest chain of others waits for. The same again until it is begun.
+    pub(super) fn next_stream(&self) -> Option<&'a Step> {
+        self.at(self.queue.next_stream()?)
+    }
+
+    /// The next condition that can be waited for. The same again until it is begun.
+    pub(super) fn next_wait(&self) -> Option<&'a Step> {
+        self.at(self.queue.next_wait()?)
     }
 
     /// Stops everything that needs a failed step. Returns the names of the changes that are not made for it.
     pub(super) fn stop_behind(&mut self, failed: &StepId) -> Vec<StepId> {
-        self.status.insert(failed.clone(), Status::Stopped);
-        let mut stopped = Vec::new();
-        let mut next = vec![failed.clone()];
-        while let Some(id) = next.pop() {
-            for (step, _) in self.plan.needed_by(&id) {
-                if self.status(&step.id) == Status::Pending {
-                    self.status.insert(step.id.clone(), Status::Stopped);
-                    next.push(step.id.clone());
-                    stopped.push(step.id.clone());
+        let Some(place) = self.place(failed) else { return Vec::new() };
+        self.queue.set(place, Status::Stopped);
+        let (mut stopped, mut next) = (Vec::new(), vec![place]);
+        while let Some(place) = next.pop() {
+            for later in self.queue.needed_by(place).to_vec() {
+                if self.queue.status(later) == Status::Pending {
+                    self.queue.set(later, Status::Stopped);
+                    next.push(later);
+                    stopped.push(later);
                 }
             }
         }
-        stopped.retain(|id| self.acts.contains_key(id));
-        stopped
+        self.changes(stopped)
     }
 
     /// Stops every step of a host that has not begun, and what is behind it. Returns the names of the changes that are not made for it.
     pub(super) fn stop_host(&mut self, host: &str) -> Vec<StepId> {
-        let of_host = |id: &StepId| self.plan.step(id).is_some_and(|step| step.host == host) && self.status(id) == Status::Pending;
-        let pending: Vec<StepId> = self.order.iter().filter(|id| of_host(id)).cloned().collect();
+        let places = self.hosts.get(host).map(|host| self.queue.of_host(*host).to_vec()).unwrap_or_default();
         let mut stopped = Vec::new();
-        for id in pending {
-            if self.status(&id) == Status::Pending {
-                stopped.extend(self.acts.contains_key(&id).then(|| id.clone()));
-                stopped.extend(self.stop_behind(&id));
+        for place in places {
+            if let Some(step) = self.at(place).filter(|_| self.queue.status(place) == Status::Pending) {
+                stopped.extend(self.changes(vec![place]));
+                stopped.extend(self.stop_behind(&step.id));
             }
         }
         stopped
     }
 
-    /// Whether a change is left that was not begun.
+    /// Those of these steps that change something.
+    fn changes(&self, places: Vec<usize>) -> Vec<StepId> {
+        let changes = places.into_iter().filter(|place| matches!(self.acts.get(*place), Some(Some(_))));
+        changes.filter_map(|place| Some(self.at(place)?.id.clone())).collect()
+    }
+
+    /// How many changes have not begun.
     pub(super) fn pending(&self) -> usize {
-        self.acts.keys().filter(|id| self.status(id) == Status::Pending).count()
+        self.queue.pending()
+    }
+}
+
+fn lane_of(act: &Act) -> Lane {
+    match act {
+        Act::Stream { .. } => Lane::Streams,
+        Act::Wait => Lane::Waits,
+        Act::Script(_) => Lane::Scripts,
     }
 }
 
 fn is_operation(step: &Step) -> bool {
     matches!(step.action, Action::Operation(_))
-}
-
-/// The longest chain of changes behind each step, by going through the plan from its end.
-fn chains(plan: &Plan, order: &[StepId], acts: &BTreeMap<StepId, Act>) -> BTreeMap<StepId, usize> {
-    let mut behind: BTreeMap<StepId, usize> = BTreeMap::new();
-    for id in order.iter().rev() {
-        let longest = plan.needed_by(id).into_iter().map(|(later, _)| {
-            let own = usize::from(acts.contains_key(&later.id));
-            behind.get(&later.id).copied().unwrap_or_default() + own
-        });
-        let longest = longest.max().unwrap_or_default();
-        behind.insert(id.clone(), longest);
-    }
-    behind
 }
 
 #[cfg(test)]

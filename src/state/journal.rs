@@ -21,6 +21,8 @@ const MOST_RUNS: usize = 200;
 pub struct Journal {
     file: File,
     path: PathBuf,
+    /// Whether something was written that a crash of the machine could undo.
+    unflushed: bool,
     broken: bool,
 }
 
@@ -48,18 +50,30 @@ impl Journal {
         let file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&path).map_err(failure)?;
         file.lock().map_err(failure)?;
         forget(&runs, MOST_RUNS);
-        Ok(Self { file, path, broken: false })
+        Ok(Self { file, path, unflushed: false, broken: false })
     }
 
     fn write(&mut self, event: &Event) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         self.file.write_all(&line)?;
-        // A step that may not be repeated blindly must be on the disk before its script is sent; so must the end.
-        if matches!(event.kind, EventKind::StepStarted { .. } | EventKind::RunRefused { .. } | EventKind::RunFinished { .. }) {
-            self.file.sync_data()?;
-        }
+        self.unflushed = true;
+        // The last word of a run; what may not be repeated blindly is flushed by who begins it, before its script is sent.
+        if matches!(event.kind, EventKind::RunRefused { .. } | EventKind::RunFinished { .. }) { self.sync() } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> std::io::Result<()> {
+        self.file.sync_data()?;
+        self.unflushed = false;
         Ok(())
+    }
+
+    fn note(&mut self, written: std::io::Result<()>) {
+        if let Err(error) = written {
+            // The hosts are the truth: a run that is under way goes on without a journal, but not without a word.
+            self.broken = true;
+            status_line(&format!("warning: the journal {} ends here: {error}", self.path.display()));
+        }
     }
 }
 
@@ -87,10 +101,14 @@ impl Sink for Journal {
         if self.broken || matches!(event.kind, EventKind::StepProgress { .. }) {
             return;
         }
-        if let Err(error) = self.write(event) {
-            // The hosts are the truth: a run that is under way goes on without a journal, but not without a word.
-            self.broken = true;
-            status_line(&format!("warning: the journal {} ends here: {error}", self.path.display()));
+        let written = self.write(event);
+        self.note(written);
+    }
+
+    fn flush(&mut self) {
+        if self.unflushed && !self.broken {
+            let synced = self.sync();
+            self.note(synced);
         }
     }
 }
@@ -114,5 +132,26 @@ mod tests {
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();
         assert_eq!(left, ["1", "3", "4"]);
+    }
+
+    #[test]
+    fn steps_that_begin_are_flushed_together_and_the_end_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(EVENTS);
+        let mut journal = Journal { file: File::create(&path).unwrap(), path, unflushed: false, broken: false };
+        let started = |step: &str| EventKind::StepStarted {
+            step: step.to_owned(),
+            host: "h".to_owned(),
+            title: String::new(),
+            summary: String::new(),
+        };
+        let event = |kind| Event { sequence: 0, milliseconds: 0, kind };
+        journal.take(&event(started("a")));
+        journal.take(&event(started("b")));
+        assert!(journal.unflushed, "each flush of its own would cost a fleet seconds");
+        journal.flush();
+        assert!(!journal.unflushed && fs::read_to_string(&journal.path).unwrap().lines().count() == 2);
+        journal.take(&event(EventKind::RunFinished { done: 2, failed: 0, blocked: 0, took_milliseconds: 1 }));
+        assert!(!journal.unflushed);
     }
 }

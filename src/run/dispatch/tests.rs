@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use super::super::schedule::Lane;
 use super::*;
 use model::support::world::World;
 use model::{Fault, Model, block_on, left, state};
@@ -260,8 +261,32 @@ proptest! {
 }
 
 #[test]
-fn streams_share_their_pool() {
+fn what_is_begun_on_a_host_was_written_down_before_and_with_what_began_together() {
+    let (_, model) = run(World::bare(), &[(3, Fault::LostBefore), (7, Fault::Restarted)]);
+    assert_eq!(model.unwritten(), Vec::<String>::new());
+    assert!(model.flushes() < model.orders(), "{} flushes for {} orders", model.flushes(), model.orders());
+}
+
+#[test]
+fn a_script_of_several_steps_has_time_for_each_of_them() {
+    let plan = World::bare().plan();
+    let longest = plan.steps().map(|step| step.deadline).max().unwrap();
     let (_, model) = run(World::bare(), &[]);
-    assert!(model.most_streams() > 1 && model.most_streams() <= 4, "{}", model.most_streams());
-    assert!(model.took() < Duration::from_secs(3600), "virtual time ran away");
+    assert!(model.longest_deadline() > longest, "{longest:?}");
+}
+
+#[test]
+fn streams_share_their_pool_and_each_host_has_one_at_a_time() {
+    let plan = World::bare().plan();
+    let hosts: BTreeSet<&str> = plan.steps().map(|step| step.host.as_str()).collect();
+    for (streams, most) in [(1, 1), (2, 2), (crate::pools::STREAMS, hosts.len())] {
+        let (outcome, model) = block_on(async {
+            let (model, stop) = Model::new(World::bare(), &[], None);
+            let pools = Pools::with_streams(streams);
+            (Dispatcher::over(&plan, Arc::clone(&model), model.events(), pools, stop).run().await, model)
+        });
+        assert!(outcome.is_complete(), "{outcome:?}");
+        assert_eq!(model.most_streams(), most, "a pool of {streams}");
+        assert!(model.took() < Duration::from_secs(3600), "virtual time ran away");
+    }
 }

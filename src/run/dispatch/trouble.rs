@@ -101,7 +101,6 @@ impl<H: Hosts> Dispatcher<'_, H> {
     }
 
     fn fail_order(&mut self, order: &Order, because: &str, unknown: bool) {
-        self.busy.remove(&(order.host.clone(), order.lane));
         let because = self.hosts.redact(because);
         order.steps.iter().for_each(|(step, _)| self.fail(&step.id, &because, unknown));
     }

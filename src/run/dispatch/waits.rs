@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::super::event::EventKind;
 use super::super::hosts::{Hosts, Trouble};
-use super::super::schedule::Lane;
 use super::{Dispatcher, Message};
 
 /// Looking again costs a host some milliseconds of its processor, a control plane some hundred; people can't tell a quarter of a second.
@@ -41,24 +40,25 @@ impl Wait {
 impl<H: Hosts> Dispatcher<'_, H> {
     /// Takes up conditions whose steps can begin.
     pub(super) fn begin_waits(&mut self) {
-        for step in self.schedule.ready(Lane::Waits) {
+        while let Some(step) = self.schedule.next_wait() {
             self.started(step);
+            self.to_look.insert(step.host.clone());
             let wait = self.waits.entry(step.host.clone()).or_default();
             wait.steps.insert(step.id.clone(), step.clone());
             wait.pause = Duration::ZERO;
         }
     }
 
-    /// Looks at all conditions of a host, after the pause that its last look asked for.
+    /// Looks at all conditions of a host, after the pause that its last look asked for. One look at a time: the next one comes after it.
     pub(super) fn start_look(&mut self, host: &str) {
-        let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty()) else { return };
+        let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty() && !self.looking.contains(host)) else { return };
         let mut looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
         let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max();
         if looks.asks_kubernetes() && waited.is_some_and(|waited| waited > PATIENCE) {
             looks.add(Look::Warnings);
         }
         let (host, hosts, pause) = (host.to_owned(), Arc::clone(&self.hosts), wait.pause);
-        self.busy.insert((host.clone(), Lane::Waits));
+        self.looking.insert(host.clone());
         self.working.spawn(async move {
             // Not a wait for time to pass but the interval between two looks at a condition that has its own deadline.
             tokio::time::sleep(pause).await;
@@ -69,7 +69,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// Hears what a look saw.
     pub(super) fn take_look(&mut self, host: &str, result: Result<Observations, Trouble>) {
-        self.busy.remove(&(host.to_owned(), Lane::Waits));
+        self.looking.remove(host);
         // Nothing is there any more if the run is being stopped.
         let Some(mut wait) = self.waits.remove(host) else { return };
         let seen = match result {
@@ -109,6 +109,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let moved = before != wait.said;
         wait.pause = if moved { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
         self.waits.insert(host.to_owned(), wait);
+        self.to_look.insert(host.to_owned());
     }
 }
 

@@ -1,5 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
+use std::collections::BTreeMap;
+
 use kok_tasks::bundle::Bundle;
 use kok_tasks::observe::{Nonce, parse};
 use kok_tasks::plan::{Inputs, Making, Seen, looks, make};
@@ -36,13 +38,27 @@ fn id(text: &str) -> StepId {
     StepId::new(parts[0], parts[1], parts[2])
 }
 
+/// Everything that can begin now, begun.
+fn begin(schedule: &mut Schedule<'_>) -> Vec<Vec<StepId>> {
+    let mut begun = Vec::new();
+    loop {
+        let single = [schedule.next_stream(), schedule.next_wait()].into_iter().flatten().map(|step| vec![step.id.clone()]);
+        let mut next: Vec<Vec<StepId>> = single.collect();
+        next.push(schedule.next_script().into_iter().map(|step| step.id.clone()).collect());
+        next.retain(|batch| !batch.is_empty());
+        if next.is_empty() {
+            return begun;
+        }
+        next.iter().flatten().for_each(|id| schedule.set(id, Status::Running));
+        begun.extend(next);
+    }
+}
+
 /// Runs everything that can begin until nothing can, but for one step, which fails.
 fn run(schedule: &mut Schedule<'_>, failing: Option<&StepId>) -> Vec<StepId> {
     let mut begun = Vec::new();
     loop {
-        let mut next: Vec<StepId> =
-            [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
-        next.extend(["cp1", "worker1"].iter().flat_map(|host| schedule.next_batch(host)).map(|step| step.id));
+        let next: Vec<StepId> = begin(schedule).concat();
         if next.is_empty() {
             return begun;
         }
@@ -51,7 +67,7 @@ fn run(schedule: &mut Schedule<'_>, failing: Option<&StepId>) -> Vec<StepId> {
             if Some(&id) == failing {
                 schedule.stop_behind(&id);
             } else {
-                schedule.set(&id, Status::Done);
+                schedule.set(&id, if schedule.has_its_needs(&id) { Status::Done } else { Status::Pending });
             }
         }
     }
@@ -128,18 +144,18 @@ fn changes_of_resources_become_one_script_and_operations_stay_alone() {
     let mut schedule = Schedule::new(&plan);
     let (mut fused, mut alone) = (0, 0);
     loop {
-        let batch = schedule.next_batch("cp1");
-        let others: Vec<StepId> =
-            [Lane::Streams, Lane::Waits].into_iter().flat_map(|lane| schedule.ready(lane)).map(|step| step.id.clone()).collect();
-        let worker = schedule.next_batch("worker1");
-        if batch.is_empty() && others.is_empty() && worker.is_empty() {
+        let batches = begin(&mut schedule);
+        if batches.is_empty() {
             break;
         }
-        let operations = batch.iter().filter(|step| matches!(step.action, kok_tasks::plan::Action::Operation(_))).count();
-        assert!(operations == 0 || batch.len() == 1, "{:?}", batch.iter().map(|step| step.id.as_str()).collect::<Vec<_>>());
-        assert!(batch.iter().all(|step| step.host == "cp1"));
-        (fused, alone) = (fused.max(batch.len()), alone + operations);
-        batch.iter().chain(&worker).map(|step| step.id.clone()).chain(others).for_each(|id| schedule.set(&id, Status::Done));
+        for batch in &batches {
+            let steps: Vec<&Step> = batch.iter().map(|id| plan.step(id).unwrap()).collect();
+            let operations = steps.iter().filter(|step| matches!(step.action, Action::Operation(_))).count();
+            assert!(operations == 0 || batch.len() == 1, "{batch:?}");
+            assert!(steps.iter().all(|step| step.host == steps[0].host), "{batch:?}");
+            (fused, alone) = (fused.max(batch.len()), alone + operations);
+        }
+        batches.concat().iter().for_each(|id| schedule.set(id, Status::Done));
     }
     assert!(fused >= 5, "at the most {fused} changes share a script");
     assert!(alone >= 5, "{alone} operations");

@@ -68,6 +68,11 @@ struct Inner {
     orders: usize,
     done: Vec<String>,
     told: Vec<EventKind>,
+    /// How much of it outlasts a crash, and how often that was asked for.
+    flushed: usize,
+    flushes: usize,
+    /// Steps that reached a host before their beginning was written down.
+    unwritten: Vec<String>,
     /// How much had been told when the signal came.
     interrupted: Option<usize>,
     /// When what is at work on a host will have ended, and the steps that are done by then.
@@ -78,6 +83,7 @@ struct Inner {
     restarted: BTreeSet<String>,
     streams: usize,
     most_streams: usize,
+    longest_deadline: Duration,
 }
 
 /// Lets tests hear what the run says.
@@ -86,6 +92,11 @@ struct Ear(Arc<Model>);
 impl Sink for Ear {
     fn take(&mut self, event: &Event) {
         self.0.lock().told.push(event.kind.clone());
+    }
+
+    fn flush(&mut self) {
+        let mut inner = self.0.lock();
+        (inner.flushed, inner.flushes) = (inner.told.len(), inner.flushes + 1);
     }
 }
 
@@ -100,6 +111,9 @@ impl Model {
             orders: 0,
             done: Vec::new(),
             told: Vec::new(),
+            flushed: 0,
+            flushes: 0,
+            unwritten: Vec::new(),
             interrupted: None,
             at_work: BTreeMap::new(),
             in_flight: BTreeSet::new(),
@@ -108,6 +122,7 @@ impl Model {
             restarted: BTreeSet::new(),
             streams: 0,
             most_streams: 0,
+            longest_deadline: Duration::ZERO,
         };
         let model = Self { inner: Mutex::new(inner), stop, died: watch::channel(false).0, began: Instant::now() };
         (Arc::new(model), receiver)
@@ -176,6 +191,20 @@ impl Model {
         self.lock().in_flight.clone()
     }
 
+    /// Steps that reached a host before a crash could not have undone their beginning in the journal.
+    pub(super) fn unwritten(&self) -> Vec<String> {
+        self.lock().unwritten.clone()
+    }
+
+    /// The deadline of the order that had the longest.
+    pub(super) fn longest_deadline(&self) -> Duration {
+        self.lock().longest_deadline
+    }
+
+    pub(super) fn flushes(&self) -> usize {
+        self.lock().flushes
+    }
+
     pub(super) fn most_streams(&self) -> usize {
         self.lock().most_streams
     }
@@ -231,6 +260,10 @@ impl Model {
             return Err(Trouble::Lost { because: "the controller is dead".to_owned(), begun: true });
         }
         inner.orders += 1;
+        let written: BTreeSet<&str> = inner.told.iter().take(inner.flushed).filter_map(started).collect();
+        let steps = order.steps.iter().map(|(step, _)| step.id.to_string());
+        let unwritten: Vec<String> = steps.filter(|id| !written.contains(id.as_str())).collect();
+        inner.unwritten.extend(unwritten);
         if inner.at_work.contains_key(&(order.host.clone(), order.lane)) {
             let first = order.steps.first().map(|(step, _)| step.id.to_string()).unwrap();
             inner.beside.push(first);
@@ -240,6 +273,7 @@ impl Model {
             inner.gone.insert(host);
         }
         reachable(&inner, &order.host)?;
+        inner.longest_deadline = inner.longest_deadline.max(order.deadline);
         inner.in_flight.extend(order.steps.iter().map(|(step, _)| step.id.to_string()));
         if order.lane == Lane::Streams {
             inner.streams += 1;
@@ -299,6 +333,10 @@ impl Model {
         }
         Ok(self.carry_out(order, all))
     }
+}
+
+fn started(kind: &EventKind) -> Option<&str> {
+    if let EventKind::StepStarted { step, .. } = kind { Some(step) } else { None }
 }
 
 fn reachable(inner: &Inner, host: &str) -> Result<(), Trouble> {
