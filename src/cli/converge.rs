@@ -95,6 +95,7 @@ impl Observed<'_> {
     async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
         let mut some = self.cluster.clone();
         some.hosts.retain(|host| wanted(&host.name));
+        self.events.send(EventKind::HostsAwaited { hosts: some.hosts.iter().map(|host| host.name.clone()).collect() });
         let (links, failures) = connect_each(&some).await?;
         self.leave_out(failures)?;
         self.links.extend(links);

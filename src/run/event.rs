@@ -49,6 +49,11 @@ pub enum EventKind {
         /// Bytes that were read.
         bytes: u64,
     },
+    /// These hosts are being connected to and probed.
+    HostsAwaited {
+        /// The hosts.
+        hosts: Vec<String>,
+    },
     /// A host was connected to and probed.
     HostProbed {
         /// The host.

@@ -14,9 +14,14 @@ pub(super) struct Board {
     planned: usize,
     pub(super) done: usize,
     finished: BTreeSet<String>,
+    /// Hosts that have not said anything yet.
+    awaited: BTreeSet<String>,
     lanes: BTreeMap<String, Lane>,
     pub(super) over: bool,
 }
+
+/// More names than this would hide what else there is to see.
+const MOST_AWAITED: usize = 5;
 
 /// What is known of a host.
 #[derive(Debug, Default)]
@@ -60,7 +65,12 @@ impl Board {
     pub(super) fn take(&mut self, event: &Event) {
         match &event.kind {
             EventKind::RunStarted { verb, cluster, .. } => self.title = format!("{verb} {cluster}"),
-            EventKind::HostProbed { host, .. } => self.host(host).probed = true,
+            EventKind::HostsAwaited { hosts } => self.awaited.extend(hosts.iter().cloned()),
+            EventKind::HostProbed { host, .. } => {
+                self.awaited.remove(host);
+                self.host(host).probed = true;
+            }
+            EventKind::HostLeftOut { host, .. } => drop(self.awaited.remove(host)),
             EventKind::StepPlanned { step, host, lane, needs, .. } => self.plan(step, host, *lane, needs),
             EventKind::StepStarted { step, host, title, .. } => self.start(step, host, title, event.milliseconds),
             EventKind::StepWaiting { step, because, .. } => {
@@ -120,7 +130,12 @@ impl Board {
     pub(super) fn summary(&self, now: u64) -> String {
         let mut parts = vec![self.title.clone(), duration(now)];
         if self.planned == 0 {
-            parts.push(format!("{} hosts probed", self.hosts.values().filter(|host| host.probed).count()));
+            let probed = self.hosts.values().filter(|host| host.probed).count();
+            parts.push(format!("{probed} of {} hosts probed", probed + self.awaited.len()));
+            // The first ones are quick; whoever is left then is who it waits for.
+            if probed > 0 && (1..=MOST_AWAITED).contains(&self.awaited.len()) {
+                parts.push(format!("waiting for {}", self.awaited.iter().cloned().collect::<Vec<_>>().join(", ")));
+            }
         } else {
             parts.push(format!("{} of {} changes", self.done, self.planned));
             let count = |is: &dyn Fn(&HostState) -> bool| self.hosts.values().filter(|host| host.planned > 0 && is(host)).count();

@@ -90,3 +90,13 @@ fn escapes_of_hosts_are_shown_and_not_obeyed() {
     let told = board([planned("a/x", Lane::Script, &[]), started("a/x", "\u{1b}[2Jgone")]);
     assert_eq!(told.rows(1000, 9), ["a      0/1   0.0 s  \u{fffd}[2Jgone"]);
 }
+
+#[test]
+fn hosts_that_say_nothing_are_named_when_few_are_left() {
+    let hosts: Vec<String> = (1..=8).map(|number| format!("w{number}")).collect();
+    let probed = |host: &String| EventKind::HostProbed { host: host.clone(), connect_milliseconds: 1, probe_milliseconds: 1 };
+    let mut told = board([EventKind::HostsAwaited { hosts: hosts.clone() }]);
+    assert!(told.summary(1000).ends_with("0 of 8 hosts probed"), "{}", told.summary(1000));
+    hosts.iter().skip(2).for_each(|host| told.take(&event(1000, probed(host))));
+    assert!(told.summary(1000).ends_with("6 of 8 hosts probed  waiting for w1, w2"), "{}", told.summary(1000));
+}

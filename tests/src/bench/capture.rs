@@ -11,7 +11,7 @@ const SETUP: &str = r#"set -e
 printf '%s\n' '#!/bin/sh' 'tee /root/captured.$$ | sh -c "$SSH_ORIGINAL_COMMAND"' >/root/capture
 chmod 755 /root/capture
 printf 'ForceCommand /root/capture\n' >/etc/ssh/sshd_config.d/capture.conf
-systemctl reload ssh"#;
+systemctl restart ssh"#;
 
 /// Runs a converged `apply` of one host and returns the file with what it sent: nonces, frame and all.
 pub(super) fn probe_script(bench: &Bench<'_>) -> Result<PathBuf, Box<dyn Error>> {
@@ -21,7 +21,7 @@ pub(super) fn probe_script(bench: &Bench<'_>) -> Result<PathBuf, Box<dyn Error>>
         return Err(format!("{}: {}", host.name(), setup.stderr).into());
     }
     bench.apply(1, false)?;
-    let restored = host.ssh(&["sh", "-c", "rm /etc/ssh/sshd_config.d/capture.conf && systemctl reload ssh"])?;
+    let restored = host.ssh(&["sh", "-c", "rm /etc/ssh/sshd_config.d/capture.conf && systemctl restart ssh"])?;
     let captured = host.ssh(&["sh", "-c", "cat $(grep -l kokctl_script /root/captured.* | head -n 1)"])?.stdout;
     if !restored.success() || !captured.contains("kokctl_script") {
         return Err(format!("no script was captured: {restored:?}").into());

@@ -24,7 +24,7 @@ pub(super) struct Place<'a> {
 /// From now on sshd's log has a line for every command, not only for every login.
 pub(super) fn log_every_command(hosts: &[Host]) -> Result<(), Box<dyn Error>> {
     for host in hosts {
-        let line = "echo 'LogLevel VERBOSE' >/etc/ssh/sshd_config.d/verbose.conf && systemctl reload ssh";
+        let line = "echo 'LogLevel VERBOSE' >/etc/ssh/sshd_config.d/verbose.conf && systemctl restart ssh";
         let said = host.ssh(&["sh", "-c", line])?;
         if !said.success() {
             return Err(format!("{}: {}", host.name(), said.stderr).into());

@@ -39,14 +39,14 @@ pub fn noise(lab: &Lab, kokctl: &Kokctl<'_>, plan: &str) {
                  printf 'echo \"from %s\"; echo \"from %s\" >&2\\n' $file $file >$home/$file
              done
          done
-         systemctl reload ssh",
+         systemctl restart ssh",
     );
     let manifest = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
     for user in ["root", "ops"] {
         kokctl.write_manifest(&manifest_for(&manifest, &format!("user: {user}")));
         assert_plans(kokctl, plan);
     }
-    let quiet = "rm /etc/ssh/sshrc /etc/ssh/sshd_config.d/noise.conf /etc/sudoers.d/lecture /home/ops/.profile /home/ops/.bash*; systemctl reload ssh";
+    let quiet = "rm /etc/ssh/sshrc /etc/ssh/sshd_config.d/noise.conf /etc/sudoers.d/lecture /home/ops/.profile /home/ops/.bash*; systemctl restart ssh";
     host.ssh(&["sh", "-c", quiet]).unwrap();
 }
 
