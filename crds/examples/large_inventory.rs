@@ -35,7 +35,13 @@ fn group_vars() -> String {
     let mut text = "kube_network_plugin: flannel\nkube_version: 1.37.1\nkube_pods_subnet: 10.64.0.0/12\nbase: example.org\n\
                     http_proxy: \"http://proxy.{{ base }}:3128\"\nnode_labels: {host: \"{{ inventory_hostname }}\"}\n"
         .to_owned();
-    let harmless = variables().filter(|row| !row.is_family() && row.effect() == Effect::NoMeaning);
+    let harmless = variables().filter(|row| {
+        !row.is_family()
+            && row.effect() == Effect::NoMeaning
+            && !row.name.starts_with("ansible_")
+            && row.name != "resolvconf_mode"
+            && row.name != "kube_override_hostname"
+    });
     for (number, row) in harmless.take(VARIABLES - 6).enumerate() {
         let value = if number % 3 == 0 { "\"{{ base }}/x\"" } else { "x" };
         let _ = writeln!(text, "{}: {value}", row.name);

@@ -26,6 +26,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return Err(vec![failure.because("the Cluster is in the inline form already")]);
     };
     line(text.trim_end());
-    input.notices.iter().for_each(|notice| status_line(&notice.to_string()));
+    input.notices.iter().for_each(|notice| status_line(&format!("\n{notice}")));
     Ok(())
 }

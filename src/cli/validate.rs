@@ -43,7 +43,7 @@ fn show(input: &Input) {
     operations.iter().for_each(|operation| line(&told(operation)));
     if !variables.is_empty() {
         line(&format!("\n{:<40} {:<28} {:<11} {}", "VARIABLE", "VALUE", "EFFECT", "WHERE AND WHY"));
-        alike(variables).iter().for_each(|(given, count)| row(given, *count));
+        variables.iter().for_each(row);
     }
     notices.iter().for_each(|notice| line(&format!("\n{notice}")));
     if cluster.is_some() {
@@ -99,21 +99,8 @@ fn told(operation: &Operation) -> String {
     format!("operation {name}: {}", steps.collect::<Vec<_>>().join(", "))
 }
 
-/// Of many hosts with a variable of their own, one stands for all.
-fn alike(variables: &[Given]) -> Vec<(&Given, usize)> {
-    let mut rows: Vec<(&Given, usize)> = Vec::new();
-    for given in variables {
-        match rows.last_mut().filter(|(last, _)| (&last.name, last.outcome, &last.because) == (&given.name, given.outcome, &given.because))
-        {
-            Some((_, count)) => *count += 1,
-            None => rows.push((given, 1)),
-        }
-    }
-    rows
-}
-
-fn row(given: &Given, places: usize) {
-    let more = if places > 1 { format!(" and {} more places", places - 1) } else { String::new() };
+fn row(given: &Given) {
+    let more = given.hosts.filter(|hosts| *hosts > 1).map(|hosts| format!(" for {hosts} hosts")).unwrap_or_default();
     let because = if given.because.is_empty() { String::new() } else { format!(": {}", given.because) };
     let value: String = given.value.chars().take(28).collect();
     line(&format!("{:<40} {value:<28} {:<11} {}{more}{because}", given.name, given.outcome.as_str(), given.position));

@@ -57,8 +57,10 @@ fn named(arguments: &Arguments, problems: &mut Vec<Problem>) -> Vars {
 }
 
 /// A Cluster in the inline form says everything itself.
-pub(super) fn inline_has_none() -> Problem {
-    Problem::new("`-e` has nothing to win over")
+pub(super) fn inline_has_none(vars: &Vars) -> Problem {
+    let problem = Problem::new("`-e` has nothing to win over");
+    let position = vars.iter().next().map(|(_, variable)| variable.key_position.clone());
+    Problem { position, ..problem }
         .because("a Cluster in the inline form has no inventory, and says everything itself")
         .hint("write it in the file, under `spec.vars`")
 }

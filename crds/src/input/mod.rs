@@ -3,6 +3,7 @@
 mod extra;
 mod referenced;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::convert::inline_file;
@@ -14,7 +15,7 @@ use crate::read::read_tree;
 use crate::resolve::Resolved;
 use crate::translate::{Translation, defaults, translate};
 use crate::tree::Node;
-use crate::variables::Given;
+use crate::variables::{Given, Outcome};
 use crate::words::quote;
 use crate::{Notice, Position, Problem, Source};
 
@@ -115,7 +116,20 @@ pub fn read_input(files: &[File]) -> Input {
     if !input.problems.is_empty() {
         input.cluster = None;
     }
+    refuse(&mut input);
     input
+}
+
+/// A value at whose place there is a problem is not taken over, whatever its variable is otherwise.
+fn refuse(input: &mut Input) {
+    let wrong: BTreeMap<&Position, &Problem> =
+        input.problems.iter().filter_map(|problem| Some((problem.position.as_ref()?, problem))).collect();
+    for given in &mut input.variables {
+        if let Some(problem) = wrong.get(&given.position) {
+            given.outcome = Outcome::Refused;
+            given.because = problem.because.clone().unwrap_or_else(|| problem.message.clone());
+        }
+    }
 }
 
 fn described_twice(file: &str, because: &str) -> Problem {
@@ -151,7 +165,7 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
     let mut input = match objects.cluster(None) {
         Ok(cluster) => match &cluster.form {
             ClusterForm::Inline { cluster, variables } => {
-                problems.extend(from_line.first().map(|_| extra::inline_has_none()));
+                problems.extend(from_line.first().map(extra::inline_has_none));
                 Input { cluster: Some((**cluster).clone()), variables: variables.clone(), ..Input::default() }
             }
             ClusterForm::Referenced(inputs) => by_reference(&objects, inputs, (&cluster.name, &cluster.position), from_line),

@@ -1,6 +1,6 @@
 //! Where each variable is written, and for which hosts each of these places counts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr;
 
 use crate::inventory::{Inventory, Variable, Vars};
@@ -64,22 +64,35 @@ impl<'a> Definitions<'a> {
         }
         for (name, definitions) in &mut self.by_name {
             let several = definitions.iter().any(|definition| definition.owner.is_some());
+            let places = definitions.iter().enumerate().map(|(index, definition)| (ptr::from_ref(definition.variable), index)).collect();
+            let mut credits = Credits { resolved, name, definitions, places };
             for class in alike.values() {
                 if several {
-                    class.iter().for_each(|host| credit(resolved, name, definitions, host, &[host]));
+                    class.iter().for_each(|host| credits.give(host, &[host]));
                 } else if let Some(first) = class.first() {
-                    credit(resolved, name, definitions, first, class);
+                    credits.give(first, class);
                 }
             }
         }
     }
 }
 
-/// Adds hosts to the place that counts for one of them.
-fn credit<'a>(resolved: &'a Resolved, name: &str, definitions: &mut [Definition<'a>], host: &str, hosts: &[&'a str]) {
-    let Some(origin) = resolved.origin(host, name) else { return };
-    if let Some(found) = definitions.iter_mut().find(|definition| ptr::eq(definition.variable, origin)) {
-        found.hosts.extend(hosts);
+/// The places of one name, found by what stands there: a thousand hosts may each have one.
+struct Credits<'a, 'b> {
+    resolved: &'a Resolved,
+    name: &'b str,
+    definitions: &'b mut [Definition<'a>],
+    places: HashMap<*const Variable, usize>,
+}
+
+impl<'a> Credits<'a, '_> {
+    /// Adds hosts to the place that counts for one of them.
+    fn give(&mut self, host: &str, hosts: &[&'a str]) {
+        let origin = self.resolved.origin(host, self.name).map(ptr::from_ref);
+        let index = origin.and_then(|origin| self.places.get(&origin));
+        if let Some(found) = index.and_then(|index| self.definitions.get_mut(*index)) {
+            found.hosts.extend(hosts);
+        }
     }
 }
 

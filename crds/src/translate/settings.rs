@@ -1,5 +1,7 @@
 //! Every other variable: settings go into the tree, and of each it is said what becomes of it.
 
+use std::collections::BTreeMap;
+
 use super::build::Map;
 use super::definitions::Definition;
 use super::values::Values;
@@ -29,10 +31,8 @@ pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Option<Node>, 
 }
 
 fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Map, report: &mut Report) {
-    for place in values.definitions.get(name).iter().filter(|place| place.hosts.is_empty()) {
-        let (outcome, because) = beside(values, place, row);
-        report.given.push(given(name, Some(row), place, outcome, because));
-    }
+    let idle = values.definitions.get(name).iter().filter(|place| place.hosts.is_empty());
+    report.add(name, Some(row), idle.map(|place| (place, beside(values, place, row))));
     match row.rule {
         Rule::Setting(_) => {
             if let Some(shared) = values.shared(name) {
@@ -60,7 +60,7 @@ fn beside(values: &Values<'_>, place: &Definition<'_>, row: &Variable) -> (Outco
     }
 }
 
-fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &str, report: &mut Report) {
+fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'static str, report: &mut Report) {
     let (outcome, because) = match name {
         "ntp_enabled" | "ntp_manage_config" | "ntp_servers" => time(values),
         _ => (Outcome::Honoured, field),
@@ -81,9 +81,9 @@ fn time(values: &mut Values<'_>) -> (Outcome, &'static str) {
     }
 }
 
-fn all(values: &Values<'_>, name: &str, row: &'static Variable, outcome: Outcome, because: &str, report: &mut Report) {
+fn all(values: &Values<'_>, name: &str, row: &'static Variable, outcome: Outcome, because: &'static str, report: &mut Report) {
     let places = values.definitions.get(name).iter().filter(|place| !place.hosts.is_empty());
-    report.given.extend(places.map(|place| given(name, Some(row), place, outcome, because)));
+    report.add(name, Some(row), places.map(|place| (place, (outcome, because))));
 }
 
 /// Values that are compared with what is known of them.
@@ -110,27 +110,39 @@ fn some_hosts(hosts: usize, all: usize) -> Option<usize> {
     (hosts < all).then_some(hosts)
 }
 
-fn given(name: &str, row: Option<&Variable>, place: &Definition<'_>, outcome: Outcome, because: &str) -> Given {
-    let given = Given::new(name, row, &place.variable.node, outcome, because);
-    Given { hosts: place.owner.filter(|_| place.hosts.len() > 1).map(|_| place.hosts.len()), ..given }
+/// Of more hosts that are alike, one stands for all: nobody reads a thousand lines that say the same.
+const FEW: usize = 8;
+
+impl Report {
+    /// A line for each place; of many hosts of which the same becomes, one for all.
+    fn add<'a>(&mut self, name: &str, row: Option<&Variable>, places: impl Iterator<Item = (&'a Definition<'a>, (Outcome, &'static str))>) {
+        let mut of_hosts: BTreeMap<(Outcome, &'static str), Vec<&Definition<'_>>> = BTreeMap::new();
+        for (place, (outcome, because)) in places {
+            match place.owner {
+                None => self.given.push(Given::new(name, row, &place.variable.node, outcome, because)),
+                Some(_) => of_hosts.entry((outcome, because)).or_default().push(place),
+            }
+        }
+        for ((outcome, because), places) in of_hosts {
+            let hosts = (places.len() > FEW).then_some(places.len());
+            let shown = if hosts.is_some() { 1 } else { places.len() };
+            let given = places.iter().take(shown).map(|place| Given::new(name, row, &place.variable.node, outcome, because));
+            self.given.extend(given.map(|given| Given { hosts, ..given }));
+        }
+    }
 }
 
 /// People have variables of their own, which their templates use; others are misspelled.
 fn unknown(values: &Values<'_>, name: &str, report: &mut Report) {
     let is_used = values.definitions.is_used(name);
-    let near = nearest_variable(name).filter(|_| !is_used);
-    let (outcome, because) = match near {
-        _ if is_used => (Outcome::Own, "other values use it".to_owned()),
-        Some(near) => (Outcome::Unknown, format!("did you mean {near}?")),
-        None => (Outcome::Unknown, "nothing here reads it".to_owned()),
-    };
+    let (outcome, because) = if is_used { (Outcome::Own, "other values use it") } else { (Outcome::Unknown, "nothing here reads it") };
     let places = values.definitions.get(name);
-    report.given.extend(places.iter().map(|place| given(name, None, place, outcome, &because)));
-    if let Some(place) = places.first().filter(|_| outcome == Outcome::Unknown) {
+    report.add(name, None, places.iter().map(|place| (place, (outcome, because))));
+    if let Some(place) = places.first().filter(|_| !is_used) {
         let notice = Notice::new(format!("nothing here reads the variable `{name}`")).at(&place.variable.key_position);
         let notice =
             notice.because("neither kokctl nor Kubespray has one of that name, as far as is known here, and no other value uses it");
-        report.notices.push(match near {
+        report.notices.push(match nearest_variable(name) {
             Some(near) => notice.hint(format!("did you mean `{near}`?")),
             None => notice,
         });

@@ -56,7 +56,7 @@ pub struct Given {
     pub outcome: Outcome,
     /// Where it went, or why it does nothing.
     pub because: String,
-    /// For how many hosts it was set there; `None` for what is set for the cluster.
+    /// For how many hosts it is set one by one, of which the place is the first; or for how many it counts. `None` for what is set for all.
     pub hosts: Option<usize>,
 }
 
