@@ -58,6 +58,9 @@ fn measure(what: &str, inventory: &str, group_vars: &str) {
     let input = read_input(&files);
     let took = started.elapsed();
     let hosts = input.cluster.map_or(0, |cluster| cluster.hosts.len());
+    if let Some(problem) = input.problems.first() {
+        print(&problem.to_string());
+    }
     let peak = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = peak.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("?").trim().to_owned();
     print(&format!(

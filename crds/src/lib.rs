@@ -1,5 +1,8 @@
 //! What a user writes: the Cluster objects, their validation and the model that comes out.
 //!
+//! [`read_input`] takes whatever a user gives: manifests, an inventory with its variables. Objects and inventories (`objects`, `inventory`,
+//! `resolve`) become the tree of a Cluster in the inline form (`translate`), by one table of variables (`variables`).
+//!
 //! [`read_cluster`] takes a file's text and gives a [`model::Cluster`], or every [`Problem`] of the file at once, each with its line and
 //! column. The text becomes a tree (`tree`), the tree becomes typed values (`decode`, `read`), and the whole is checked (`check`).
 

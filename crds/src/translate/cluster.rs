@@ -118,8 +118,7 @@ pub(super) fn is_tolerant(values: &mut Values<'_>) -> bool {
 }
 
 /// Words that a variable may be, for those of which nothing else looks at the value.
-const WORDS: [(&str, &[&str]); 2] =
-    [("resolvconf_mode", &["docker_dns", "host_resolvconf", "none"]), ("calico_network_backend", &["vxlan", "bird", "none"])];
+const WORDS: [(&str, &[&str]); 1] = [("resolvconf_mode", &["docker_dns", "host_resolvconf", "none"])];
 
 /// Values that are wrong for Kubespray too.
 pub(super) fn check(values: &mut Values<'_>, node_prefix: Option<u8>) {
