@@ -47,4 +47,5 @@ fn disturbed(fault: impl FnOnce(&Host)) {
     println!("the run ended {:.1} s after the fault began, with {:?}", began.elapsed().as_secs_f64(), ended.code);
     assert_eq!(ended.code, Some(0), "a run outlives it: {}", ended.errors);
     story.assert_ended_well();
+    story.assert_containerd_was_started_once();
 }

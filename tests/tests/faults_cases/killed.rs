@@ -31,6 +31,7 @@ pub fn at_every_boundary() {
     println!("killed {runs} times");
     assert!(runs > 4, "a run of one step proves nothing");
     story.assert_ended_well();
+    story.assert_containerd_was_started_once();
 }
 
 /// Somebody changes their mind. What is in flight is finished, and what was not begun is left.
@@ -44,4 +45,5 @@ pub fn interrupted() {
     assert_eq!(ended.code, Some(4), "a run that was stopped did not do everything: {}", ended.errors);
     story.succeeds();
     story.assert_ended_well();
+    story.assert_containerd_was_started_once();
 }

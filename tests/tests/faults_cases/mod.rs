@@ -98,6 +98,14 @@ impl<'a> Story<'a> {
 }
 
 impl Story<'_> {
+    /// By the hosts' own word: what a run does not know to have done twice, it does not say. For hosts that were not restarted.
+    pub fn assert_containerd_was_started_once(&self) {
+        for host in hosts(self.lab) {
+            let starts = host.journal().unwrap().matches("Started containerd.service").count();
+            assert_eq!(starts, 1, "starts of containerd on {}", host.name());
+        }
+    }
+
     pub fn assert_nothing_was_done_twice(&self) {
         let done = self.done.lock().unwrap();
         let twice: Vec<_> = done.iter().filter(|(_, times)| **times > 1).collect();

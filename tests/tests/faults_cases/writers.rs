@@ -18,6 +18,7 @@ pub fn second_is_refused() {
     let ended = story.start(&other, &["--only", TASKS, "--take-over"]).end();
     assert_eq!(ended.code, Some(0), "{}", ended.errors);
     story.assert_ended_well();
+    story.assert_containerd_was_started_once();
 }
 
 fn is_refused(story: &Story<'_>, other: &Kokctl<'_>) {
@@ -43,4 +44,5 @@ pub fn first_wakes_up_too_late() {
     assert_ne!(ended.code, Some(0), "{}", ended.errors);
     assert!(ended.errors.contains("another run has taken the host over"), "{}", ended.errors);
     story.assert_ended_well();
+    story.assert_containerd_was_started_once();
 }
