@@ -16,8 +16,6 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///   another input is waited for; the record of a job that this very attempt has started is read and the job not started again. It needs
 ///   `$kokctl_run`, `$kokctl_step`, `$kokctl_attempt` and `$kokctl_holder`, the first line that the holder's record must have; without a
 ///   holder nothing is compared.
-///   What it prints goes to a file in memory, of which all but the end is given back again and again while it runs: the job writes on and
-///   is neither slowed down nor ended by that, and its exit code stays its own.
 ///   Nothing of several lines may stand in the unit's command or description: systemd reads its own file of a transient unit wrong then
 ///   when somebody reloads it, and forgets the unit's settings.
 ///   That the unit has ended is asked of systemd itself: `systemd-run --wait` returns early when somebody reloads systemd meanwhile.
@@ -107,12 +105,6 @@ if [ -n "$2" ]; then
   held=; { read -r held </var/lib/kokctl/holder; } 2>/dev/null || :
   [ "$held" = "$2" ] || { echo "another run has taken this host over: $held"; exit 76; }
 fi
-( cut=0
-while sleep 0.2 && size=$(wc -c <"$1.log"); do
-  [ $((size - cut)) -gt 1048576 ] || continue
-  cut=$((size - 65536))
-  fallocate --punch-hole --offset 0 --length "$cut" "$1.log" || exit
-done ) </dev/null >/dev/null 2>&1 9>&- &
 exec /bin/sh -eu "$1.sh"'
 job_end='umask 077
 base="/run/kokctl/jobs/$1"
