@@ -68,6 +68,8 @@ part 'checks of the setup' setup_checks
 part 'formatting' formatting
 part 'clippy' clippy
 part 'unit tests' unit
+# Not where people only want to know whether they broke something: instrumenting takes minutes.
+if [ "$which" = all ]; then part 'readers, with what nobody wrote' sh tests/make/fuzz.sh 3; fi
 if [ "$which" = all ]; then
     part 'tests of Go programs' go_tests
     part 'kokctl, lab and release' cargo build --locked --workspace --bins
