@@ -4,12 +4,13 @@ use std::io::IsTerminal as _;
 
 use clap::Args;
 use kok_crds::model::Cluster;
+use kok_tasks::holder::taken_over;
 
 use super::converge::Planned;
 use super::report;
 use crate::artifacts::BundleFolder;
 use crate::run::{Clock, EventKind, Events, FORMAT, Means, Outcome, Secrets, Sink, Taking, carry_out, forget, random_bytes};
-use crate::state::{ClusterLock, Journal, who};
+use crate::state::{ClusterLock, Journal, controller, who};
 use crate::ui::{Failure, Json, Kind, Terminal, Trace, line, status_line};
 
 /// How such a run behaves.
@@ -93,6 +94,12 @@ impl<'a> Run<'a> {
         let Work { secrets, bundle, whole, most_failed } = work;
         let taking = Taking { run: self.name.clone(), take_over: self.arguments.take_over };
         let (links, standing, left_out) = (&planned.links, &planned.standing, &planned.left_out);
+        if taking.take_over {
+            let own = controller().map_err(|failure| vec![failure])?;
+            for run in taken_over(standing, &own.id) {
+                status_line(&format!("takes over from the run {run}: what it left at work is ended first"));
+            }
+        }
         let means = Means { links, standing, taking, secrets, bundle, whole, left_out, most_failed };
         let outcome = self.recorded(carry_out(&planned.plan, means, &self.events).await)?;
         if outcome.is_complete() { Ok(outcome) } else { Err(report::failures(&outcome, &format!("`kokctl {}`", self.verb))) }

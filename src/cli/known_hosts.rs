@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::files::{ClusterFiles, ExtraVars};
-use crate::remote::{Deadlines, HostKeyFault, Scan, Target};
+use crate::remote::{Deadlines, HostKeyFault, KeyPrint, Scan, Target};
 use crate::run::targets;
 use crate::ui::{Failure, Kind, line, status_line};
 
@@ -63,6 +63,15 @@ fn in_order(targets: Vec<Target>) -> Vec<Target> {
     ordered
 }
 
+/// Whether the host is known by another key of this very type: that is not another of its keys, but another host, or a new key.
+fn same_type_is_recorded(fault: &HostKeyFault, shown: &KeyPrint) -> bool {
+    match fault {
+        HostKeyFault::Changed { recorded, .. } => recorded.iter().any(|(known, _)| known.algorithm == shown.algorithm),
+        HostKeyFault::NotPinned { .. } => false,
+        _ => true,
+    }
+}
+
 #[derive(Default)]
 struct Outcome {
     write: bool,
@@ -83,7 +92,7 @@ impl Outcome {
             let standing = match &key.fault {
                 None => "known",
                 Some(HostKeyFault::Unknown { .. }) => "new",
-                Some(HostKeyFault::Changed { .. } | HostKeyFault::NotPinned { .. }) if is_known => "known by another key",
+                Some(fault) if is_known && !same_type_is_recorded(fault, &key.print) => "known by another key",
                 Some(fault) => {
                     let failure = Failure::new(Kind::Host, format!("{server}: {fault}: {}", key.print));
                     self.failures.push(failure.hint("find out why before you trust it; `ssh-keygen -R` removes an old key"));

@@ -48,7 +48,9 @@ impl Arguments {
         if asked.is_none() && self.verbose == 0 && self.log_file.is_none() {
             return Ok(());
         }
-        let filter = filter(asked.as_deref(), self.verbose).map_err(|failure| vec![failure])?;
+        // Who names a file wants to find something in it.
+        let verbose = if self.log_file.is_some() { self.verbose.max(2) } else { self.verbose };
+        let filter = filter(asked.as_deref(), verbose).map_err(|failure| vec![failure])?;
         match &self.log_file {
             Some(path) => {
                 let file = File::options().create(true).append(true).mode(0o600).open(path);

@@ -9,7 +9,7 @@ use super::plan_json::{Document, WhyDocument};
 use super::report::{self, plan_text};
 use super::why::why_text;
 use crate::run::{Events, Token};
-use crate::ui::{Failure, Kind, line, status_line};
+use crate::ui::{Failure, Kind, grouped, line, status_line};
 
 /// Show what apply would change, and why, without changing anything
 #[derive(Debug, Args)]
@@ -47,7 +47,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         &Events::new(Vec::new()),
     )
     .await?;
-    warnings.iter().for_each(|warning| status_line(&warning.as_warning()));
+    grouped(warnings).iter().for_each(|warning| status_line(&warning.as_warning()));
     if let Some(wanted) = &arguments.why {
         let step = plan.find(wanted).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
         let why = plan.why(step);

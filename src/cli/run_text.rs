@@ -19,7 +19,8 @@ pub(super) fn ending_text(record: &Record) -> String {
         Ending::NothingToDo => "nothing to do".to_owned(),
         Ending::Incomplete => {
             let failed = record.count(|fate| matches!(fate, Fate::Failed { .. }));
-            format!("incomplete: {done} of {} changes, {failed} failed", record.steps.len())
+            let doubt = if in_doubt == 0 { String::new() } else { format!(", {in_doubt} in doubt") };
+            format!("incomplete: {done} of {} changes, {failed} failed{doubt}", record.steps.len())
         }
         Ending::Refused => {
             let first = record.refused.first().map(|told| told.what.clone()).unwrap_or_default();

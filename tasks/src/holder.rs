@@ -112,6 +112,13 @@ pub fn next_epoch(standing: &BTreeMap<String, Standing>, controller: &str, take_
     Ok(standing.values().map(|standing| standing.epoch).max().unwrap_or_default().saturating_add(1))
 }
 
+/// Runs of others that still hold hosts and are taken over, for people: `RUN of WHO, since WHEN`.
+#[must_use]
+pub fn taken_over(standing: &BTreeMap<String, Standing>, controller: &str) -> BTreeSet<String> {
+    let holders = standing.values().filter(|standing| !standing.is_stale(controller)).filter_map(|standing| standing.holder.as_ref());
+    holders.map(|holder| format!("{} of {}, since {}", holder.run, holder.by, holder.since)).collect()
+}
+
 fn held_by(run: &str, by: &str, since: &str, hosts: &BTreeSet<&str>) -> Refusal {
     let hosts = hosts.iter().copied().collect::<Vec<_>>().join(", ");
     Refusal::new("another kokctl is at work on these hosts")

@@ -23,12 +23,16 @@ fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, 
     Ok(Join { host: host.name.clone(), source, kubelet, reads: kubelet::reads(view) })
 }
 
-/// Names of the workers that are no nodes yet, as far as it is known.
+/// Names of the workers that are no nodes yet, as far as it is known. Once hosts have been asked, one that was not is no part of this run and
+/// does not join in it.
 pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
     let mut joining = Vec::new();
+    let asked = |host: &kok_crds::model::Host| view.seen.facts(&host.name).is_some();
+    let any_asked = view.cluster().hosts.iter().any(asked);
     for host in view.cluster().hosts.iter().filter(|host| !host.roles.control_plane) {
         match operation(view, host)?.diff(view.seen.observations(&host.name)) {
             Verdict::Same => {}
+            Verdict::Unseen if any_asked && !asked(host) => {}
             Verdict::Differs(change) if !Join::needs_token(&change) => {}
             Verdict::Differs(_) | Verdict::Unseen => joining.push(host.name.clone()),
         }

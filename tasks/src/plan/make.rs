@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kok_crds::model::{Cluster, Host, Roles};
+use kok_crds::model::{Cluster, Host};
 
 use super::compare::{Asked, Compared, compare};
 use super::draft::{Draft, HostView};
@@ -118,44 +118,6 @@ pub enum Making {
     Incomplete(Vec<Refusal>),
 }
 
-/// What a first probe of each host has to look at.
-///
-/// # Errors
-/// [`Refusal`] where the cluster can't be built from the bundle, whatever the hosts are.
-pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal>> {
-    let mut looks = looks_expecting(inputs, &HostFacts::expected())?;
-    let elsewhere = looks_elsewhere(inputs)?;
-    for host in &inputs.cluster.hosts {
-        let entry = looks.entry(host.name.clone()).or_default();
-        elsewhere.iter().filter(|(roles, _)| *roles == host.roles).for_each(|(_, looks)| entry.add_others(looks));
-        entry.extend(crate::list::certificates::looks(host));
-        entry.extend(preconditions::looks(inputs.cluster));
-        entry.extend(crate::list::names::looks());
-    }
-    Ok(looks)
-}
-
-fn looks_expecting(inputs: &Inputs<'_>, expected: &HostFacts) -> Result<BTreeMap<String, Looks>, Vec<Refusal>> {
-    let mut looks: BTreeMap<String, Looks> = inputs.cluster.hosts.iter().map(|host| (host.name.clone(), Looks::default())).collect();
-    for step in draft(inputs, &Seen::default(), expected)?.steps() {
-        looks.entry(step.host.clone()).or_default().extend(step.looks());
-    }
-    Ok(looks)
-}
-
-/// What distributions of RHEL's family keep in other places, by roles of hosts: with it one probe is enough whatever a host turns out to be.
-fn looks_elsewhere(inputs: &Inputs<'_>) -> Result<Vec<(Roles, Looks)>, Vec<Refusal>> {
-    let mut one_of_each: Vec<Host> = Vec::new();
-    for host in &inputs.cluster.hosts {
-        if !one_of_each.iter().any(|known| known.roles == host.roles) {
-            one_of_each.push(host.clone());
-        }
-    }
-    let cluster = Cluster { hosts: one_of_each, ..inputs.cluster.clone() };
-    let looks = looks_expecting(&Inputs { cluster: &cluster, ..*inputs }, &HostFacts::expected_of_rhel_family())?;
-    Ok(cluster.hosts.iter().filter_map(|host| Some((host.roles, looks.get(&host.name)?.clone()))).collect())
-}
-
 /// Makes the plan that brings the hosts from what was seen to what is desired.
 ///
 /// # Errors
@@ -211,7 +173,7 @@ pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
     compared(plan, seen, &Selection::whole())
 }
 
-fn draft(inputs: &Inputs<'_>, seen: &Seen, expected: &HostFacts) -> Result<Plan, Vec<Refusal>> {
+pub(super) fn draft(inputs: &Inputs<'_>, seen: &Seen, expected: &HostFacts) -> Result<Plan, Vec<Refusal>> {
     // Otherwise each component of it would be missed on each host.
     inputs.release().map_err(|refusal| vec![refusal])?;
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());

@@ -64,5 +64,11 @@ fn complete(plan: &Plan, verdicts: &BTreeMap<StepId, Verdict>, selection: &Selec
         let hosts: BTreeSet<&str> = chosen.iter().map(String::as_str).chain(steps.iter().map(|step| owner(&step.id))).collect();
         options.push(format!("--limit {}", hosts.into_iter().collect::<Vec<_>>().join(",")));
     }
+    let whole = selection
+        .tasks()
+        .is_none_or(|chosen| TASKS.iter().all(|task| chosen.contains(&task.name) || steps.iter().any(|step| step.task == task.name)));
+    if whole && options.iter().all(|option| option.starts_with("--only")) {
+        return "all tasks are needed: leave --only and --skip out".to_owned();
+    }
     format!("choose what is needed too: {}", options.join(" "))
 }

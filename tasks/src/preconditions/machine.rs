@@ -82,7 +82,7 @@ pub(super) fn cgroups(scope: &Scope<'_>, found: &mut Findings) {
                 "boot with systemd.unified_cgroup_hierarchy=1; or set vars.kubelet_fail_cgroup_v1: false while that is not possible",
             ));
     } else {
-        found.warn(refusal.hint("vars.kubelet_fail_cgroup_v1 lets it start for now; boot with systemd.unified_cgroup_hierarchy=1"));
+        found.warn(refusal.hint("it starts for now, as kubelet_fail_cgroup_v1 says; boot with systemd.unified_cgroup_hierarchy=1"));
     }
 }
 

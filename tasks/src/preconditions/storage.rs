@@ -100,7 +100,7 @@ fn room(scope: &Scope<'_>, mount: &str, storage: &Storage, needed: u64, folders:
         found.warn(
             Refusal::new(format!("{mount} has {} MB free", megabytes(free)))
                 .because("etcd, the kubelet and containerd stop working when it is full")
-                .hint("make room; `crictl rmi --prune` and `journalctl --vacuum-size=200M` often help"),
+                .hint("make room; `journalctl --vacuum-size=200M` often helps"),
         );
     }
     let images = folders.contains(&"/var/lib/containerd");

@@ -116,9 +116,19 @@ fn what_a_host_needs_of_others_is_asked_there_and_refused_while_it_is_missing() 
     assert_eq!(refusals[0].hint.as_deref(), Some("choose what is needed too: --limit cp1,worker1"));
     let (plan, asked) = part(&world, "", "", "cp1,worker1").unwrap();
     assert!(tasks(&plan).contains("kubelet-join"));
-    assert_eq!(asked, ["worker2"]);
+    assert_eq!(asked, Vec::<String>::new(), "who is not chosen does not join in this run");
     carry_out(&mut world, &plan);
     assert!(world.plan().is_empty());
+}
+
+/// One who has joined needs no token, and it is nobody's matter whether others would.
+#[test]
+fn a_node_gets_its_kubelet_back_alone() {
+    let mut world = World::converged();
+    world.host("worker1").paths.remove("/var/lib/kubelet/config.yaml");
+    let (plan, asked) = part(&world, "", "", "worker1").unwrap();
+    assert_eq!((tasks(&plan), hosts(&plan)), (["kubelet-join"].into(), ["worker1"].into()));
+    assert_eq!(asked, ["cp1"]);
 }
 
 #[test]
