@@ -9,6 +9,7 @@
 mod check;
 mod convert;
 mod decode;
+mod hide;
 mod input;
 pub mod inventory;
 pub mod model;

@@ -120,6 +120,8 @@ pub enum Tag {
     Unsafe,
     /// `!vault`: encrypted by ansible-vault.
     Vault,
+    /// No tag of a file: the value was worked out of a secret.
+    Secret,
 }
 
 impl Node {

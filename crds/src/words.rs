@@ -1,12 +1,14 @@
 //! Words of users in messages: quoted, and compared with those that we know.
 
 use crate::Problem;
+use crate::hide::without_secrets;
 
 /// What of a value is quoted in a message at most.
 const MAX_QUOTED: usize = 80;
 
-/// Text of a user in backquotes: in one line, and not too long.
+/// Text of a user in backquotes: in one line, not too long, without what is known to be a password or a key.
 pub(crate) fn quote(text: &str) -> String {
+    let text = without_secrets(text);
     let short: String = text.chars().take(MAX_QUOTED).flat_map(char::escape_debug).collect();
     // Quotes need no escape between backquotes.
     let short = short.replace("\\\"", "\"").replace("\\'", "'");

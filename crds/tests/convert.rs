@@ -144,3 +144,13 @@ proptest! {
         check(&[main, File { name: "-e".to_owned(), text: extra, role: Role::Extra }])?;
     }
 }
+
+#[test]
+fn what_is_worked_out_of_a_secret_is_left_out_too() {
+    let text = "all:\n  vars: {kube_network_plugin: flannel, ansible_password: dangerous}\n  children:\n    kube_control_plane:\n      hosts:\n        cp1: {ip: 10.0.0.11, node_labels: {a: \"{{ ansible_password }}\", b: plain}}\n    kube_node: {hosts: {cp1: }}\n";
+    let role = kok_crds::Role::Main { cluster: Some("c".to_owned()) };
+    let input = kok_crds::read_input(&[kok_crds::File { name: "hosts.yaml".to_owned(), text: text.to_owned(), role }]);
+    let file = input.inline_file().unwrap();
+    assert!(!file.contains("dangerous") && file.contains("# a: left out") && file.contains("b: plain"), "{file}");
+    assert!(input.variables.iter().all(|given| !given.value.contains("dangerous")));
+}

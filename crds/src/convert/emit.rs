@@ -2,7 +2,7 @@
 
 use super::scalar::{is_block, one_line};
 use crate::Position;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Entry, Node, Tag, Value};
 
 /// Fields that no copy may hold.
 const SECRETS: [&str; 2] = ["password", "sudoPassword"];
@@ -47,7 +47,7 @@ impl Emitter {
     /// One field; `lead` is what stands before it on its line.
     fn entry(&mut self, entry: &Entry, indent: usize, lead: &str) {
         let key = one_line(&entry.key);
-        if SECRETS.contains(&entry.key.as_str()) {
+        if is_secret(entry) {
             return self.text.push_str(&format!("{lead}# {key}: left out, for it is a secret; it stands at {}\n", entry.node.position));
         }
         match &entry.node.value {
@@ -72,7 +72,7 @@ impl Emitter {
         match &item.value {
             Value::Map(entries) if !entries.is_empty() => {
                 // A comment can't follow a dash: secrets come last.
-                let (secret, open): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| SECRETS.contains(&entry.key.as_str()));
+                let (secret, open): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|entry| is_secret(entry));
                 for (index, entry) in open.iter().chain(&secret).enumerate() {
                     let lead = if index == 0 { dash.clone() } else { " ".repeat(indent + 2) };
                     self.entry(entry, indent + 2, &lead);
@@ -85,6 +85,13 @@ impl Emitter {
             _ => self.text.push_str(&format!("{dash}{}  # {}\n", one(item), place(&item.position))),
         }
     }
+}
+
+/// Whether no copy may hold the field: it is a secret, or was worked out of one.
+fn is_secret(entry: &Entry) -> bool {
+    let is_secret = |node: &Node| node.tag == Tag::Secret;
+    let is_among = || matches!(&entry.node.value, Value::List(items) if items.iter().any(is_secret));
+    SECRETS.contains(&entry.key.as_str()) || is_secret(&entry.node) || is_among()
 }
 
 /// A place without its column: a line is enough to find it.

@@ -1,5 +1,6 @@
 //! Everything that a user gives, read as one: manifests, or an inventory with its variables, and variables of the command line.
 
+mod conceal;
 mod extra;
 mod referenced;
 
@@ -224,7 +225,9 @@ fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), ext
     variables.extend(reading.variables);
     variables.sort_by(|a, b| (&a.name, &a.position).cmp(&(&b.name, &b.position)));
     let cluster = reading.cluster.map(|cluster| with_key(cluster, key));
-    Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() }
+    let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() };
+    conceal::conceal(&mut input, &resolved.tainted());
+    input
 }
 
 /// A key that the host itself names wins, as with Ansible.

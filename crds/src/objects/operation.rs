@@ -7,7 +7,6 @@ use super::place::Lines;
 use super::reference::{self, source_of};
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::operation::{Arguments, Invocation, Operation, Placed, action_problem, check_chain, find, read_arguments};
-use crate::words::quote;
 use crate::{Notice, Problem};
 
 const OPERATION: Form = Form { what: "a ClusterOperation", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
@@ -156,6 +155,7 @@ fn shell_problem(action: &Placed) -> Problem {
         Some(name) if names.clone().next() == Some("ansible-playbook") => {
             problem.hint(format!("write `actionType: playbook`, `action: {name}`, and its options under `extraArgs`"))
         }
-        _ => problem.hint(format!("run {} yourself, before or after the operation", quote(action.text.lines().next().unwrap_or_default()))),
+        // The script is not repeated: it may hold passwords.
+        _ => problem.hint("run the script yourself, before or after the operation"),
     }
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
+use crate::hide::is_private_key;
 use crate::model::{Bastion, HostKeyChecking, Ssh, Via};
 use crate::syntax::name;
 use crate::words::quote;
@@ -172,6 +173,15 @@ fn read_port(decoder: &mut Decoder, field: &Field<'_>) -> Option<u16> {
 fn checked(decoder: &mut Decoder, field: Option<Field<'_>>, check: fn(&str) -> Option<&'static str>) -> Option<String> {
     let field = field?;
     let text = decoder.text(&field)?;
+    if is_private_key(text) {
+        decoder.report(
+            Problem::new(format!("`{}` is a private key", field.name()))
+                .at(field.position())
+                .because("here stands the name of its file, for files with keys have to be readable by you only")
+                .hint("write the key into a file, `chmod 600` it, and name that file here"),
+        );
+        return None;
+    }
     let Some(reason) = check(text) else {
         return Some(text.to_owned());
     };

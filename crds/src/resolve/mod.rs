@@ -7,18 +7,21 @@ mod convert;
 mod filters;
 mod render;
 mod ssh_options;
+mod taint;
 mod template;
 mod version;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::Problem;
 use crate::inventory::{Group, Inventory, Variable, Vars};
 use crate::tree::Node;
 use crate::words::quote;
+use crate::{Position, Problem};
 pub use connection::{Connection, Jump};
 use render::{Session, has_template};
+pub(crate) use taint::Tainted;
+use taint::Taints;
 
 /// The variables of all hosts of an inventory.
 #[derive(Debug, Clone)]
@@ -29,13 +32,15 @@ struct Data {
     inventory: Inventory,
     defaults: Vars,
     extra: Vec<Vars>,
+    /// Shared by all who ask: what is known to be secret stays so.
+    taints: Arc<Taints>,
 }
 
 impl Resolved {
     /// The variables of an inventory together with extra variables, of which later ones count.
     #[must_use]
     pub fn of(inventory: Inventory, extra: Vec<Vars>) -> Self {
-        Self(Arc::new(Data { inventory, defaults: Vars::default(), extra }))
+        Self(Arc::new(Data { inventory, defaults: Vars::default(), extra, taints: Arc::default() }))
     }
 
     /// The same with values for variables that nobody has set.
@@ -47,6 +52,11 @@ impl Resolved {
     /// Variables that win over those of the inventory, of which later ones count.
     pub(crate) fn extra(&self) -> &[Vars] {
         &self.0.extra
+    }
+
+    /// Expressions that need secrets, of those that were worked out so far, by their places.
+    pub(crate) fn tainted(&self) -> BTreeMap<Position, Tainted> {
+        self.0.taints.all()
     }
 
     /// The hosts and groups.

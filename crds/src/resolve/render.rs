@@ -11,6 +11,7 @@ use super::Data;
 use super::context::Scope;
 use super::convert::{to_jinja, to_node};
 use super::filters::ENVIRONMENT;
+use super::taint::{is_secret, takes_a_secret};
 use super::template::{Template, is_template, scan};
 use crate::tree::{Entry, Node, Tag, Value};
 use crate::words::quote;
@@ -34,8 +35,10 @@ pub(super) struct Session {
 struct State {
     /// Variables that are being worked out, each for the one before it.
     chain: Vec<Name>,
-    done: BTreeMap<Name, Jinja>,
+    done: BTreeMap<Name, (Jinja, bool)>,
     text: usize,
+    /// Whether what is being worked out needed a secret so far.
+    tainted: bool,
 }
 
 impl Session {
@@ -52,12 +55,13 @@ impl Session {
     pub(super) fn value(self: &Arc<Self>, host: &Arc<str>, name: &str) -> Result<Option<Jinja>, Problem> {
         let key = (Arc::clone(host), name.to_owned());
         let done = self.state().done.get(&key).cloned();
-        let value = match done {
-            Some(value) => value,
-            None => match self.node(host, name)? {
-                Some(node) => to_jinja(&node),
-                None => return Ok(None),
-            },
+        let (value, tainted) = match done {
+            Some(done) => done,
+            None => {
+                let (node, tainted) = self.aside(|| self.node(host, name));
+                let Some(node) = node? else { return Ok(None) };
+                (to_jinja(&node), tainted || is_secret(name))
+            }
         };
         let mut state = self.state();
         state.text = state.text.saturating_add(value.as_str().map_or(1, str::len));
@@ -67,8 +71,17 @@ impl Session {
             let problem = problem.because(format!("what it needs has more than {MAX_TEXT} bytes"));
             return Err(place.map_or(problem.clone(), |place| problem.at(place)));
         }
-        state.done.insert(key, value.clone());
+        state.tainted |= tainted;
+        state.done.insert(key, (value.clone(), tainted));
         Ok(Some(value))
+    }
+
+    /// Does something, and says whether it needed a secret; that does not count for who asks.
+    fn aside<T>(&self, work: impl FnOnce() -> T) -> (T, bool) {
+        let before = std::mem::take(&mut self.state().tainted);
+        let done = work();
+        let tainted = std::mem::replace(&mut self.state().tainted, before);
+        (done, tainted)
     }
 
     /// The variable that is being worked out, with its place.
@@ -126,16 +139,21 @@ impl Session {
         let kind = scan(text).map_err(|reason| failed(name, host, text, &reason).at(&node.position))?;
         let scope = Arc::new(Scope::new(self, host));
         let context = Jinja::from_dyn_object(Arc::clone(&scope));
-        let result = match kind {
-            Template::Plain => return Ok(node.clone()),
+        let (result, tainted) = self.aside(|| match kind {
+            Template::Plain => Ok(node.clone()),
             Template::Expression(expression) => {
                 ENVIRONMENT.compile_expression(expression).and_then(|expression| to_node(&expression.eval(context)?, &node.position))
             }
             Template::Mixed => mixed(text, context).map(|text| Node::new(Value::Text(text), node.position.clone())),
-        };
+        });
+        let tainted = !matches!(kind, Template::Plain) && (tainted || takes_a_secret(text));
+        self.state().tainted |= tainted;
+        if let (Ok(result), true) = (&result, tainted) {
+            self.data.taints.note(name, text, result);
+        }
         result.map_err(|error| match inner(&error) {
             Some(problem) => problem,
-            None => explained(&error, name, host, text, &scope).at(&node.position),
+            None => explained(&error, (name, host, text), &scope, tainted || may_hold_a_secret(name)).at(&node.position),
         })
     }
 }
@@ -187,19 +205,19 @@ fn inner(error: &Error) -> Option<Problem> {
 }
 
 /// Whether the template of a variable may hold a secret itself.
-fn is_secret(name: &str) -> bool {
+fn may_hold_a_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["pass", "secret", "token", "_key"].iter().any(|word| name.contains(word))
 }
 
 fn failed(name: &str, host: &str, text: &str, reason: &str) -> Problem {
     let problem = Problem::new(format!("{} cannot be worked out: {reason}", quote(name)));
-    if is_secret(name) { problem } else { problem.because(format!("for the host {} it is {}", quote(host), quote(text))) }
+    if may_hold_a_secret(name) { problem } else { problem.because(format!("for the host {} it is {}", quote(host), quote(text))) }
 }
 
-fn explained(error: &Error, name: &str, host: &str, text: &str, scope: &Scope) -> Problem {
+fn explained(error: &Error, (name, host, text): (&str, &str, &str), scope: &Scope, secret: bool) -> Problem {
     let missing = scope.missing(text);
-    let detail = error.detail().filter(|_| !is_secret(name)).map(|detail| format!(" ({detail})")).unwrap_or_default();
+    let detail = error.detail().filter(|_| !secret).map(|detail| format!(" ({detail})")).unwrap_or_default();
     let reason = match error.kind() {
         ErrorKind::UndefinedError if !missing.is_empty() => {
             let names: Vec<_> = missing.iter().map(|name| quote(name)).collect();
@@ -214,7 +232,7 @@ fn explained(error: &Error, name: &str, host: &str, text: &str, scope: &Scope) -
             let problem = failed(name, host, text, &format!("it uses what kokctl does not know{detail}"));
             return problem.hint("write out the value itself");
         }
-        kind => error.detail().filter(|_| !is_secret(name)).map_or_else(|| kind.to_string(), str::to_owned),
+        kind => error.detail().filter(|_| !secret).map_or_else(|| kind.to_string(), str::to_owned),
     };
     failed(name, host, text, &reason)
 }

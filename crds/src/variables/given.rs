@@ -1,8 +1,11 @@
 //! What somebody set, and what becomes of it.
 
-use super::plain::{names_a_secret, shown};
+use super::lookup::nearest_variable;
+use super::plain::shown;
 use super::row::Variable;
+use super::variable;
 use crate::Position;
+use crate::hide::{HIDDEN, names_a_secret};
 use crate::tree::{Node, Value};
 
 /// What becomes of a value.
@@ -63,10 +66,15 @@ pub struct Given {
 impl Given {
     /// A value, with the row of its variable if it has one.
     pub(crate) fn new(name: &str, row: Option<&Variable>, node: &Node, outcome: Outcome, because: impl Into<String>) -> Self {
-        let is_word = !matches!(node.value, Value::Bool(_) | Value::Integer(_) | Value::Null);
-        let guessed = |row: Option<&Variable>| is_word && row.is_none_or(Variable::is_family) && names_a_secret(name);
-        let secret = row.is_some_and(Variable::is_secret) || guessed(row);
-        let value = if secret { "(hidden)".to_owned() } else { shown(node) };
+        let value = if is_hidden(name, row, node) { HIDDEN.to_owned() } else { shown(node) };
         Self { name: name.to_owned(), value, position: node.position.clone(), outcome, because: because.into(), hosts: None }
     }
+}
+
+/// Whether a value may be a secret: by its row, by its name, or by the name that was meant.
+fn is_hidden(name: &str, row: Option<&Variable>, node: &Node) -> bool {
+    let is_word = !matches!(node.value, Value::Bool(_) | Value::Integer(_) | Value::Null);
+    let is_guessed = row.is_none_or(Variable::is_family);
+    let is_misspelled = || row.is_none() && nearest_variable(name).and_then(variable).is_some_and(Variable::is_secret);
+    row.is_some_and(Variable::is_secret) || is_misspelled() || (is_word && is_guessed && names_a_secret(name))
 }

@@ -1,5 +1,6 @@
 //! Values as text: to compare them, and to show them.
 
+use crate::hide::{HIDDEN, names_a_secret, without_secrets};
 use crate::tree::{Node, Value};
 
 /// What of a value is shown at most: a line of a table.
@@ -31,7 +32,7 @@ pub(crate) fn plain(node: &Node) -> String {
 pub(super) fn shown(node: &Node) -> String {
     let mut text = String::new();
     write(node, MAX_SHOWN * 2, &mut text);
-    let text = hide_logins(&text);
+    let text = without_secrets(&text);
     let mut short: String = text.chars().take(MAX_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(MAX_SHOWN).is_some() {
         short.push('…');
@@ -68,42 +69,13 @@ fn write_all<'a>(items: impl Iterator<Item = (Option<&'a str>, &'a Node)>, brack
             text.push_str(key);
             text.push_str(": ");
             if names_a_secret(key) {
-                text.push_str("(hidden)");
+                text.push_str(HIDDEN);
                 continue;
             }
         }
         write(node, enough, text);
     }
     text.push(brackets[1]);
-}
-
-/// Whether what goes by this name may be a secret, as far as the name tells it.
-pub(super) fn names_a_secret(name: &str) -> bool {
-    const WORDS: [&str; 8] = ["pass", "secret", "token", "credential", "private_key", "privatekey", "certificate_key", "apikey"];
-    let name = name.to_ascii_lowercase();
-    WORDS.iter().any(|word| name.contains(word)) && !name.ends_with("_file") && !name.ends_with("_enabled") && !name.ends_with("_auth")
-}
-
-/// Takes user and password out of URLs.
-fn hide_logins(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("://") {
-        shown.push_str(before);
-        shown.push_str("://");
-        let end = after.find(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | ']' | '}' | '?')).unwrap_or(after.len());
-        let (host, behind) = after.split_at(end);
-        match host.rsplit_once('@') {
-            Some((_, host)) => {
-                shown.push_str("(hidden)@");
-                shown.push_str(host);
-            }
-            None => shown.push_str(host),
-        }
-        rest = behind;
-    }
-    shown.push_str(rest);
-    shown
 }
 
 #[cfg(test)]
