@@ -13,8 +13,11 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Handshakes under way at the same time in this process.
-static HANDSHAKES: Semaphore = Semaphore::const_new(pools::HANDSHAKES);
+/// Handshakes under way at the same time in this process, with servers that have greeted.
+static HANDSHAKES: Semaphore = Semaphore::const_new(pools::HANDSHAKES / 2);
+/// The other half, for whoever comes first: to wait for a greeting before we say anything costs a round trip. Servers that never greet can
+/// hold no more than these.
+static EAGER: Semaphore = Semaphore::const_new(pools::HANDSHAKES / 2);
 /// The servers of this process, by the way to them: how many connections to each may not have logged in yet.
 static SERVERS: Mutex<BTreeMap<String, Arc<Semaphore>>> = Mutex::new(BTreeMap::new());
 /// A server that is to be handshaken with greets at once. One that does not costs nobody anything while it is waited for, so it waits
@@ -110,12 +113,19 @@ impl Journey<'_> {
 
     /// Up to a verified host key, in its turn. The permit of a bastion comes first: those who wait for one must not hold up the others.
     async fn handshake(self, mut socket: Socket, host_keys: Arc<HostKeys>, under: Option<&Arc<Session>>) -> Result<Session, ConnectFault> {
-        let greeted = socket.speaks(PROMPT).await;
+        let eager = EAGER.try_acquire().ok().filter(|_| under.is_none());
+        let greeted = eager.is_none() && socket.speaks(PROMPT).await;
         let _through = match under.filter(|_| greeted) {
             Some(session) => session.handshakes.acquire().await.ok(),
             None => None,
         };
-        let _permit = if greeted { HANDSHAKES.acquire().await.ok() } else { None };
+        let _permit = if eager.is_some() {
+            eager
+        } else if greeted {
+            HANDSHAKES.acquire().await.ok()
+        } else {
+            None
+        };
         Session::handshake(socket, host_keys, self.deadlines, under.cloned()).await
     }
 
