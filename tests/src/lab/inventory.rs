@@ -94,6 +94,8 @@ pub(crate) fn manifest(folder: &LabFolder, record: &LabRecord, kubernetes_versio
         .map(|host| format!("    - {{name: {}, address: {}, roles: [{}]}}\n", host.name, host.address(), role(&host.name)))
         .collect();
     let time_source = record.members().next().map_or("", |host| host.name.as_str());
+    // The default range has subnets for 64 nodes.
+    let pods = if record.members().count() > 64 { "    podCIDR: 10.64.0.0/16\n" } else { "" };
     Ok(format!(
         "apiVersion: kubeonkube.clay.io/v1alpha1
 kind: Cluster
@@ -108,7 +110,7 @@ spec:
 {bastion}  hosts:
 {hosts}  network:
     plugin: flannel
-  time:
+{pods}  time:
     sources: [{time_source}] # the network has no way out: {time_source} serves time to the others
   vars:
     # What this machine needs, as its user would set it.
