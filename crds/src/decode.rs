@@ -55,6 +55,11 @@ impl<'a> Fields<'a> {
         &self.position
     }
 
+    /// Whether the field stands there under a misspelled name.
+    pub(crate) fn is_misspelled(&self, name: &str) -> bool {
+        self.misspelled.contains(&name)
+    }
+
     /// What the map is, as its form says.
     pub(crate) fn what(&self) -> &'static str {
         self.what
@@ -157,7 +162,7 @@ impl Decoder {
     /// A field that must be there.
     pub(crate) fn required<'a>(&mut self, fields: &Fields<'a>, name: &str) -> Option<Field<'a>> {
         let field = fields.get(name);
-        if field.is_none() && !fields.misspelled.contains(&name) {
+        if field.is_none() && !fields.is_misspelled(name) {
             self.report(
                 Problem::new(format!("the field `{name}` is missing")).at(&fields.position).because(format!("{} needs it", fields.what)),
             );

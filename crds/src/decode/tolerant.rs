@@ -1,9 +1,9 @@
 //! Reading what others write too: a field that we don't know is no mistake there, but its author is told that it does nothing.
 
 use super::{Decoder, Field, Fields, Form};
-use crate::Notice;
 use crate::tree::{Entry, Value};
 use crate::words::{nearest, quote};
+use crate::{Notice, Problem};
 
 impl Decoder {
     /// Records what a user should know.
@@ -20,13 +20,32 @@ impl Decoder {
 
     /// The fields of a map, with a notice for each that the form lacks.
     pub(crate) fn tolerant_fields<'a>(&mut self, field: &Field<'a>, form: &Form) -> Option<Fields<'a>> {
+        self.fields_but(field, form, &[])
+    }
+
+    /// As [`Self::tolerant_fields`], but to misspell one of these is a mistake: whatever it leads to would count as never said.
+    pub(crate) fn fields_but<'a>(&mut self, field: &Field<'a>, form: &Form, needed: &[&str]) -> Option<Fields<'a>> {
         let entries = self.entries(field, form.what)?;
         let unknown = |entry: &&Entry| !form.fields.contains(&entry.key.as_str()) && !matches!(entry.node.value, Value::Null);
+        let is_there = |name: &str| entries.iter().any(|entry| entry.key == name);
+        let mut misspelled = Vec::new();
         for entry in entries.iter().filter(unknown) {
-            self.note(unused(entry, form));
+            let meant = nearest(&entry.key, form.fields).filter(|name| needed.contains(name) && !is_there(name));
+            match meant {
+                Some(name) => self.report(misspelling(entry, name, form)),
+                None => self.note(unused(entry, form)),
+            }
+            misspelled.extend(meant);
         }
-        Some(Fields::new(field, form, entries, Vec::new()))
+        Some(Fields::new(field, form, entries, misspelled))
     }
+}
+
+fn misspelling(entry: &Entry, name: &str, form: &Form) -> Problem {
+    Problem::new(format!("unknown field {}", quote(&entry.key)))
+        .at(&entry.key_position)
+        .because(format!("{} has no field of that name, and what it leads to would not be read", form.what))
+        .hint(format!("did you mean `{name}`?"))
 }
 
 fn unused(entry: &Entry, form: &Form) -> Notice {

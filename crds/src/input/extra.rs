@@ -12,10 +12,11 @@ pub(super) fn of_command_line(files: &[File], problems: &mut Vec<Problem>) -> Ve
     let mut all = Vec::new();
     for file in files {
         match file.role {
-            Role::ExtraFile => match Vars::read(&Source::file(file.name.as_str(), file.text.as_str())) {
-                Ok(vars) => all.push(vars),
-                Err(found) => problems.extend(found),
-            },
+            Role::ExtraFile => {
+                let (vars, found) = Vars::read_partly(&Source::file(file.name.as_str(), file.text.as_str()));
+                all.push(vars);
+                problems.extend(found);
+            }
             Role::Extra => all.push(of_text(file, problems)),
             Role::Main { .. } | Role::Beside => {}
         }

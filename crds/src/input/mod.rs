@@ -2,6 +2,7 @@
 
 mod conceal;
 mod extra;
+mod partly;
 mod referenced;
 
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use crate::convert::inline_file;
 use crate::inventory::{Inventory, Vars};
 use crate::model::Cluster;
-use crate::objects::{ClusterForm, Inputs, Objects, SshKey, read_objects};
+use crate::objects::{ClusterForm, Inputs, Objects, SshKey, read_partly};
 use crate::operation::Operation;
 use crate::read::read_tree;
 use crate::resolve::Resolved;
@@ -149,6 +150,7 @@ fn of_inventory(file: &File, files: &[File]) -> Input {
     let name = referenced::cluster_name(cluster.as_deref(), &start, &mut notices);
     let mut problems = Vec::new();
     let extra = extra::of_command_line(files, &mut problems);
+    let extra = Extra { incomplete: !problems.is_empty(), vars: extra };
     let mut input = described(&source, &beside, (&name, &start), extra, None);
     input.notices.extend(notices);
     input.problems.extend(problems);
@@ -157,11 +159,12 @@ fn of_inventory(file: &File, files: &[File]) -> Input {
 
 fn of_objects(manifests: &[&File], files: &[File]) -> Input {
     let texts: Vec<(&str, &str)> = manifests.iter().map(|file| (file.name.as_str(), file.text.as_str())).collect();
-    let objects = match read_objects(&texts) {
-        Ok(objects) => objects,
-        Err(problems) => return Input::wrong(problems),
-    };
-    let mut problems = Vec::new();
+    let (objects, mut problems) = read_partly(&texts);
+    // A cluster that could not be read is there all the same.
+    if objects.clusters.is_empty() && !problems.is_empty() {
+        return Input { operations: objects.operations, notices: objects.notices, ..Input::wrong(problems) };
+    }
+    let is_known = !problems.is_empty();
     let from_line = extra::of_command_line(files, &mut problems);
     let mut input = match objects.cluster(None) {
         Ok(cluster) => match &cluster.form {
@@ -169,7 +172,7 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
                 problems.extend(from_line.first().map(extra::inline_has_none));
                 Input { cluster: Some((**cluster).clone()), variables: variables.clone(), ..Input::default() }
             }
-            ClusterForm::Referenced(inputs) => by_reference(&objects, inputs, (&cluster.name, &cluster.position), from_line),
+            ClusterForm::Referenced(inputs) => by_reference(&objects, inputs, (&cluster.name, &cluster.position), from_line, is_known),
         },
         Err(problem) => Input::wrong(vec![problem]),
     };
@@ -180,40 +183,52 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
 }
 
 /// The operation that is about to run says more than its cluster.
-fn by_reference(objects: &Objects, inputs: &Inputs, name: (&str, &Position), from_line: Vec<Vars>) -> Input {
+fn by_reference(objects: &Objects, inputs: &Inputs, name: (&str, &Position), from_line: Vec<Vars>, is_known: bool) -> Input {
     let (operation, notice) = referenced::effective(objects);
     let own = operation.map(|operation| &operation.inputs);
     let hosts = own.and_then(|own| own.hosts.as_ref()).or(inputs.hosts.as_ref());
     let vars = own.and_then(|own| own.vars.as_ref()).or(inputs.vars.as_ref());
     let key = own.and_then(|own| own.ssh_key.as_ref()).or(inputs.ssh_key.as_ref());
     let Some(hosts) = hosts else {
-        return Input::wrong(vec![Problem::new(format!("the cluster {} has no hosts", quote(name.0))).at(name.1)]);
+        return if is_known {
+            Input::default()
+        } else {
+            Input::wrong(vec![Problem::new(format!("the cluster {} has no hosts", quote(name.0))).at(name.1)])
+        };
     };
     let mut problems = Vec::new();
     let mut extra: Vec<Vars> = Vec::new();
-    match vars.map(Vars::read) {
-        Some(Ok(vars)) => extra.push(vars),
-        Some(Err(found)) => problems.extend(found),
-        None => {}
+    let mut incomplete = objects.incomplete || inputs.incomplete || own.is_some_and(|own| own.incomplete);
+    if let Some((vars, found)) = vars.map(Vars::read_partly) {
+        incomplete |= vars.is_empty() && !found.is_empty();
+        extra.push(vars);
+        problems.extend(found);
     }
     if let Some(operation) = operation {
         extra.extend(extra::of_operation(operation, &mut problems));
     }
     extra.extend(from_line);
-    let mut input = described(hosts, &[], name, extra, key);
+    let mut input = described(hosts, &[], name, Extra { vars: extra, incomplete }, key);
     input.notices.extend(notice);
     input.problems.extend(problems);
     input
 }
 
+/// Variables that win over those of an inventory.
+struct Extra {
+    vars: Vec<Vars>,
+    /// Whether some of them could not be read.
+    incomplete: bool,
+}
+
 /// A cluster that an inventory describes.
-fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), extra: Vec<Vars>, key: Option<&SshKey>) -> Input {
+fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), extra: Extra, key: Option<&SshKey>) -> Input {
     let start = inventory.position(1, 1);
-    let inventory = match Inventory::read(inventory, beside) {
-        Ok(inventory) => inventory,
-        Err(problems) => return Input::wrong(problems),
-    };
-    let resolved = Resolved::of(inventory, extra).with_defaults(defaults());
+    let (inventory, of_inventory) = Inventory::read_partly(inventory, beside);
+    let Some(mut inventory) = inventory else { return Input::wrong(of_inventory) };
+    inventory.unread.vars |= extra.incomplete;
+    let unread = inventory.unread;
+    let resolved = Resolved::of(inventory, extra.vars).with_defaults(defaults());
     let Translation { tree, given, notices, mut problems } = translate(&resolved, &start, name);
     let mut variables = given;
     // A tree without hosts would only be missed twice.
@@ -225,6 +240,7 @@ fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), ext
     variables.extend(reading.variables);
     variables.sort_by(|a, b| (&a.name, &a.position).cmp(&(&b.name, &b.position)));
     let cluster = reading.cluster.map(|cluster| with_key(cluster, key));
+    let problems = partly::joined(of_inventory, problems, unread);
     let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() };
     conceal::conceal(&mut input, &resolved.tainted());
     input

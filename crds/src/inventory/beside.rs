@@ -49,7 +49,10 @@ pub(super) fn read(builder: &mut Builder, sources: &[Source]) {
         let mut vars = Vars::default();
         for (place, source) in files {
             if place.rank == rank {
-                vars.extend(read_into(source, &mut builder.problems));
+                let before = builder.problems.len();
+                let read = read_into(source, &mut builder.problems);
+                builder.unread.vars |= builder.problems.len() > before && read.is_empty();
+                vars.extend(read);
             } else {
                 builder.notices.push(shadowed(source, name));
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::names::Names;
 use super::range::{self, MAX_HOSTS};
 use super::vars::{Variable, Vars};
-use super::{ALL, Group, Host, Inventory, UNGROUPED, graph, legacy};
+use super::{ALL, Group, Host, Inventory, UNGROUPED, Unread, graph, legacy};
 use crate::tree::{Node, Value};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
@@ -23,6 +23,7 @@ pub(super) struct Builder {
     pub(super) groups: BTreeMap<Arc<str>, Group>,
     pub(super) problems: Vec<Problem>,
     pub(super) notices: Vec<Notice>,
+    pub(super) unread: Unread,
     /// Names of the groups in the order in which they are written.
     written: Names,
     /// Where the inventory begins.
@@ -38,6 +39,7 @@ impl Builder {
             groups: BTreeMap::new(),
             problems: Vec::new(),
             notices: Vec::new(),
+            unread: Unread::default(),
             written: Names::default(),
             start: start.clone(),
             mentions: 0,
@@ -162,8 +164,8 @@ impl Builder {
         }
     }
 
-    /// The inventory, or everything that is wrong with it.
-    pub(super) fn finish(mut self) -> Result<Inventory, Vec<Problem>> {
+    /// The inventory as far as it could be read, and everything that is wrong with it.
+    pub(super) fn finish(mut self) -> (Option<Inventory>, Vec<Problem>) {
         self.check_names();
         if self.hosts.is_empty() && self.problems.is_empty() {
             let problem = Problem::new("the inventory names no hosts").at(&self.start);
@@ -180,11 +182,11 @@ impl Builder {
         }
         self.problems.sort_by(|a, b| a.position.cmp(&b.position));
         self.problems.dedup();
-        if !self.problems.is_empty() {
-            return Err(self.problems);
+        if self.too_many || self.hosts.is_empty() {
+            return (None, self.problems);
         }
         graph::sort_hosts_into_groups(&mut self.hosts, &self.groups);
-        Ok(Inventory { hosts: self.hosts, groups: self.groups, notices: self.notices })
+        (Some(Inventory { hosts: self.hosts, groups: self.groups, notices: self.notices, unread: self.unread }), self.problems)
     }
 
     /// A name cannot be that of a group and of a host.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::build::Builder;
 use super::split::{Comments, Word, split};
 use super::vars::Variable;
-use super::{UNGROUPED, check, legacy, literal};
+use super::{UNGROUPED, Unread, check, legacy, literal};
 use crate::source::Locator;
 use crate::tree;
 use crate::words::{quote, with_nearest};
@@ -74,6 +74,8 @@ pub(super) fn read(builder: &mut Builder, source: &Source) {
         }
     }
     reader.check_mentions();
+    let is_wrong = !builder.problems.is_empty();
+    builder.unread = Unread { hosts: is_wrong, vars: is_wrong };
 }
 
 impl Reader<'_> {

@@ -38,6 +38,17 @@ pub struct Inventory {
     hosts: BTreeMap<Arc<str>, Host>,
     groups: BTreeMap<Arc<str>, Group>,
     notices: Vec<Notice>,
+    /// What could not be read of it, so that what is missing may stand there.
+    pub(crate) unread: Unread,
+}
+
+/// What was lost because it could not be read; there are problems about it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Unread {
+    /// Hosts or groups, perhaps.
+    pub(crate) hosts: bool,
+    /// Variables, perhaps.
+    pub(crate) vars: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -73,6 +84,14 @@ impl Inventory {
     /// # Errors
     /// Everything that is wrong with them, in the order of the files.
     pub fn read(inventory: &Source, beside: &[Source]) -> Result<Self, Vec<Problem>> {
+        match Self::read_partly(inventory, beside) {
+            (Some(inventory), problems) if problems.is_empty() => Ok(inventory),
+            (_, problems) => Err(problems),
+        }
+    }
+
+    /// As [`Self::read`], with what could be read of an inventory in which something is wrong; `None` if that is no use.
+    pub(crate) fn read_partly(inventory: &Source, beside: &[Source]) -> (Option<Self>, Vec<Problem>) {
         let mut builder = Builder::new(inventory.position(1, 1));
         if is_yaml(&inventory.text) {
             yaml::read(&mut builder, inventory);

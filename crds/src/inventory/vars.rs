@@ -31,6 +31,17 @@ impl Vars {
         if problems.is_empty() { Ok(vars) } else { Err(problems) }
     }
 
+    /// As [`Self::read`], with what could be read; nothing, if that is none of it.
+    pub(crate) fn read_partly(source: &Source) -> (Self, Vec<Problem>) {
+        let mut problems = Vec::new();
+        let vars = read_into(source, &mut problems);
+        (vars, problems)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Adds a variable; a later one of the same name counts.
     pub fn insert(&mut self, name: impl Into<String>, variable: Variable) -> Option<Variable> {
         self.0.insert(name.into(), variable)

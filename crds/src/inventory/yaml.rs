@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::Unread;
 use super::build::Builder;
 use super::vars::{from_entries, only_document};
 use crate::tree::{Entry, Node, Value};
@@ -13,6 +14,8 @@ const FIELDS: [&str; 3] = ["hosts", "children", "vars"];
 /// Reads a YAML inventory into the builder.
 pub(super) fn read(builder: &mut Builder, source: &Source) {
     let Some(root) = only_document(source, &mut builder.problems) else { return };
+    // What stands twice or is encrypted hides nothing else.
+    let harmless = builder.problems.len();
     let Value::Map(groups) = root.value else {
         let problem = Problem::new(format!("the inventory is {}", root.value.kind())).at(&root.position);
         let problem = problem.because("an inventory in YAML is a map of groups");
@@ -28,6 +31,8 @@ pub(super) fn read(builder: &mut Builder, source: &Source) {
             read_group(builder, entry);
         }
     }
+    let is_wrong = builder.problems.len() > harmless;
+    builder.unread = Unread { hosts: is_wrong, vars: is_wrong };
 }
 
 fn read_group(builder: &mut Builder, entry: Entry) -> Arc<str> {

@@ -45,7 +45,7 @@ pub(super) fn read(
             .because(format!("it has `hostsConfRef` and also {}", names.join(", ")))
             .hint("keep the inventory with its variables, or the fields of the cluster's own"),
     );
-    referenced(document, holders, decoder)
+    None
 }
 
 fn read_inline(document: &Document<'_>, problems: &mut Vec<Problem>) -> Option<ClusterObject> {
@@ -61,7 +61,7 @@ fn read_inline(document: &Document<'_>, problems: &mut Vec<Problem>) -> Option<C
 fn referenced(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<ClusterObject> {
     let (fields, head) = head::read(&document.root(), &CLUSTER, decoder)?;
     let spec = decoder.required(&fields, "spec")?;
-    let fields = decoder.tolerant_fields(&spec, &REFERENCES)?;
+    let fields = decoder.fields_but(&spec, &REFERENCES, &["hostsConfRef", "varsConfRef", "sshAuthRef"])?;
     for (name, because) in RESULTS {
         if let Some(field) = fields.get(name) {
             let notice = Notice::new(format!("`{name}` is not used")).at(field.position());
@@ -69,7 +69,7 @@ fn referenced(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Deco
         }
     }
     let inputs = reference::inputs(&fields, holders, decoder);
-    if reference::read(&fields, "hostsConfRef", decoder).is_none() {
+    if reference::read(&fields, "hostsConfRef", decoder).is_none() && !fields.is_misspelled("hostsConfRef") {
         let problem = Problem::new("the cluster has no hosts").at(spec.position());
         decoder.report(problem.because("`hostsConfRef` names a ConfigMap with an inventory, or `hosts` lists them"));
     }

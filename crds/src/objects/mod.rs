@@ -37,6 +37,8 @@ pub struct Objects {
     pub operations: Vec<Operation>,
     /// What does nothing here, and why.
     pub notices: Vec<Notice>,
+    /// Whether something could not be read that may have said more of a cluster; there is a problem about it.
+    pub incomplete: bool,
 }
 
 /// A `Cluster`.
@@ -73,6 +75,8 @@ pub struct Inputs {
     pub vars: Option<Source>,
     /// The private key of logins. Without it they need a password.
     pub ssh_key: Option<SshKey>,
+    /// Whether it names variables that could not be found; there is a problem about them.
+    pub incomplete: bool,
 }
 
 impl fmt::Debug for Inputs {
@@ -120,9 +124,16 @@ impl Objects {
 /// # Errors
 /// Everything that is wrong, file by file; at least one problem. A syntax error hides the rest of its file.
 pub fn read_objects(files: &[(&str, &str)]) -> Result<Objects, Vec<Problem>> {
+    let (objects, problems) = read_partly(files);
+    if problems.is_empty() { Ok(objects) } else { Err(problems) }
+}
+
+/// As [`read_objects`], with what could be read where something is wrong.
+pub(crate) fn read_partly(files: &[(&str, &str)]) -> (Objects, Vec<Problem>) {
     let mut decoder = Decoder::default();
     let texts: Vec<Text<'_>> = files.iter().map(|(name, text)| Text::new(name, text)).collect();
     let documents: Vec<Document<'_>> = texts.iter().flat_map(|text| document::read(text, &mut decoder)).collect();
+    let mut incomplete = !decoder.is_clean();
     if documents.is_empty() && decoder.is_clean() {
         decoder.report(
             Problem::new("the files hold no object that is read here")
@@ -134,17 +145,21 @@ pub fn read_objects(files: &[(&str, &str)]) -> Result<Objects, Vec<Problem>> {
     let mut problems = Vec::new();
     let clusters: Vec<_> = of_kind(Kind::Cluster).map(|document| cluster::read(document, &holders, &mut decoder, &mut problems)).collect();
     let operations: Vec<_> = of_kind(Kind::Operation).map(|document| operation::read(document, &holders, &mut decoder)).collect();
+    let unread = of_kind(Kind::Operation).zip(&operations).filter(|(_, read)| read.is_none());
+    incomplete |= unread.into_iter().any(|(document, _)| operation::may_set_variables(document));
     let clusters: Vec<_> = clusters.into_iter().flatten().collect();
     let operations: Vec<_> = operations.into_iter().flatten().collect();
     unique(&mut decoder, clusters.iter().map(|cluster| (cluster.name.as_str(), &cluster.position)), "Cluster");
     let named = operations.iter().filter_map(|operation| Some((operation.name.as_deref()?, &operation.position)));
     unique(&mut decoder, named, "ClusterOperation");
     known_clusters(&mut decoder, of_kind(Kind::Cluster).count(), &clusters, &operations);
-    holders.note_unused(&mut decoder, !clusters.is_empty() || !operations.is_empty());
+    // What is wrong may be the reason why nothing names them.
+    let is_right = decoder.is_clean() && problems.is_empty();
+    holders.note_unused(&mut decoder, is_right && (!clusters.is_empty() || !operations.is_empty()));
     let notices = decoder.take_notices();
     problems.extend(decoder.finish().0);
     problems.sort_by(|a, b| a.position.cmp(&b.position));
-    if problems.is_empty() { Ok(Objects { clusters, operations, notices }) } else { Err(problems) }
+    (Objects { clusters, operations, notices, incomplete }, problems)
 }
 
 /// An operation may come without its cluster, but not beside other clusters only.

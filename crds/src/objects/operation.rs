@@ -46,6 +46,12 @@ enum ActionType {
     Shell,
 }
 
+/// Whether an operation, right or wrong, says something of its cluster.
+pub(super) fn may_set_variables(document: &Document<'_>) -> bool {
+    let spec = document.node.entry("spec").map(|entry| &entry.node);
+    spec.is_some_and(|spec| ["extraArgs", "hostsConfRef", "varsConfRef"].iter().any(|name| spec.entry(name).is_some()))
+}
+
 /// Reads a ClusterOperation.
 pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<Operation> {
     let (fields, head) = head::read(&document.root(), &OPERATION, decoder)?;
@@ -54,7 +60,7 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
         matches!(word, Some(crate::tree::Value::Text(text)) if text == "Succeeded" || text == "Failed")
     });
     let spec = decoder.required(&fields, "spec")?;
-    let fields = decoder.tolerant_fields(&spec, &SPEC)?;
+    let fields = decoder.fields_but(&spec, &SPEC, &["hostsConfRef", "varsConfRef", "sshAuthRef", "extraArgs"])?;
     let cluster = decoder.required(&fields, "cluster").and_then(|field| placed(decoder, &field));
     let pre_hooks = hooks(fields.get("preHook"), document.lines, decoder);
     let main = invocation(&fields, document.lines, decoder);

@@ -22,8 +22,12 @@ impl<'t> Lines<'t> {
         let line = usize::try_from(position.line).unwrap_or(usize::MAX);
         let column = usize::try_from(position.column).unwrap_or(usize::MAX);
         let within = (!value.contains('\n')).then(|| self.within(line, column, value)).flatten();
-        // A block begins at its `|` or at its first line.
-        let block = || self.block(line, value).or_else(|| self.block(line.saturating_add(1), value));
+        // A block begins at its `|`, at its first line, or at the first one that is not blank.
+        let blank = value.lines().take_while(|line| line.trim().is_empty()).count();
+        let block = || {
+            let starts = [line, line.saturating_add(1), line.saturating_sub(blank), line.saturating_add(1).saturating_sub(blank)];
+            starts.into_iter().find_map(|start| self.block(start, value))
+        };
         let found = within.or_else(block);
         found.map_or_else(|| Place::At(position.clone()), |(line, indent)| self.found(line, indent))
     }

@@ -42,9 +42,11 @@ pub(super) fn read(fields: &Fields<'_>, name: &str, decoder: &mut Decoder) -> Op
 /// What the three references of a Cluster lead to. Every one that leads nowhere is a problem.
 pub(super) fn inputs(fields: &Fields<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Inputs {
     let hosts = read(fields, "hostsConfRef", decoder).and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder));
-    let vars = read(fields, "varsConfRef", decoder).and_then(|reference| source(&reference, VARS_KEY, holders, decoder));
+    let vars_ref = read(fields, "varsConfRef", decoder);
+    let vars = vars_ref.as_ref().and_then(|reference| source(reference, VARS_KEY, holders, decoder));
+    let incomplete = (vars_ref.is_some() && vars.is_none()) || fields.is_misspelled("varsConfRef");
     let ssh_key = read(fields, "sshAuthRef", decoder).and_then(|reference| ssh_key(&reference, holders, decoder));
-    Inputs { hosts, vars, ssh_key }
+    Inputs { hosts, vars, ssh_key, incomplete }
 }
 
 /// As [`inputs`] for an operation, whose references may be to copies that the operator made: where an object is not there, the cluster's
@@ -62,9 +64,12 @@ pub(super) fn inputs_that_are_there(fields: &Fields<'_>, holders: &Holders<'_>, 
     let hosts = there("hostsConfRef", Kind::ConfigMap);
     let vars = there("varsConfRef", Kind::ConfigMap);
     let key = there("sshAuthRef", Kind::Secret);
+    let hosts = hosts.and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder));
+    let found = vars.as_ref().and_then(|reference| source(reference, VARS_KEY, holders, decoder));
     Inputs {
-        hosts: hosts.and_then(|reference| source(&reference, HOSTS_KEY, holders, decoder)),
-        vars: vars.and_then(|reference| source(&reference, VARS_KEY, holders, decoder)),
+        hosts,
+        incomplete: (vars.is_some() && found.is_none()) || fields.is_misspelled("varsConfRef"),
+        vars: found,
         ssh_key: key.and_then(|reference| ssh_key(&reference, holders, decoder)),
     }
 }

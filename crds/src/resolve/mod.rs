@@ -19,6 +19,7 @@ use crate::tree::Node;
 use crate::words::quote;
 use crate::{Position, Problem};
 pub use connection::{Connection, Jump};
+pub(crate) use render::NOT_DEFINED;
 use render::{Session, has_template};
 pub(crate) use taint::Tainted;
 use taint::Taints;

@@ -22,6 +22,9 @@ const MAX_CHAIN: usize = 20;
 /// Text that all variables of one answer have together; the largest that we know are certificates.
 const MAX_TEXT: usize = 1 << 20;
 
+/// How a message about a missing variable ends.
+pub(crate) const NOT_DEFINED: &str = "is not defined";
+
 /// A host and the name of a variable.
 type Name = (Arc<str>, String);
 
@@ -222,7 +225,7 @@ fn explained(error: &Error, (name, host, text): (&str, &str, &str), scope: &Scop
         ErrorKind::UndefinedError if !missing.is_empty() => {
             let names: Vec<_> = missing.iter().map(|name| quote(name)).collect();
             let hint = format!("set it, or give a value to fall back to: `{} | default(…)`", missing.join(" or "));
-            return failed(name, host, text, &format!("{} is not defined", names.join(" or "))).hint(hint);
+            return failed(name, host, text, &format!("{} {NOT_DEFINED}", names.join(" or "))).hint(hint);
         }
         ErrorKind::UndefinedError => "a part of a value that it names is not there".to_owned(),
         ErrorKind::OutOfFuel => "it takes too many steps".to_owned(),

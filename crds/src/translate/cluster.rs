@@ -22,7 +22,7 @@ pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut V
     if let Some(shared) = values.shared("kube_version") {
         return shared.node;
     }
-    if values.problems.len() == problems {
+    if values.problems.len() == problems && !values.is_incomplete() {
         let notice = Notice::new(format!("Kubernetes {DEFAULT_VERSION} is installed, for no `kube_version` says otherwise")).at(start);
         notices
             .push(notice.because("that is the version of this kokctl").hint("write `kube_version`, so that another kokctl takes the same"));
@@ -55,7 +55,7 @@ fn plugin(values: &mut Values<'_>, start: &Position) -> Option<Shared> {
     let shared = values.shared("kube_network_plugin");
     let named = shared.as_ref().map(|shared| spelled(&shared.node));
     match named.as_deref() {
-        None if values.problems.len() > problems => return None,
+        None if values.problems.len() > problems || values.is_incomplete() => return None,
         None => values.problems.push(no_calico("nothing says which network plugin is wanted, which means Calico").at(start)),
         Some(CALICO) => {
             let position = shared.as_ref().map_or(start, |shared| &shared.node.position);

@@ -54,6 +54,10 @@ impl<'a> Groups<'a> {
     /// What is wrong with the groups. `tolerant` is Kubespray's way to go on all the same.
     pub(super) fn problems(&self, inventory: &Inventory, tolerant: bool) -> (Vec<Problem>, Vec<Notice>) {
         let mut problems = Vec::new();
+        // Which hosts there are is not known.
+        if inventory.unread.hosts {
+            return (problems, Vec::new());
+        }
         let mut notices = self.notices(inventory);
         if self.control_planes.is_empty() {
             problems.push(self.no_control_plane().at(&self.position));

@@ -23,7 +23,7 @@ fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Node {
     let mut map = Map::at(&position);
     map.add("name", text(host, &position));
     let address = address(values, host);
-    if address.is_none() {
+    if address.is_none() && !values.is_incomplete() {
         values.problems.push(no_address(host).at(&position));
     }
     let ssh = login::read(values, groups, host, address.as_ref());

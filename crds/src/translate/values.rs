@@ -35,6 +35,11 @@ impl<'a> Values<'a> {
         Self { resolved, hosts, bastion, start, definitions: Definitions::of(resolved, hosts), problems: Vec::new(), notices: Vec::new() }
     }
 
+    /// Whether variables may be missing only because they could not be read.
+    pub(super) fn is_incomplete(&self) -> bool {
+        self.resolved.inventory().unread.vars
+    }
+
     /// The value of one host. A value that can't be rendered is a problem; one without a value counts as absent.
     pub(super) fn of_host(&mut self, host: &str, name: &str) -> Option<Node> {
         // Nothing to render, and most hosts have none of most variables.
@@ -64,6 +69,7 @@ impl<'a> Values<'a> {
             [only] if set == self.hosts.len() || is_default(only) => {
                 Some(Shared { node: only.node.clone(), key_position: only.key_position.clone() })
             }
+            [only] if self.is_incomplete() => Some(Shared { node: only.node.clone(), key_position: only.key_position.clone() }),
             [only] => {
                 let unset = self.hosts.iter().find(|host| !only.hosts.contains(host)).copied().unwrap_or_default();
                 self.problems.push(differs(name, only, &format!("{} does not have it", quote(unset))));
