@@ -1,5 +1,6 @@
 //! Taking typed values out of the tree, while collecting everything that is wrong.
 
+mod planned;
 mod tolerant;
 
 use crate::position::Positions;
@@ -53,11 +54,6 @@ impl<'a> Fields<'a> {
     /// Where the map begins.
     pub(crate) fn position(&self) -> &Position {
         &self.position
-    }
-
-    /// Whether the field stands there under a misspelled name.
-    pub(crate) fn is_misspelled(&self, name: &str) -> bool {
-        self.misspelled.contains(&name)
     }
 
     /// What the map is, as its form says.
@@ -135,6 +131,10 @@ impl Decoder {
         let known = |entry: &&Entry| form.fields.contains(&entry.key.as_str());
         let mut misspelled = Vec::new();
         for entry in entries.iter().filter(|entry| !known(entry)) {
+            if let Some(problem) = planned::problem(form, entry) {
+                self.report(problem);
+                continue;
+            }
             let refused = form.refused.iter().find(|(name, _)| *name == entry.key);
             let near = nearest(&entry.key, form.fields).filter(|_| refused.is_none());
             misspelled.extend(near);

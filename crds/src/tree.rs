@@ -120,7 +120,7 @@ pub enum Tag {
     Unsafe,
     /// `!vault`: encrypted by ansible-vault.
     Vault,
-    /// No tag of a file: the value was worked out of a secret.
+    /// No tag of a file: the value was worked out of a secret, or was encrypted and is forgotten.
     Secret,
 }
 

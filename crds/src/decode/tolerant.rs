@@ -41,6 +41,13 @@ impl Decoder {
     }
 }
 
+impl Fields<'_> {
+    /// Whether the field stands there under a misspelled name.
+    pub(crate) fn is_misspelled(&self, name: &str) -> bool {
+        self.misspelled.contains(&name)
+    }
+}
+
 fn misspelling(entry: &Entry, name: &str, form: &Form) -> Problem {
     Problem::new(format!("unknown field {}", quote(&entry.key)))
         .at(&entry.key_position)

@@ -58,6 +58,9 @@ fn of_problem(problem: &Problem, places: &Places) -> Problem {
 }
 
 fn of_given(given: &mut Given, places: &Places) {
+    if given.value == HIDDEN {
+        return;
+    }
     if let Some(tainted) = places.get(&given.position) {
         given.value = quote(&tainted.expression);
     } else if places.values().any(|tainted| tainted.name == given.name && tells(&given.value, tainted)) {

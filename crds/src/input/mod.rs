@@ -2,6 +2,7 @@
 
 mod conceal;
 mod extra;
+mod once;
 mod partly;
 mod referenced;
 
@@ -126,12 +127,23 @@ pub fn read_input(files: &[File]) -> Input {
 fn refuse(input: &mut Input) {
     let wrong: BTreeMap<&Position, &Problem> =
         input.problems.iter().filter_map(|problem| Some((problem.position.as_ref()?, problem))).collect();
+    // What is encrypted or stands twice is wrong at its name.
+    let named: BTreeMap<(&str, u64, &str), &Problem> = input.problems.iter().filter_map(of_name).collect();
     for given in &mut input.variables {
-        if let Some(problem) = wrong.get(&given.position) {
+        let at = &given.position;
+        let of_name = || [0, 1].iter().find_map(|before| named.get(&(&*at.file, at.line.saturating_sub(*before), given.name.as_str())));
+        if let Some(problem) = wrong.get(at).or_else(of_name) {
             given.outcome = Outcome::Refused;
             given.because = problem.because.clone().unwrap_or_else(|| problem.message.clone());
         }
     }
+}
+
+/// The place of a problem, with the first name in it.
+fn of_name(problem: &Problem) -> Option<((&str, u64, &str), &Problem)> {
+    let position = problem.position.as_ref()?;
+    let name = problem.message.split('`').nth(1)?;
+    Some(((&*position.file, position.line, name), problem))
 }
 
 fn described_twice(file: &str, because: &str) -> Problem {
@@ -240,7 +252,7 @@ fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), ext
     variables.extend(reading.variables);
     variables.sort_by(|a, b| (&a.name, &a.position).cmp(&(&b.name, &b.position)));
     let cluster = reading.cluster.map(|cluster| with_key(cluster, key));
-    let problems = partly::joined(of_inventory, problems, unread);
+    let problems = once::once(partly::joined(of_inventory, problems, unread), &resolved.inventory().hosts());
     let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() };
     conceal::conceal(&mut input, &resolved.tainted());
     input

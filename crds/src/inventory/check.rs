@@ -11,18 +11,23 @@ const KUBEAN_VAULT: &str = "VAULT;";
 /// Beginning of a text that ansible-vault encrypted.
 const ANSIBLE_VAULT: &str = "$ANSIBLE_VAULT;";
 
-/// Reports keys that stand twice and values that are encrypted.
-pub(super) fn check(node: &Node, problems: &mut Vec<Problem>) {
-    problems.extend(encrypted(node));
-    match &node.value {
-        Value::List(items) => items.iter().for_each(|item| check(item, problems)),
+/// Reports keys that stand twice and values that are encrypted; the latter count as having no value from here on.
+pub(super) fn check(node: &mut Node, problems: &mut Vec<Problem>) {
+    let start = node.position.clone();
+    check_named(node, ("the document", &start), problems);
+}
+
+fn check_named(node: &mut Node, name: (&str, &Position), problems: &mut Vec<Problem>) {
+    problems.extend(encrypted(node, name));
+    match &mut node.value {
+        Value::List(items) => items.iter_mut().for_each(|item| check_named(item, name, problems)),
         Value::Map(entries) => {
             let mut seen: BTreeMap<&str, &Position> = BTreeMap::new();
             for entry in entries {
                 if let Some(first) = seen.insert(&entry.key, &entry.key_position) {
                     problems.push(twice(&entry.key, first).at(&entry.key_position));
                 }
-                check(&entry.node, problems);
+                check_named(&mut entry.node, (&quote(&entry.key), &entry.key_position), problems);
             }
         }
         _ => {}
@@ -36,18 +41,23 @@ fn twice(name: &str, first: &Position) -> Problem {
         .hint("keep one of the two")
 }
 
-/// What is wrong with an encrypted value.
-pub(super) fn encrypted(node: &Node) -> Option<Problem> {
+/// What is wrong with an encrypted value, which is forgotten; `name` is what it is called, and where that stands.
+pub(super) fn encrypted(node: &mut Node, (name, at): (&str, &Position)) -> Option<Problem> {
     let is_vault = match &node.value {
         Value::Text(text) => text.starts_with(KUBEAN_VAULT) || text.trim_start().starts_with(ANSIBLE_VAULT),
         _ => false,
     };
-    (is_vault || node.tag == Tag::Vault).then(|| vaulted("the value").at(&node.position))
+    if !is_vault && node.tag != Tag::Vault {
+        return None;
+    }
+    node.value = Value::Null;
+    node.tag = Tag::Secret;
+    Some(vaulted(&format!("the value of {name}")).at(at))
 }
 
 /// What is wrong with encrypted text.
 pub(super) fn vaulted(what: &str) -> Problem {
     Problem::new(format!("{what} is encrypted"))
         .because("kokctl has no key of a vault")
-        .hint("leave it out and give the password when you are asked, or put a decrypted copy where only you can read it (`ansible-vault decrypt --output`)")
+        .hint("write it decrypted into a file that only you can read, and give that with `-e @FILE` (`ansible-vault decrypt --output` writes one)")
 }

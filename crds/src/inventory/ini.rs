@@ -172,12 +172,12 @@ impl Reader<'_> {
             return None;
         };
         let value_at = line.at(word.column + key.chars().count() + 1);
-        Some((key.to_owned(), self.variable(value, &position, &value_at)))
+        Some((key.to_owned(), self.variable(key, value, &position, &value_at)))
     }
 
-    fn variable(&mut self, value: &str, key_position: &Position, position: &Position) -> Variable {
-        let node = literal::value(value, position);
-        self.builder.problems.extend(check::encrypted(&node));
+    fn variable(&mut self, name: &str, value: &str, key_position: &Position, position: &Position) -> Variable {
+        let mut node = literal::value(value, position);
+        self.builder.problems.extend(check::encrypted(&mut node, (&quote(name), key_position)));
         Variable { key_position: key_position.clone(), node }
     }
 
@@ -202,7 +202,7 @@ impl Reader<'_> {
         };
         let blanks = value.chars().take_while(|c| c.is_whitespace()).count();
         let value_at = line.at(key.chars().count() + blanks + 2);
-        let variable = self.variable(value.trim(), &line.at(1), &value_at);
+        let variable = self.variable(key.trim(), value.trim(), &line.at(1), &value_at);
         self.builder.group_var(&Arc::clone(&self.group), key.trim(), variable);
     }
 

@@ -47,10 +47,11 @@ pub(super) fn derive(builder: &mut Builder) {
     }
     let planes = members(builder, &[CONTROL_PLANE]);
     if members(builder, &[ETCD]).is_empty() && !planes.is_empty() {
+        let at = builder.groups.get(ETCD).map_or(&builder.start, |group| &group.position).clone();
         fill(builder, ETCD, &planes);
         builder.notices.push(
             Notice::new("etcd runs on the hosts of the group `kube_control_plane`")
-                .at(&builder.start)
+                .at(&at)
                 .because("the group `etcd` is missing or has no hosts"),
         );
     }

@@ -92,12 +92,12 @@ pub(super) fn only_document(source: &Source, problems: &mut Vec<Problem>) -> Opt
             return None;
         }
     };
-    let first = nodes.next()?;
+    let mut first = nodes.next()?;
     if let Some(second) = nodes.next() {
         let problem = Problem::new(format!("{} holds several documents", quote(&source.name))).at(&second.position);
         problems.push(problem.because("an inventory or a file of variables is one document").hint("remove the line `---` before this one"));
     }
-    check(&first, problems);
+    check(&mut first, problems);
     Some(first)
 }
 

@@ -90,7 +90,7 @@ pub static ACTIONS: &[Action] = &[
     runs("cluster", Verb::Apply),
     runs("cluster-info", Verb::Status),
     refused("config-docker-cgroup-driver-for-kylinSP2", NEEDLESS),
-    planned("config-for-kube-vip", "point `apiEndpoint` or your own load balancer at the control plane"),
+    planned("config-for-kube-vip", "put a load balancer of your own before the control plane"),
     refused("config-insecure-registry", MIRRORS),
     Action {
         name: "disable-firewalld",

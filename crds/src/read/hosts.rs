@@ -29,6 +29,9 @@ pub(crate) const HOST: Form = Form {
 
 pub(crate) const TAINT: Form = Form { what: "a taint", fields: &["key", "value", "effect"], refused: &[] };
 
+/// What is wrong with a host that does nothing. In inventories, that follows from their groups.
+pub(crate) const NO_ROLE: &str = "the host has no role";
+
 /// What roles are called elsewhere.
 const FOREIGN_ROLES: [(&str, &str); 7] = [
     ("master", "control-plane"),
@@ -107,7 +110,7 @@ fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
 fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
     let items = decoder.list(field, "it is a list of roles: control-plane, worker")?;
     if items.is_empty() {
-        let problem = Problem::new("the host has no role").at(field.position());
+        let problem = Problem::new(NO_ROLE).at(field.position());
         decoder.report(problem.because("a host has the role control-plane, worker, or both"));
         return None;
     }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Resolved;
+use super::ssh_meaning;
 use super::ssh_options::{self, Options};
 use crate::syntax::name;
 use crate::tree::{Node, Value};
@@ -218,11 +219,9 @@ impl Reader<'_> {
                 continue;
             };
             match ssh_options::read(text, &mut options) {
-                Ok(ignored) => self.notices.extend(ignored.into_iter().map(|what| {
-                    Notice::new(format!("{} of `{name}` does nothing here", quote(&what)))
-                        .at(&node.position)
-                        .because("kokctl speaks SSH itself and takes the way to a host, its user, port and key from these options")
-                })),
+                Ok(ignored) => {
+                    self.notices.extend(ignored.iter().map(|option| ssh_meaning::notice(option, name).at(&node.position)));
+                }
                 Err(reason) => self.wrong(name, &node.position, &reason),
             }
         }

@@ -6,6 +6,7 @@ mod context;
 mod convert;
 mod filters;
 mod render;
+mod ssh_meaning;
 mod ssh_options;
 mod taint;
 mod template;
@@ -21,6 +22,7 @@ use crate::{Position, Problem};
 pub use connection::{Connection, Jump};
 pub(crate) use render::NOT_DEFINED;
 use render::{Session, has_template};
+pub(crate) use ssh_options::field as field_of_ssh_options;
 pub(crate) use taint::Tainted;
 use taint::Taints;
 

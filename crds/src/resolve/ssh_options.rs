@@ -17,6 +17,17 @@ pub(super) struct Options {
     pub(super) jumps: Vec<Jump>,
 }
 
+/// Where options go; `None` if none of them means anything here.
+pub(crate) fn field(text: &str) -> Option<&'static str> {
+    let mut options = Options::default();
+    match read(text, &mut options) {
+        // Why, a problem says.
+        Err(_) => Some("spec.hosts[].ssh"),
+        Ok(_) if !options.jumps.is_empty() => Some("spec.hosts[].ssh.bastion"),
+        Ok(_) => (options.user.is_some() || options.port.is_some() || options.private_key_file.is_some()).then_some("spec.hosts[].ssh"),
+    }
+}
+
 /// Reads options into what is known already; gives those that were not understood, or why all of it is wrong.
 pub(super) fn read(text: &str, options: &mut Options) -> Result<Vec<String>, String> {
     let words = split(text, Comments::None).map_err(|_| "a quote is opened and not closed".to_owned())?;

@@ -37,7 +37,8 @@ impl Taints {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let tainted = all.entry(result.position.clone()).or_default();
         tainted.name = name.to_owned();
-        tainted.expression = expression.to_owned();
+        // What belongs to a secret may itself hold a piece of it.
+        tainted.expression = if is_secret(name) { "{{ … }}".to_owned() } else { expression.to_owned() };
         leaves(result, &mut tainted.results);
     }
 

@@ -60,15 +60,16 @@ impl<'a> Groups<'a> {
         }
         let mut notices = self.notices(inventory);
         if self.control_planes.is_empty() {
-            problems.push(self.no_control_plane().at(&self.position));
+            problems.push(self.no_control_plane(inventory));
         }
         if self.etcd.len() > 1 && self.etcd.len().is_multiple_of(2) {
             let because = "it works as long as more than half of them do, so that one more makes it no safer";
             let message = format!("etcd has an even number of members: {}", self.etcd.join(", "));
+            let at = self.place_of(inventory, ETCD);
             if tolerant {
-                notices.push(Notice::new(message).at(&self.position).because(because));
+                notices.push(Notice::new(message).at(at).because(because));
             } else {
-                let problem = Problem::new(message).at(&self.position).because(because);
+                let problem = Problem::new(message).at(at).because(because);
                 problems.push(problem.hint("use an odd number of hosts in the group `etcd`"));
             }
         }
@@ -78,26 +79,32 @@ impl<'a> Groups<'a> {
         (problems, notices)
     }
 
-    fn no_control_plane(&self) -> Problem {
+    /// Where a group is written; where the inventory begins, if it is not.
+    fn place_of<'b>(&'b self, inventory: &'b Inventory, group: &str) -> &'b Position {
+        inventory.group(group).map_or(&self.position, |(_, group)| &group.position)
+    }
+
+    fn no_control_plane(&self, inventory: &Inventory) -> Problem {
         let problem = Problem::new(format!("the group `{CONTROL_PLANE}` has no hosts"))
             .because("a cluster needs a host for its API server and its etcd");
         let others: Vec<&str> = self.names.iter().copied().filter(|name| *name != CONTROL_PLANE).collect();
         match nearest(CONTROL_PLANE, &others) {
-            Some(near) => problem.hint(format!("there is a group `{near}`: name it `{CONTROL_PLANE}`")),
-            None => problem.hint(format!("put one host into the group `{CONTROL_PLANE}`, the others into `{NODE}`")),
+            Some(near) => problem.at(self.place_of(inventory, near)).hint(format!("there is a group `{near}`: name it `{CONTROL_PLANE}`")),
+            None => problem
+                .at(self.place_of(inventory, CONTROL_PLANE))
+                .hint(format!("put one host into the group `{CONTROL_PLANE}`, the others into `{NODE}`")),
         }
     }
 
     /// etcd runs beside the API server.
-    fn etcd_elsewhere(&self, inventory: &Inventory) -> Vec<Problem> {
-        let elsewhere = self.etcd.iter().filter(|host| !self.control_planes.contains(*host));
-        let problem = |host: &&str| {
-            Problem::new(format!("etcd cannot run on {}", quote(host)))
-                .at(inventory.position_of(host).unwrap_or(&self.position))
+    fn etcd_elsewhere(&self, inventory: &Inventory) -> Option<Problem> {
+        let elsewhere: Vec<&str> = self.etcd.iter().copied().filter(|host| !self.control_planes.contains(host)).collect();
+        (!elsewhere.is_empty()).then(|| {
+            Problem::new(format!("etcd cannot run on {}", listed(&elsewhere)))
+                .at(self.place_of(inventory, ETCD))
                 .because(format!("this version runs etcd beside each API server, on the hosts of `{CONTROL_PLANE}`"))
                 .hint(format!("let the group `{ETCD}` have the hosts of `{CONTROL_PLANE}`, or leave it out"))
-        };
-        elsewhere.map(problem).collect()
+        })
     }
 
     fn notices(&self, inventory: &Inventory) -> Vec<Notice> {
@@ -106,7 +113,7 @@ impl<'a> Groups<'a> {
         if self.workers.is_empty() && !self.control_planes.is_empty() {
             notices.push(
                 Notice::new("the cluster has no workers")
-                    .at(&self.position)
+                    .at(self.place_of(inventory, NODE))
                     .because(format!("the group `{NODE}` has no hosts"))
                     .hint(format!("pods of users run nowhere then; a control plane that is also in `{NODE}` takes them")),
             );

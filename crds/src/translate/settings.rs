@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::build::Map;
 use super::definitions::Definition;
 use super::values::Values;
-use crate::tree::Node;
+use crate::resolve::field_of_ssh_options;
+use crate::tree::{Node, Value};
 use crate::variables::{Given, Outcome, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
 use crate::{Notice, Position, Problem};
 
@@ -63,9 +64,20 @@ fn beside(values: &Values<'_>, place: &Definition<'_>, row: &Variable) -> (Outco
 fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'static str, report: &mut Report) {
     let (outcome, because) = match name {
         "ntp_enabled" | "ntp_manage_config" | "ntp_servers" => time(values),
+        "ansible_ssh_args" | "ansible_ssh_common_args" | "ansible_ssh_extra_args" => ssh_options(values, name),
         _ => (Outcome::Honoured, field),
     };
     all(values, name, row, outcome, because, report);
+}
+
+/// Only some options of ssh say something of the way to a host.
+fn ssh_options(values: &mut Values<'_>, name: &str) -> (Outcome, &'static str) {
+    let field = values.distinct(name).iter().find_map(|value| match &value.node.value {
+        Value::Text(text) => field_of_ssh_options(text),
+        _ => None,
+    });
+    let nothing = (Outcome::NoMeaning, "no option of it says a way to a host; a note says what becomes of each");
+    field.map_or(nothing, |field| (Outcome::Honoured, field))
 }
 
 /// The three say something only together.

@@ -133,6 +133,11 @@ impl Variable {
         self.secret
     }
 
+    /// Whether a setting is as if nobody had set it, if it is empty.
+    pub(crate) fn is_unset_by_default(&self) -> bool {
+        matches!(self.rule, Rule::Setting(_)) && matches!(self.default, "unset" | "none")
+    }
+
     /// Whether the row stands for all names that begin as it does.
     #[must_use]
     pub fn is_family(&self) -> bool {

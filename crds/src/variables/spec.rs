@@ -39,6 +39,9 @@ fn read_one(decoder: &mut Decoder, field: &Field<'_>, entry: &Entry, row: &'stat
     if matches!(entry.node.value, Value::Null) {
         return;
     }
+    if matches!(&entry.node.value, Value::Text(text) if text.trim().is_empty()) && row.is_unset_by_default() {
+        return decoder.give(Given::new(&entry.key, Some(row), &entry.node, Outcome::Anyway, String::new()));
+    }
     let mut give = |outcome, because: String| decoder.give(Given::new(&entry.key, Some(row), &entry.node, outcome, because));
     match judge(row, &entry.key, &entry.node, &entry.key_position) {
         Verdict::Read => {
