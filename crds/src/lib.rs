@@ -30,7 +30,7 @@ pub mod tree;
 mod variables;
 mod words;
 
-pub use input::{File, Input, Role, read_input};
+pub use input::{Asked, File, Input, Intent, Role, read_input};
 pub use notice::Notice;
 pub use objects::read_objects;
 pub use position::{Position, Positions};

@@ -13,6 +13,9 @@ use kok_crds::{File, Input, Outcome, Position, Role, read_cluster, read_input};
 /// Names of what is given with -f.
 const MAIN: [&str; 4] = ["cluster.yaml", "hosts.yaml", "hosts.yml", "inventory.ini"];
 
+/// Tasks that tags can stand for.
+const TASKS: [&str; 4] = ["certificates", "container-runtime", "etcd", "mirrors"];
+
 fn folders(kind: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/corpus").join(kind);
     let mut folders: Vec<_> = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -49,7 +52,9 @@ fn read(folder: &Path) -> Input {
     beside(folder, "host_vars", &mut files);
     let extra = fs::read_to_string(folder.join("extra-vars")).unwrap_or_default();
     files.extend(extra.lines().map(|line| File { name: "-e".to_owned(), text: line.to_owned(), role: Role::Extra }));
-    read_input(&files)
+    let mut input = read_input(&files);
+    input.check_operations(&TASKS);
+    input
 }
 
 /// The model in words, without what was left to its default.

@@ -7,10 +7,11 @@ use kok_tasks::plan::{Plan, Selection};
 use kok_tasks::resources::Act;
 
 use super::changing::{ChangingArguments, Run, Work};
-use super::common::{BundleArgument, MaxFail, PartArguments};
+use super::common::{BundleArgument, MaxFail};
 use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars};
 use super::report;
+use super::wanted::{PartArguments, Wanted};
 use crate::artifacts::BundleFolder;
 use crate::run::{EventKind, Outcome, Secrets, Token};
 use crate::ui::{Failure, status_line};
@@ -35,10 +36,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read(&arguments.extra)?;
-    let selection = arguments.part.select(&cluster)?;
+    let Wanted { cluster, selection, part } = arguments.part.read(&arguments.cluster, &arguments.extra, false)?;
     let bundle = arguments.bundle.open()?;
-    let run = Run::begin("apply", &cluster, arguments.part.text(), &arguments.changing)?;
+    let run = Run::begin("apply", &cluster, part, &arguments.changing)?;
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
     let tolerance = Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default() };

@@ -4,8 +4,6 @@ use std::env;
 use std::path::PathBuf;
 
 use clap::Args;
-use kok_crds::model::Cluster;
-use kok_tasks::plan::{Choice, Selection};
 
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
 use crate::ui::{Failure, Kind, line};
@@ -19,9 +17,17 @@ pub(super) struct BundleArgument {
 }
 
 impl BundleArgument {
+    /// The bundle, if one is named.
+    pub(super) fn open_if_named(&self) -> Result<Option<BundleFolder>, Vec<Failure>> {
+        self.path().map(|path| BundleFolder::open(&path)).transpose().map_err(|failure| vec![failure])
+    }
+
+    fn path(&self) -> Option<PathBuf> {
+        self.bundle.clone().or_else(|| env::var_os(BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from))
+    }
+
     pub(super) fn open(&self) -> Result<BundleFolder, Vec<Failure>> {
-        let path = self.bundle.clone().or_else(|| env::var_os(BUNDLE_VARIABLE).map(PathBuf::from));
-        let path = path.ok_or_else(|| {
+        let path = self.path().ok_or_else(|| {
             vec![
                 Failure::new(Kind::Input, "it is not known where to install from")
                     .at("the command line")
@@ -30,36 +36,6 @@ impl BundleArgument {
             ]
         })?;
         BundleFolder::open(&path).map_err(|failure| vec![failure])
-    }
-}
-
-/// Which part of the plan is meant.
-#[derive(Debug, Args)]
-pub(super) struct PartArguments {
-    /// Only these tasks, with commas between them; refused if they need others that are still to be done
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
-    only: Vec<String>,
-    /// All tasks but these
-    #[arg(long, value_name = "TASK", value_delimiter = ',')]
-    skip: Vec<String>,
-    /// Only these hosts: names with `*` and `?`, with commas between them; `!` before a name leaves it out
-    #[arg(long, short, value_name = "HOST", value_delimiter = ',')]
-    limit: Vec<String>,
-}
-
-impl PartArguments {
-    /// As it was written; `None` for the whole.
-    pub(super) fn text(&self) -> Option<String> {
-        let options = [("--only", &self.only), ("--skip", &self.skip), ("--limit", &self.limit)];
-        let given = options.iter().filter(|(_, words)| !words.is_empty()).map(|(name, words)| format!("{name} {}", words.join(",")));
-        let given: Vec<String> = given.collect();
-        (!given.is_empty()).then(|| given.join(" "))
-    }
-
-    pub(super) fn select(&self, cluster: &Cluster) -> Result<Selection, Vec<Failure>> {
-        let choice = Choice { only: &self.only, skip: &self.skip, limit: &self.limit };
-        Selection::new(choice, cluster)
-            .map_err(|refusals| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect())
     }
 }
 

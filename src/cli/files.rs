@@ -39,10 +39,15 @@ const MAX_DEPTH: usize = 8;
 const MAX_BYTES: u64 = 64 << 20;
 
 impl ClusterFiles {
-    /// The cluster, or everything that is wrong. What the user should know is said in one line: `validate` shows it.
+    /// The cluster, whatever an operation asks for, or everything that is wrong. What the user should know is said in one line: `validate` shows it.
     pub(super) fn read(&self, extra: &ExtraVars) -> Result<Cluster, Vec<Failure>> {
+        self.whole(extra).map(|(_, cluster)| cluster)
+    }
+
+    /// The cluster with all that the files say besides it.
+    pub(super) fn whole(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
         let input = self.input(extra)?;
-        let Some(cluster) = input.cluster else {
+        let Some(cluster) = input.cluster.clone() else {
             return Err(input.problems.into_iter().map(Failure::problem).collect());
         };
         let unheard = input.variables.iter().filter(|given| matches!(given.outcome, Outcome::NotYet | Outcome::Unknown)).count();
@@ -52,7 +57,7 @@ impl ClusterFiles {
                 self.path().display()
             ));
         }
-        Ok(cluster)
+        Ok((input, cluster))
     }
 
     /// Everything that the files say.

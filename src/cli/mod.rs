@@ -20,6 +20,7 @@ mod runs;
 mod status;
 mod validate;
 mod vars;
+mod wanted;
 mod why;
 
 use std::process::ExitCode;

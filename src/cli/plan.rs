@@ -2,11 +2,12 @@
 
 use clap::Args;
 
-use super::common::{BundleArgument, PartArguments, print_json};
+use super::common::{BundleArgument, print_json};
 use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars};
 use super::plan_json::{Document, WhyDocument};
 use super::report::{self, plan_text};
+use super::wanted::{PartArguments, Wanted};
 use super::why::why_text;
 use crate::run::{Events, Token};
 use crate::ui::{Failure, Kind, grouped, line, status_line};
@@ -34,8 +35,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read(&arguments.extra)?;
-    let selection = arguments.part.select(&cluster)?;
+    let Wanted { cluster, selection, .. } = arguments.part.read(&arguments.cluster, &arguments.extra, true)?;
     let bundle = arguments.bundle.open()?;
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let Planned { plan, warnings, .. } = converge(

@@ -8,6 +8,7 @@ use kok_crds::model::Cluster;
 use super::changing::{ChangingArguments, Run, Work};
 use super::converge::{Tolerance, take_down};
 use super::files::{ClusterFiles, ExtraVars};
+use super::wanted::may_reset;
 use crate::run::Secrets;
 use crate::ui::{Failure, Kind, status_line};
 
@@ -26,7 +27,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read(&arguments.extra)?;
+    let (input, cluster) = arguments.cluster.whole(&arguments.extra)?;
+    may_reset(&input)?;
     if !arguments.yes {
         ask(&cluster).map_err(|failure| vec![failure])?;
     }

@@ -2,43 +2,73 @@
 
 use clap::Args;
 use kok_crds::model::Cluster;
-use kok_crds::operation::{Effect, Operation};
+use kok_crds::operation::{Effect, Invocation, Operation, Verb};
 use kok_crds::{Given, Input, Notice, Outcome, Problem};
 use serde::Serialize;
 
-use super::common::print_json;
+use super::common::{BundleArgument, print_json};
 use super::files::{ClusterFiles, ExtraVars};
+use super::wanted::tasks;
+use crate::artifacts::BundleFolder;
 use crate::ui::{Failure, line};
 
 /// Check the cluster's files without touching a host, and say what becomes of every line
 ///
 /// Shows the cluster that comes out, every variable with its place and what becomes of it, what you should know, and all that is wrong.
-/// Ends with exit code 2 if something is.
+/// Ends with exit code 2 if something is. With a bundle, it is looked at whether that has the Kubernetes version.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     cluster: ClusterFiles,
     #[command(flatten)]
     extra: ExtraVars,
+    #[command(flatten)]
+    bundle: BundleArgument,
     /// Print it as JSON
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let input = arguments.cluster.input(&arguments.extra)?;
+    let mut input = arguments.cluster.input(&arguments.extra)?;
+    input.check_operations(&tasks());
+    let bundle = arguments.bundle.open_if_named()?;
+    bundle.iter().for_each(|bundle| compare(&mut input, bundle));
     if arguments.json {
-        print_json(&Document::new(&input))?;
+        print_json(&Document::new(&input, bundle.as_ref()))?;
     } else {
-        show(&input);
+        show(&input, bundle.as_ref());
     }
-    if input.cluster.is_some() { Ok(()) } else { Err(input.problems.into_iter().map(Failure::problem).collect()) }
+    if is_valid(&input) { Ok(()) } else { Err(input.problems.into_iter().map(Failure::problem).collect()) }
 }
 
-fn show(input: &Input) {
+fn is_valid(input: &Input) -> bool {
+    input.cluster.is_some() && input.problems.is_empty()
+}
+
+/// Adds that the bundle does not have the version of the cluster.
+fn compare(input: &mut Input, bundle: &BundleFolder) {
+    let Some(cluster) = &input.cluster else { return };
+    let version = cluster.kubernetes_version.to_string();
+    if bundle.bundle().release(&version).is_ok() {
+        return;
+    }
+    let because = format!("it has {}", releases(bundle).join(", "));
+    let position = cluster.positions.get("spec.kubernetesVersion").cloned();
+    let rows = input.variables.iter_mut().filter(|given| Some(&given.position) == position.as_ref());
+    rows.for_each(|given| (given.outcome, given.because) = (Outcome::Refused, "the bundle does not have it".to_owned()));
+    let problem = Problem::new(format!("the bundle has no Kubernetes {version}")).because(because);
+    input.problems.push(Problem { position, ..problem }.hint("write a version that the bundle has, or give another bundle"));
+}
+
+fn show(input: &Input, bundle: Option<&BundleFolder>) {
     let Input { cluster, operations, variables, notices, .. } = input;
     if let Some(cluster) = cluster {
         summary(cluster);
+        match bundle {
+            Some(bundle) => line(&format!("the bundle has Kubernetes {}", releases(bundle).join(", "))),
+            None => line(&format!("the bundle has to have Kubernetes {}; with --bundle this is looked at too", cluster.kubernetes_version)),
+        }
     }
     operations.iter().for_each(|operation| line(&told(operation)));
     if !variables.is_empty() {
@@ -46,9 +76,13 @@ fn show(input: &Input) {
         variables.iter().for_each(row);
     }
     notices.iter().for_each(|notice| line(&format!("\n{notice}")));
-    if cluster.is_some() {
+    if is_valid(input) {
         line("\nvalid");
     }
+}
+
+fn releases(bundle: &BundleFolder) -> Vec<&str> {
+    bundle.bundle().kubernetes.iter().map(|release| release.version.as_str()).collect()
 }
 
 fn summary(cluster: &Cluster) {
@@ -87,16 +121,20 @@ fn roles(roles: kok_crds::model::Roles) -> &'static str {
 
 fn told(operation: &Operation) -> String {
     let name = operation.name.as_deref().unwrap_or("without a name");
-    let steps = operation.invocations().map(|invocation| {
-        let here = match invocation.action.effect {
-            Effect::Runs(verb) => format!("`kokctl {}`", verb.as_str()),
-            Effect::Covered { by, .. } => by.to_owned(),
-            Effect::Planned { .. } => "not yet".to_owned(),
-            Effect::Refused { .. } => "refused".to_owned(),
-        };
-        format!("{} ({here})", invocation.action.name)
-    });
-    format!("operation {name}: {}", steps.collect::<Vec<_>>().join(", "))
+    let steps: Vec<String> = operation.invocations().map(|step| format!("{} ({})", step.action.name, here(step))).collect();
+    let ended = if operation.ended { ", which has ended" } else { "" };
+    format!("operation {name}{ended}: {}", steps.join(", "))
+}
+
+/// What an action is here.
+fn here(invocation: &Invocation) -> String {
+    match invocation.action.effect {
+        Effect::Runs(Verb::Apply) if invocation.arguments.check => "`kokctl plan`".to_owned(),
+        Effect::Runs(verb) => format!("`kokctl {}`", verb.as_str()),
+        Effect::Covered { by, .. } => by.to_owned(),
+        Effect::Planned { .. } => "not yet".to_owned(),
+        Effect::Refused { .. } => "refused".to_owned(),
+    }
 }
 
 fn row(given: &Given) {
@@ -113,6 +151,10 @@ struct Document<'a> {
     valid: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cluster: Option<ClusterDocument<'a>>,
+    /// What the bundle has, if one is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bundle: Option<BundleDocument<'a>>,
+    operations: Vec<OperationDocument<'a>>,
     variables: Vec<VariableDocument<'a>>,
     notices: Vec<MessageDocument<'a>>,
     problems: Vec<MessageDocument<'a>>,
@@ -124,6 +166,30 @@ struct ClusterDocument<'a> {
     name: &'a str,
     kubernetes_version: String,
     hosts: Vec<HostDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct BundleDocument<'a> {
+    kubernetes: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OperationDocument<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    at: String,
+    ended: bool,
+    steps: Vec<StepDocument<'a>>,
+}
+
+/// An action in its order.
+#[derive(Serialize)]
+struct StepDocument<'a> {
+    action: &'a str,
+    at: String,
+    /// What it is here: a command, or who does it.
+    here: String,
 }
 
 #[derive(Serialize)]
@@ -157,18 +223,32 @@ struct MessageDocument<'a> {
 }
 
 impl<'a> Document<'a> {
-    fn new(input: &'a Input) -> Self {
+    fn new(input: &'a Input, bundle: Option<&'a BundleFolder>) -> Self {
         let notice =
             |notice: &'a Notice| message(&notice.message, notice.position.as_ref(), notice.because.as_deref(), notice.hint.as_deref());
         let problem = |problem: &'a Problem| {
             message(&problem.message, problem.position.as_ref(), problem.because.as_deref(), problem.hint.as_deref())
         };
         Self {
-            valid: input.cluster.is_some(),
+            valid: is_valid(input),
             cluster: input.cluster.as_ref().map(ClusterDocument::new),
+            bundle: bundle.map(|bundle| BundleDocument { kubernetes: releases(bundle) }),
+            operations: input.operations.iter().map(OperationDocument::new).collect(),
             variables: input.variables.iter().map(variable).collect(),
             notices: input.notices.iter().map(notice).collect(),
             problems: input.problems.iter().map(problem).collect(),
+        }
+    }
+}
+
+impl<'a> OperationDocument<'a> {
+    fn new(operation: &'a Operation) -> Self {
+        let step = |step: &'a Invocation| StepDocument { action: step.action.name, at: step.position.to_string(), here: here(step) };
+        Self {
+            name: operation.name.as_deref(),
+            at: operation.position.to_string(),
+            ended: operation.ended,
+            steps: operation.invocations().map(step).collect(),
         }
     }
 }
@@ -196,3 +276,6 @@ fn variable(given: &Given) -> VariableDocument<'_> {
 fn message<'a>(what: &'a str, at: Option<&kok_crds::Position>, because: Option<&'a str>, hint: Option<&'a str>) -> MessageDocument<'a> {
     MessageDocument { what, at: at.map(ToString::to_string), because, hint }
 }
+
+#[cfg(test)]
+mod tests;

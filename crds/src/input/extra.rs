@@ -3,7 +3,10 @@
 use super::{File, Role, file_name};
 use crate::decode::Decoder;
 use crate::inventory::{Variable, Vars};
-use crate::operation::{Arguments, ExtraVars, Operation, read_arguments};
+use crate::model::Cluster;
+use crate::operation::{Arguments, ExtraVars, Operation, Placed, read_arguments};
+use crate::tree::{Node, Value};
+use crate::variables::{Effect, Given, Outcome, plain, variable};
 use crate::words::quote;
 use crate::{Problem, Source};
 
@@ -46,15 +49,84 @@ fn named(arguments: &Arguments, problems: &mut Vec<Problem>) -> Vars {
                 let found = Variable { key_position: variable.position.clone(), node: variable.node.clone() };
                 vars.insert(variable.name.as_str(), found);
             }
-            ExtraVars::File(path) => problems.push(
-                Problem::new(format!("the file {} of `-e` is not there", quote(&path.text)))
-                    .at(&path.position)
-                    .because("its path is one of the job's image, and no such job runs here")
-                    .hint("put its variables into the ConfigMap of `varsConfRef`, or give the file to kokctl with -e"),
-            ),
+            ExtraVars::File(path) => problems.push(no_file(path)),
         }
     }
     vars
+}
+
+/// A file of the image in which the operator runs its jobs.
+pub(super) fn no_file(path: &Placed) -> Problem {
+    Problem::new(format!("the file {} of `-e` is not there", quote(&path.text)))
+        .at(&path.position)
+        .because("its path is one of the job's image, and no such job runs here")
+        .hint("put its variables into the ConfigMap of `varsConfRef`, or give the file to kokctl with -e")
+}
+
+/// Variables that actions of an operation set, unless somebody sets them otherwise.
+pub(super) fn implied(operation: &Operation) -> impl Iterator<Item = (&'static str, Variable)> {
+    operation.invocations().filter_map(|invocation| {
+        let (name, value) = invocation.implied_variable()?;
+        let position = invocation.position.clone();
+        Some((name, Variable { key_position: position.clone(), node: Node::new(Value::Text(value.to_owned()), position) }))
+    })
+}
+
+/// The login of hosts that name none themselves, as variables that count less than all others, and what becomes of the options.
+pub(super) fn login(operation: &Operation, has_key: bool, defaults: &mut Vars) -> Vec<Given> {
+    let Arguments { user, private_key_file, .. } = &operation.main.arguments;
+    let mut given = Vec::new();
+    // Of several names of one variable these count least.
+    let options = [("--user", "ansible_ssh_user", user, false), ("--private-key", "ansible_private_key_file", private_key_file, has_key)];
+    for (option, name, value, overruled) in options {
+        let Some(value) = value else { continue };
+        let node = Node::new(Value::Text(value.text.clone()), value.position.clone());
+        let (outcome, because) = match overruled {
+            true => (Outcome::Overruled, "the key of `sshAuthRef` counts"),
+            false => (Outcome::Honoured, "for hosts that name none themselves"),
+        };
+        given.push(Given::new(option, None, &node, outcome, because));
+        if !overruled {
+            defaults.insert(name, Variable { key_position: value.position.clone(), node });
+        }
+    }
+    given
+}
+
+/// The same for a Cluster in the inline form.
+pub(super) fn inline_login(operation: &Operation, cluster: &mut Cluster) -> Vec<Given> {
+    let Arguments { user, private_key_file, .. } = &operation.main.arguments;
+    for ssh in cluster.hosts.iter_mut().map(|host| &mut host.ssh) {
+        ssh.user = ssh.user.take().or_else(|| user.as_ref().map(|user| user.text.clone()));
+        if ssh.private_key.is_none() {
+            ssh.private_key_file = ssh.private_key_file.take().or_else(|| private_key_file.as_ref().map(|file| file.text.clone()));
+        }
+    }
+    login(operation, false, &mut Vars::default())
+}
+
+/// What an operation sets that a Cluster in the inline form has to say itself; what of it means nothing anyway is returned.
+pub(super) fn not_for_inline(operation: &Operation, known: &[Given], problems: &mut Vec<Problem>) -> Vec<Given> {
+    let mut given = Vec::new();
+    let all = of_operation(operation, problems);
+    for vars in &all {
+        let idle = vars.iter().filter_map(|(name, written)| {
+            let row = variable(name).filter(|row| row.effect() == Effect::NoMeaning)?;
+            Some(Given::new(name, Some(row), &written.node, Outcome::NoMeaning, row.details()))
+        });
+        let from = given.len();
+        given.extend(idle);
+        if vars.names().count() > given.len() - from {
+            problems.push(inline_has_none(vars));
+        }
+    }
+    for (name, variable) in implied(operation).filter(|(name, _)| !known.iter().any(|given| given.name == *name)) {
+        let text = plain(&variable.node);
+        let problem = Problem::new(format!("the action cannot set {} for the cluster", quote(name))).at(&variable.key_position);
+        let problem = problem.because("a Cluster in the inline form has no inventory, and says everything itself");
+        problems.push(problem.hint(format!("write `{name}: {text}` there, under `spec.vars`")));
+    }
+    given
 }
 
 /// A Cluster in the inline form says everything itself.

@@ -1,26 +1,32 @@
 //! Everything that a user gives, read as one: manifests, or an inventory with its variables, and variables of the command line.
 
+mod asked;
 mod conceal;
+mod described;
 mod extra;
+mod hooks;
+mod naming;
 mod once;
+mod otherwise;
 mod partly;
-mod referenced;
+mod pending;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::convert::inline_file;
-use crate::inventory::{Inventory, Vars};
 use crate::model::Cluster;
-use crate::objects::{ClusterForm, Inputs, Objects, SshKey, read_partly};
+use crate::objects::{ClusterForm, read_partly};
 use crate::operation::Operation;
-use crate::read::read_tree;
 use crate::resolve::Resolved;
-use crate::translate::{Translation, defaults, translate};
 use crate::tree::Node;
 use crate::variables::{Given, Outcome};
-use crate::words::quote;
 use crate::{Notice, Position, Problem, Source};
+use described::{Extra, by_reference, described, inline};
+use hooks::Hooks;
+use otherwise::Defaults;
+
+pub use asked::{Asked, Intent};
 
 /// A file, or a part of the command line, that a user gives.
 #[derive(Clone, PartialEq, Eq)]
@@ -76,6 +82,8 @@ pub struct Input {
     pub problems: Vec<Problem>,
     /// The cluster in the inline form, if it was another one.
     inline: Option<Node>,
+    /// The inventory, if there is one.
+    resolved: Option<Resolved>,
 }
 
 impl Input {
@@ -159,11 +167,11 @@ fn of_inventory(file: &File, files: &[File]) -> Input {
     let start = source.position(1, 1);
     let Role::Main { cluster } = &file.role else { return Input::default() };
     let mut notices = Vec::new();
-    let name = referenced::cluster_name(cluster.as_deref(), &start, &mut notices);
+    let name = naming::cluster_name(cluster.as_deref(), &start, &mut notices);
     let mut problems = Vec::new();
     let extra = extra::of_command_line(files, &mut problems);
     let extra = Extra { incomplete: !problems.is_empty(), vars: extra };
-    let mut input = described(&source, &beside, (&name, &start), extra, None);
+    let mut input = described(&source, &beside, (&name, &start), extra, Defaults::default());
     input.notices.extend(notices);
     input.problems.extend(problems);
     input
@@ -178,93 +186,31 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
     }
     let is_known = !problems.is_empty();
     let from_line = extra::of_command_line(files, &mut problems);
+    let operation = pending::counting(&objects.operations);
     let mut input = match objects.cluster(None) {
         Ok(cluster) => match &cluster.form {
             ClusterForm::Inline { cluster, variables } => {
                 problems.extend(from_line.first().map(extra::inline_has_none));
-                Input { cluster: Some((**cluster).clone()), variables: variables.clone(), ..Input::default() }
+                inline((**cluster).clone(), variables, operation)
             }
-            ClusterForm::Referenced(inputs) => by_reference(&objects, inputs, (&cluster.name, &cluster.position), from_line, is_known),
+            ClusterForm::Referenced(inputs) => {
+                let incomplete = objects.incomplete || inputs.incomplete;
+                let name = (cluster.name.as_str(), &cluster.position);
+                by_reference(operation, inputs, name, Extra { vars: from_line, incomplete }, is_known)
+            }
         },
         Err(problem) => Input::wrong(vec![problem]),
     };
+    if let Some(Hooks { given, notices, problems: found }) = operation.map(Hooks::of) {
+        input.variables.extend(given);
+        input.notices.extend(notices);
+        problems.extend(found);
+    }
+    input.notices.extend(pending::notices(&objects.operations));
     input.notices.extend(objects.notices);
     input.operations = objects.operations;
     input.problems.extend(problems);
     input
-}
-
-/// The operation that is about to run says more than its cluster.
-fn by_reference(objects: &Objects, inputs: &Inputs, name: (&str, &Position), from_line: Vec<Vars>, is_known: bool) -> Input {
-    let (operation, notice) = referenced::effective(objects);
-    let own = operation.map(|operation| &operation.inputs);
-    let hosts = own.and_then(|own| own.hosts.as_ref()).or(inputs.hosts.as_ref());
-    let vars = own.and_then(|own| own.vars.as_ref()).or(inputs.vars.as_ref());
-    let key = own.and_then(|own| own.ssh_key.as_ref()).or(inputs.ssh_key.as_ref());
-    let Some(hosts) = hosts else {
-        return if is_known {
-            Input::default()
-        } else {
-            Input::wrong(vec![Problem::new(format!("the cluster {} has no hosts", quote(name.0))).at(name.1)])
-        };
-    };
-    let mut problems = Vec::new();
-    let mut extra: Vec<Vars> = Vec::new();
-    let mut incomplete = objects.incomplete || inputs.incomplete || own.is_some_and(|own| own.incomplete);
-    if let Some((vars, found)) = vars.map(Vars::read_partly) {
-        incomplete |= vars.is_empty() && !found.is_empty();
-        extra.push(vars);
-        problems.extend(found);
-    }
-    if let Some(operation) = operation {
-        extra.extend(extra::of_operation(operation, &mut problems));
-    }
-    extra.extend(from_line);
-    let mut input = described(hosts, &[], name, Extra { vars: extra, incomplete }, key);
-    input.notices.extend(notice);
-    input.problems.extend(problems);
-    input
-}
-
-/// Variables that win over those of an inventory.
-struct Extra {
-    vars: Vec<Vars>,
-    /// Whether some of them could not be read.
-    incomplete: bool,
-}
-
-/// A cluster that an inventory describes.
-fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), extra: Extra, key: Option<&SshKey>) -> Input {
-    let start = inventory.position(1, 1);
-    let (inventory, of_inventory) = Inventory::read_partly(inventory, beside);
-    let Some(mut inventory) = inventory else { return Input::wrong(of_inventory) };
-    inventory.unread.vars |= extra.incomplete;
-    let unread = inventory.unread;
-    let resolved = Resolved::of(inventory, extra.vars).with_defaults(defaults());
-    let Translation { tree, given, notices, mut problems } = translate(&resolved, &start, name);
-    let mut variables = given;
-    // A tree without hosts would only be missed twice.
-    let has_hosts = tree.entry("spec").is_some();
-    let reading = if has_hosts { read_tree(&tree) } else { Default::default() };
-    // Of a host that says too little, the reader would say so once more.
-    let known: Vec<Position> = problems.iter().filter_map(|problem| problem.position.clone()).filter(|known| *known != start).collect();
-    problems.extend(reading.problems.into_iter().filter(|problem| problem.position.as_ref().is_none_or(|at| !known.contains(at))));
-    variables.extend(reading.variables);
-    variables.sort_by(|a, b| (&a.name, &a.position).cmp(&(&b.name, &b.position)));
-    let cluster = reading.cluster.map(|cluster| with_key(cluster, key));
-    let problems = once::once(partly::joined(of_inventory, problems, unread), &resolved.inventory().hosts());
-    let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() };
-    conceal::conceal(&mut input, &resolved.tainted());
-    input
-}
-
-/// A key that the host itself names wins, as with Ansible.
-fn with_key(mut cluster: Cluster, key: Option<&SshKey>) -> Cluster {
-    let Some(key) = key else { return cluster };
-    for ssh in cluster.hosts.iter_mut().map(|host| &mut host.ssh).filter(|ssh| ssh.private_key_file.is_none()) {
-        ssh.private_key = Some(key.key.clone());
-    }
-    cluster
 }
 
 /// A name for messages.

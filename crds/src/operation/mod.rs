@@ -61,10 +61,7 @@ impl Operation {
 
     /// Variables that actions set for the whole operation, with their values, unless somebody sets them otherwise.
     pub fn implied_variables(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        self.invocations().filter_map(|invocation| match invocation.action.effect {
-            Effect::Covered { sets, .. } => sets,
-            _ => None,
-        })
+        self.invocations().filter_map(Invocation::implied_variable)
     }
 }
 
@@ -77,6 +74,17 @@ pub struct Invocation {
     pub arguments: Arguments,
     /// Where the action stands.
     pub position: Position,
+}
+
+impl Invocation {
+    /// A variable that the action sets, with its value.
+    #[must_use]
+    pub fn implied_variable(&self) -> Option<(&'static str, &'static str)> {
+        match self.action.effect {
+            Effect::Covered { sets, .. } => sets,
+            _ => None,
+        }
+    }
 }
 
 /// A notice about arguments that do nothing.

@@ -18,8 +18,8 @@ pub(super) struct CommandOption {
 
 /// What an option does here.
 pub(super) enum Meaning {
-    /// It stands alone.
-    Flag(fn(&mut Arguments)),
+    /// It stands alone, and is heard, but asks for what is not done, or is done anyway, for this reason.
+    Flag(fn(&mut Arguments), Option<&'static str>),
     /// It takes a value.
     Value(fn(&mut Arguments, &Given<'_>, &mut Decoder)),
     /// It does nothing here, for this reason.
@@ -41,7 +41,7 @@ pub(super) enum Meaning {
 impl Meaning {
     pub(super) fn takes_value(&self) -> bool {
         match self {
-            Self::Flag(_) => false,
+            Self::Flag(..) => false,
             Self::Value(_) => true,
             Self::Nothing { value, .. } | Self::Refused { value, .. } => *value,
         }
@@ -104,8 +104,8 @@ const NO_VAULT: &str = "put the values there unencrypted, in a Secret where the 
 const LOOK: &str = "`kokctl plan` prints what would be done";
 const SSH_ARGUMENTS: &str = "set it as `ansible_ssh_common_args` among the variables";
 
-const fn flag(names: &'static [&'static str], set: fn(&mut Arguments)) -> CommandOption {
-    CommandOption { names, meaning: Meaning::Flag(set) }
+const fn flag(names: &'static [&'static str], set: fn(&mut Arguments), because: Option<&'static str>) -> CommandOption {
+    CommandOption { names, meaning: Meaning::Flag(set, because) }
 }
 
 const fn value(names: &'static [&'static str], read: fn(&mut Arguments, &Given<'_>, &mut Decoder)) -> CommandOption {
@@ -122,10 +122,14 @@ const fn refused(names: &'static [&'static str], value: bool, instead: &'static 
 
 /// Every option of ansible-playbook 2.18.
 pub(super) static OPTIONS: &[CommandOption] = &[
-    flag(&["-C", "--check"], |arguments| arguments.check = true),
-    flag(&["-D", "--diff"], |arguments| arguments.diff = true),
-    flag(&["-v", "--verbose"], |arguments| arguments.verbosity = arguments.verbosity.saturating_add(1)),
-    flag(&["-b", "--become"], |_| {}),
+    flag(&["-C", "--check"], |arguments| arguments.check = true, None),
+    flag(&["-D", "--diff"], |arguments| arguments.diff = true, Some("`kokctl plan` shows the differences of files anyway")),
+    flag(
+        &["-v", "--verbose"],
+        |arguments| arguments.verbosity = arguments.verbosity.saturating_add(1),
+        Some("how much is logged is said on the command line, as `kokctl -v`"),
+    ),
+    flag(&["-b", "--become"], |_| {}, Some("kokctl becomes root by itself where the login is not root")),
     value(&["-e", "--extra-vars"], |arguments, given, decoder| {
         let vars: Vec<ExtraVars> = extra_vars::read(given, decoder);
         arguments.extra_vars.extend(vars);
@@ -169,7 +173,10 @@ pub(super) static OPTIONS: &[CommandOption] = &[
 
 fn forks(arguments: &mut Arguments, given: &Given<'_>, decoder: &mut Decoder) {
     match text(given.letters).trim().parse::<u32>() {
-        Ok(forks) if (1..=MOST_FORKS).contains(&forks) => arguments.forks = Some(forks),
+        Ok(forks) if (1..=MOST_FORKS).contains(&forks) => {
+            arguments.forks = Some(forks);
+            decoder.note(unused(&format!("`{}`", given.option), "kokctl itself finds out how much can be done at once", &given.position()));
+        }
         _ => decoder.report(given.problem().because(format!("it is a whole number from 1 to {MOST_FORKS}"))),
     }
 }
@@ -184,7 +191,10 @@ impl CommandOption {
     /// Does what the option does here.
     pub(super) fn apply(&self, given: &Given<'_>, arguments: &mut Arguments, decoder: &mut Decoder) {
         match &self.meaning {
-            Meaning::Flag(set) => set(arguments),
+            Meaning::Flag(set, because) => {
+                set(arguments);
+                because.iter().for_each(|because| decoder.note(unused(&format!("`{}`", given.option), because, &given.position())));
+            }
             Meaning::Value(read) => read(arguments, given, decoder),
             Meaning::Nothing { because, .. } => decoder.note(unused(&format!("`{}`", given.option), because, &given.position())),
             Meaning::Refused { instead, .. } => {

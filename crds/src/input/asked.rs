@@ -1,0 +1,181 @@
+//! Which part an operation is about, and whether it is for the verb that runs.
+
+use super::pending::{counting, named, others, pending, verb, wrong_verb};
+use super::{Input, file_name};
+use crate::inventory::Inventory;
+use crate::model::{Cluster, Host};
+use crate::operation::{Arguments, Effect, Operation, Placed, TaskChoice, Verb};
+use crate::words::quote;
+use crate::{Notice, Position, Problem, Source};
+
+/// What the operation that counts asks of a verb, besides its variables.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Asked {
+    /// Its `--limit`, as it was written.
+    pub limit: Option<Placed>,
+    /// The hosts of the cluster that the limit names.
+    pub hosts: Vec<String>,
+    /// The tasks that its tags stand for.
+    pub tasks: TaskChoice,
+    /// Where the first of its tags stands.
+    pub tags: Option<Position>,
+    /// Whether nothing is to be changed.
+    pub check: bool,
+    /// Of operations that don't count beside it.
+    pub others: Vec<Notice>,
+}
+
+/// What is about to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Intent {
+    /// Its verb; that of a plan is [`Verb::Apply`].
+    pub verb: Verb,
+    /// Whether it only shows what would be done.
+    pub dry: bool,
+}
+
+impl Input {
+    /// The hosts of the cluster that a pattern names, as `--limit` takes it: names, groups, wildcards, `!` and `&`. `at` is its place.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the pattern; also that it names none of the cluster's hosts.
+    pub fn hosts(&self, pattern: &str, at: &Position) -> Result<Vec<String>, Vec<Problem>> {
+        let Some(cluster) = &self.cluster else { return Ok(Vec::new()) };
+        let own;
+        let inventory = match &self.resolved {
+            Some(resolved) => resolved.inventory(),
+            None => {
+                own = inventory_of(cluster)?;
+                &own
+            }
+        };
+        let named = inventory.select(pattern, at)?;
+        let hosts: Vec<String> = named.iter().filter(|name| cluster.host(name).is_some()).map(|name| (*name).to_owned()).collect();
+        if hosts.is_empty() {
+            let problem = Problem::new(format!("{} names no host of the cluster", quote(pattern))).at(at);
+            return Err(vec![problem.because(format!("it names {}", named.join(", ")))]);
+        }
+        Ok(hosts)
+    }
+
+    /// What the files ask of a verb, out of the tasks that there are.
+    ///
+    /// # Errors
+    /// That the files ask for another verb, and everything of their operation that the verb can't do.
+    pub fn asked(&self, intent: Intent, tasks: &[&str]) -> Result<Asked, Vec<Problem>> {
+        let pending = pending(&self.operations);
+        let meant: Vec<&Operation> = pending.iter().copied().filter(|operation| verb(operation) == Some(intent.verb)).collect();
+        match (intent.verb, meant.as_slice(), pending.first()) {
+            (Verb::Apply, [], Some(other)) => Err(vec![wrong_verb(other, Verb::Apply)]),
+            (_, [], _) => Ok(Asked::default()),
+            (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
+            (Verb::Reset, resets, _) => {
+                let problems: Vec<Problem> = resets.iter().filter_map(|operation| whole_only(operation)).collect();
+                if problems.is_empty() { Ok(Asked::default()) } else { Err(problems) }
+            }
+            (Verb::Apply, several, _) => several_apply(several),
+            _ => Ok(Asked::default()),
+        }
+    }
+
+    /// Adds what [`Self::asked`] finds wrong for the operation that counts.
+    pub fn check_operations(&mut self, tasks: &[&str]) {
+        let pending = pending(&self.operations);
+        let applies = pending.iter().any(|operation| verb(operation) == Some(Verb::Apply));
+        let verb = if applies { Some(Verb::Apply) } else { counting(&self.operations).and_then(verb) };
+        // Without a cluster nobody knows its hosts.
+        let Some(verb) = verb.filter(|_| self.cluster.is_some()) else { return };
+        if let Err(problems) = self.asked(Intent { verb, dry: true }, tasks) {
+            self.problems.extend(problems);
+            self.cluster = None;
+        }
+    }
+
+    fn of_operation(&self, operation: &Operation, intent: Intent, tasks: &[&str]) -> Result<Asked, Vec<Problem>> {
+        let arguments = &operation.main.arguments;
+        let mut problems: Vec<Problem> = resets_in_between(operation).collect();
+        if arguments.check && !intent.dry {
+            problems.push(
+                Problem::new(format!("{} changes nothing", named(operation)))
+                    .at(&operation.main.position)
+                    .because("its `extraArgs` have `--check`")
+                    .hint("type `kokctl plan -f …`; or leave `--check` out"),
+            );
+        }
+        let mut asked = Asked {
+            limit: arguments.limit.clone(),
+            check: arguments.check,
+            others: others(&self.operations, operation),
+            ..Asked::default()
+        };
+        asked.tags = arguments.tags.first().or(arguments.skip_tags.first()).map(|tag| tag.position.clone());
+        match arguments.limit.as_ref().map(|limit| self.hosts(&limit.text, &limit.position)) {
+            Some(Ok(hosts)) => asked.hosts = hosts,
+            Some(Err(found)) => problems.extend(found),
+            None => {}
+        }
+        match arguments.tasks(tasks) {
+            Ok(choice) => asked.tasks = choice,
+            Err(found) => problems.extend(found),
+        }
+        if problems.is_empty() { Ok(asked) } else { Err(problems) }
+    }
+}
+
+/// The groups of a Cluster in the inline form: those by which Kubespray calls its roles.
+fn inventory_of(cluster: &Cluster) -> Result<Inventory, Vec<Problem>> {
+    let names = |wanted: &dyn Fn(&Host) -> bool| -> String {
+        cluster.hosts.iter().filter(|host| wanted(host)).map(|host| format!("{}\n", host.name)).collect()
+    };
+    let planes = names(&|host| host.roles.control_plane);
+    let text = format!("[kube_control_plane]\n{planes}[etcd]\n{planes}[kube_node]\n{}", names(&|host| host.roles.worker));
+    Inventory::read(&Source::file(file_name("the cluster's hosts"), text), &[])
+}
+
+/// A cluster that is to be taken down on the way can't be made by one `apply`.
+fn resets_in_between(operation: &Operation) -> impl Iterator<Item = Problem> {
+    let hooks = [(&operation.pre_hooks, "before"), (&operation.post_hooks, "afterwards")];
+    hooks.into_iter().flat_map(|(hooks, when)| hooks.iter().map(move |hook| (hook, when))).filter_map(|(hook, when)| {
+        let is_reset = hook.action.effect == Effect::Runs(Verb::Reset);
+        is_reset.then(|| {
+            Problem::new(format!("`kokctl apply` does not run the hook {}", quote(hook.action.name)))
+                .at(&hook.position)
+                .because("it takes the cluster down, which is a command of its own here")
+                .hint(format!("leave the hook out, and type `kokctl reset -f …` {when}"))
+        })
+    })
+}
+
+/// Half a cluster can't be taken down, and a whole one must not be where half is meant.
+fn whole_only(operation: &Operation) -> Option<Problem> {
+    let Arguments { limit, tags, skip_tags, check, .. } = &operation.main.arguments;
+    let part = limit.as_ref().or(tags.first()).or(skip_tags.first()).map(|part| &part.position);
+    let at = part.or(check.then_some(&operation.main.position))?;
+    let because = if part.is_some() {
+        "its `extraArgs` choose a part of the cluster, and `reset` takes all of it down"
+    } else {
+        "its `extraArgs` have `--check`, and `reset` would change the hosts"
+    };
+    Some(
+        Problem::new(format!("{} cannot be done by `kokctl reset`", named(operation)))
+            .at(at)
+            .because(because)
+            .hint("leave the operation out of the files if all hosts are meant; of some, run `kubeadm reset` there yourself"),
+    )
+}
+
+/// Several that say nothing of their own mean the same.
+fn several_apply(operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+    let says = |operation: &&Operation| {
+        let loud = Arguments { verbosity: 0, diff: false, forks: None, ..operation.main.arguments.clone() };
+        loud != Arguments::default() || operation.inputs != Default::default()
+    };
+    if !operations.iter().any(says) {
+        return Ok(Asked::default());
+    }
+    let names: Vec<String> = operations.iter().map(|operation| named(operation)).collect();
+    let last = operations.last().map(|operation| operation.position.clone());
+    let problem = Problem::new("it is not said which operation counts");
+    let problem = problem.because(format!("{} mean `kokctl apply`, and have not ended", names.join(" and ")));
+    Err(vec![Problem { position: last, ..problem }.hint("give the file of one of them only, or write all into one")])
+}

@@ -1,0 +1,101 @@
+//! The cluster of an inventory, or one that says everything itself, with what an operation adds.
+
+use super::otherwise::Defaults;
+use super::{Input, conceal, extra, once, partly};
+use crate::inventory::{Inventory, Vars};
+use crate::model::Cluster;
+use crate::objects::{Inputs, SshKey};
+use crate::operation::Operation;
+use crate::read::read_tree;
+use crate::translate::{Translation, translate};
+use crate::variables::Given;
+use crate::words::quote;
+use crate::{Position, Problem, Source};
+
+/// A Cluster that says everything itself.
+pub(super) fn inline(mut cluster: Cluster, variables: &[Given], operation: Option<&Operation>) -> Input {
+    let (mut variables, mut problems) = (variables.to_vec(), Vec::new());
+    if let Some(operation) = operation {
+        variables.extend(extra::not_for_inline(operation, &variables, &mut problems));
+        variables.extend(extra::inline_login(operation, &mut cluster));
+    }
+    Input { cluster: Some(cluster), variables, problems, ..Input::default() }
+}
+
+/// The operation that is about to run says more than its cluster.
+pub(super) fn by_reference(
+    operation: Option<&Operation>,
+    inputs: &Inputs,
+    name: (&str, &Position),
+    from_line: Extra,
+    is_known: bool,
+) -> Input {
+    let own = operation.map(|operation| &operation.inputs);
+    let hosts = own.and_then(|own| own.hosts.as_ref()).or(inputs.hosts.as_ref());
+    let vars = own.and_then(|own| own.vars.as_ref()).or(inputs.vars.as_ref());
+    let key = own.and_then(|own| own.ssh_key.as_ref()).or(inputs.ssh_key.as_ref());
+    let Some(hosts) = hosts else {
+        return if is_known {
+            Input::default()
+        } else {
+            Input::wrong(vec![Problem::new(format!("the cluster {} has no hosts", quote(name.0))).at(name.1)])
+        };
+    };
+    let mut problems = Vec::new();
+    let mut extra: Vec<Vars> = Vec::new();
+    let mut incomplete = from_line.incomplete || own.is_some_and(|own| own.incomplete);
+    if let Some((vars, found)) = vars.map(Vars::read_partly) {
+        incomplete |= vars.is_empty() && !found.is_empty();
+        extra.push(vars);
+        problems.extend(found);
+    }
+    if let Some(operation) = operation {
+        extra.extend(extra::of_operation(operation, &mut problems));
+    }
+    extra.extend(from_line.vars);
+    let mut input = described(hosts, &[], name, Extra { vars: extra, incomplete }, Defaults { key, operation });
+    input.problems.extend(problems);
+    input
+}
+
+/// Variables that win over those of an inventory.
+pub(super) struct Extra {
+    pub(super) vars: Vec<Vars>,
+    /// Whether some of them could not be read.
+    pub(super) incomplete: bool,
+}
+
+/// A cluster that an inventory describes.
+pub(super) fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), extra: Extra, otherwise: Defaults<'_>) -> Input {
+    let start = inventory.position(1, 1);
+    let (inventory, of_inventory) = Inventory::read_partly(inventory, beside);
+    let Some(mut inventory) = inventory else { return Input::wrong(of_inventory) };
+    inventory.unread.vars |= extra.incomplete;
+    let unread = inventory.unread;
+    let (resolved, mut variables) = otherwise.resolve(inventory, extra.vars);
+    let Translation { tree, given, notices, mut problems } = translate(&resolved, &start, name);
+    variables.extend(given);
+    // A tree without hosts would only be missed twice.
+    let has_hosts = tree.entry("spec").is_some();
+    let reading = if has_hosts { read_tree(&tree) } else { Default::default() };
+    // Of a host that says too little, the reader would say so once more.
+    let known: Vec<Position> = problems.iter().filter_map(|problem| problem.position.clone()).filter(|known| *known != start).collect();
+    problems.extend(reading.problems.into_iter().filter(|problem| problem.position.as_ref().is_none_or(|at| !known.contains(at))));
+    variables.extend(reading.variables);
+    variables.sort_by(|a, b| (&a.name, &a.position).cmp(&(&b.name, &b.position)));
+    let cluster = reading.cluster.map(|cluster| with_key(cluster, otherwise.key));
+    let problems = once::once(partly::joined(of_inventory, problems, unread), &resolved.inventory().hosts());
+    let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() };
+    conceal::conceal(&mut input, &resolved.tainted());
+    input.resolved = Some(resolved);
+    input
+}
+
+/// A key that the host itself names wins, as with Ansible.
+fn with_key(mut cluster: Cluster, key: Option<&SshKey>) -> Cluster {
+    let Some(key) = key else { return cluster };
+    for ssh in cluster.hosts.iter_mut().map(|host| &mut host.ssh).filter(|ssh| ssh.private_key_file.is_none()) {
+        ssh.private_key = Some(key.key.clone());
+    }
+    cluster
+}

@@ -1,0 +1,202 @@
+//! What the operation in a user's files asks of a verb: for which it is, and of which part of the cluster it speaks.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use kok_crds::operation::Verb;
+use kok_crds::{Asked, File, Input, Intent, Outcome, Position, Problem, Role, read_input};
+
+const TASKS: [&str; 4] = ["container-runtime", "etcd", "mirrors", "names"];
+
+const CLUSTER: &str = "
+apiVersion: kubean.io/v1alpha1
+kind: Cluster
+metadata: {name: c}
+spec: {hostsConfRef: {name: h, namespace: a}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: h, namespace: a}
+data:
+  hosts.yml: |
+    all:
+      vars: {kube_version: 1.37.1, kube_network_plugin: flannel}
+      hosts: {cp1: {ip: 10.0.0.11}, w1: {ip: 10.0.0.12, ansible_ssh_user: own}, w2: {ip: 10.0.0.13}, jump: {ansible_host: 10.0.0.9}}
+      children:
+        kube_control_plane: {hosts: {cp1: }}
+        kube_node: {hosts: {w1: , w2: }}
+        rack1: {hosts: {cp1: , w1: , jump: }}
+";
+
+const INLINE: &str = "
+apiVersion: kubean.io/v1alpha1
+kind: Cluster
+metadata: {name: c}
+spec:
+  kubernetesVersion: 1.37.1
+  hosts:
+  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}
+  - {name: w1, address: 10.0.0.12, roles: [worker], ssh: {user: own}}
+  - {name: w2, address: 10.0.0.13, roles: [worker]}
+";
+
+fn operation(name: &str, action: &str, rest: &str) -> String {
+    format!(
+        "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {{name: {name}}}\nspec:\n  cluster: c\n  actionType: playbook\n  \
+         action: {action}\n  {rest}\n"
+    )
+}
+
+fn input(cluster: &str, operations: &[String]) -> Input {
+    let text = cluster.to_owned() + &operations.concat();
+    read_input(&[File { name: "all.yaml".to_owned(), text, role: Role::Main { cluster: None } }])
+}
+
+fn asked(cluster: &str, operations: &[String], verb: Verb, dry: bool) -> Result<Asked, Vec<Problem>> {
+    let input = input(cluster, operations);
+    assert!(input.cluster.is_some(), "{:?}", input.problems);
+    input.asked(Intent { verb, dry }, &TASKS)
+}
+
+fn applied(cluster: &str, arguments: &str) -> Result<Asked, Vec<Problem>> {
+    asked(cluster, &[operation("o", "cluster.yml", &format!("extraArgs: \"{arguments}\""))], Verb::Apply, false)
+}
+
+fn only(result: Result<Asked, Vec<Problem>>) -> Problem {
+    let problems = result.unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    problems.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_limit_names_hosts_and_groups_of_either_form() {
+    for cluster in [CLUSTER, INLINE] {
+        let hosts = |pattern: &str| applied(cluster, &format!("--limit='{pattern}'")).map(|asked| asked.hosts);
+        assert_eq!(hosts("w2").unwrap(), ["w2"]);
+        assert_eq!(hosts("kube_node:!w1").unwrap(), ["w2"]);
+        assert_eq!(hosts("all,&kube_node").unwrap(), ["w1", "w2"]);
+        assert_eq!(hosts("kube-master:w?").unwrap(), ["cp1", "w1", "w2"], "also by old names of groups");
+        let problem = only(applied(cluster, "-v --limit=kube_nod"));
+        let line = cluster.lines().count() as u64 + 9;
+        let at = problem.position.unwrap();
+        assert_eq!((at.line, problem.hint.unwrap().as_str()), (line, "did you mean `kube_node`?"));
+    }
+    assert_eq!(applied(CLUSTER, "--limit=rack1").unwrap().hosts, ["cp1", "w1"], "and no host that is only on the way");
+    assert!(only(applied(CLUSTER, "--limit=jump")).message.contains("names no host of the cluster"));
+}
+
+#[test]
+fn a_limit_of_the_command_line_is_the_same() {
+    let at = Position { file: "--limit".into(), line: 1, column: 1 };
+    for cluster in [CLUSTER, INLINE] {
+        let input = input(cluster, &[]);
+        assert_eq!(input.hosts("kube_node,!w2", &at).unwrap(), ["w1"]);
+        assert_eq!(input.hosts("w9", &at).unwrap_err().first().unwrap().position.as_ref(), Some(&at));
+    }
+}
+
+#[test]
+fn tags_choose_tasks() {
+    let asked = applied(CLUSTER, "--tags=containerd,etcd --skip-tags mirrors").unwrap();
+    assert_eq!(asked.tasks.only, ["container-runtime", "etcd", "mirrors"]);
+    assert_eq!(asked.tasks.skip, ["mirrors"]);
+    assert!(asked.tags.is_some());
+    let problems = applied(CLUSTER, "--tags=nosuch --limit=w9").unwrap_err();
+    assert_eq!(problems.len(), 2, "all at once: {problems:?}");
+}
+
+#[test]
+fn a_check_changes_nothing() {
+    let operations = [operation("o", "cluster.yml", "extraArgs: --check")];
+    assert!(only(asked(CLUSTER, &operations, Verb::Apply, false)).hint.unwrap().contains("kokctl plan"));
+    assert!(asked(CLUSTER, &operations, Verb::Apply, true).unwrap().check);
+}
+
+#[test]
+fn the_wrong_verb_is_refused_with_the_right_one() {
+    let reset = [operation("o", "reset.yml", "")];
+    for dry in [true, false] {
+        let problem = only(asked(CLUSTER, &reset, Verb::Apply, dry));
+        assert_eq!(problem.message, "the operation `o` is not for `kokctl apply`");
+        assert!(problem.hint.unwrap().contains("`kokctl reset -f …`"));
+    }
+    assert_eq!(asked(CLUSTER, &reset, Verb::Reset, false), Ok(Asked::default()));
+    let facts = only(asked(CLUSTER, &[operation("o", "facts.yml", "")], Verb::Apply, false));
+    assert!(facts.because.unwrap().contains("no step of its own"));
+    let ended = [operation("o", "reset.yml", "").replace("spec:", "status: {status: Succeeded}\nspec:")];
+    assert_eq!(asked(CLUSTER, &ended, Verb::Apply, false), Ok(Asked::default()));
+}
+
+#[test]
+fn a_part_is_not_reset_as_a_whole() {
+    for arguments in ["--limit=w1", "--tags=etcd", "--check"] {
+        let operations = [operation("o", "reset.yml", &format!("extraArgs: {arguments}"))];
+        let problem = only(asked(CLUSTER, &operations, Verb::Reset, false));
+        assert_eq!(problem.message, "the operation `o` cannot be done by `kokctl reset`", "{arguments}");
+    }
+}
+
+#[test]
+fn of_several_operations_it_is_said_which_counts() {
+    let reset = operation("r", "reset.yml", "");
+    let apply = operation("a", "cluster.yml", "extraArgs: -e kube_proxy_mode=iptables -l w1");
+    let input = input(CLUSTER, &[reset, apply.clone()]);
+    let notice = input.notices.iter().find(|notice| notice.message == "the operation `r` does not count").unwrap();
+    assert!(notice.hint.as_deref().unwrap().contains("kokctl reset"));
+    let asked_for = input.asked(Intent { verb: Verb::Apply, dry: false }, &TASKS).unwrap();
+    assert_eq!((asked_for.hosts, asked_for.others.len()), (vec!["w1".to_owned()], 1));
+    assert_eq!(input.cluster.unwrap().settings.kube_proxy_mode.as_str(), "iptables");
+    let plain = operation("b", "scale.yml", "");
+    assert_eq!(only(asked(CLUSTER, &[apply, plain.clone()], Verb::Apply, false)).message, "it is not said which operation counts");
+    assert_eq!(asked(CLUSTER, &[plain.clone(), plain.replace("name: b", "name: d")], Verb::Apply, false), Ok(Asked::default()));
+}
+
+#[test]
+fn a_login_of_the_operation_counts_for_hosts_that_name_none() {
+    let operations = [operation("o", "cluster.yml", "extraArgs: -u admin --private-key=/keys/id")];
+    for cluster in [CLUSTER, INLINE] {
+        let input = input(cluster, &operations);
+        let cluster = input.cluster.unwrap();
+        let user = |host: &str| cluster.host(host).unwrap().ssh.user.as_deref();
+        assert_eq!((user("cp1"), user("w1")), (Some("admin"), Some("own")));
+        assert!(cluster.hosts.iter().all(|host| host.ssh.private_key_file.as_deref() == Some("/keys/id")));
+        let outcome = |name: &str| input.variables.iter().find(|given| given.name == name).unwrap().outcome;
+        assert_eq!((outcome("--user"), outcome("--private-key")), (Outcome::Honoured, Outcome::Honoured));
+    }
+}
+
+#[test]
+fn variables_of_hooks_are_said_or_refused() {
+    let hook = |arguments: &str| {
+        let hooks = format!("preHook: [{{actionType: playbook, action: ping.yml, extraArgs: {arguments}}}]");
+        input(CLUSTER, &[operation("o", "cluster.yml", &format!("extraArgs: -e kube_proxy_mode=iptables\n  {hooks}"))])
+    };
+    let of =
+        |input: &Input, name: &str| input.variables.iter().find(|given| given.name == name && given.position.line > 20).unwrap().outcome;
+    assert_eq!(of(&hook("-e undo=true"), "undo"), Outcome::NoMeaning);
+    let other = hook("-e override_system_hostname=false");
+    assert!(other.problems.iter().any(|problem| problem.message.contains("`override_system_hostname` is set for the hook `ping` only")));
+    assert!(hook("-e kube_proxy_mode=nftables").cluster.is_none());
+    assert_eq!(hook("-e kube_proxy_mode=iptables").cluster.unwrap().settings.kube_proxy_mode.as_str(), "iptables");
+    assert!(hook("--limit=w1").notices.iter().any(|notice| notice.message == "`--limit` of the hook `ping` is not used"));
+}
+
+#[test]
+fn what_an_action_sets_counts_unless_somebody_says_otherwise() {
+    let hooks = "preHook: [{actionType: playbook, action: disable-firewalld.yml}]";
+    let firewall = |cluster: &str| {
+        let cluster = input(cluster, &[operation("o", "cluster.yml", hooks)]).cluster.unwrap();
+        format!("{:?}", cluster.settings.host.firewall)
+    };
+    assert_eq!(firewall(CLUSTER), "Open");
+    assert_eq!(firewall(&CLUSTER.replace("vars: {", "vars: {firewall: refuse, ")), "Refuse");
+    let inline = input(INLINE, &[operation("o", "cluster.yml", hooks)]);
+    let problem = inline.problems.first().unwrap();
+    assert!(problem.hint.as_deref().unwrap().contains("`firewall: open`"), "{problem}");
+}
+
+#[test]
+fn an_inline_cluster_takes_no_variables_of_operations() {
+    let with = |arguments: &str| input(INLINE, &[operation("o", "cluster.yml", &format!("extraArgs: {arguments}"))]);
+    assert!(with("-e kube_proxy_mode=iptables").cluster.is_none());
+    let idle = with("-e reset_confirmation=yes");
+    assert!(idle.cluster.is_some() && idle.variables.iter().any(|given| given.name == "reset_confirmation"));
+}

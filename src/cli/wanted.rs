@@ -1,0 +1,173 @@
+//! What is to be done: by the files, by their operation, and by the command line, which wins over it.
+
+use clap::Args;
+use kok_crds::model::Cluster;
+use kok_crds::operation::Verb;
+use kok_crds::{Asked, Input, Intent, Position, Problem};
+use kok_tasks::list::TASKS;
+use kok_tasks::plan::{Choice, Selection};
+
+use super::files::{ClusterFiles, ExtraVars};
+use crate::ui::{Failure, Kind, status_line};
+
+/// Which part of the plan is meant.
+#[derive(Debug, Args)]
+pub(super) struct PartArguments {
+    /// Only these tasks, with commas between them; refused if they need others that are still to be done
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    only: Vec<String>,
+    /// All tasks but these
+    #[arg(long, value_name = "TASK", value_delimiter = ',')]
+    skip: Vec<String>,
+    /// Only these hosts: names and groups with `*` and `?`, with commas between them; `!` before one leaves its hosts out, `&` keeps
+    /// those that are in it too
+    #[arg(long, short, value_name = "HOST", value_delimiter = ',')]
+    limit: Vec<String>,
+}
+
+/// A cluster, and which part of it is meant.
+pub(super) struct Wanted {
+    pub(super) cluster: Cluster,
+    pub(super) selection: Selection,
+    /// The part in the words of the command line; `None` for the whole.
+    pub(super) part: Option<String>,
+}
+
+/// The names of all tasks.
+pub(super) fn tasks() -> Vec<&'static str> {
+    TASKS.iter().map(|task| task.name).collect()
+}
+
+fn problems(problems: Vec<Problem>) -> Vec<Failure> {
+    problems.into_iter().map(Failure::problem).collect()
+}
+
+impl PartArguments {
+    /// Reads the files for a verb that takes a part.
+    pub(super) fn read(&self, files: &ClusterFiles, extra: &ExtraVars, dry: bool) -> Result<Wanted, Vec<Failure>> {
+        let (input, cluster) = files.whole(extra)?;
+        let asked = input.asked(Intent { verb: Verb::Apply, dry }, &tasks()).map_err(problems)?;
+        let limit = self.hosts(&input)?;
+        self.say(&asked);
+        let (only, skip) = if self.chooses_tasks() { (&self.only, &self.skip) } else { (&asked.tasks.only, &asked.tasks.skip) };
+        let (hosts, written) = match &asked.limit {
+            Some(limit) if self.limit.is_empty() => (&asked.hosts, limit.text.clone()),
+            _ => (&limit, self.limit.join(",")),
+        };
+        let choice = Choice { only, skip, limit: hosts };
+        let selection = Selection::new(choice, &cluster)
+            .map_err(|refusals| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Input, refusal)).collect::<Vec<_>>())?;
+        let options = [("--only", only.join(",")), ("--skip", skip.join(",")), ("--limit", written)];
+        let given: Vec<String> =
+            options.iter().filter(|(_, words)| !words.is_empty()).map(|(name, words)| format!("{name} {words}")).collect();
+        Ok(Wanted { cluster, selection, part: (!given.is_empty()).then(|| given.join(" ")) })
+    }
+
+    fn chooses_tasks(&self) -> bool {
+        !self.only.is_empty() || !self.skip.is_empty()
+    }
+
+    /// The hosts that the command line names.
+    fn hosts(&self, input: &Input) -> Result<Vec<String>, Vec<Failure>> {
+        if self.limit.is_empty() {
+            return Ok(Vec::new());
+        }
+        // The command line is no file with lines.
+        let nowhere = Position { file: "--limit".into(), line: 1, column: 1 };
+        input
+            .hosts(&self.limit.join(","), &nowhere)
+            .map_err(|found| problems(found).into_iter().map(|failure| failure.at("--limit")).collect())
+    }
+
+    /// Says what the operation chooses, and where the command line wins over it.
+    fn say(&self, asked: &Asked) {
+        let note = |option: &str, overruled: bool, at: &Position| match overruled {
+            true => status_line(&format!("note: {option} of the command line counts, and not that of the operation at {at}")),
+            false => status_line(&format!("note: only a part is meant, by {option} of the operation at {at}")),
+        };
+        asked.others.iter().for_each(|notice| status_line(&notice.to_string()));
+        if let Some(limit) = &asked.limit {
+            note("--limit", !self.limit.is_empty(), &limit.position);
+        }
+        if let Some(at) = &asked.tags {
+            note(if self.chooses_tasks() { "the choice of tasks" } else { "the tags" }, self.chooses_tasks(), at);
+        }
+    }
+}
+
+/// Whether the files' operation lets the whole cluster be taken down.
+pub(super) fn may_reset(input: &Input) -> Result<(), Vec<Failure>> {
+    input.asked(Intent { verb: Verb::Reset, dry: false }, &tasks()).map(|_| ()).map_err(problems)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use std::fs;
+
+    use clap::Parser;
+
+    use super::{ClusterFiles, ExtraVars, Failure, PartArguments, Wanted};
+
+    const FILES: &str = "
+apiVersion: kubean.io/v1alpha1
+kind: Cluster
+metadata: {name: c}
+spec:
+  kubernetesVersion: 1.37.1
+  hosts:
+  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}
+  - {name: w1, address: 10.0.0.12, roles: [worker]}
+  - {name: w2, address: 10.0.0.13, roles: [worker]}
+---
+apiVersion: kubean.io/v1alpha1
+kind: ClusterOperation
+metadata: {name: o}
+spec: {cluster: c, actionType: playbook, action: ACTION, extraArgs: ARGUMENTS}
+";
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        files: ClusterFiles,
+        #[command(flatten)]
+        extra: ExtraVars,
+        #[command(flatten)]
+        part: PartArguments,
+    }
+
+    fn read(action: &str, arguments: &str, line: &[&str]) -> Result<Wanted, Vec<Failure>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.yaml");
+        fs::write(&path, FILES.replace("ACTION", action).replace("ARGUMENTS", arguments)).unwrap();
+        let line = ["kokctl", "-f", path.to_str().unwrap()].iter().chain(line).copied().collect::<Vec<_>>();
+        let Line { files, extra, part } = Line::try_parse_from(line).unwrap();
+        part.read(&files, &extra, false)
+    }
+
+    fn part(arguments: &str, line: &[&str]) -> Option<String> {
+        read("cluster.yml", arguments, line).unwrap_or_else(|failures| panic!("{failures:?}")).part
+    }
+
+    #[test]
+    fn the_operation_chooses_a_part_and_the_command_line_wins() {
+        let wanted = read("cluster.yml", "'--limit=kube_node:!w1 --tags=etcd'", &[]).unwrap();
+        assert_eq!(wanted.part.as_deref(), Some("--only etcd --limit kube_node:!w1"));
+        assert_eq!(wanted.selection.tasks().unwrap(), ["etcd"]);
+        assert!(wanted.selection.has_host("w2") && !wanted.selection.has_host("w1") && !wanted.selection.has_host("cp1"));
+        assert_eq!(part("'--limit=w1 --tags=etcd'", &["--limit", "cp1,w2"]).as_deref(), Some("--only etcd --limit cp1,w2"));
+        assert_eq!(part("'--limit=w1 --tags=etcd'", &["--skip", "mirrors"]).as_deref(), Some("--skip mirrors --limit w1"));
+        assert_eq!(part("-v", &[]), None);
+        let wanted = read("cluster.yml", "-v", &["-l", "kube_node,!w2"]).unwrap();
+        assert_eq!(wanted.selection.hosts().unwrap().iter().collect::<Vec<_>>(), ["w1"]);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_refused_before_anything() {
+        let refused = |action: &str, arguments: &str, line: &[&str]| read(action, arguments, line).err().unwrap().remove(0);
+        assert!(refused("reset.yml", "-v", &[]).hint.unwrap().contains("kokctl reset"));
+        assert!(refused("cluster.yml", "--check", &[]).hint.unwrap().contains("kokctl plan"));
+        assert!(refused("cluster.yml", "--limit=w9", &[]).at.unwrap().contains("c.yaml:15:"));
+        assert_eq!(refused("cluster.yml", "-v", &["-l", "w9"]).at.as_deref(), Some("--limit"));
+    }
+}
