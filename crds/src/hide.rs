@@ -11,25 +11,17 @@ const KEY_DIGITS: [&str; 2] = ["LS0tLS1CRUdJTi", "b3BlbnNzaC1rZXktdjE"];
 
 /// Whether what goes by this name may be a secret, as far as the name tells it, perhaps misspelled.
 pub(crate) fn names_a_secret(name: &str) -> bool {
-    const WORDS: [&str; 12] = [
-        "pass",
-        "pasw",
-        "pwd",
-        "secret",
-        "token",
-        "credential",
-        "private_key",
-        "privatekey",
-        "certificate_key",
-        "encryption_key",
-        "access_key",
-        "api_key",
-    ];
-    // Names of what says where a secret is, or whether there is one.
-    const HARMLESS: [&str; 4] = ["_file", "_enabled", "_auth", "_bypass"];
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    let is_word = |word: &str| name.contains(word) || name.contains(&word.replace('_', ""));
-    WORDS.iter().any(|word| is_word(word)) && !HARMLESS.iter().any(|end| name.ends_with(end))
+    /// Without what stands between words, which people write in many ways.
+    const WORDS: [&str; 11] =
+        ["pass", "pasw", "pwd", "secret", "token", "credential", "privatekey", "certificatekey", "encryptionkey", "accesskey", "apikey"];
+    /// Ends of names of what says where a secret is, or whether there is one.
+    const HARMLESS: [&str; 4] = ["file", "enabled", "auth", "bypass"];
+    let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect();
+    let is_harmless = || {
+        let last = name.rsplit(['_', '-']).next().unwrap_or_default();
+        last.len() < name.len() && HARMLESS.iter().any(|end| last.eq_ignore_ascii_case(end))
+    };
+    WORDS.iter().any(|word| plain.contains(word)) && !is_harmless()
 }
 
 /// Whether the text is a private key and not the name of its file.
@@ -119,7 +111,7 @@ mod tests {
         ] {
             assert!(names_a_secret(name), "{name}");
         }
-        for name in ["ansible_ssh_private_key_file", "kube_token_auth", "kube_proxy_mode", "key", "keyring"] {
+        for name in ["ansible_ssh_private_key_file", "ssh-private-key-file", "kube_token_auth", "kube_proxy_mode", "key", "keyring"] {
             assert!(!names_a_secret(name), "{name}");
         }
     }

@@ -1,9 +1,8 @@
 //! What somebody set, and what becomes of it.
 
-use super::lookup::nearest_variable;
+use super::lookup::is_near_secret;
 use super::plain::shown;
 use super::row::Variable;
-use super::variable;
 use crate::Position;
 use crate::hide::{HIDDEN, names_a_secret};
 use crate::tree::{Node, Tag, Value};
@@ -75,6 +74,6 @@ impl Given {
 fn is_hidden(name: &str, row: Option<&Variable>, node: &Node) -> bool {
     let is_word = !matches!(node.value, Value::Bool(_) | Value::Integer(_) | Value::Null);
     let is_guessed = row.is_none_or(Variable::is_family);
-    let is_misspelled = || row.is_none() && nearest_variable(name).and_then(variable).is_some_and(Variable::is_secret);
+    let is_misspelled = || row.is_none() && is_near_secret(name);
     node.tag == Tag::Secret || row.is_some_and(Variable::is_secret) || is_misspelled() || (is_word && is_guessed && names_a_secret(name))
 }

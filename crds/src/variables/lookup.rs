@@ -47,6 +47,13 @@ pub(crate) fn nearest_variable(name: &str) -> Option<&'static str> {
     nearest(name, &candidates)
 }
 
+/// Whether a name that is not known is most likely that of a secret, misspelled.
+pub(super) fn is_near_secret(name: &str) -> bool {
+    // Most names are near none of the few, which is quickly seen.
+    let secrets: Vec<&'static str> = variables().filter(|row| row.is_secret() && !row.is_family()).map(|row| row.name).collect();
+    nearest(name, &secrets).is_some() && nearest_variable(name).and_then(variable).is_some_and(Variable::is_secret)
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
