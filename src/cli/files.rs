@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kok_crds::model::Cluster;
-use kok_crds::{File, Input, Outcome, Role, read_input};
+use kok_crds::{File, Input, Notice, Outcome, Position, Role, read_input};
 
 use crate::ui::{Failure, Kind, status_line};
 
@@ -63,8 +63,9 @@ impl ClusterFiles {
     /// Everything that the files say.
     pub(super) fn input(&self, extra: &ExtraVars) -> Result<Input, Vec<Failure>> {
         let mut files = Vec::new();
+        let mut notices = Vec::new();
         for path in &self.files {
-            files.extend(read(path).map_err(|failure| vec![failure])?);
+            files.extend(read(path, &mut notices).map_err(|failure| vec![failure])?);
         }
         for vars in &extra.extra {
             files.push(match vars.strip_prefix('@') {
@@ -72,7 +73,9 @@ impl ClusterFiles {
                 None => File { name: "-e".to_owned(), text: vars.clone(), role: Role::Extra },
             });
         }
-        Ok(read_input(&files))
+        let mut input = read_input(&files);
+        input.notices.splice(..0, notices);
+        Ok(input)
     }
 
     /// The first of the files, for hints.
@@ -82,8 +85,8 @@ impl ClusterFiles {
 }
 
 /// A file, with the folders beside it if it is an inventory; or the inventory of a folder.
-fn read(path: &Path) -> Result<Vec<File>, Failure> {
-    let path = if path.is_dir() { inventory_of(path)? } else { path.to_owned() };
+fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
+    let path = if path.is_dir() { inventory_of(path, notices)? } else { path.to_owned() };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let main = one(&path, Role::Main { cluster: name_of(folder) })?;
     if main.is_manifest() {
@@ -96,14 +99,28 @@ fn read(path: &Path) -> Result<Vec<File>, Failure> {
     Ok(files)
 }
 
-fn inventory_of(folder: &Path) -> Result<PathBuf, Failure> {
-    let found = INVENTORIES.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+/// The first inventory of a folder; of others in it the user is told, who may have meant them.
+fn inventory_of(folder: &Path, notices: &mut Vec<Notice>) -> Result<PathBuf, Failure> {
+    let mut paths = INVENTORIES.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+    let found = paths.next();
+    if let Some(first) = &found {
+        notices.extend(paths.map(|other| not_read(&other, first)));
+    }
     found.ok_or_else(|| {
         Failure::new(Kind::Input, "the folder has no inventory")
             .at(folder.display().to_string())
             .because(format!("it is called {}", INVENTORIES.join(", ")))
             .hint("give the inventory itself with -f, or the file of a Cluster")
     })
+}
+
+fn not_read(other: &Path, first: &Path) -> Notice {
+    let (name, read) = (other.display().to_string(), first.display());
+    let position = Position { file: name.as_str().into(), line: 1, column: 1 };
+    Notice::new(format!("`{name}` is not read, for `{read}` is"))
+        .at(&position)
+        .because("a cluster has one inventory, and of several in a folder the first one counts")
+        .hint(format!("if the other one is meant, give it itself: -f {name}"))
 }
 
 /// The cluster of an inventory is called as its folder is.
@@ -187,6 +204,17 @@ mod tests {
         let mode = |extra: &[&str]| read(folder.path().join("berlin"), extra).settings.kube_proxy_mode.as_str();
         assert_eq!(mode(&[&from_file]), "nftables");
         assert_eq!(mode(&[&from_file, "kube_proxy_mode=iptables"]), "iptables");
+    }
+
+    #[test]
+    fn of_two_inventories_one_is_read_and_that_is_said() {
+        let folder = folder();
+        let path = folder.path().join("berlin");
+        fs::write(path.join("inventory.ini"), "[all]\n").unwrap();
+        let input = ClusterFiles { files: vec![path] }.input(&ExtraVars::default()).unwrap();
+        let notice = input.notices.first().unwrap().to_string();
+        assert!(notice.contains("inventory.ini` is not read") && notice.contains("hosts.yaml` is"), "{notice}");
+        assert!(input.cluster.is_some());
     }
 
     #[test]
