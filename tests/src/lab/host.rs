@@ -6,28 +6,10 @@ use std::time::Duration;
 use kok_tasks::shell::quote;
 
 use super::boot::{BOOT_ID, Boot};
+use super::command::{Output, output_of};
 use super::folder::LabFolder;
 use super::record::HostRecord;
 use super::{LabError, address, cgroups, fill, journal, lag, network};
-
-/// What a command on a host came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Output {
-    /// The exit status; 255 also when SSH itself failed, -1 when a signal ended the client.
-    pub status: i32,
-    /// Standard output; bytes that are not UTF-8 are replaced.
-    pub stdout: String,
-    /// Standard error, SSH's own messages among it.
-    pub stderr: String,
-}
-
-impl Output {
-    /// Whether the status is 0.
-    #[must_use]
-    pub fn success(&self) -> bool {
-        self.status == 0
-    }
-}
 
 /// Whether a host runs and reaches the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -99,12 +81,7 @@ impl Host {
     pub fn ssh_as(&self, user: &str, arguments: &[&str]) -> Result<Output, LabError> {
         let words: Vec<String> = arguments.iter().map(|argument| quote(argument)).collect();
         let mut command = self.ssh_command(user, words.join(" "))?;
-        let output = command.stdin(Stdio::null()).output().map_err(LabError::io("start ssh"))?;
-        Ok(Output {
-            status: output.status.code().unwrap_or(-1),
-            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
-            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-        })
+        output_of(command.stdin(Stdio::null()), "ssh")
     }
 
     /// A command that runs a line of shell on the host, for a caller who wants its input and output as streams.

@@ -43,8 +43,9 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Command;
 
+pub use command::Output;
 pub use error::LabError;
-pub use host::{Host, Output, Power};
+pub use host::{Host, Power};
 pub use inventory::{DEFAULT_KUBERNETES_VERSION, Facts, HostFacts};
 pub use proxy::{Proxy, serve};
 pub use record::LabRecord;
