@@ -1,6 +1,10 @@
 //! Keeping secrets out of what is said.
 
+mod assigned;
+
 use std::borrow::Cow;
+
+use assigned::hide_assigned;
 
 /// What stands in place of a secret.
 pub(crate) const HIDDEN: &str = "(hidden)";
@@ -11,17 +15,53 @@ const KEY_DIGITS: [&str; 2] = ["LS0tLS1CRUdJTi", "b3BlbnNzaC1rZXktdjE"];
 
 /// Whether what goes by this name may be a secret, as far as the name tells it, perhaps misspelled.
 pub(crate) fn names_a_secret(name: &str) -> bool {
-    /// Without what stands between words, which people write in many ways.
-    const WORDS: [&str; 11] =
-        ["pass", "pasw", "pwd", "secret", "token", "credential", "privatekey", "certificatekey", "encryptionkey", "accesskey", "apikey"];
     /// Ends of names of what says where a secret is, or whether there is one.
     const HARMLESS: [&str; 4] = ["file", "enabled", "auth", "bypass"];
-    let plain: String = name.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect();
-    let is_harmless = || {
-        let last = name.rsplit(['_', '-']).next().unwrap_or_default();
-        last.len() < name.len() && HARMLESS.iter().any(|end| last.eq_ignore_ascii_case(end))
-    };
-    WORDS.iter().any(|word| plain.contains(word)) && !is_harmless()
+    let words = words_of(name);
+    let is_harmless = || matches!(words.as_slice(), [_, .., last] if HARMLESS.contains(&last.as_str()));
+    (mentions_a_secret(name) || words.iter().any(|word| word == "pw")) && !is_harmless()
+}
+
+/// The words of a name in small letters, be they parted by signs or by capital letters.
+fn words_of(name: &str) -> Vec<String> {
+    let (mut words, mut word, mut before) = (Vec::new(), String::new(), '_');
+    for c in name.chars() {
+        let is_sign = matches!(c, '_' | '-');
+        if (is_sign || (before.is_ascii_lowercase() && c.is_ascii_uppercase())) && !word.is_empty() {
+            words.push(std::mem::take(&mut word));
+        }
+        if !is_sign {
+            word.push(c.to_ascii_lowercase());
+        }
+        before = c;
+    }
+    words.push(word);
+    words
+}
+
+/// Whether a text has a word in it that names of secrets have.
+fn mentions_a_secret(text: &str) -> bool {
+    /// Without what stands between words, which people write in many ways.
+    const WORDS: [&str; 16] = [
+        "pass",
+        "pasw",
+        "pwd",
+        "secret",
+        "token",
+        "credential",
+        "privatekey",
+        "certificatekey",
+        "encryptionkey",
+        "accesskey",
+        "apikey",
+        "authkey",
+        "ipseckey",
+        "masterkey",
+        "sharedkey",
+        "signingkey",
+    ];
+    let plain: String = text.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect();
+    WORDS.iter().any(|word| plain.contains(word))
 }
 
 /// Whether the text is a private key and not the name of its file.
@@ -30,65 +70,30 @@ pub(crate) fn is_private_key(text: &str) -> bool {
     (text.contains("-----BEGIN") && text.contains("PRIVATE")) || KEY_DIGITS.iter().any(|start| digits.starts_with(start))
 }
 
-/// The text without the keys, passwords of commands and logins of URLs that can be told from anything else.
+/// The text without the keys, the passwords of commands and files, and the logins of URLs that can be told from anything else.
 pub(crate) fn without_secrets(text: &str) -> Cow<'_, str> {
     if is_private_key(text) {
         return Cow::Borrowed(KEY);
     }
-    let is_command = text.contains("sshpass") || (text.contains(['=', ' ']) && names_a_secret(&text.replace('=', " ")));
-    let text = if is_command { Cow::Owned(hide_passwords(text)) } else { Cow::Borrowed(text) };
+    let may_assign = text.contains(['=', ' ', ':']);
+    let text = if may_assign { Cow::Owned(hide_assigned(text)) } else { Cow::Borrowed(text) };
     if text.contains("://") { Cow::Owned(hide_logins(&text)) } else { text }
 }
 
-/// Takes the values of `sshpass -p`, `--password` and `password=` out of a command.
-fn hide_passwords(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let (mut is_sshpass, mut is_next) = (false, false);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let word = piece.trim_end();
-        let (_, blank) = piece.split_at(word.len());
-        if is_next && !word.is_empty() {
-            shown.push_str(HIDDEN);
-            let quote = word.chars().next().filter(|c| matches!(c, '"' | '\''));
-            if quote.is_some_and(|quote| word.len() == 1 || !word.ends_with(quote)) {
-                // Where the quotes end is for a shell to say.
-                return shown;
-            }
-            is_next = false;
-        } else if let Some((name, _)) = word.split_once('=').filter(|(name, value)| names_a_secret(name) && !value.is_empty()) {
-            shown.push_str(&format!("{name}={HIDDEN}"));
-        } else if is_sshpass && word.starts_with("-p") && word.len() > 2 {
-            shown.push_str(&format!("-p{HIDDEN}"));
-        } else {
-            shown.push_str(word);
-            is_next |= (is_sshpass && word == "-p") || (word.starts_with("--") && names_a_secret(word));
-            is_sshpass |= word.contains("sshpass");
-        }
-        shown.push_str(blank);
-    }
-    shown
-}
-
-/// Takes user and password out of URLs.
+/// Takes user and password out of URLs. Both may hold signs that end them by the rules: the last `@` of a URL is what counts.
 fn hide_logins(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("://") {
-        shown.push_str(before);
-        shown.push_str("://");
-        let end = after.find(|c: char| c.is_whitespace() || matches!(c, '/' | ',' | ']' | '}' | '?')).unwrap_or(after.len());
-        let (host, behind) = after.split_at(end);
-        match host.rsplit_once('@') {
-            Some((_, host)) => {
-                shown.push_str(HIDDEN);
-                shown.push('@');
-                shown.push_str(host);
-            }
-            None => shown.push_str(host),
+    const SIGN: &str = "://";
+    let mut pieces = text.split(SIGN);
+    let mut shown = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        shown.push_str(SIGN);
+        let (url, behind) = piece.split_at(piece.find(char::is_whitespace).unwrap_or(piece.len()));
+        match url.rsplit_once('@') {
+            Some((_, host)) => shown.extend([HIDDEN, "@", host]),
+            None => shown.push_str(url),
         }
-        rest = behind;
+        shown.push_str(behind);
     }
-    shown.push_str(rest);
     shown
 }
 
@@ -108,23 +113,34 @@ mod tests {
             "join-token",
             "clientSecret",
             "db_pwd",
+            "admin_pw",
+            "rootPw",
+            "cilium_ipsec_key",
         ] {
             assert!(names_a_secret(name), "{name}");
         }
-        for name in ["ansible_ssh_private_key_file", "ssh-private-key-file", "kube_token_auth", "kube_proxy_mode", "key", "keyring"] {
+        for name in [
+            "ansible_ssh_private_key_file",
+            "ssh-private-key-file",
+            "privateKeyFile",
+            "kube_token_auth",
+            "kube_proxy_mode",
+            "key",
+            "keyring",
+            "kernel_pwm",
+        ] {
             assert!(!names_a_secret(name), "{name}");
         }
     }
 
     #[test]
-    fn commands_and_keys_are_shown_without_what_is_secret() {
+    fn keys_and_logins_are_not_shown() {
         for (text, expected) in [
-            ("-o ProxyCommand='sshpass -p hush ssh -W %h:%p b'", "-o ProxyCommand='sshpass -p (hidden) ssh -W %h:%p b'"),
-            ("sshpass -phush ssh b", "sshpass -p(hidden) ssh b"),
-            ("sshpass -p 'hush now' ssh b", "sshpass -p (hidden)"),
-            ("run --password hush --user me", "run --password (hidden) --user me"),
-            ("-e ansible_password=hush -e a=b", "-e ansible_password=(hidden) -e a=b"),
             ("http://u:hush@proxy:3128/x, https://a@b@c", "http://(hidden)@proxy:3128/x, https://(hidden)@c"),
+            ("http://u:hu,sh@proxy:3128", "http://(hidden)@proxy:3128"),
+            ("http://u:hu/s?h]}@proxy:3128", "http://(hidden)@proxy:3128"),
+            ("http://u:hush@a,http://v:hush@b", "http://(hidden)@a,http://(hidden)@b"),
+            ("https://a.example/v2/x, b@c", "https://a.example/v2/x, b@c"),
             ("-----BEGIN OPENSSH PRIVATE KEY-----\nhush", "(a private key, hidden)"),
             ("b3BlbnNzaC1rZXktdjEAAAA", "(a private key, hidden)"),
             ("-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----"),

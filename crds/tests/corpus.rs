@@ -77,7 +77,8 @@ fn shown(cluster: &Cluster) -> String {
         let roles: Vec<_> = roles.iter().filter(|(_, has)| *has).map(|(role, _)| *role).collect();
         let way = match &ssh.via {
             Some(Via::Bastion(bastion)) => {
-                format!("{}@{}:{}", bastion.ssh.user.as_deref().unwrap_or("-"), bastion.address, bastion.ssh.port.unwrap_or(22))
+                let key = bastion.ssh.private_key_file.as_ref().map(|file| format!(" with {file}")).unwrap_or_default();
+                format!("{}@{}:{}{key}", bastion.ssh.user.as_deref().unwrap_or("-"), bastion.address, bastion.ssh.port.unwrap_or(22))
             }
             _ => "-".to_owned(),
         };
@@ -140,8 +141,10 @@ fn good_inputs_become_clusters() {
     let mut wrong = Vec::new();
     for folder in folders("good") {
         let input = read(&folder);
-        wrong.extend(compare(&folder, &report(&input)));
-        assert!(input.cluster.is_some(), "{}\n{}", folder.display(), report(&input));
+        let found = report(&input);
+        assert!(input.cluster.is_some(), "{}\n{found}", folder.display());
+        assert!(!found.contains("dangerous"), "{found}");
+        wrong.extend(compare(&folder, &found));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

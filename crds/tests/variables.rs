@@ -18,6 +18,16 @@ fn every_name_that_people_set_has_a_row_of_its_own() {
     assert!(NAMES.lines().count() > 250);
 }
 
+/// Names that Kubespray gives defaults to, in its roles and in its sample inventory (August 2026).
+const KUBESPRAY: &str = include_str!("variables/kubespray.txt");
+
+#[test]
+fn no_variable_of_kubespray_is_unknown() {
+    let unknown: Vec<&str> = KUBESPRAY.lines().filter(|name| variable(name).is_none()).collect();
+    assert!(unknown.is_empty(), "these have no row: {}", unknown.join(", "));
+    assert!(KUBESPRAY.lines().count() > 1600);
+}
+
 const HEAD: &str = "# Variables
 
 This page is made from the table in `crds/src/variables/table/`; `make docs` writes it. `kokctl vars NAME` prints a row, and `kokctl validate -f …`
@@ -28,7 +38,7 @@ says of each variable in your files what becomes of it. In a `Cluster` they stan
 | honoured | it does what it says: as a setting under `spec.vars`, or as a field of the `Cluster` |
 | anyway | some values say what kokctl does anyway; others are errors |
 | no-meaning | it means nothing here; `validate` says so, and nothing fails |
-| not-yet | what it asks for is not done yet. A value that asks for nothing is fine. Others are a notice where the cluster works as well without, and an error where it would be another cluster |
+| not-yet | what it asks for is not done yet. A value that asks for nothing is fine. Others `kokctl validate` lists, and `apply` counts them, where the cluster works as well without; where it would be another cluster, they are an error |
 | refused | nobody may set it |
 
 A name that ends with `*` stands for all that begin so and have no row of their own. The default is what holds here when nobody sets the variable.
@@ -37,7 +47,7 @@ A name that ends with `*` stands for all that begin so and have no row of their 
 fn row(variable: &Variable) -> String {
     let escape = |text: &str| text.replace('|', "\\|").replace('*', "\\*");
     let effect = match variable.effect() {
-        Effect::NotYet if variable.details().starts_with("a notice") => "not-yet".to_owned(),
+        Effect::NotYet if !variable.details().starts_with("an error") => "not-yet".to_owned(),
         effect => format!("{}: {}", effect.as_str(), variable.details()),
     };
     let name = variable.name;

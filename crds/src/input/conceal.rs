@@ -38,6 +38,14 @@ pub(super) fn conceal(input: &mut Input, places: &Places) {
     }
 }
 
+/// Takes out the values of variables of which secrets are made.
+pub(super) fn parts_of_secrets(input: &mut Input) {
+    let Some(resolved) = &input.resolved else { return };
+    for given in input.variables.iter_mut().filter(|given| resolved.feeds_a_secret(&given.name)) {
+        given.value = HIDDEN.to_owned();
+    }
+}
+
 fn of_problem(problem: &Problem, places: &Places) -> Problem {
     let mut problem = problem.clone();
     if let Some(tainted) = problem.position.as_ref().and_then(|position| places.get(position)) {

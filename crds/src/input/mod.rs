@@ -128,6 +128,7 @@ pub fn read_input(files: &[File]) -> Input {
         input.cluster = None;
     }
     refuse(&mut input);
+    conceal::parts_of_secrets(&mut input);
     input
 }
 

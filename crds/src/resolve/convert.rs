@@ -95,7 +95,7 @@ fn convert(value: &Jinja, position: &Position, depth: usize, left: &mut usize) -
 }
 
 /// Whether two values are the same, wherever they stand.
-pub(super) fn same(a: &Node, b: &Node) -> bool {
+pub(crate) fn same(a: &Node, b: &Node) -> bool {
     match (&a.value, &b.value) {
         (Value::Null, Value::Null) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,

@@ -4,7 +4,9 @@ mod address;
 mod connection;
 mod context;
 mod convert;
+mod feeding;
 mod filters;
+mod names;
 mod render;
 mod ssh_meaning;
 mod ssh_options;
@@ -13,13 +15,15 @@ mod template;
 mod version;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::inventory::{Group, Inventory, Variable, Vars};
 use crate::tree::Node;
 use crate::words::quote;
 use crate::{Position, Problem};
 pub use connection::{Connection, Jump};
+pub(crate) use convert::same;
+use feeding::Feeding;
 pub(crate) use render::NOT_DEFINED;
 use render::{Session, has_template};
 pub(crate) use ssh_options::field as field_of_ssh_options;
@@ -37,13 +41,15 @@ struct Data {
     extra: Vec<Vars>,
     /// Shared by all who ask: what is known to be secret stays so.
     taints: Arc<Taints>,
+    /// Found when it is asked for the first time.
+    feeding: OnceLock<Feeding>,
 }
 
 impl Resolved {
     /// The variables of an inventory together with extra variables, of which later ones count.
     #[must_use]
     pub fn of(inventory: Inventory, extra: Vec<Vars>) -> Self {
-        Self(Arc::new(Data { inventory, defaults: Vars::default(), extra, taints: Arc::default() }))
+        Self(Arc::new(Data { inventory, defaults: Vars::default(), extra, taints: Arc::default(), feeding: OnceLock::new() }))
     }
 
     /// The same with values for variables that nobody has set.
@@ -52,14 +58,19 @@ impl Resolved {
         Self(Arc::new(Data { defaults, ..Arc::unwrap_or_clone(self.0) }))
     }
 
-    /// Variables that win over those of the inventory, of which later ones count.
-    pub(crate) fn extra(&self) -> &[Vars] {
-        &self.0.extra
-    }
-
     /// Expressions that need secrets, of those that were worked out so far, by their places.
     pub(crate) fn tainted(&self) -> BTreeMap<Position, Tainted> {
         self.0.taints.all()
+    }
+
+    /// Whether a secret is made of the variable, whatever its own name says.
+    pub(crate) fn feeds_a_secret(&self, name: &str) -> bool {
+        self.0.feeding().hides(name)
+    }
+
+    /// Everything that is written, with the host that it is for.
+    pub(crate) fn written(&self) -> impl Iterator<Item = (&Vars, Option<&str>)> {
+        self.0.written()
     }
 
     /// The hosts and groups.
@@ -154,6 +165,17 @@ impl Data {
         let in_files = groups().map(|(_, group): (_, &Group)| &group.file_vars);
         let in_inventory = groups().map(|(_, group)| &group.vars);
         self.extra.iter().rev().chain(own).chain(in_files).chain(in_inventory).chain([&self.defaults])
+    }
+
+    fn written(&self) -> impl Iterator<Item = (&Vars, Option<&str>)> {
+        let groups = self.inventory.all_groups().flat_map(|group| [(&group.vars, None), (&group.file_vars, None)]);
+        let hosts = self.inventory.all_hosts().flat_map(|(name, host)| [(&host.vars, Some(name)), (&host.file_vars, Some(name))]);
+        self.extra.iter().map(|vars| (vars, None)).chain(groups).chain(hosts)
+    }
+
+    /// What secrets are made of.
+    fn feeding(&self) -> &Feeding {
+        self.feeding.get_or_init(|| Feeding::of(self.written().map(|(vars, _)| vars)))
     }
 
     fn find(&self, host: &str, name: &str) -> Option<&Variable> {

@@ -63,7 +63,7 @@ impl Session {
             None => {
                 let (node, tainted) = self.aside(|| self.node(host, name));
                 let Some(node) = node? else { return Ok(None) };
-                (to_jinja(&node), tainted || is_secret(name))
+                (to_jinja(&node), tainted || is_secret(name) || self.data.feeding().taints(name))
             }
         };
         let mut state = self.state();
@@ -139,7 +139,9 @@ impl Session {
     }
 
     fn text(self: &Arc<Self>, host: &Arc<str>, name: &str, text: &str, node: &Node) -> Result<Node, Problem> {
-        let kind = scan(text).map_err(|reason| failed(name, host, text, &reason).at(&node.position))?;
+        let feeding = self.data.feeding();
+        let hides = may_hold_a_secret(name) || feeding.hides(name);
+        let kind = scan(text).map_err(|reason| failed((name, host, text), &reason, hides).at(&node.position))?;
         let scope = Arc::new(Scope::new(self, host));
         let context = Jinja::from_dyn_object(Arc::clone(&scope));
         let (result, tainted) = self.aside(|| match kind {
@@ -149,14 +151,15 @@ impl Session {
             }
             Template::Mixed => mixed(text, context).map(|text| Node::new(Value::Text(text), node.position.clone())),
         });
-        let tainted = !matches!(kind, Template::Plain) && (tainted || takes_a_secret(text));
+        let tainted = !matches!(kind, Template::Plain) && (tainted || takes_a_secret(text) || feeding.is_part_in(text));
         self.state().tainted |= tainted;
         if let (Ok(result), true) = (&result, tainted) {
-            self.data.taints.note(name, text, result);
+            // What belongs to a secret may itself hold a piece of it.
+            self.data.taints.note(name, if hides || is_secret(name) { "{{ … }}" } else { text }, result);
         }
         result.map_err(|error| match inner(&error) {
             Some(problem) => problem,
-            None => explained(&error, (name, host, text), &scope, tainted || may_hold_a_secret(name)).at(&node.position),
+            None => explained(&error, (name, host, text), &scope, tainted, hides).at(&node.position),
         })
     }
 }
@@ -213,29 +216,29 @@ fn may_hold_a_secret(name: &str) -> bool {
     ["pass", "secret", "token", "_key"].iter().any(|word| name.contains(word))
 }
 
-fn failed(name: &str, host: &str, text: &str, reason: &str) -> Problem {
+fn failed((name, host, text): (&str, &str, &str), reason: &str, hides: bool) -> Problem {
     let problem = Problem::new(format!("{} cannot be worked out: {reason}", quote(name)));
-    if may_hold_a_secret(name) { problem } else { problem.because(format!("for the host {} it is {}", quote(host), quote(text))) }
+    if hides { problem } else { problem.because(format!("for the host {} it is {}", quote(host), quote(text))) }
 }
 
-fn explained(error: &Error, (name, host, text): (&str, &str, &str), scope: &Scope, secret: bool) -> Problem {
-    let missing = scope.missing(text);
+fn explained(error: &Error, place: (&str, &str, &str), scope: &Scope, tainted: bool, hides: bool) -> Problem {
+    let (missing, secret) = (scope.missing(place.2), tainted || hides);
     let detail = error.detail().filter(|_| !secret).map(|detail| format!(" ({detail})")).unwrap_or_default();
     let reason = match error.kind() {
         ErrorKind::UndefinedError if !missing.is_empty() => {
             let names: Vec<_> = missing.iter().map(|name| quote(name)).collect();
             let hint = format!("set it, or give a value to fall back to: `{} | default(…)`", missing.join(" or "));
-            return failed(name, host, text, &format!("{} {NOT_DEFINED}", names.join(" or "))).hint(hint);
+            return failed(place, &format!("{} {NOT_DEFINED}", names.join(" or ")), hides).hint(hint);
         }
         ErrorKind::UndefinedError => "a part of a value that it names is not there".to_owned(),
         ErrorKind::OutOfFuel => "it takes too many steps".to_owned(),
         ErrorKind::WriteFailure => format!("it becomes longer than {MAX_TEXT} bytes"),
         ErrorKind::SyntaxError => format!("it is no valid expression{detail}"),
         ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction | ErrorKind::UnknownMethod => {
-            let problem = failed(name, host, text, &format!("it uses what kokctl does not know{detail}"));
+            let problem = failed(place, &format!("it uses what kokctl does not know{detail}"), hides);
             return problem.hint("write out the value itself");
         }
         kind => error.detail().filter(|_| !secret).map_or_else(|| kind.to_string(), str::to_owned),
     };
-    failed(name, host, text, &reason)
+    failed(place, &reason, hides)
 }

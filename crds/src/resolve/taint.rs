@@ -32,13 +32,12 @@ impl fmt::Debug for Taints {
 }
 
 impl Taints {
-    /// Keeps in mind what an expression of a variable gave.
+    /// Keeps in mind what an expression of a variable gave; the expression is as it may be shown.
     pub(super) fn note(&self, name: &str, expression: &str, result: &Node) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let tainted = all.entry(result.position.clone()).or_default();
         tainted.name = name.to_owned();
-        // What belongs to a secret may itself hold a piece of it.
-        tainted.expression = if is_secret(name) { "{{ … }}".to_owned() } else { expression.to_owned() };
+        expression.clone_into(&mut tainted.expression);
         leaves(result, &mut tainted.results);
     }
 

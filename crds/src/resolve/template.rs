@@ -77,7 +77,7 @@ pub(super) fn is_template(text: &str) -> bool {
 }
 
 /// What stands before the next opening, and from it on.
-fn next_opening(text: &str) -> Option<(&str, &str)> {
+pub(super) fn next_opening(text: &str) -> Option<(&str, &str)> {
     let place = ["{{", "{%", "{#"].iter().filter_map(|opening| text.find(opening)).min()?;
     text.split_at_checked(place)
 }

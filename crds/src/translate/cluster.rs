@@ -1,5 +1,7 @@
 //! What an inventory says of the cluster as a whole.
 
+use std::net::Ipv4Addr;
+
 use super::build::{Map, list, text};
 use super::values::{Shared, Values, spelled};
 use crate::tree::{Node, Value};
@@ -12,6 +14,9 @@ pub(super) const DEFAULT_VERSION: &str = "1.37.1";
 
 /// Kubespray's plugin where nobody names one.
 const CALICO: &str = "calico";
+
+/// Kubespray's range of services where nobody names one, which is kokctl's too.
+pub(super) const SERVICES: &str = "10.233.0.0/18";
 
 /// Kubespray's servers where `ntp_manage_config` is on and nobody names others.
 const POOL: [&str; 4] = ["0.pool.ntp.org", "1.pool.ntp.org", "2.pool.ntp.org", "3.pool.ntp.org"];
@@ -131,6 +136,25 @@ pub(super) fn check(values: &mut Values<'_>, node_prefix: Option<u8>) {
         }
     }
     max_pods(values, node_prefix.unwrap_or(24));
+    dns_server(values);
+}
+
+/// Kubespray's own place for the DNS service, and kubeadm's.
+const DNS_SERVERS: [u32; 2] = [3, 10];
+
+/// Whoever writes down where the DNS service is counts on it; but for Kubespray's default, which people copy with the rest of its samples.
+fn dns_server(values: &mut Values<'_>) {
+    let range = values.distinct("kube_service_addresses").into_iter().next().map_or(SERVICES.to_owned(), |value| spelled(&value.node));
+    let Some(first) = range.parse::<ipnet::Ipv4Net>().ok().map(|range| u32::from(range.network())) else { return };
+    let [third, tenth] = DNS_SERVERS.map(|number| Ipv4Addr::from(first.saturating_add(number)).to_string());
+    for node in values.known("skydns_server") {
+        let text = spelled(&node);
+        if !text.is_empty() && ![&third, &tenth].contains(&&text) {
+            let problem = Problem::new(format!("`skydns_server` cannot be {}", quote(&text))).at(&node.position);
+            let problem = problem.because(format!("the DNS service has the tenth address of the services' range, {tenth}"));
+            values.problems.push(problem.hint("leave it out"));
+        }
+    }
 }
 
 /// Each pod needs an address of the node's share.

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr;
 
-use crate::inventory::{Inventory, Variable, Vars};
+use super::values::has_template;
+use crate::inventory::{Variable, Vars};
 use crate::resolve::Resolved;
 use crate::tree::{Node, Value};
+use crate::variables::variable;
 
 /// One place at which a variable is written.
 pub(super) struct Definition<'a> {
@@ -19,17 +21,20 @@ pub(super) struct Definition<'a> {
 /// All variables that are written anywhere, by name.
 pub(super) struct Definitions<'a> {
     by_name: BTreeMap<&'a str, Vec<Definition<'a>>>,
-    /// Words that occur in templates.
-    used: BTreeSet<&'a str>,
+    /// Words that occur in templates, by the variable that they stand in.
+    words: BTreeMap<&'a str, BTreeSet<&'a str>>,
+    /// Words of which something is made that counts here.
+    counting: BTreeSet<&'a str>,
 }
 
 impl<'a> Definitions<'a> {
     /// `hosts` are those of the cluster.
     pub(super) fn of(resolved: &'a Resolved, hosts: &[&'a str]) -> Self {
-        let mut all = Self { by_name: BTreeMap::new(), used: BTreeSet::new() };
-        for (vars, owner) in layers(resolved) {
+        let mut all = Self { by_name: BTreeMap::new(), words: BTreeMap::new(), counting: BTreeSet::new() };
+        for (vars, owner) in resolved.written() {
             all.add(vars, owner);
         }
+        all.counting = all.counting();
         all.attribute(resolved, hosts);
         all
     }
@@ -46,12 +51,29 @@ impl<'a> Definitions<'a> {
 
     /// Whether a template uses the name.
     pub(super) fn is_used(&self, name: &str) -> bool {
-        self.used.contains(name)
+        self.words.values().any(|words| words.contains(name))
+    }
+
+    /// Whether something that counts here is made of the variable, be it through others.
+    pub(super) fn counts(&self, name: &str) -> bool {
+        self.counting.contains(name)
+    }
+
+    fn counting(&self) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut next: Vec<&str> = self.words.keys().copied().filter(|name| variable(name).is_some_and(|row| !row.is_moot())).collect();
+        while let Some(name) = next.pop() {
+            let words = self.words.get(name).into_iter().flatten().copied();
+            next.extend(words.filter(|word| found.insert(*word)));
+        }
+        found
     }
 
     fn add(&mut self, vars: &'a Vars, owner: Option<&'a str>) {
         for (name, variable) in vars.iter() {
-            words(&variable.node, &mut self.used);
+            if has_template(&variable.node) {
+                words(&variable.node, self.words.entry(name).or_default());
+            }
             self.by_name.entry(name).or_default().push(Definition { variable, hosts: Vec::new(), owner });
         }
     }
@@ -94,14 +116,6 @@ impl<'a> Credits<'a, '_> {
             found.hosts.extend(hosts);
         }
     }
-}
-
-/// Everything that is written, with the host that it is for.
-fn layers(resolved: &Resolved) -> impl Iterator<Item = (&Vars, Option<&str>)> {
-    let inventory: &Inventory = resolved.inventory();
-    let groups = inventory.all_groups().flat_map(|group| [(&group.vars, None), (&group.file_vars, None)]);
-    let hosts = inventory.all_hosts().flat_map(|(name, host)| [(&host.vars, Some(name)), (&host.file_vars, Some(name))]);
-    resolved.extra().iter().map(|vars| (vars, None)).chain(groups).chain(hosts)
 }
 
 /// Collects the words of all templates of a value.

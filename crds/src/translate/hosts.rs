@@ -26,6 +26,7 @@ fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Node {
     if address.is_none() && !values.is_incomplete() {
         values.problems.push(no_address(host).at(&position));
     }
+    check_addresses(values, host, address.as_ref());
     let ssh = login::read(values, groups, host, address.as_ref());
     map.add_some("address", address);
     map.add("roles", roles(groups, host, &position));
@@ -47,6 +48,24 @@ fn check_name(values: &mut Values<'_>, host: &str) {
     if name != host && !name.is_empty() {
         let problem = Problem::new(format!("the node of {} cannot have the name {}", quote(host), quote(&name))).at(&node.position);
         values.problems.push(problem.because("a node has the name of its host here").hint("give the host that name in the inventory"));
+    }
+}
+
+/// Variables that can only say what the host's address is.
+const OF_ADDRESS: [&str; 5] =
+    ["etcd_access_address", "etcd_address", "kube_apiserver_access_address", "kube_apiserver_address", "kubelet_address"];
+
+/// Whoever gives a part of the cluster another address counts on it.
+fn check_addresses(values: &mut Values<'_>, host: &str, address: Option<&Node>) {
+    let Some(address) = address.map(spelled) else { return };
+    for name in OF_ADDRESS {
+        let Some(node) = values.known_of_host(host, name) else { continue };
+        let other = spelled(&node);
+        if !other.is_empty() && other != address {
+            let problem = Problem::new(format!("`{name}` of the host {} cannot be {}", quote(host), quote(&other))).at(&node.position);
+            let problem = problem.because(format!("all parts of the cluster have the host's own address here, {}", quote(&address)));
+            values.problems.push(problem.hint("leave it out; the host's own address is `ip`"));
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! What all hosts have in common of their logins stands once, under `spec.ssh`.
 
+use crate::resolve::same;
 use crate::tree::{Entry, Node, Value};
-use crate::variables::plain;
 
 /// Fields that `spec.ssh` can have too.
 const SHARED: [&str; 5] = ["user", "port", "privateKeyFile", "password", "sudoPassword"];
@@ -25,9 +25,8 @@ pub(super) fn shared_logins(mut hosts: Node) -> (Option<Node>, Node) {
 /// A field that all hosts have with the same value, taken from them.
 fn lift(items: &mut [Node], name: &str) -> Option<Entry> {
     let first = login(items.first()?)?.iter().find(|entry| entry.key == name)?.clone();
-    let value = plain(&first.node);
-    let same = |item: &Node| login(item).is_some_and(|login| login.iter().any(|entry| entry.key == name && plain(&entry.node) == value));
-    if !items.iter().all(same) {
+    let has_it = |entry: &Entry| entry.key == name && same(&entry.node, &first.node);
+    if !items.iter().all(|item| login(item).is_some_and(|login| login.iter().any(has_it))) {
         return None;
     }
     for entries in items.iter_mut().filter_map(login_mut) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::build::Map;
 use super::definitions::Definition;
 use super::values::Values;
-use crate::resolve::field_of_ssh_options;
+use crate::resolve::{field_of_ssh_options, same};
 use crate::tree::{Node, Value};
 use crate::variables::{Given, Outcome, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
 use crate::{Notice, Position, Problem};
@@ -44,7 +44,14 @@ fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut
             check_flag(values, name, row);
             fields(values, name, row, field, report);
         }
+        Rule::Reading(how) => {
+            check_flag(values, name, row);
+            let is_on = values.distinct(name).iter().any(|value| flag(&value.node) == Some(true));
+            let (outcome, because) = if is_on { (Outcome::Honoured, how) } else { (Outcome::Anyway, "") };
+            all(values, name, row, outcome, because, report);
+        }
         // Nothing of it counts, so it is not rendered either: it may hang on what is only known on hosts.
+        Rule::Moot(_) if values.definitions.counts(name) => all(values, name, row, Outcome::Own, "other values use it", report),
         Rule::Moot(because) => all(values, name, row, Outcome::NoMeaning, because, report),
         _ => judged(values, name, row, report),
     }
@@ -65,9 +72,22 @@ fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'
     let (outcome, because) = match name {
         "ntp_enabled" | "ntp_manage_config" | "ntp_servers" => time(values),
         "ansible_ssh_args" | "ansible_ssh_common_args" | "ansible_ssh_extra_args" => ssh_options(values, name),
+        "cluster_name" => cluster_name(values, field, report),
         _ => (Outcome::Honoured, field),
     };
     all(values, name, row, outcome, because, report);
+}
+
+/// It is the DNS domain where nobody names that itself, and the name of nothing here.
+fn cluster_name(values: &mut Values<'_>, field: &'static str, report: &mut Report) -> (Outcome, &'static str) {
+    const BECAUSE: &str = "`dns_domain` says another DNS domain, and the cluster itself has its name elsewhere";
+    let domain = values.distinct("dns_domain").into_iter().next();
+    let other =
+        values.distinct("cluster_name").into_iter().find(|own| domain.as_ref().is_some_and(|domain| !same(&own.node, &domain.node)));
+    let Some(other) = other else { return (Outcome::Honoured, field) };
+    let notice = Notice::new("`cluster_name` has no effect").at(&other.node.position).because(BECAUSE);
+    report.notices.push(notice.hint("a cluster is called as its object or the folder of its inventory is"));
+    (Outcome::Overruled, BECAUSE)
 }
 
 /// Only some options of ssh say something of the way to a host.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::definitions::{Definition, Definitions};
 use super::groups::Groups;
-use crate::resolve::Resolved;
+use crate::resolve::{self, Resolved};
 use crate::tree::{Node, Value};
 use crate::variables::{Shape, Variable, flag, plain, same, variable};
 use crate::words::quote;
@@ -53,6 +53,21 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// The value of one host, if it can be worked out: of what counts for nothing, it need not be.
+    pub(super) fn known_of_host(&self, host: &str, name: &str) -> Option<Node> {
+        if self.definitions.get(name).is_empty() {
+            return None;
+        }
+        let node = self.resolved.get(host, name).ok().flatten()?;
+        (!matches!(node.value, Value::Null)).then(|| typed(variable(name), node))
+    }
+
+    /// The values that can be worked out of what counts for nothing, one for each place at which it is written.
+    pub(super) fn known(&self, name: &str) -> Vec<Node> {
+        let first = |place: &Definition<'a>| self.known_of_host(place.hosts.first()?, name);
+        self.definitions.get(name).iter().filter_map(first).collect()
+    }
+
     /// The first of several names that a host has a value for.
     pub(super) fn first_of_host(&mut self, host: &str, names: &[&str]) -> Option<Node> {
         names.iter().find_map(|name| self.of_host(host, name))
@@ -88,17 +103,21 @@ impl<'a> Values<'a> {
     pub(super) fn distinct(&mut self, name: &str) -> Vec<Distinct<'a>> {
         let places: Vec<(Vec<&'a str>, Position, bool)> =
             self.definitions.get(name).iter().filter(|place| !place.hosts.is_empty()).map(of_place).collect();
-        let mut found: BTreeMap<String, Distinct<'a>> = BTreeMap::new();
+        // Texts find what is alike fast; a list and a text that is written as one have the same.
+        let mut found: BTreeMap<String, Vec<Distinct<'a>>> = BTreeMap::new();
         for (hosts, key_position, is_template) in places {
             let groups: Vec<&[&'a str]> = if is_template { hosts.chunks(1).collect() } else { vec![hosts.as_slice()] };
             for group in groups {
                 let Some(node) = group.first().and_then(|host| self.of_host(host, name)) else { continue };
-                let distinct = || Distinct { node: node.clone(), key_position: key_position.clone(), hosts: Vec::new() };
-                found.entry(plain(&node)).or_insert_with(distinct).hosts.extend(group);
+                let alike = found.entry(plain(&node)).or_default();
+                match alike.iter_mut().find(|distinct| resolve::same(&distinct.node, &node)) {
+                    Some(distinct) => distinct.hosts.extend(group),
+                    None => alike.push(Distinct { node, key_position: key_position.clone(), hosts: group.to_vec() }),
+                }
             }
         }
         self.problems.dedup();
-        let mut values: Vec<_> = found.into_values().collect();
+        let mut values: Vec<_> = found.into_values().flatten().collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.hosts.len()));
         values
     }
@@ -115,7 +134,7 @@ fn of_place<'a>(place: &Definition<'a>) -> (Vec<&'a str>, Position, bool) {
     (place.hosts.clone(), place.variable.key_position.clone(), has_template(&place.variable.node))
 }
 
-fn has_template(node: &Node) -> bool {
+pub(super) fn has_template(node: &Node) -> bool {
     match &node.value {
         Value::Text(text) => text.contains("{{") || text.contains("{%"),
         Value::List(items) => items.iter().any(has_template),

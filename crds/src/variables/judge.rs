@@ -34,6 +34,7 @@ pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
     match variable.rule {
         Rule::Setting(_) | Rule::Field(_) | Rule::Moot(_) => Verdict::Read,
         _ if is_idle(variable, node) => Verdict::Anyway,
+        Rule::Reading(_) => Verdict::NoMeaning("it is about inventories only"),
         Rule::Later => Verdict::NotYet,
         Rule::Only { accepted, .. } if accepted.iter().any(|accepted| same(variable, node, accepted)) => Verdict::Anyway,
         Rule::Only { because, hint, .. } => {

@@ -1,10 +1,21 @@
 //! Values as text: to compare them, and to show them.
 
 use crate::hide::{HIDDEN, names_a_secret, without_secrets};
-use crate::tree::{Node, Value};
+use crate::tree::{Entry, Node, Value};
 
 /// What of a value is shown at most: a line of a table.
 const MAX_SHOWN: usize = 60;
+/// What of a text is looked at for that: what is secret in it may end far behind what is shown.
+const MAX_READ: usize = 4096;
+
+/// What a value is written for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To be compared: all of it, and never to be shown.
+    Compare,
+    /// To be shown: the beginning, without what may be a secret.
+    Show,
+}
 
 /// The truth of a value, in all spellings of YAML 1.1 and of Ansible's filter `bool`.
 pub(crate) fn flag(node: &Node) -> Option<bool> {
@@ -21,18 +32,17 @@ pub(crate) fn flag(node: &Node) -> Option<bool> {
     }
 }
 
-/// A value as one text, by which values are compared.
+/// A value as one text, by which values are compared. It is never shown, for secrets stand in it as they are.
 pub(crate) fn plain(node: &Node) -> String {
     let mut text = String::new();
-    write(node, usize::MAX, &mut text);
+    write(node, Purpose::Compare, &mut text);
     text
 }
 
 /// A value for a table: in one line, not too long, without what may be a password.
 pub(super) fn shown(node: &Node) -> String {
     let mut text = String::new();
-    write(node, MAX_SHOWN * 2, &mut text);
-    let text = without_secrets(&text);
+    write(node, Purpose::Show, &mut text);
     let mut short: String = text.chars().take(MAX_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if text.chars().nth(MAX_SHOWN).is_some() {
         short.push('…');
@@ -40,9 +50,13 @@ pub(super) fn shown(node: &Node) -> String {
     if short.is_empty() { "\"\"".to_owned() } else { short }
 }
 
-/// Appends the value until the text is long enough.
-fn write(node: &Node, enough: usize, text: &mut String) {
-    if text.len() > enough {
+/// Whether more would not be shown.
+fn is_enough(purpose: Purpose, text: &str) -> bool {
+    purpose == Purpose::Show && text.len() > MAX_SHOWN * 2
+}
+
+fn write(node: &Node, purpose: Purpose, text: &mut String) {
+    if is_enough(purpose, text) {
         return;
     }
     match &node.value {
@@ -50,32 +64,56 @@ fn write(node: &Node, enough: usize, text: &mut String) {
         Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
         Value::Integer(value) => text.push_str(&value.to_string()),
         Value::Float => text.push_str(&node.spelling),
-        Value::Text(value) => text.extend(value.chars().take(enough)),
-        Value::List(items) => write_all(items.iter().map(|item| (None, item)), ['[', ']'], enough, text),
-        Value::Map(entries) => write_all(entries.iter().map(|entry| (Some(entry.key.as_str()), &entry.node)), ['{', '}'], enough, text),
+        Value::Text(value) => write_text(value, purpose, text),
+        Value::List(items) => {
+            text.push('[');
+            write_all(items, purpose, text, |item, text| write(item, purpose, text));
+            text.push(']');
+        }
+        Value::Map(entries) => {
+            text.push('{');
+            write_all(entries, purpose, text, |entry, text| write_entry(entry, entries, purpose, text));
+            text.push('}');
+        }
     }
 }
 
-fn write_all<'a>(items: impl Iterator<Item = (Option<&'a str>, &'a Node)>, brackets: [char; 2], enough: usize, text: &mut String) {
-    text.push(brackets[0]);
-    for (index, (key, node)) in items.enumerate() {
-        if text.len() > enough {
+fn write_text(value: &str, purpose: Purpose, text: &mut String) {
+    match purpose {
+        Purpose::Compare => text.push_str(value),
+        Purpose::Show => {
+            let read = value.char_indices().nth(MAX_READ).and_then(|(end, _)| value.get(..end)).unwrap_or(value);
+            text.push_str(&without_secrets(read));
+        }
+    }
+}
+
+fn write_all<T>(items: &[T], purpose: Purpose, text: &mut String, mut one: impl FnMut(&T, &mut String)) {
+    for (index, item) in items.iter().enumerate() {
+        if is_enough(purpose, text) {
             return;
         }
         if index > 0 {
             text.push_str(", ");
         }
-        if let Some(key) = key {
-            text.push_str(key);
-            text.push_str(": ");
-            if names_a_secret(key) {
-                text.push_str(HIDDEN);
-                continue;
-            }
-        }
-        write(node, enough, text);
+        one(item, text);
     }
-    text.push(brackets[1]);
+}
+
+fn write_entry(entry: &Entry, beside: &[Entry], purpose: Purpose, text: &mut String) {
+    write_text(&entry.key, purpose, text);
+    text.push_str(": ");
+    if purpose == Purpose::Show && is_secret(entry, beside) {
+        text.push_str(HIDDEN);
+    } else {
+        write(&entry.node, purpose, text);
+    }
+}
+
+/// Whether an entry is a secret by its own name, or by the one that stands beside it, as in `{name: PASSWORD, value: x}`.
+fn is_secret(entry: &Entry, beside: &[Entry]) -> bool {
+    let names = |name: &Entry| name.key == "name" && matches!(&name.node.value, Value::Text(name) if names_a_secret(name));
+    names_a_secret(&entry.key) || (entry.key == "value" && beside.iter().any(names))
 }
 
 #[cfg(test)]
@@ -106,9 +144,20 @@ mod tests {
     }
 
     #[test]
+    fn secrets_count_where_values_are_compared() {
+        assert_ne!(plain(&node("{privateKeyFile: a, password: b}")), plain(&node("{privateKeyFile: a, password: c}")));
+        assert_ne!(plain(&node("{pass-ca: A}")), plain(&node("{pass-ca: B}")));
+    }
+
+    #[test]
     fn nothing_secret_is_shown() {
         assert_eq!(shown(&node("[{registry: r, username: u, password: p4ss}]")), "[{registry: r, username: u, password: (hidden)}]");
         assert_eq!(shown(&node("'http://u:p4ss@proxy:3128/x, https://a@b@c'")), "http://(hidden)@proxy:3128/x, https://(hidden)@c");
+        assert_eq!(
+            shown(&node("[{name: DB_PASSWORD, value: p4ss}, {name: a, value: b}]")),
+            "[{name: DB_PASSWORD, value: (hidden)}, {name: a, value: b}]"
+        );
+        assert_eq!(shown(&node(&format!("'http://u:{}@proxy'", "p4ss".repeat(99)))), "http://(hidden)@proxy");
         assert_eq!(shown(&node(&"x".repeat(100))).chars().count(), 61);
         assert_eq!(shown(&node("''")), "\"\"");
     }

@@ -44,6 +44,8 @@ pub(crate) enum Rule {
     Setting(Reader),
     /// It is this field of the Cluster.
     Field(&'static str),
+    /// It decides how an inventory is read, in these words.
+    Reading(&'static str),
     /// These values say what kokctl does anyway; others are refused.
     Only { accepted: &'static [&'static str], because: &'static str, hint: &'static str },
     /// It means nothing here.
@@ -93,7 +95,7 @@ impl Variable {
     #[must_use]
     pub fn effect(&self) -> Effect {
         match self.rule {
-            Rule::Setting(_) | Rule::Field(_) => Effect::Honoured,
+            Rule::Setting(_) | Rule::Field(_) | Rule::Reading(_) => Effect::Honoured,
             Rule::Only { .. } => Effect::Anyway,
             Rule::Moot(_) => Effect::NoMeaning,
             Rule::Later | Rule::Needed(_) => Effect::NotYet,
@@ -111,9 +113,10 @@ impl Variable {
                 let words: Vec<String> = accepted.iter().map(|word| format!("`{word}`")).collect();
                 format!("only {}, because {because}; {hint}", words.join(" or "))
             }
+            Rule::Reading(how) => how.to_owned(),
             Rule::Moot(because) => because.to_owned(),
             Rule::Refused { because, hint } => format!("{because}; {hint}"),
-            Rule::Later => "a notice says so".to_owned(),
+            Rule::Later => "`kokctl validate` lists it".to_owned(),
             Rule::Needed(because) => format!("an error, because {because}"),
         }
     }
@@ -138,6 +141,11 @@ impl Variable {
         matches!(self.rule, Rule::Setting(_)) && matches!(self.default, "unset" | "none")
     }
 
+    /// Whether its value means nothing here.
+    pub(crate) fn is_moot(&self) -> bool {
+        matches!(self.rule, Rule::Moot(_))
+    }
+
     /// Whether the row stands for all names that begin as it does.
     #[must_use]
     pub fn is_family(&self) -> bool {
@@ -157,6 +165,12 @@ impl Variable {
     /// Becomes a field of the Cluster.
     pub(crate) const fn field_of(mut self, field: &'static str) -> Self {
         self.rule = Rule::Field(field);
+        self
+    }
+
+    /// Decides how an inventory is read.
+    pub(crate) const fn decides(mut self, how: &'static str) -> Self {
+        self.rule = Rule::Reading(how);
         self
     }
 
@@ -197,7 +211,7 @@ impl Variable {
     }
 }
 
-/// `true` or `false`. Without a rule, a row is of what is not done yet, and a notice says so.
+/// `true` or `false`. Without a rule, a row is of what is not done yet, and `kokctl validate` lists it.
 pub(crate) const fn flag(name: &'static str, default: &'static str, about: &'static str) -> Variable {
     Variable::new(name, "boolean", Shape::Flag, default, about)
 }

@@ -10,7 +10,8 @@ pub(super) static ROWS: &[Variable] = &[
         "kokctl makes all certificates itself",
         "leave it out",
     ),
-    flag("auto_renew_certificates", "false", "Renews the control plane's certificates by a timer."),
+    flag("auto_renew_certificates", "false", "Renews the control plane's certificates by a timer.")
+        .needed("they would end after a year, unless somebody renews them"),
     value("auto_renew_certificates_*", "none", "none", "When that is.").moot("it is read with auto_renew_certificates only"),
     word("kube_asymmetric_encryption_algorithm", "ECDSA-P256", "ECDSA-P256", "The kind of keys."),
     value(

@@ -15,5 +15,6 @@ pub(super) static ROWS: &[Variable] = &[
     text("cilium_install_extra_flags", "none", "Options of Cilium's installer.").moot(CILIUM),
     value("cilium_extra_values", "map", "none", "Values of Cilium's chart.").moot(CILIUM),
     flag("cilium_deploy_additionally", "false", "Adds Cilium to another plugin.").needed("the cluster would be without Cilium"),
+    text("cilium_ipsec_key", "none", "The key by which Cilium encrypts.").moot(CILIUM).hidden(),
     value("cilium_*", "none", "none", "A setting of Cilium.").moot(CILIUM),
 ];

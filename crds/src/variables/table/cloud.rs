@@ -1,8 +1,10 @@
 //! Variables of clouds.
 
-use crate::variables::row::{Variable, text, value, word};
+use crate::variables::row::{Variable, flag, text, value, word};
 
 const CLOUD: &str = "nodes would be without what the cloud's controller does";
+const STORAGE: &str = "pods that ask for such storage could not start";
+const VOLUMES: &str = "it is read with persistent_volumes_enabled only";
 const UNREAD: &str = "it is read with external_cloud_provider only";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -14,17 +16,25 @@ pub(super) static ROWS: &[Variable] = &[
     text("external_oci_*", "none", "A setting of Oracle's cloud.").moot(UNREAD).hidden(),
     text("external_huaweicloud_*", "none", "A setting of Huawei's cloud.").moot(UNREAD).hidden(),
     text("external_*", "none", "A setting of a cloud.").moot(UNREAD).hidden(),
-    value("cinder_csi_enabled", "boolean", "false", "Storage of OpenStack."),
+    flag("cinder_csi_enabled", "false", "Storage of OpenStack.").needed(STORAGE),
     value("cinder_*", "none", "none", "A setting of that storage.").moot("it is read with cinder_csi_enabled only").hidden(),
-    value("aws_ebs_csi_enabled", "boolean", "false", "Storage of AWS."),
+    flag("aws_ebs_csi_enabled", "false", "Storage of AWS.").needed(STORAGE),
     value("aws_ebs_csi_*", "none", "none", "A setting of that storage.").moot("it is read with aws_ebs_csi_enabled only"),
-    value("azure_csi_enabled", "boolean", "false", "Storage of Azure."),
+    flag("azure_csi_enabled", "false", "Storage of Azure.").needed(STORAGE),
     value("azure_*", "none", "none", "A setting of Azure.").moot(UNREAD).hidden(),
-    value("gcp_pd_csi_enabled", "boolean", "false", "Storage of Google's cloud."),
+    flag("gcp_pd_csi_enabled", "false", "Storage of Google's cloud.").needed(STORAGE),
     value("gcp_pd_csi_*", "none", "none", "A setting of that storage.").moot("it is read with gcp_pd_csi_enabled only"),
-    value("vsphere_csi_enabled", "boolean", "false", "Storage of vSphere."),
+    flag("vsphere_csi_enabled", "false", "Storage of vSphere.").needed(STORAGE),
     value("vsphere_*", "none", "none", "A setting of that storage.").moot("it is read with vsphere_csi_enabled only").hidden(),
-    value("upcloud_csi_enabled", "boolean", "false", "Storage of UpCloud."),
+    flag("upcloud_csi_enabled", "false", "Storage of UpCloud.").needed(STORAGE),
+    value("upcloud_*", "none", "none", "A setting of that storage.").moot("it is read with upcloud_csi_enabled only").hidden(),
+    value("oci_*", "none", "none", "A setting of Oracle's cloud, by its old name.").moot(UNREAD).hidden(),
+    value("aws_ebs_availability_zones", "list", "none", "Where that storage is.").moot(VOLUMES),
+    value("gcp_pd_*", "none", "none", "A setting of Google's storage.").moot(VOLUMES),
+    flag("restrict_az_provisioning", "false", "Whether it is there only.").moot(VOLUMES),
+    text("storage_account_type", "none", "Which storage of Azure that is.").moot(VOLUMES),
+    flag("expand_persistent_volumes", "false", "Whether volumes may grow.").moot(VOLUMES),
+    text("csi_endpoint", "none", "Where the driver of vSphere listens.").moot("it is read with vsphere_csi_enabled only"),
     value("openstack_lbaas_enabled", "boolean", "false", "Load balancers of OpenStack.").moot(UNREAD),
     value("openstack_*", "none", "none", "A setting of OpenStack.").moot(UNREAD).hidden(),
     value("persistent_volumes_*", "none", "none", "A setting of a cloud's storage.").moot(UNREAD),

@@ -42,6 +42,8 @@ pub(super) static ROWS: &[Variable] = &[
     word("ansible_become_method", "sudo", "sudo", "How the login becomes root.")
         .moot("kokctl becomes root by sudo; another way is an error"),
     word("ansible_become_user", "root", "root", "Who the login becomes.").moot("what is done needs root; somebody else is an error"),
+    word("ansible_sudo_user", "root", "root", "An old name of ansible_become_user.")
+        .moot("what is done needs root; somebody else is an error"),
     text("ansible_become_password", "none", "What sudo asks the login for.").field_of("spec.hosts[].ssh.sudoPassword").hidden(),
     text("ansible_become_pass", "none", "Another name of ansible_become_password.").field_of("spec.hosts[].ssh.sudoPassword").hidden(),
     text("ansible_sudo_pass", "none", "An old name of ansible_become_password.").field_of("spec.hosts[].ssh.sudoPassword").hidden(),
@@ -61,6 +63,7 @@ pub(super) static ROWS: &[Variable] = &[
     text("ansible_remote_tmp", "none", "Where Ansible puts its modules.").moot(SHELL),
     text("ansible_group_priority", "1", "Which of two groups wins.")
         .moot("it orders groups of the inventory, and has been taken account of there"),
+    text("ssh_bastion_config_name", "none", "Where Kubespray writes the way by the bastion.").moot(ANSIBLE),
     number("ansible_timeout", "30", "How long Ansible waits for a connection.").moot(ANSIBLE),
     text("ansible_facts_*", "none", "What Ansible finds out.").moot(ANSIBLE),
     text("fact_caching*", "none", "Where Ansible keeps what it found out.")

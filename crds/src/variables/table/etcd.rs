@@ -2,6 +2,11 @@
 
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
+const ADDRESS: &str = "it is the host's address; another one is an error";
+const ONE: &str = "there is no second etcd for events";
+const BESIDE: &str = "the API server would use the etcd beside it";
+const UNTRUSTED: &str = "whoever reaches etcd by them would not trust it";
+const ROOT: &str = "all files belong to root here, and only root reads keys";
 const KUBEADM: &str = "the API server is told by kubeadm where etcd is";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -14,10 +19,17 @@ pub(super) static ROWS: &[Variable] = &[
         .refused("Kubespray has removed it", "write `etcd_deployment_type: kubeadm`, or leave both out"),
     text("etcd_member_name", "the host's name", "The name of the etcd member.")
         .moot("an etcd member has the name of its host here, as with kubeadm"),
-    text("etcd_address", "the host's address", "Where the member listens.").moot("it is the host's address"),
-    text("etcd_access_address", "the host's address", "Where others reach the member.").moot("it is the host's address"),
-    text("etcd_events_access_address", "none", "Where others reach the member of a second etcd.")
-        .moot("there is no second etcd for events"),
+    text("etcd_address", "the host's address", "Where the member listens.").moot(ADDRESS),
+    text("etcd_access_address", "the host's address", "Where others reach the member.").moot(ADDRESS),
+    text("etcd_events_access_address", "none", "Where others reach the member of a second etcd.").moot(ONE),
+    value("etcd_events_*", "none", "none", "A setting of a second etcd.").moot(ONE),
+    value("etcd_hosts", "list of hosts", "the control planes", "Which hosts have etcd.").needed(BESIDE),
+    text("etcd_access_addresses", "the host's own", "Where the API server reaches etcd.").needed(BESIDE),
+    text("etcd_client_url", "https://, the host's address and 2379", "Where clients reach the member.").needed(BESIDE),
+    text("etcd_peer_url", "https://, the host's address and 2380", "Where other members reach the member.").needed(BESIDE),
+    text("etcd_peer_addresses", "those of the control planes", "Where members reach each other.").needed(BESIDE),
+    text("etcd_metrics_addresses", "those of the control planes", "Where etcd tells numbers about itself.")
+        .moot("Kubespray works it out itself for its own use"),
     word("etcd_data_dir", "path", "/var/lib/etcd", "Where etcd keeps its data.").only(
         &["/var/lib/etcd"],
         "this version keeps them there",
@@ -26,9 +38,31 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_version", "that of the bundle", "Which etcd.").moot("the bundle has it"),
     text("etcd_config_dir", "none", "Where etcd's configuration lies.").moot("it is in the manifest of its pod"),
     text("etcd_cert_dir", "/etc/kubernetes/pki/etcd", "Where etcd's certificates lie.").moot("they are where kubeadm has them"),
-    value("etcd_cert_alt_names", "list of names", "localhost and the host's name", "Further names in etcd's certificates."),
-    value("etcd_cert_alt_ips", "list of addresses", "the host's and the loopback's", "Further addresses in etcd's certificates."),
-    number("etcd_quota_backend_bytes", "2147483648", "How large etcd's data may become."),
+    value("etcd_cert_alt_names", "list of names", "localhost and the host's name", "Further names in etcd's certificates.")
+        .or(&["[etcd.kube-system.svc.cluster.local, etcd.kube-system.svc, etcd.kube-system, etcd]"])
+        .needed(UNTRUSTED),
+    value("etcd_cert_alt_ips", "list of addresses", "the host's and the loopback's", "Further addresses in etcd's certificates.")
+        .needed(UNTRUSTED),
+    number("etcd_quota_backend_bytes", "2147483648", "How large etcd's data may become.")
+        .or(&["0"])
+        .needed("etcd would take no more writes at 2 GiB, or at more than asked for"),
+    number("etcd_max_request_bytes", "1572864", "How large one write to etcd may be.")
+        .needed("etcd would refuse what it is to take, or take what it is to refuse"),
+    number("etcd_max_snapshots", "5", "How many snapshots etcd keeps for itself."),
+    number("etcd_max_wals", "5", "How many files of its journal etcd keeps."),
+    word("etcd_log_level", "word", "info", "How much etcd logs."),
+    number("etcd_blkio_weight", "none", "How much of the disk's time etcd has."),
+    flag("etcd_experimental_initial_corrupt_check", "true", "Whether etcd looks at its data before it begins."),
+    word("etcd_experimental_watch_progress_notify_interval", "time", "5s", "How often etcd tells watchers how far it is."),
+    flag("etcd_experimental_enable_distributed_tracing", "false", "Tells a collector of OpenTelemetry what etcd does."),
+    value("etcd_experimental_distributed_tracing_*", "none", "none", "Which collector that is, and how much it is told.")
+        .moot("it is read with etcd_experimental_enable_distributed_tracing only"),
+    text("etcd_owner", "root", "Who owns etcd's files.").moot(ROOT),
+    text("etcd_cert_group", "root", "Which group owns etcd's certificates.").moot(ROOT),
+    text("etcd_script_dir", "none", "Where Kubespray has scripts.").moot("kokctl leaves no scripts on hosts"),
+    text("etcd_backup_prefix", "none", "Where backups lie.").moot("kokctl makes no backups yet"),
+    value("etcd_node_cert_hosts", "list of hosts", "none", "Which hosts get certificates of etcd.")
+        .moot("those get one that need one: the members"),
     number("etcd_snapshot_count", "etcd's own, 10000", "After how many changes etcd writes a snapshot.").or(&["10000"]),
     number("etcd_heartbeat_interval", "100", "How often the leader makes itself heard, in milliseconds."),
     number("etcd_election_timeout", "1000", "After how long without it another is elected, in milliseconds."),
@@ -36,7 +70,7 @@ pub(super) static ROWS: &[Variable] = &[
     word("etcd_metrics", "basic or extensive", "basic", "Which numbers etcd tells about itself."),
     text("etcd_listen_metrics_urls", "http://127.0.0.1:2381", "Where etcd tells them."),
     number("etcd_backup_retention_count", "none", "How many backups are kept.").moot("kokctl makes no backups yet"),
-    value("etcd_extra_vars", "map", "{}", "Further settings of etcd."),
+    value("etcd_extra_vars", "map", "{}", "Further settings of etcd.").needed("etcd would behave otherwise than asked for"),
     number("etcd_retries", "none", "How often Ansible looks whether etcd answers.").moot("kokctl waits for it with a limit of its own"),
     flag("etcd_events_cluster_enabled", "false", "A second etcd for events.").needed("events would be in the one etcd"),
     flag("etcd_events_cluster_setup", "false", "Sets up a second etcd for events.").needed("events would be in the one etcd"),

@@ -89,6 +89,14 @@ pub(super) static ROWS: &[Variable] = &[
     .reads(|decoder, field, settings| {
         settings.host.kubelet_fail_swap_on = decoder.boolean(field).unwrap_or(settings.host.kubelet_fail_swap_on);
     }),
+    flag("sysctl_ignore_unknown_keys", "false", "Goes on where the kernel does not know a parameter."),
+    flag("disable_fapolicyd", "false", "Switches off what keeps unknown programs from being started."),
+    flag("leave_etc_backup_files", "none", "Keeps copies of files that are changed.")
+        .moot("kokctl changes no files of others but by blocks of its own"),
+    value("adduser", "map", "none", "Users that Kubespray makes.").moot("kokctl makes no users on hosts"),
+    value("addusers", "map", "none", "Users that Kubespray makes.").moot("kokctl makes no users on hosts"),
+    text("host_os", "that of the host", "The kernel of the host.").moot("kokctl finds it out"),
+    flag("is_fedora_coreos", "found out", "Whether the host runs CoreOS.").moot("kokctl finds out what each host runs"),
     text("cluster_id", "none", "An identifier of a route reflector of Calico.")
         .moot("it is of Calico, and the network plugin here is flannel"),
     text("inventory_dir", "the folder of the inventory", "Where the inventory lies.").moot("Ansible sets it itself"),

@@ -5,6 +5,7 @@ use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const OPEN: &str = "the kubelet would be less secure than asked for";
 const CERTIFICATE: &str = "the kubelet's own certificate would be one that nobody has signed";
+const GROUPS: &str = "systemd has both in system.slice, and the kubelet finds that out";
 const ROOM: &str = "pods could take what is to be kept for the host";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -22,8 +23,40 @@ pub(super) static ROWS: &[Variable] = &[
     flag("kubelet_fail_cgroup_v1", "true", "Whether the kubelet refuses to start on a host with version 1 control groups.").reads(
         |decoder, field, settings| settings.kubelet_fail_cgroup_v1 = decoder.boolean(field).unwrap_or(settings.kubelet_fail_cgroup_v1),
     ),
-    number("kubelet_max_pods", "110", "How many pods a node runs at most."),
-    number("kubelet_pods_per_core", "0", "How many pods per processor."),
+    number("kubelet_max_pods", "110", "How many pods a node runs at most.").needed("a node would run 110 pods at most"),
+    number("kubelet_pods_per_core", "0", "How many pods per processor.").needed("a node would run 110 pods at most, whatever it has"),
+    number("kubelet_pod_pids_limit", "-1", "How many processes a pod may have.")
+        .needed("one pod could take all processes of a node from the others"),
+    word("kubelet_bind_address", "address", "0.0.0.0", "Where the kubelet listens.").only(
+        &["0.0.0.0", "::"],
+        "this version lets it listen at all addresses of the host",
+        "leave it out, and close the others by the host's firewall",
+    ),
+    text("kubelet_address", "the host's address", "The address of the node.").moot("it is the host's address; another one is an error"),
+    word("kubelet_healthz_bind_address", "address", "127.0.0.1", "Where the kubelet tells whether it is well."),
+    number("kubelet_healthz_port", "10248", "The port at which it tells it."),
+    number("kubelet_max_parallel_image_pulls", "1", "How many images a node fetches at once."),
+    word("kubelet_swap_behavior", "NoSwap", "NoSwap", "How much swap pods may use, where there is any."),
+    word(
+        "kubelet_flexvolumes_plugins_dir",
+        "path",
+        "/usr/libexec/kubernetes/kubelet-plugins/volume/exec",
+        "Where old drivers of volumes lie.",
+    )
+    .needed("the kubelet would not find them"),
+    word("kube_resolv_conf", "path", "that of systemd-resolved, or /etc/resolv.conf", "The name servers that pods ask for names outside.")
+        .or(&["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"])
+        .needed("pods would ask the name servers of the host"),
+    text("kubelet_kubelet_cgroups*", "found out", "In which control group the kubelet is.").moot(GROUPS),
+    text("kubelet_runtime_cgroups*", "found out", "In which control group containerd is.").moot(GROUPS),
+    text("kube_service_cgroups", "system.slice", "In which control group both are.").moot(GROUPS),
+    value("kubelet_config_extra_args_cgroupfs", "map", "none", "Further configuration without systemd.")
+        .moot("systemd manages the control groups here"),
+    value("kubelet_systemd_wants_dependencies", "list of units", "[]", "What systemd starts with the kubelet."),
+    text("kubelet_config_dir", "none", "Where the kubelet's configuration lies.").moot("it is where kubeadm has it, in /var/lib/kubelet"),
+    flag("kubelet_tracing", "false", "Tells a collector of OpenTelemetry what the kubelet does."),
+    text("kubelet_tracing_*", "none", "Which collector that is, and how much it is told.").moot("it is read with kubelet_tracing only"),
+    value("kube_node_addresses", "text", "none", "Addresses of all hosts.").moot("Kubespray computes it itself and reads it from nobody"),
     word("kubelet_cgroup_driver", "systemd", "systemd", "What manages control groups.").only(
         &["systemd"],
         "systemd manages the others of the host, and two managers would fight",
@@ -45,8 +78,7 @@ pub(super) static ROWS: &[Variable] = &[
     word("kube_memory_reserved", "amount", "none", "Memory for the kubelet and containerd.").needed(ROOM),
     word("kube_ephemeral_storage_reserved", "amount", "none", "Disk for the kubelet and containerd.").needed(ROOM),
     word("kube_pid_reserved", "amount", "none", "Processes of the kubelet and containerd.").needed(ROOM),
-    flag("kubelet_enforce_node_allocatable", "none", "Whether those limits hold.")
-        .moot("it is read with system_reserved and kube_reserved only"),
+    text("kubelet_enforce_node_allocatable", "pods", "For whom those limits hold.").or(&["\"\""]).needed(ROOM),
     flag("kubelet_rotate_certificates", "true", "Whether the kubelet renews its client certificate.").only(
         &["true"],
         "it is valid for a year only",
@@ -69,7 +101,9 @@ pub(super) static ROWS: &[Variable] = &[
     flag("kubelet_seccomp_default", "false", "Whether containers get the runtime's seccomp profile.").needed(OPEN),
     flag("kubelet_systemd_hardening", "false", "Lets systemd refuse strangers at the kubelet.").needed(OPEN),
     value("kubelet_secure_addresses", "text", "none", "Who is no stranger then.").moot("it is read with kubelet_systemd_hardening only"),
-    word("kubelet_streaming_connection_idle_timeout", "time", "4h", "How long a silent connection to a container lives.").or(&["4h0m0s"]),
+    word("kubelet_streaming_connection_idle_timeout", "time", "4h", "How long a silent connection to a container lives.")
+        .or(&["4h0m0s"])
+        .needed(OPEN),
     flag("kubelet_make_iptables_util_chains", "true", "Whether the kubelet makes chains of iptables."),
     value("kubelet_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the kubelet.")
         .needed("other features make another Kubernetes"),

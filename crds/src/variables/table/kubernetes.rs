@@ -4,6 +4,9 @@ use crate::variables::read::kubeadm;
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const OWN_PATHS: (&str, &str) = ("kokctl has its files at places of its own", "leave it out");
+const FEATURES: &str = "other features make another Kubernetes";
+const PHASES: &str = "kubeadm would do what it is to leave out";
+const WAITS: &str = "kokctl waits for what has to become ready, each step with a limit of its own";
 const ROOT: &str = "all files belong to root here, and only root reads keys";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -16,11 +19,8 @@ pub(super) static ROWS: &[Variable] = &[
         "Checks of kubeadm before it begins whose failure is only a warning.",
     )
     .reads(kubeadm::kubeadm_ignore_preflight_errors),
-    flag("ignore_assert_errors", "false", "Goes on although an assumption of Kubespray does not hold.").only(
-        &["true", "false"],
-        "it makes a notice of an even number of etcd members, and of nothing else: what kokctl refuses, it cannot do",
-        "leave it out",
-    ),
+    flag("ignore_assert_errors", "false", "Goes on although an assumption of Kubespray does not hold.")
+        .decides("an even number of etcd members is a notice and no error, and nothing else changes: what kokctl refuses, it cannot do"),
     text("bin_dir", "/usr/local/bin", "Where the programs of Kubernetes lie.").only(&["/usr/local/bin"], OWN_PATHS.0, OWN_PATHS.1),
     text("kube_config_dir", "/etc/kubernetes", "Where the configuration of Kubernetes lies.").only(
         &["/etc/kubernetes"],
@@ -39,17 +39,34 @@ pub(super) static ROWS: &[Variable] = &[
     text("kube_owner", "root", "Who owns the files of Kubernetes.").moot(ROOT),
     text("kube_cert_group", "root", "Which group owns the certificates.").moot(ROOT),
     number("kube_log_level", "0", "How much the components of Kubernetes log."),
-    value("kube_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of all components.")
-        .needed("other features make another Kubernetes"),
+    value("kube_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of all components.").needed(FEATURES),
+    value("kube_apiserver_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the API server.").needed(FEATURES),
+    value("kube_controller_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the controller manager.")
+        .needed(FEATURES),
+    value("kube_scheduler_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the scheduler.").needed(FEATURES),
+    value("kube_proxy_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of kube-proxy.").needed(FEATURES),
     value("kubeadm_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of kubeadm.")
         .needed("other features make another cluster"),
     value("kubeadm_patches", "list of target, type and patch", "[]", "Changes of what kubeadm writes.")
         .needed("kubeadm's manifests would not be those that are asked for"),
     text("kubeadm_patches_dir", "none", "Where Kubespray puts kubeadm's patches.").moot("kokctl has no patches"),
     flag("kubeadm_enabled", "true", "Whether kubeadm makes the cluster.").moot("no Kubespray of today reads it; kubeadm always does"),
-    word("kubeadm_init_timeout", "time", "without a limit of its own", "How long the first control plane may take.")
-        .moot("kokctl waits for what has to become ready, each step with a limit of its own"),
+    word("kubeadm_init_timeout", "time", "without a limit of its own", "How long the first control plane may take.").moot(WAITS),
     flag("kubeadm_config_validate_enabled", "true", "Whether kubeadm's configuration is checked before it is used.").moot("it always is"),
+    value("kubeadm_init_phases_skip*", "list of phases", "[]", "What kubeadm leaves out on the first control plane.")
+        .or(&["[addon/coredns]"])
+        .needed(PHASES),
+    value("kubeadm_join_phases_skip*", "list of phases", "[]", "What kubeadm leaves out on the others.").needed(PHASES),
+    value("kubeadm_upgrade_node_phases_skip*", "list of phases", "[]", "What kubeadm leaves out at upgrades.")
+        .moot("this version upgrades no cluster"),
+    word("kubeadm_join_timeout", "time", "without a limit of its own", "How long joining may take.").moot(WAITS),
+    word("discovery_timeout", "time", "without a limit of its own", "How long a node looks for the cluster.").moot(WAITS),
+    flag("kubeadm_refresh_token", "true", "Whether each run makes a token of its own.")
+        .moot("kokctl makes one for each run, which lives minutes"),
+    flag("kubeadm_use_file_discovery", "true", "Whether nodes learn the cluster's authority from a file.").moot("they always do, over SSH"),
+    flag("kubeadm_scale_down_coredns_enabled", "none", "Whether Kubespray stops kubeadm's own CoreDNS.").moot("it is the one that is used"),
+    flag("kubeadm_image_pull_serial", "none", "Whether kubeadm fetches images one after the other.").moot("kubeadm fetches none here"),
+    value("kubeadm_images", "map", "none", "Images that kubeadm wants.").moot("the bundle has them"),
     text("kubeadm_token", "made for each run", "The token by which nodes join.")
         .moot("kokctl makes one for each run, which lives minutes")
         .hidden(),
@@ -63,8 +80,14 @@ pub(super) static ROWS: &[Variable] = &[
     flag("kubectl_localhost", "false", "Copies kubectl to the machine that runs the installer.").moot("the bundle has it"),
     text("artifacts_dir", "none", "Where those copies lie.").moot("kokctl copies nothing to the machine that it runs on"),
     flag("volume_cross_zone_attachment", "false", "Whether volumes of other zones may be attached."),
-    flag("persistent_volumes_enabled", "false", "Makes storage classes of a cloud."),
+    flag("persistent_volumes_enabled", "false", "Makes storage classes of a cloud.")
+        .needed("pods that ask for such storage could not start"),
     flag("deploy_netchecker", "false", "A check of the network that Kubespray once had.")
         .moot("Kubespray has removed it; kokctl checks the network itself at the end of each run"),
-    flag("win_nodes_enabled", "false", "Whether nodes with Windows may join."),
+    flag("win_nodes_enabled", "false", "Whether nodes with Windows may join.").needed("they could not"),
+    text("kubernetes_user_manifests_path", "none", "Where Kubespray puts manifests for nodes with Windows.")
+        .moot("it is read with win_nodes_enabled only"),
+    text("kube_cert_compat_dir", "/etc/kubernetes/pki", "Where kubeadm looks for certificates.").moot("kokctl has them there"),
+    value("ssl_ca_dirs", "list of paths", "found out", "Where the host has authorities that the API server trusts.")
+        .moot("kubeadm finds them itself"),
 ];

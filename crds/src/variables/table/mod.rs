@@ -12,6 +12,7 @@ mod dns;
 mod downloads;
 mod etcd;
 mod hosts;
+mod internals;
 mod kubelet;
 mod kubernetes;
 mod load_balancing;
@@ -63,4 +64,5 @@ pub static SUBJECTS: &[Subject] = &[
     Subject { title: "Clouds", rows: cloud::ROWS },
     Subject { title: "Operations", rows: operations::ROWS },
     Subject { title: "Upgrades", rows: upgrade::ROWS },
+    Subject { title: "Kubespray's own", rows: internals::ROWS },
 ];

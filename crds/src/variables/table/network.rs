@@ -3,6 +3,8 @@
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const IPV4: &str = "this version builds clusters that talk over IPv4";
+const PORTS: &str = "services of type NodePort would answer at more addresses of a node than asked for";
+const COMPUTED: &str = "Kubespray computes it itself and reads it from nobody";
 const IPVS: &str = "kube-proxy does not use ipvs here";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -37,9 +39,36 @@ pub(super) static ROWS: &[Variable] = &[
     value("kube_proxy_exclude_cidrs", "list of ranges", "[]", "Ranges that ipvs leaves alone.").moot(IPVS),
     word("kube_proxy_masquerade_all", "boolean", "false", "Whether all traffic to services gets the node's address."),
     text("kube_proxy_masquerade_bit", "14", "Which mark of a packet kube-proxy uses."),
-    value("kube_proxy_nodeport_addresses", "list of ranges", "[]", "Which addresses of a node answer for node ports."),
-    text("kube_proxy_nodeport_addresses_cidr", "none", "Which addresses of a node answer for node ports."),
-    word("kube_proxy_healthz_bind_address", "address", "0.0.0.0", "Where kube-proxy tells whether it is well."),
+    value("kube_proxy_nodeport_addresses", "list of ranges", "[]", "Which addresses of a node answer for node ports.").needed(PORTS),
+    text("kube_proxy_nodeport_addresses_cidr", "none", "Which addresses of a node answer for node ports.").needed(PORTS),
+    word("kube_proxy_bind_address", "address", "0.0.0.0", "Where kube-proxy listens.").only(
+        &["0.0.0.0", "::"],
+        "this version lets it listen at all addresses of the host",
+        "leave it out",
+    ),
+    word("kube_proxy_healthz_bind_address", "address", "0.0.0.0", "Where kube-proxy tells whether it is well.")
+        .or(&["0.0.0.0:10256", "[::]:10256"]),
+    word("kube_proxy_metrics_bind_address", "address", "127.0.0.1:10249", "Where kube-proxy tells numbers about itself.")
+        .or(&["127.0.0.1"]),
+    flag("kube_proxy_enable_profiling", "false", "Whether kube-proxy tells where it spends its time."),
+    value("kube_proxy_client_*", "none", "kube-proxy's own", "How kube-proxy speaks to the API server.").or(&[
+        "5",
+        "10",
+        "application/vnd.kubernetes.protobuf",
+    ]),
+    word("kube_proxy_config_sync_period", "time", "15m0s", "How often kube-proxy reads everything again.").or(&["15m"]),
+    word("kube_proxy_sync_period", "time", "30s", "How often kube-proxy writes everything again."),
+    word("kube_proxy_min_sync_period", "time", "1s", "How often kube-proxy writes changes at most.").or(&["0s"]),
+    number("kube_proxy_conntrack_min", "131072", "Connections that the kernel tracks at least."),
+    word("kube_proxy_conntrack_tcp_close_wait_timeout", "time", "1h0m0s", "How long half-closed connections are tracked.").or(&["1h"]),
+    word("kube_proxy_conntrack_tcp_established_timeout", "time", "24h0m0s", "How long silent connections are tracked.").or(&["24h"]),
+    number("kube_proxy_oom_score_adj", "-999", "How late the kernel kills kube-proxy."),
+    word("kube_proxy_port_range", "range of ports", "none", "Ports that kube-proxy once used.").moot("no Kubernetes of today reads it"),
+    word("kube_proxy_tcp_timeout", "time", "none", "How long ipvs knows connections.").moot(IPVS),
+    word("kube_proxy_tcp_fin_timeout", "time", "none", "How long ipvs knows closed connections.").moot(IPVS),
+    word("kube_proxy_udp_timeout", "time", "none", "How long ipvs knows what UDP has sent.").moot(IPVS),
+    value("kube_proxy_ipvs_modules", "list of names", "none", "Kernel modules of ipvs.").moot(IPVS),
+    text("kube_proxy_nodeselector", "none", "Where kube-proxy runs.").moot("there are no nodes with Windows"),
     flag("kube_proxy_remove", "false", "Leaves kube-proxy out.").needed("flannel needs it for services"),
     flag("kube_proxy_deployed", "true", "Whether kube-proxy is installed.").only(
         &["true"],
@@ -54,6 +83,9 @@ pub(super) static ROWS: &[Variable] = &[
     text("kube_apiserver_ip", "the first address of the services' range", "Address of the service `kubernetes`.")
         .moot("it is the first of the services' range, as the API server chooses it"),
     text("skydns_server", "the tenth address of the services' range", "Address of the DNS service.")
-        .moot("it is the tenth of the services' range, as kubeadm chooses it; the kubelet tells it to pods"),
+        .moot("it is the tenth of the services' range, as kubeadm chooses it; of others Kubespray's default, the third, is no error"),
+    flag("nat_outgoing_ipv6", "false", "Whether packets of pods leave the cluster with the node's IPv6 address.").moot(IPV4),
+    value("kube_pods_subnets", "text", "kube_pods_subnet", "The ranges of the pods' addresses.").moot(COMPUTED),
+    value("kube_service_subnets", "text", "kube_service_addresses", "The ranges of the services' addresses.").moot(COMPUTED),
     text("skydns_server_secondary", "none", "Address of a second DNS service.").moot("there is one DNS service"),
 ];

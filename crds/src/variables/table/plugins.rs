@@ -6,6 +6,8 @@ const OVN: &str = "it is of Kube-OVN, and the network plugin here is flannel";
 const ROUTER: &str = "it is of kube-router, and the network plugin here is flannel";
 const MACVLAN: &str = "it is of macvlan, and the network plugin here is flannel";
 const CUSTOM: &str = "it is read with the network plugin custom_cni only";
+const INTERFACE: (&str, &str) =
+    ("flannel uses the interface that has the host's address", "leave it out, and give the host the address of that interface as `ip`");
 const FLANNEL: &str = "flannel comes from the bundle, and there is one of it";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -14,13 +16,15 @@ pub(super) static ROWS: &[Variable] = &[
         "this version sets flannel up with VXLAN",
         "write `vxlan`, or leave it out",
     ),
-    text("flannel_interface", "the one with the host's address", "Which interface flannel uses.")
-        .moot("flannel uses the interface that has the host's address (`ip`)"),
-    text("flannel_interface_regexp", "the one with the host's address", "Which interface flannel uses.")
-        .moot("flannel uses the interface that has the host's address (`ip`)"),
+    text("flannel_interface", "the one with the host's address", "Which interface flannel uses.").refused(INTERFACE.0, INTERFACE.1),
+    text("flannel_interface_regexp", "the one with the host's address", "Which interface flannel uses.").refused(INTERFACE.0, INTERFACE.1),
     number("flannel_vxlan_vni", "1", "The number of flannel's network."),
     number("flannel_vxlan_port", "8472", "The UDP port of flannel."),
-    text("flannel_vxlan_directrouting", "false", "Whether flannel does without VXLAN where it can."),
+    text("flannel_vxlan_direct_routing", "false", "Whether flannel does without VXLAN where it can."),
+    text("flannel_cpu_*", "100m asked for", "Processor time for flannel."),
+    text("flannel_memory_*", "50Mi asked for", "Memory for flannel."),
+    text("flannel_cni_version", "that of the bundle", "Which CNI plugin of flannel.").moot(FLANNEL),
+    text("cni_bin_owner", "root", "Who owns the CNI plugins.").moot("all files belong to root here"),
     text("flannel_version", "that of the bundle", "Which flannel.").moot(FLANNEL),
     text("kube_ovn_network_type", "none", "How Kube-OVN carries packets.").moot(OVN),
     value("kube_ovn_*", "none", "none", "A setting of Kube-OVN.").moot(OVN),

@@ -1,7 +1,7 @@
 //! Variables of proxies.
 
 use crate::variables::read::host;
-use crate::variables::row::{Variable, flag, word};
+use crate::variables::row::{Variable, flag, text, value, word};
 
 pub(super) static ROWS: &[Variable] = &[
     word("http_proxy", "URL", "unset", "Proxy for HTTP of containerd, the kubelet and the package manager.")
@@ -26,5 +26,10 @@ pub(super) static ROWS: &[Variable] = &[
         .needed("the proxy would not be trusted; write its certificate under `trusted_certificates` of `spec.vars`"),
     flag("no_proxy_exclude_workers", "false", "Leaves workers out of no_proxy.")
         .moot("kokctl names every host there, which changes nothing for the others"),
+    value("proxy_env*", "map", "none", "What Kubespray sets for programs.")
+        .moot("kokctl works it out from `http_proxy`, `https_proxy` and `no_proxy`"),
+    value("proxy_disable_env", "map", "none", "What Kubespray unsets for programs.")
+        .moot("kokctl calls no programs through a proxy but the package manager"),
+    text("additional_no_proxy_list", "none", "What is in additional_no_proxy.").moot("write `additional_no_proxy`"),
     flag("skip_http_proxy_on_os_packages", "false", "Keeps the package manager from using the proxy."),
 ];

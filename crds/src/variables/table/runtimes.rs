@@ -31,5 +31,15 @@ pub(super) static ROWS: &[Variable] = &[
     flag("crun_enabled", "false", "Starts containers by crun.").needed("pods that ask for it could not start"),
     flag("youki_enabled", "false", "Starts containers by youki.").needed("pods that ask for it could not start"),
     flag("nvidia_accelerator_enabled", "false", "Drivers for graphics cards.").needed("pods that ask for graphics cards could not start"),
+    text("container_manager_on_localhost", "none", "What runs containers where Kubespray runs.")
+        .moot("kokctl runs no containers where it runs"),
+    text("crun_version", "none", "Which crun.").moot("this version does not install crun"),
+    value("crun_runtime", "map", "none", "How CRI-O calls crun.").moot(CRIO),
+    text("youki_version", "none", "Which youki.").moot("this version does not install youki"),
+    text("youki_bin_dir", "none", "Where youki lies.").moot("this version does not install youki"),
+    value("youki_runtime", "map", "none", "How CRI-O calls youki.").moot(CRIO),
+    value("kata_runtimes", "list", "none", "Which virtual machines CRI-O makes.").moot(CRIO),
+    value("runc_runtime", "map", "none", "How CRI-O calls runc.").moot(CRIO),
+    text("podman_remove_packages_yum", "none", "Packages that are removed for Docker.").moot(DOCKER),
     value("nvidia_*", "none", "none", "A setting of those drivers.").moot("this version does not install drivers"),
 ];

@@ -47,6 +47,22 @@ pub(super) static ROWS: &[Variable] = &[
     text("kube_oidc_username_claim", "none", "Where a user's name stands.").moot(OIDC),
     text("kube_oidc_groups_claim", "none", "Where a user's groups stand.").moot(OIDC),
     value("kube_oidc_*", "none", "none", "A setting of those logins.").moot(OIDC),
+    flag("kube_apiserver_use_authentication_config_file", "false", "Logins and strangers by a configuration of the user's own.")
+        .needed(LOGIN),
+    value("kube_apiserver_authentication_config_*", "none", "none", "That configuration.")
+        .moot("it is read with kube_apiserver_use_authentication_config_file only"),
+    flag("kube_apiserver_use_authorization_config_file", "false", "Who decides what a user may do, by a configuration of the user's own.")
+        .needed(OPEN),
+    value("kube_apiserver_authorization_config_*", "none", "none", "That configuration.")
+        .moot("it is read with kube_apiserver_use_authorization_config_file only"),
+    flag("rbac_enabled", "true", "Whether roles decide what a user may do.").only(
+        &["true"],
+        "nothing else would decide it",
+        "leave it out",
+    ),
+    value("kube_resource_quota_limited_resources", "list", "[]", "What is scarce without a quota.")
+        .moot("it is read with kube_apiserver_admission_control_config_file only"),
+    text("secrets_encryption_query", "none", "Where Kubespray finds the key again.").moot("it is read with kube_encrypt_secret_data only"),
     flag("kube_webhook_token_auth", "false", "Logins that another server decides.").needed(LOGIN),
     value("kube_webhook_token_auth_*", "none", "none", "A setting of those logins.").moot("it is read with kube_webhook_token_auth only"),
     flag("kube_webhook_authorization", "false", "Asks another server what a user may do.").needed(OPEN),

@@ -15,6 +15,7 @@ pub(super) static ROWS: &[Variable] = &[
     text("drain_pod_selector", "none", "Which pods leave.").moot(UPGRADE),
     flag("drain_fallback_enabled", "none", "Whether pods are deleted that may not be evicted.").moot(UPGRADE),
     value("drain_*", "none", "none", "A setting of that.").moot(UPGRADE),
+    word("upgrade_post_cilium_wait_timeout", "time", "none", "How long Cilium may take.").moot(UPGRADE),
     flag("upgrade_node_confirm", "false", "Asks before each node.").moot(UPGRADE),
     number("upgrade_node_pause_seconds", "0", "Waits before each node.").moot(UPGRADE),
     flag("upgrade_node_fail_if_drain_fails", "none", "Whether pods that stay end the upgrade.").moot(UPGRADE),
