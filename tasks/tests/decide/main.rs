@@ -13,6 +13,7 @@ mod reset;
 mod resources;
 mod script;
 mod select;
+mod settings;
 mod support;
 mod templates;
 mod why;

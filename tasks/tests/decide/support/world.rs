@@ -77,7 +77,7 @@ impl World {
         world
     }
 
-    fn bare_of(cluster: Cluster) -> Self {
+    pub(crate) fn bare_of(cluster: Cluster) -> Self {
         let hosts = cluster.hosts.iter().map(|host| (host.name.clone(), Host::bare(&host.name))).collect();
         Self { cluster, bundle: super::bundle(), hosts, api: Api::default(), token_id: super::TOKEN_ID.to_owned() }
     }
