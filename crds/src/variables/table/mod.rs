@@ -11,6 +11,7 @@ mod control_plane;
 mod dns;
 mod downloads;
 mod etcd;
+mod former;
 mod hosts;
 mod internals;
 mod kubelet;
@@ -65,4 +66,5 @@ pub static SUBJECTS: &[Subject] = &[
     Subject { title: "Operations", rows: operations::ROWS },
     Subject { title: "Upgrades", rows: upgrade::ROWS },
     Subject { title: "Kubespray's own", rows: internals::ROWS },
+    Subject { title: "What Kubespray once had", rows: former::ROWS },
 ];
