@@ -40,7 +40,8 @@ fn group_vars() -> String {
             && row.effect() == Effect::NoMeaning
             && !row.name.starts_with("ansible_")
             && row.name != "resolvconf_mode"
-            && row.name != "kube_override_hostname"
+            // Of some only what holds anyway means nothing, and says nothing else.
+            && !row.details().contains("error")
     });
     for (number, row) in harmless.take(VARIABLES - 6).enumerate() {
         let value = if number % 3 == 0 { "\"{{ base }}/x\"" } else { "x" };
