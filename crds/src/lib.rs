@@ -39,4 +39,4 @@ pub use read::{Reading, examine_cluster, read_cluster};
 pub use secret::Secret;
 pub use source::{Place, Source};
 pub use variables::{Effect, Given, Outcome, SUBJECTS, Subject, Variable, variable, variables};
-pub use words::nearest;
+pub use words::{count, counted, listed, nearest};

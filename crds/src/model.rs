@@ -264,6 +264,11 @@ impl Cluster {
         self.positions.get(path)
     }
 
+    /// Where the values of a field stand in the file, whatever they belong to, for example `password`.
+    pub fn places_of<'a>(&'a self, field: &'a str) -> impl Iterator<Item = &'a Position> {
+        self.positions.named(field)
+    }
+
     /// Where a field of a host stands in the file, for example `address` or `ssh.user`; where the host's entry begins if the field was
     /// left to its default. `None` only for a host that the cluster doesn't have.
     #[must_use]

@@ -32,6 +32,11 @@ impl Positions {
         self.0.get(path)
     }
 
+    /// The places of every value of that name, whatever it belongs to.
+    pub(crate) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Position> {
+        self.0.iter().filter(move |(path, _)| path.rsplit('.').next() == Some(name)).map(|(_, position)| position)
+    }
+
     pub(crate) fn insert(&mut self, path: String, position: Position) {
         self.0.insert(path, position);
     }

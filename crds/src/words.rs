@@ -15,6 +15,28 @@ pub(crate) fn quote(text: &str) -> String {
     if text.chars().nth(MAX_QUOTED).is_some() { format!("`{short}…`") } else { format!("`{short}`") }
 }
 
+/// A number with what it counts, whose plural ends in `s`: `1 host`, `2 hosts`.
+#[must_use]
+pub fn count(number: usize, one: &str) -> String {
+    counted(number, one, &format!("{one}s"))
+}
+
+/// A number with what it counts, in its two forms: `1 host has`, `2 hosts have`.
+#[must_use]
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Names that a message lists at the most: a fleet is not read.
+const MAX_LISTED: usize = 10;
+
+/// The first of these names, with commas between them, and how many more there are.
+pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.into_iter().collect();
+    let first = names.iter().take(MAX_LISTED).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_LISTED { format!("{first} and {} more", names.len() - MAX_LISTED) } else { first }
+}
+
 /// Adds the known word that is nearest to what was written, if one is near.
 pub(crate) fn with_nearest(problem: Problem, written: &str, known: &[&str]) -> Problem {
     match nearest(written, known) {
@@ -35,4 +57,17 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let best = known.iter().map(|word| (distance(word), *word)).min_by_key(|(distance, _)| *distance)?;
     // One edit per three letters: more, and the hint misleads.
     (best.0 <= written.chars().count().div_ceil(3)).then_some(best.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, counted, listed};
+
+    #[test]
+    fn one_is_one_and_all_else_is_many() {
+        assert_eq!([0, 1, 2].map(|number| count(number, "host")), ["0 hosts", "1 host", "2 hosts"]);
+        assert_eq!(listed(["a", "b"]), "a, b");
+        assert!(listed(["x"; 12]).ends_with("x, x and 2 more"));
+        assert_eq!([1, 21].map(|number| counted(number, "host has", "hosts have")), ["1 host has", "21 hosts have"]);
+    }
 }

@@ -1,6 +1,7 @@
 //! `kokctl apply`
 
 use clap::Args;
+use kok_crds::count;
 use kok_crds::model::Cluster;
 use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::{Plan, Selection};
@@ -82,13 +83,13 @@ async fn make_secrets(run: &Run<'_>, cluster: &Cluster, planned: &Planned, token
 }
 
 fn say_done(run: &Run<'_>, arguments: &Arguments, cluster: &Cluster, selection: &Selection, plan: &Plan, outcome: &Outcome) {
-    let (name, done, seconds) = (&cluster.name, outcome.done, run.seconds());
+    let (name, done, seconds) = (&cluster.name, count(outcome.done, "change"), run.seconds());
     if let Some(part) = report::part(selection, plan) {
-        let hosts = report::changed_hosts(plan);
-        run.say(&format!("{done} changes on {hosts} hosts of {name}, {seconds:.1} s; this is not a whole cluster"));
+        let hosts = count(report::changed_hosts(plan), "host");
+        run.say(&format!("{done} on {hosts} of {name}, {seconds:.1} s; this is not a whole cluster"));
         return run.say(&part);
     }
-    run.say(&format!("cluster {name} is ready: {} hosts, {done} changes, {seconds:.1} s", cluster.hosts.len()));
+    run.say(&format!("cluster {name} is ready: {}, {done}, {seconds:.1} s", count(cluster.hosts.len(), "host")));
     let file = arguments.cluster.path().display();
     run.say(&format!("next: kokctl kubeconfig -f {file} > kubeconfig && kubectl --kubeconfig kubeconfig get nodes"));
 }

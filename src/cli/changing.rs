@@ -84,8 +84,7 @@ impl<'a> Run<'a> {
     /// Ends a run whose plan is empty.
     pub(super) async fn nothing_to_do(&self, planned: &Planned) {
         forget(&planned.links, &planned.standing).await;
-        let took_milliseconds = self.events.milliseconds();
-        self.events.send(EventKind::RunFinished { done: 0, failed: 0, blocked: 0, took_milliseconds });
+        self.events.send(Outcome::default().told(self.events.milliseconds()));
         self.say("nothing to do");
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use kok_crds::count;
 use kok_crds::model::Cluster;
 use kok_tasks::observe::{Look, Looks};
 use kok_tasks::plan::{Refusal, Seen};
@@ -11,7 +12,7 @@ use serde::Serialize;
 
 use super::files::{ClusterFiles, ExtraVars};
 use crate::run::{Events, LookAt, connect_each, may_write, probe_all};
-use crate::ui::{Failure, Kind, line};
+use crate::ui::{Failure, Kind, Notes, line};
 
 /// Check whether the hosts can become the cluster of the file, without changing anything
 ///
@@ -73,11 +74,11 @@ struct FindingReport {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = arguments.cluster.read(&arguments.extra)?;
-    let (links, unreachable) = connect_each(&cluster).await?;
+    let (links, unreachable) = connect_each(&cluster, |_| true).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
     let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, &host.name), facts: true })).collect();
-    if let Err(failures) = probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await {
+    if let Err(failures) = probe_all(&links, asked, &mut seen, &Events::new(vec![Box::new(Notes)])).await {
         unreachable.extend(failures);
     }
     let held = may_write(seen.standing(), false).err().unwrap_or_default();
@@ -92,8 +93,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return Ok(());
     }
     let failed = report.checks.iter().filter(|check| check.status == Status::Failed).count();
-    let checks = if failed == 1 { "check" } else { "checks" };
-    let failure = Failure::new(Kind::Host, format!("{failed} {checks} failed: apply would refuse these hosts"));
+    let failure = Failure::new(Kind::Host, format!("{} failed: apply would refuse these hosts", count(failed, "check")));
     Err(vec![failure.hint("mend what is shown above, and check again")])
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
+use kok_crds::{count, listed};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
@@ -93,10 +94,9 @@ struct Observed<'a> {
 impl Observed<'_> {
     /// Connects to these hosts and probes them for the first time.
     async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
-        let mut some = self.cluster.clone();
-        some.hosts.retain(|host| wanted(&host.name));
-        self.events.send(EventKind::HostsAwaited { hosts: some.hosts.iter().map(|host| host.name.clone()).collect() });
-        let (links, failures) = connect_each(&some).await?;
+        let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
+        self.events.send(EventKind::HostsAwaited { hosts });
+        let (links, failures) = connect_each(self.cluster, &wanted).await?;
         self.leave_out(failures)?;
         self.links.extend(links);
         let looks = self.looks.iter().filter(|(host, _)| wanted(host) && self.links.contains_key(*host));
@@ -109,8 +109,10 @@ impl Observed<'_> {
     fn leave_out(&mut self, failures: BTreeMap<String, Failure>) -> Result<(), Vec<Failure>> {
         let is_control_plane = |host: &str| self.cluster.control_planes().any(|other| other.name == host);
         let too_many = self.left_out.len() + failures.len() > self.tolerance.unreachable;
-        if !failures.is_empty() && (too_many || failures.keys().any(|host| is_control_plane(host))) {
-            return Err(failures.into_values().collect());
+        let control_planes: Vec<&str> = failures.keys().map(String::as_str).filter(|host| is_control_plane(host)).collect();
+        if !failures.is_empty() && (too_many || !control_planes.is_empty()) {
+            let why = not_tolerated(self.left_out.len() + failures.len(), &control_planes, self.tolerance.unreachable);
+            return Err(failures.into_values().chain(why).collect());
         }
         for (host, failure) in failures {
             let because = failure.one_line();
@@ -151,6 +153,16 @@ impl Observed<'_> {
     }
 }
 
+/// Why hosts that can't be reached end the run of somebody who let some of them be away.
+fn not_tolerated(away: usize, control_planes: &[&str], most: usize) -> Option<Failure> {
+    let because = match control_planes {
+        _ if most == 0 => return None,
+        [] => format!("{} can't be reached, and --max-fail allows {most}", count(away, "host")),
+        names => format!("{} is a control plane, and --max-fail leaves out none", listed(names.iter().copied())),
+    };
+    Some(Failure::new(Kind::Host, "nothing was begun without these hosts").because(because).hint("mend them, or choose hosts with --limit"))
+}
+
 /// Tells what a plan is going to change.
 fn tell(plan: &Plan, events: &Events) {
     events.send(EventKind::PlanMade { steps: plan.steps().count(), changes: plan.changes().count() });
@@ -168,5 +180,18 @@ fn tell(plan: &Plan, events: &Events) {
             },
             needs: plan.changed_needs(&step.id).iter().map(|id| id.to_string()).collect(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::not_tolerated;
+
+    #[test]
+    fn whoever_tolerates_some_hosts_hears_why_these_are_too_many() {
+        let because = |away, control_planes: &[&str], most| not_tolerated(away, control_planes, most).and_then(|failure| failure.because);
+        assert_eq!(because(3, &[], 0), None);
+        assert_eq!(because(3, &[], 2).as_deref(), Some("3 hosts can't be reached, and --max-fail allows 2"));
+        assert_eq!(because(1, &["cp1"], 2).as_deref(), Some("cp1 is a control plane, and --max-fail leaves out none"));
     }
 }

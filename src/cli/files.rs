@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kok_crds::model::Cluster;
-use kok_crds::{File, Input, Notice, Outcome, Position, Role, read_input};
+use kok_crds::{File, Input, Notice, Outcome, Position, Role, counted, read_input};
 
+use super::exposed;
 use crate::ui::{Failure, Kind, status_line};
 
 /// The cluster's files.
@@ -46,14 +47,18 @@ impl ClusterFiles {
 
     /// The cluster with all that the files say besides it.
     pub(super) fn whole(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
-        let input = self.input(extra)?;
+        let (files, notices) = self.texts(extra)?;
+        let input = read_all(&files, notices);
         let Some(cluster) = input.cluster.clone() else {
             return Err(input.problems.into_iter().map(Failure::problem).collect());
         };
+        exposed::private_keys(&cluster, &files)?;
+        exposed::passwords(&cluster).iter().for_each(|warning| status_line(&warning.as_warning()));
         let unheard = input.variables.iter().filter(|given| matches!(given.outcome, Outcome::NotYet | Outcome::Unknown)).count();
         if unheard > 0 {
             status_line(&format!(
-                "note: {unheard} settings have no effect here; `kokctl validate -f {}` says which and why",
+                "note: {} no effect here; `kokctl validate -f {}` says which and why",
+                counted(unheard, "setting has", "settings have"),
                 self.path().display()
             ));
         }
@@ -62,6 +67,12 @@ impl ClusterFiles {
 
     /// Everything that the files say.
     pub(super) fn input(&self, extra: &ExtraVars) -> Result<Input, Vec<Failure>> {
+        let (files, notices) = self.texts(extra)?;
+        Ok(read_all(&files, notices))
+    }
+
+    /// The files with what is to be said of the choice of them.
+    fn texts(&self, extra: &ExtraVars) -> Result<(Vec<File>, Vec<Notice>), Vec<Failure>> {
         let mut files = Vec::new();
         let mut notices = Vec::new();
         for path in &self.files {
@@ -73,15 +84,19 @@ impl ClusterFiles {
                 None => File { name: "-e".to_owned(), text: vars.clone(), role: Role::Extra },
             });
         }
-        let mut input = read_input(&files);
-        input.notices.splice(..0, notices);
-        Ok(input)
+        Ok((files, notices))
     }
 
     /// The first of the files, for hints.
     pub(super) fn path(&self) -> &Path {
         self.files.first().map_or(Path::new("cluster.yaml"), PathBuf::as_path)
     }
+}
+
+fn read_all(files: &[File], notices: Vec<Notice>) -> Input {
+    let mut input = read_input(files);
+    input.notices.splice(..0, notices);
+    input
 }
 
 /// A file, with the folders beside it if it is an inventory; or the inventory of a folder.
@@ -164,7 +179,9 @@ fn one(path: &Path, role: Role) -> Result<File, Failure> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::{ClusterFiles, ExtraVars};
+    use crate::cli::exposed;
     use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
 
     const HOSTS: &str =
         "all: {children: {kube_control_plane: {hosts: {cp1: {ip: 10.0.0.11}}}, kube_node: {hosts: {w1: {ip: 10.0.0.12}}}}}\n";
@@ -193,6 +210,35 @@ mod tests {
         assert_eq!((cluster.name.as_str(), cluster.settings.kube_proxy_mode.as_str()), ("berlin", "iptables"));
         assert_eq!(cluster.host("w1").unwrap().ssh.address.as_deref(), Some("192.0.2.12"));
         assert_eq!(read(path.join("hosts.yaml"), &[]), cluster);
+    }
+
+    /// Passwords are warned of, and a key is refused, where the file's mode lets others read it.
+    #[test]
+    fn secrets_that_others_may_read_are_not_passed_over() {
+        let folder = folder();
+        let path = folder.path().join("berlin/host_vars/w1.yml");
+        fs::write(&path, "ansible_host: 192.0.2.12\nansible_become_password: sesame\nansible_password: sesame\n").unwrap();
+        let warned = |mode: u32| {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            exposed::passwords(&read(folder.path().join("berlin"), &[]))
+        };
+        assert_eq!(warned(0o600), []);
+        let [warning] = <[_; 1]>::try_from(warned(0o640)).unwrap();
+        assert!(warning.at.as_deref().unwrap().ends_with("host_vars/w1.yml:2:26"), "{warning:?}");
+        let said = warning.as_warning();
+        assert!(said.contains("0640") && said.contains("chmod 600") && !said.contains("sesame"), "{said}");
+
+        let file = folder.path().join("referenced.yaml");
+        fs::write(&file, "ssh-privatekey").unwrap();
+        let mut cluster = read(folder.path().join("berlin"), &[]);
+        cluster.hosts.first_mut().unwrap().ssh.private_key = Some(kok_crds::Secret::new("key"));
+        let refused = |mode: u32| {
+            fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+            let given = super::one(&file, kok_crds::Role::Main { cluster: None }).unwrap();
+            exposed::private_keys(&cluster, &[given])
+        };
+        assert_eq!(refused(0o600), Ok(()));
+        assert!(refused(0o644).unwrap_err().first().unwrap().hint.as_deref().unwrap().starts_with("chmod 600 /"));
     }
 
     #[test]

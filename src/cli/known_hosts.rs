@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Scan(arguments) = &arguments.verb;
     let cluster = arguments.cluster.read(&arguments.extra)?;
     let mut outcome = Outcome { write: arguments.write, ..Outcome::default() };
-    for target in in_order(targets(&cluster)?) {
+    for target in in_order(targets(&cluster, |_| true)?) {
         match Scan::of(&target, &Deadlines::default()).await {
             Ok(scan) => outcome.take(&target, &scan),
             Err(error) => outcome.failures.push(Failure::from(error)),

@@ -6,6 +6,7 @@ mod check;
 mod common;
 mod converge;
 mod convert;
+mod exposed;
 mod files;
 mod known_hosts;
 mod kubeconfig;

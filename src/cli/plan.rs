@@ -1,6 +1,7 @@
 //! `kokctl plan`
 
 use clap::Args;
+use kok_crds::count;
 
 use super::common::{BundleArgument, print_json};
 use super::converge::{Planned, Tolerance, converge};
@@ -10,7 +11,7 @@ use super::report::{self, plan_text};
 use super::wanted::{PartArguments, Wanted};
 use super::why::why_text;
 use crate::run::{Events, Token};
-use crate::ui::{Failure, Kind, grouped, line, status_line};
+use crate::ui::{Failure, Kind, Notes, grouped, line, status_line};
 
 /// Show what apply would change, and why, without changing anything
 #[derive(Debug, Args)]
@@ -44,7 +45,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         &selection,
         &token.id,
         Tolerance { holder: true, ..Tolerance::default() },
-        &Events::new(Vec::new()),
+        &Events::new(vec![Box::new(Notes)]),
     )
     .await?;
     grouped(warnings).iter().for_each(|warning| status_line(&warning.as_warning()));
@@ -63,8 +64,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         line("nothing to do");
     } else {
         line(&plan_text(&plan));
-        line(&format!("\n{} of {} steps would change something", plan.changes().count(), plan.steps().count()));
+        line(&format!("\n{} of {} would change something", plan.changes().count(), count(plan.steps().count(), "step")));
     }
+    report::assumed(&plan).iter().for_each(|text| status_line(text));
     report::part(&selection, &plan).iter().for_each(|text| status_line(text));
     Ok(())
 }

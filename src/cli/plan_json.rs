@@ -19,6 +19,8 @@ pub(super) struct Document<'a> {
 struct ChangeDocument<'a> {
     summary: &'a str,
     because: &'a str,
+    /// Whether it is only assumed, because the cluster could not be asked.
+    assumed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<&'a str>,
 }
@@ -39,6 +41,7 @@ impl<'a> Document<'a> {
             change: plan.change(&step.id).map(|change| ChangeDocument {
                 summary: &change.summary,
                 because: &change.because,
+                assumed: change.assumed,
                 diff: change.diff.as_deref(),
             }),
             needs: needs(&plan.needs(&step.id)),

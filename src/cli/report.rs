@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kok_crds::{count, counted, listed};
 use kok_tasks::plan::{Plan, Selection};
 
 use super::why::mark;
@@ -12,7 +13,8 @@ use crate::ui::{Failure, Kind, of_any_host};
 pub(super) fn plan_text(plan: &Plan) -> String {
     let mut by_host: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (step, change) in plan.changes() {
-        let mut text = format!("  {}: {}\n    because {}", step.title(), change.summary, change.because);
+        let assumed = if change.assumed { " (assumed)" } else { "" };
+        let mut text = format!("  {}: {}{assumed}\n    because {}", step.title(), change.summary, change.because);
         if let Some(diff) = &change.diff {
             let diff: Vec<String> = diff.lines().map(|line| format!("      {line}")).collect();
             text.push('\n');
@@ -24,16 +26,27 @@ pub(super) fn plan_text(plan: &Plan) -> String {
     hosts.join("\n\n")
 }
 
+/// What of a plan could not be asked for, if anything: then that part of it is no more than an assumption.
+pub(super) fn assumed(plan: &Plan) -> Option<String> {
+    let mut hosts: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for (step, change) in plan.changes().filter(|(_, change)| change.assumed) {
+        hosts.entry(&step.host).or_insert((0, &change.because)).0 += 1;
+    }
+    let told = |(host, (number, because)): (&str, (usize, &str))| {
+        let changes = counted(number, "change of it is an assumption", "changes of it are assumptions");
+        format!("{host} could not be asked for the state of the cluster ({because}): {changes}, marked (assumed)")
+    };
+    let told: Vec<String> = hosts.into_iter().map(told).collect();
+    (!told.is_empty()).then(|| format!("note: {}; what of that is done already shows when it answers", told.join("; ")))
+}
+
 /// All steps by name, in an order in which they could run.
 pub(super) fn steps_text(plan: &Plan) -> String {
     let width = plan.steps().map(|step| step.id.as_str().len()).max().unwrap_or_default();
     let lines = plan.steps().map(|step| format!("{} {:width$}  {}", mark(plan, step), step.id.as_str(), step.title()));
     let legend = if plan.left_out().is_empty() { "+ changes something" } else { "+ changes something, - would but is not chosen" };
-    lines.chain([format!("\n{} steps; {legend}", plan.steps().count())]).collect::<Vec<_>>().join("\n")
+    lines.chain([format!("\n{}; {legend}", count(plan.steps().count(), "step"))]).collect::<Vec<_>>().join("\n")
 }
-
-/// Steps with one cause that are named: a fleet is not listed.
-const MOST_STEPS: usize = 10;
 
 /// The failures of a run, hosts with one cause together.
 pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
@@ -43,7 +56,7 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
         return others.into_iter().chain([failure]).collect();
     }
     if outcome.failed.is_empty() {
-        let what = format!("{} steps were not begun, and none of those before them failed", outcome.blocked);
+        let what = format!("{} not begun, and none of those before failed", counted(outcome.blocked, "step was", "steps were"));
         return vec![Failure::new(Kind::Internal, what).hint("this is a defect of kokctl; please report it")];
     }
     let mut by_cause: BTreeMap<(&str, String), Vec<&StepFailure>> = BTreeMap::new();
@@ -53,27 +66,37 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
     by_cause
         .into_iter()
         .map(|((title, error), failures)| {
-            let mut steps = failures.iter().take(MOST_STEPS).map(|failure| failure.step.as_str()).collect::<Vec<_>>().join(", ");
-            if failures.len() > MOST_STEPS {
-                steps.push_str(&format!(" and {} more (`kokctl run show latest` has all)", failures.len() - MOST_STEPS));
-            }
+            let steps = listed(failures.iter().map(|failure| failure.step.as_str()));
             let error = if let [only] = failures.as_slice() { only.error.clone() } else { error };
             let unknown = failures.iter().any(|failure| failure.unknown);
             let what = if unknown { format!("{title}: it is not known whether it was done") } else { format!("{title} failed") };
             let hint = format!(
-                "mend the cause and run {again} again: it goes on where this run stopped; {} steps were not begun",
-                outcome.blocked
+                "mend the cause and run {again} again: it goes on where this run stopped; {} not begun",
+                counted(outcome.blocked, "step was", "steps were")
             );
             Failure::new(Kind::Incomplete, what).at(steps).because(error).hint(hint)
         })
         .collect()
 }
 
+/// What of a run was not begun, and on which hosts.
+fn not_begun(outcome: &Outcome) -> String {
+    let hosts: Vec<String> = outcome.not_begun.iter().map(|(host, steps)| format!("{steps} on {host}")).collect();
+    match (outcome.blocked, hosts.is_empty()) {
+        (0, _) => "none was left".to_owned(),
+        (blocked, true) => format!("{blocked} not begun"),
+        (blocked, false) => format!("{blocked} not begun: {}", listed(hosts.iter().map(String::as_str))),
+    }
+}
+
 /// Of a run that was ended before its end: why, and what nobody knows.
 fn stopped(outcome: &Outcome, again: &str) -> Option<Failure> {
     let because = outcome.stopped.as_ref()?;
-    let failure = Failure::new(Kind::Incomplete, "the run was stopped before its end")
-        .because(format!("{because}; {} steps are done, {} were not begun", outcome.done, outcome.blocked));
+    let failure = Failure::new(Kind::Incomplete, "the run was stopped before its end").because(format!(
+        "{because}; {} done, {}",
+        counted(outcome.done, "step is", "steps are"),
+        not_begun(outcome)
+    ));
     if outcome.taken_over {
         return Some(failure.hint("the other run has the cluster now; ask who started it before you take over in turn"));
     }
@@ -95,8 +118,7 @@ pub(super) fn part(selection: &Selection, plan: &Plan) -> Option<String> {
     let chosen: Vec<String> = [tasks, hosts].into_iter().flatten().collect();
     let left = match plan.left_out().len() {
         0 => "nothing else was found to do".to_owned(),
-        1 => "1 more change is left for a whole apply".to_owned(),
-        count => format!("{count} more changes are left for a whole apply"),
+        left => format!("{} left for a whole apply", counted(left, "more change is", "more changes are")),
     };
     Some(format!("chosen: {}; {left}", chosen.join(" on ")))
 }
@@ -105,3 +127,6 @@ pub(super) fn part(selection: &Selection, plan: &Plan) -> Option<String> {
 pub(super) fn changed_hosts(plan: &Plan) -> usize {
     plan.changes().map(|(step, _)| step.host.as_str()).collect::<BTreeSet<_>>().len()
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead as _, IsTerminal as _};
 
 use clap::Args;
+use kok_crds::counted;
 use kok_crds::model::Cluster;
 
 use super::changing::{ChangingArguments, Run, Work};
@@ -40,7 +41,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return Ok(());
     }
     run.carry_out(&planned, Work { secrets: Secrets::none(), bundle: None, whole: true, most_failed: None }).await?;
-    run.say(&format!("{} hosts are no longer part of the cluster {}", planned.plan.changes().count(), cluster.name));
+    let hosts = counted(planned.plan.changes().count(), "host is", "hosts are");
+    run.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
     Ok(())
 }
 

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kok_crds::{count, counted};
+
 use crate::run::Lane;
 use crate::state::{Ending, Fate, HostTime, Link, Record, StepRecord, Timeline};
 use crate::ui::{Failure, Kind, duration};
@@ -14,21 +16,23 @@ pub(super) fn when(time: &str) -> String {
 pub(super) fn ending_text(record: &Record) -> String {
     let done = record.count(|fate| *fate == Fate::Done);
     let in_doubt = record.count(|fate| *fate == Fate::InDoubt);
+    let changes = count(record.steps.len(), "change");
     match record.ending {
-        Ending::Done => format!("done: {done} changes"),
+        Ending::Done => format!("done: {}", count(done, "change")),
         Ending::NothingToDo => "nothing to do".to_owned(),
         Ending::Incomplete => {
             let failed = record.count(|fate| matches!(fate, Fate::Failed { .. }));
             let doubt = if in_doubt == 0 { String::new() } else { format!(", {in_doubt} in doubt") };
-            format!("incomplete: {done} of {} changes, {failed} failed{doubt}", record.steps.len())
+            let stopped = record.stopped.as_ref().map(|because| format!("; stopped, for {because}")).unwrap_or_default();
+            format!("incomplete: {done} of {changes}, {failed} failed{doubt}{stopped}")
         }
         Ending::Refused => {
             let first = record.refused.first().map(|told| told.what.clone()).unwrap_or_default();
             let more = record.refused.len().saturating_sub(1);
             if more == 0 { format!("refused: {first}") } else { format!("refused: {first}, and {more} more") }
         }
-        Ending::AtWork => format!("at work: {done} of {} changes", record.steps.len()),
-        Ending::Died => format!("died: {done} of {} changes, {in_doubt} in doubt", record.steps.len()),
+        Ending::AtWork => format!("at work: {done} of {changes}"),
+        Ending::Died => format!("died: {done} of {changes}, {in_doubt} in doubt"),
     }
 }
 
@@ -112,7 +116,7 @@ pub(super) fn timeline_text(record: &Record, timeline: &Timeline) -> String {
     if timeline.critical_path.is_empty() {
         return lines.join("\n");
     }
-    lines.push(format!("  {:>11}  {} changes", duration(timeline.changes_milliseconds), record.steps.len()));
+    lines.push(format!("  {:>11}  {}", duration(timeline.changes_milliseconds), count(record.steps.len(), "change")));
     lines.extend(host_lines(record, timeline));
     lines.push("\nthe chain of steps that made it as long as it was:".to_owned());
     let by_name: BTreeMap<&str, &StepRecord> = record.steps.iter().map(|step| (step.step.as_str(), step)).collect();
@@ -127,7 +131,7 @@ fn link_line(link: &Link, step: Option<&StepRecord>) -> String {
         String::new()
     };
     let turn = if link.for_its_turn { ", when it was its turn" } else { "" };
-    let together = if link.together > 1 { format!(" with {} others in one script", link.together - 1) } else { String::new() };
+    let together = if link.together > 1 { format!(" with {} in one script", count(link.together - 1, "other")) } else { String::new() };
     let lane = match step.map(|step| step.lane) {
         Some(Lane::Stream) => " (stream)",
         Some(Lane::Wait) => " (waited for)",
@@ -148,7 +152,8 @@ fn host_lines(record: &Record, timeline: &Timeline) -> Vec<String> {
         lines.push(format!("{:width$}  {}  {scripts:>10} {streams:>10} {waits:>10} {idle:>10}", host.host, picture(host, end)));
     }
     if timeline.hosts.len() > MOST_HOSTS {
-        lines.push(format!("and {} hosts that were done earlier", timeline.hosts.len() - MOST_HOSTS));
+        let others = counted(timeline.hosts.len() - MOST_HOSTS, "host that was", "hosts that were");
+        lines.push(format!("and {others} done earlier"));
     }
     lines.push(format!("{:width$}  # script, = stream, ~ waiting, . nothing; {} wide", "", duration(end)));
     lines

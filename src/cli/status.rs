@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::files::{ClusterFiles, ExtraVars};
 use crate::run::{Events, LookAt, connect_each, probe_all};
-use crate::ui::{Failure, Kind, line};
+use crate::ui::{Failure, Kind, Notes, line};
 
 /// Show the hosts and their nodes as they are
 #[derive(Debug, Args)]
@@ -52,7 +52,7 @@ const UNITS: [&str; 2] = ["containerd.service", "kubelet.service"];
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = arguments.cluster.read(&arguments.extra)?;
-    let (links, unreachable) = connect_each(&cluster).await?;
+    let (links, unreachable) = connect_each(&cluster, |_| true).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let mut asked = BTreeMap::new();
     for host in &cluster.hosts {
@@ -63,7 +63,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         asked.insert(host.name.clone(), LookAt { looks, facts: true });
     }
     let mut seen = Seen::default();
-    if let Err(unanswered) = probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await {
+    if let Err(unanswered) = probe_all(&links, asked, &mut seen, &Events::new(vec![Box::new(Notes)])).await {
         failures.extend(unanswered);
     }
     let strangers = preconditions::strangers(&cluster, &seen);

@@ -3,7 +3,7 @@
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::{Effect, Invocation, Operation, Verb};
-use kok_crds::{Given, Input, Notice, Outcome, Problem};
+use kok_crds::{Given, Input, Notice, Outcome, Problem, count};
 use serde::Serialize;
 
 use super::common::{BundleArgument, print_json};
@@ -89,10 +89,12 @@ fn summary(cluster: &Cluster) {
     let (planes, workers) = (cluster.control_planes().count(), cluster.workers().count());
     let network = &cluster.network;
     line(&format!(
-        "cluster {} with Kubernetes {}: {} hosts, {planes} control plane, {workers} workers",
+        "cluster {} with Kubernetes {}: {}, {}, {}",
         cluster.name,
         cluster.kubernetes_version,
-        cluster.hosts.len()
+        count(cluster.hosts.len(), "host"),
+        count(planes, "control plane"),
+        count(workers, "worker")
     ));
     line(&format!(
         "network {}: pods {}, services {}, domain {}",

@@ -1,5 +1,6 @@
 //! What a plan says of one step, for people.
 
+use kok_crds::count;
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Plan, Reason, Step, Why};
 
@@ -44,8 +45,8 @@ fn head(plan: &Plan, step: &Step) -> Vec<String> {
 fn counted(direct: usize, all: usize) -> String {
     match (direct, all) {
         (0, _) => "nothing".to_owned(),
-        (direct, all) if direct == all => format!("{direct} steps"),
-        (direct, all) => format!("{direct} steps, and {all} with what lies behind them"),
+        (direct, all) if direct == all => count(direct, "step"),
+        (direct, all) => format!("{}, and {all} with what lies behind", count(direct, "step")),
     }
 }
 

@@ -22,6 +22,8 @@ pub struct ConnectError {
     pub address: String,
     /// The login that was tried there.
     pub user: String,
+    /// The lines of an ssh_config that name them, in words.
+    pub origin: Option<String>,
     /// What went wrong.
     pub fault: Arc<ConnectFault>,
 }
@@ -139,7 +141,14 @@ impl ConnectError {
 
     pub(super) fn of(target: &Target, HopFault { hop, fault }: HopFault) -> Self {
         let bastion = (*hop != *target).then(|| hop.name.clone());
-        Self { host: target.name.clone(), bastion, address: hop.endpoint(), user: hop.user.clone(), fault }
+        Self {
+            host: target.name.clone(),
+            bastion,
+            address: hop.endpoint(),
+            user: hop.user.clone(),
+            origin: hop.configured.origin.told(),
+            fault,
+        }
     }
 
     /// Whether the host key was the reason.

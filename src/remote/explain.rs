@@ -6,9 +6,14 @@ use super::passphrase::PASSPHRASE_FILE;
 use std::fmt::Display;
 
 impl ConnectError {
-    /// Why, as far as it is known.
+    /// Why, as far as it is known, and which lines of an ssh_config name the server.
     #[must_use]
     pub fn because(&self) -> Option<String> {
+        let parts = [self.reason(), self.origin.clone()];
+        Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")).filter(|because| !because.is_empty())
+    }
+
+    fn reason(&self) -> Option<String> {
         match &*self.fault {
             ConnectFault::Refused => Some(format!("nothing listens on {}", self.address)),
             ConnectFault::Unreachable { source } | ConnectFault::Unresolved { source, .. } => Some(source.to_string()),
@@ -127,7 +132,9 @@ impl HostKeyFault {
 }
 
 impl IdentityFault {
-    fn because(&self) -> Option<String> {
+    /// Why, as far as it is known.
+    #[must_use]
+    pub fn because(&self) -> Option<String> {
         match self {
             Self::Unreadable { source, .. } => Some(source.to_string()),
             Self::TooOpen { .. } => Some("a private key that others can read is not private".to_owned()),
@@ -147,7 +154,9 @@ impl IdentityFault {
         }
     }
 
-    fn hint(&self) -> String {
+    /// What the user can do.
+    #[must_use]
+    pub fn hint(&self) -> String {
         match self {
             Self::Unreadable { .. } => "check privateKeyFile in the cluster file".to_owned(),
             Self::TooOpen { path, .. } => format!("chmod 600 {}", path.display()),

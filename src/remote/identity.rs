@@ -232,6 +232,16 @@ pub(super) fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, Id
     decode(text, path, passphrase)
 }
 
+/// What is wrong with a key file, as far as it can be known without its passphrase.
+pub(crate) fn key_fault(path: &Path) -> Option<IdentityFault> {
+    load(path, None).err().filter(|fault| !matches!(fault, IdentityFault::Encrypted { .. }))
+}
+
+/// What is wrong with a key that stands in the user's files.
+pub(crate) fn given_key_fault(key: &Secret) -> Option<IdentityFault> {
+    given(key).err()
+}
+
 /// A key that stands in the user's files. Nobody is asked for its passphrase: it is for machines.
 fn given(key: &Secret) -> Result<Identity, IdentityFault> {
     let path = Path::new(GIVEN_KEY);

@@ -35,7 +35,7 @@ pub use connection::{Connection, Streamed};
 pub use error::{ConnectError, ConnectFault, Phase, Prospect, RunError};
 pub use host_key::Accepted;
 pub use host_key_fault::{HostKeyFault, KeyPrint, Place};
-pub(crate) use identity::Surroundings;
+pub(crate) use identity::{Surroundings, given_key_fault, key_fault};
 pub use identity_fault::IdentityFault;
 pub use kok_tasks::shell::quote;
 pub(crate) use nonce::jittered;
@@ -43,7 +43,7 @@ pub use scan::{Scan, ShownKey};
 pub use script::Script;
 pub use ssh_config::SshConfigFault;
 pub(crate) use ssh_config::{Jump, Overruled, Settings, SshConfig};
-pub use target::{AddressFamily, AgentChoice, Configured, Deadlines, HostKeyChecking, Target};
+pub use target::{AddressFamily, AgentChoice, Configured, Deadlines, HostKeyChecking, Origin, Target};
 pub(crate) use text::is_harmful;
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! Where and as whom to connect, and how long to wait.
+use super::host_key_fault::Place;
 use kok_crds::Secret;
 pub use kok_crds::model::HostKeyChecking;
 use std::path::PathBuf;
@@ -59,6 +60,30 @@ pub struct Configured {
     pub connect_timeout: Option<Duration>,
     /// `AddressFamily`.
     pub address_family: AddressFamily,
+    /// The lines that have decided where the server is.
+    pub origin: Origin,
+}
+
+/// Lines of an ssh_config that have decided where, and as whom, a server is reached; none where it was not they.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Origin {
+    /// `HostName`.
+    pub address: Option<Place>,
+    /// `Port`.
+    pub port: Option<Place>,
+    /// `User`.
+    pub user: Option<Place>,
+}
+
+impl Origin {
+    /// In words; nothing where no line has decided anything.
+    #[must_use]
+    pub fn told(&self) -> Option<String> {
+        let parts = [("the address", "HostName", &self.address), ("the port", "Port", &self.port), ("the user", "User", &self.user)];
+        let said =
+            parts.into_iter().filter_map(|(what, keyword, place)| Some(format!("{what} is that of {keyword} at {}", place.as_ref()?)));
+        Some(said.collect::<Vec<_>>().join(", ")).filter(|said| !said.is_empty())
+    }
 }
 
 /// Which SSH agent is asked for keys.

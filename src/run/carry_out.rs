@@ -48,7 +48,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
     let mut stop = listen().map_err(|failure| vec![failure])?;
     let hosts = taken_by(plan, means.whole);
     let mut held = Held::default();
-    match unless_wished(&mut stop, Stop::Finish, take(means.links, &hosts, means.standing, &means.taking, &mut held)).await {
+    match unless_wished(&mut stop, Stop::Finish, take(means.links, &hosts, means.standing, &means.taking, &mut held, events)).await {
         Some(taken) => taken?,
         None => {
             unless_wished(&mut stop, Stop::Now, release(means.links, &held)).await;
@@ -88,6 +88,9 @@ fn stopped_before_the_first_change(plan: &Plan, events: &Events) -> Outcome {
     let because = Stop::BECAUSE.to_owned();
     let blocked = plan.changes().count();
     events.send(EventKind::RunStopping { because: because.clone(), awaited: Vec::new() });
-    events.send(EventKind::RunFinished { done: 0, failed: 0, blocked, took_milliseconds: events.milliseconds() });
-    Outcome { blocked, stopped: Some(because), ..Outcome::default() }
+    let mut not_begun = BTreeMap::new();
+    plan.changes().for_each(|(step, _)| *not_begun.entry(step.host.clone()).or_default() += 1);
+    let outcome = Outcome { blocked, stopped: Some(because), not_begun, ..Outcome::default() };
+    events.send(outcome.told(events.milliseconds()));
+    outcome
 }

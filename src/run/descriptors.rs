@@ -1,5 +1,6 @@
 //! Room for a connection to each host among the files that a process may have open.
 
+use kok_crds::count;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::ui::{Failure, Kind};
@@ -36,7 +37,7 @@ fn suffices(limit: Option<u64>, needed: u64) -> bool {
 }
 
 fn too_few(hosts: usize, needed: u64, limit: Option<u64>) -> Failure {
-    Failure::new(Kind::Internal, format!("kokctl may not open enough files on this machine for {hosts} hosts"))
+    Failure::new(Kind::Internal, format!("kokctl may not open enough files on this machine for {}", count(hosts, "host")))
         .because(format!("they need {needed} at the same time, and the limit is {}", limit.unwrap_or_default()))
         .hint(
             "raise the hard limit (`ulimit -Hn`, or LimitNOFILE= of the unit that runs kokctl), or take fewer hosts at a time with --limit",

@@ -13,6 +13,7 @@ mod waits;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use kok_crds::counted;
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::Observations;
 use kok_tasks::plan::{Plan, StepId};
@@ -51,7 +52,6 @@ pub(super) struct Dispatcher<'a, H> {
     attempts: BTreeMap<StepId, u32>,
     waits: BTreeMap<String, Wait>,
     stopping: bool,
-    failed_hosts: BTreeSet<String>,
     outcome: Outcome,
 }
 
@@ -81,7 +81,6 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             attempts: BTreeMap::new(),
             waits: BTreeMap::new(),
             stopping: false,
-            failed_hosts: BTreeSet::new(),
             outcome: Outcome::default(),
         }
     }
@@ -128,9 +127,8 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         }
         self.working.abort_all();
         self.outcome.blocked += self.schedule.pending();
-        let Outcome { done, failed, blocked, .. } = &self.outcome;
-        let took_milliseconds = self.events.milliseconds();
-        self.events.send(EventKind::RunFinished { done: *done, failed: failed.len(), blocked: *blocked, took_milliseconds });
+        self.outcome.not_begun = self.not_begun();
+        self.events.send(self.outcome.told(self.events.milliseconds()));
         self.outcome
     }
 
@@ -194,10 +192,10 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         for blocked in self.schedule.stop_behind(id) {
             self.blocked(&blocked, id);
         }
-        self.failed_hosts.insert(host.clone());
+        self.outcome.failed_hosts.insert(host.clone());
         self.outcome.failed.push(StepFailure { step: id.clone(), host, title, error: error.to_owned(), unknown });
-        if self.most_failed.is_some_and(|most| self.failed_hosts.len() > most) {
-            self.finish("too many hosts have failed");
+        if let Some(most) = self.most_failed.filter(|most| self.outcome.failed_hosts.len() > *most) {
+            self.finish(&too_many(&self.outcome.failed_hosts, most));
         }
     }
 
@@ -206,9 +204,32 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         self.events.send(EventKind::StepBlocked { step: id.to_string(), by: by.to_string() });
     }
 
+    /// How many changes of each host have not begun.
+    fn not_begun(&self) -> BTreeMap<String, usize> {
+        let failed: BTreeSet<&StepId> = self.outcome.failed.iter().map(|failure| &failure.step).collect();
+        let mut hosts = BTreeMap::new();
+        for (step, _) in self.plan.changes() {
+            let is_left = match self.schedule.status(&step.id) {
+                Status::Pending => true,
+                Status::Stopped => !failed.contains(&step.id),
+                Status::Running | Status::Done => false,
+            };
+            if is_left {
+                *hosts.entry(step.host.clone()).or_default() += 1;
+            }
+        }
+        hosts
+    }
+
     fn running(&self) -> Vec<StepId> {
         self.began.keys().filter(|id| self.schedule.status(id) == Status::Running).cloned().collect()
     }
+}
+
+/// Why a run ends of which more hosts have failed than may.
+fn too_many(failed: &BTreeSet<String>, most: usize) -> String {
+    let names = kok_crds::listed(failed.iter().map(String::as_str));
+    format!("{} failed ({names}), and --max-fail allows {most}", counted(failed.len(), "host has", "hosts have"))
 }
 
 fn milliseconds(since: Instant) -> u64 {

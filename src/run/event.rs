@@ -1,11 +1,13 @@
 //! The one stream of events that terminal, `--json` and journal are fed from.
 
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+mod stream;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use super::told::Told;
+pub use stream::{Events, Sink, elapsed};
 
 /// Something that happened in a run. Numbered without gaps; times are of the controller.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -62,6 +64,13 @@ pub enum EventKind {
         connect_milliseconds: u64,
         /// How long the probe took.
         probe_milliseconds: u64,
+    },
+    /// What an earlier run left at work on a host is waited for.
+    HostBusy {
+        /// The host.
+        host: String,
+        /// The units of its jobs, if it is any of these.
+        jobs: Vec<String>,
     },
     /// A host that was not chosen is asked all the same, because what was chosen can't be decided without it. It is not changed.
     HostAsked {
@@ -220,6 +229,15 @@ pub enum EventKind {
         failed: usize,
         /// Steps not begun.
         blocked: usize,
+        /// Why it was ended before its end, if it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stopped: Option<String>,
+        /// The hosts on which something failed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        failed_hosts: Vec<String>,
+        /// How many steps of each host were not begun.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        not_begun: BTreeMap<String, usize>,
         /// How long the run took.
         took_milliseconds: u64,
     },
@@ -238,62 +256,4 @@ pub enum Lane {
     Stream,
     /// Not at all: it is waited for.
     Wait,
-}
-
-/// A consumer of events.
-pub trait Sink: Send {
-    /// Takes one event. Must not block for long, and must not fail: what it can't do it leaves.
-    fn take(&mut self, event: &Event);
-
-    /// Makes what it took last: returns when a crash of the machine can't undo it. Nothing to do for those that keep nothing.
-    fn flush(&mut self) {}
-}
-
-/// Where events are sent. Cheap to clone; numbers and times are given here.
-#[derive(Clone)]
-pub struct Events {
-    inner: Arc<Mutex<Inner>>,
-}
-
-struct Inner {
-    next: u64,
-    began: Instant,
-    sinks: Vec<Box<dyn Sink>>,
-}
-
-impl Events {
-    /// A stream into these consumers.
-    #[must_use]
-    pub fn new(sinks: Vec<Box<dyn Sink>>) -> Self {
-        Self { inner: Arc::new(Mutex::new(Inner { next: 0, began: Instant::now(), sinks })) }
-    }
-
-    /// Sends an event to every consumer.
-    pub fn send(&self, kind: EventKind) {
-        // A consumer that panicked must not silence the others.
-        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let event = Event { sequence: inner.next, milliseconds: elapsed(inner.began), kind };
-        inner.next += 1;
-        for sink in &mut inner.sinks {
-            sink.take(&event);
-        }
-    }
-
-    /// Returns when what was sent so far outlasts a crash, as far as a consumer keeps it.
-    pub fn flush(&self) {
-        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        inner.sinks.iter_mut().for_each(|sink| sink.flush());
-    }
-
-    /// Milliseconds since the stream was opened.
-    #[must_use]
-    pub fn milliseconds(&self) -> u64 {
-        elapsed(self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner).began)
-    }
-}
-
-/// Milliseconds since `since`.
-#[must_use]
-pub fn elapsed(since: Instant) -> u64 {
-    u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

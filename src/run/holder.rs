@@ -1,5 +1,7 @@
 //! Taking hosts before the first change of a run, and letting go of them at its end.
 
+mod resend;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,10 +11,12 @@ use kok_tasks::script::PRELUDE;
 use tokio::task::JoinSet;
 
 use super::clock::Clock;
+use super::event::Events;
 use super::link::{Link, Links};
 use crate::remote::{ExitStatus, Output, Script};
 use crate::state::controller;
 use crate::ui::{Failure, Kind};
+use resend::{Sent, resend};
 
 /// Ending the units of an earlier run (30 s each, all at once) and waiting for its scripts (120 s).
 const TAKE: Duration = Duration::from_secs(200);
@@ -52,7 +56,7 @@ pub fn may_write(standing: &BTreeMap<String, Standing>, take_over: bool) -> Resu
 }
 
 /// Takes these hosts: the first before all others, so that of two runs that begin at the same moment one gets them all. `held` is right at
-/// every moment: whoever drops this before its end lets go of it.
+/// every moment: whoever drops this before its end lets go of it. A link that breaks is opened again as in the middle of a run, and told as there.
 ///
 /// # Errors
 /// [`Failure`]s of hosts that another run has taken meanwhile, or that can't be taken. Nothing but holder records has been changed then, and
@@ -63,6 +67,7 @@ pub(super) async fn take(
     standing: &BTreeMap<String, Standing>,
     taking: &Taking,
     held: &mut Held,
+    events: &Events,
 ) -> Result<(), Vec<Failure>> {
     let own = controller().map_err(|failure| vec![failure])?;
     let holder = Holder { run: taking.run.clone(), controller: own.id, since: Clock::rfc3339(), by: own.name };
@@ -72,9 +77,9 @@ pub(super) async fn take(
         let epoch = may_write(&standing, taking.take_over)?;
         *held = Held { line: holder.line(epoch), epoch, ..Held::default() };
         let (first, others) = hosts.split_at(1.min(hosts.len()));
-        let mut failures = take_all(links, first, &mut standing, taking.take_over, held).await;
+        let mut failures = take_all(links, first, &mut standing, taking.take_over, held, events).await;
         if failures.is_empty() {
-            failures = take_all(links, others, &mut standing, taking.take_over, held).await;
+            failures = take_all(links, others, &mut standing, taking.take_over, held, events).await;
         }
         if failures.is_empty() {
             return Ok(());
@@ -118,6 +123,7 @@ async fn take_all(
     standing: &mut BTreeMap<String, Standing>,
     take_over: bool,
     held: &mut Held,
+    events: &Events,
 ) -> Vec<NotTaken> {
     let mut working = JoinSet::new();
     for host in hosts {
@@ -125,8 +131,12 @@ async fn take_all(
         let expected = standing.get(host).map(|standing| standing.line.clone()).unwrap_or_default();
         let script = format!("{PRELUDE}{}", holder::take_script(&expected, &held.line, take_over));
         held.asked.insert(host.clone());
-        let host = host.clone();
-        working.spawn(async move { (host, send(&link, script, TAKE).await) });
+        let (host, events) = (host.clone(), events.clone());
+        working.spawn(async move {
+            // It changes nothing where its line stands already.
+            let taken = resend(&host, &events, || try_send(&link, script.clone(), TAKE)).await;
+            (host, taken)
+        });
     }
     let mut failures = Vec::new();
     while let Some(joined) = working.join_next().await {
@@ -182,6 +192,13 @@ async fn release_by<'a>(links: &Links, hosts: impl Iterator<Item = &'a String>, 
         });
     }
     while working.join_next().await.is_some() {}
+}
+
+async fn try_send(link: &Link, script: String, deadline: Duration) -> Sent {
+    match link.scripts().await {
+        Ok(connection) => Sent::of(connection.run(Script::new(script), deadline).await),
+        Err(error) => Sent::Failed(error.into()),
+    }
 }
 
 async fn send(link: &Link, script: String, deadline: Duration) -> Result<Output, Failure> {

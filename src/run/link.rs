@@ -10,8 +10,9 @@ use tokio::task::JoinSet;
 
 use super::descriptors::make_room;
 use super::event::elapsed;
+use super::keys::wrong_keys;
 use super::target::targets;
-use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Target, jittered};
+use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Surroundings, Target, jittered};
 use crate::ui::{Failure, status_line};
 
 /// How long a lost connection is tried to be opened again: a host that reboots is back by then.
@@ -148,18 +149,26 @@ pub type Links = BTreeMap<String, Arc<Link>>;
 /// # Errors
 /// One [`Failure`] for each host that can't be reached or that must not be trusted.
 pub async fn connect_all(cluster: &Cluster) -> Result<Links, Vec<Failure>> {
-    let (links, failures) = connect_each(cluster).await?;
+    let (links, failures) = connect_each(cluster, |_| true).await?;
     if failures.is_empty() { Ok(links) } else { Err(failures.into_values().collect()) }
 }
 
-/// Connects to every host at once; of those that can't be reached, or must not be trusted, it says why.
+/// Connects to these hosts at once; of those that can't be reached, or must not be trusted, it says why.
 ///
 /// # Errors
-/// What is wrong with the file or the settings of SSH; then nobody was contacted.
-pub async fn connect_each(cluster: &Cluster) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
-    make_room(cluster.hosts.len()).map_err(|failure| vec![failure])?;
+/// All that is wrong with the file, the keys that it names, or the settings of SSH; then nobody was contacted.
+pub async fn connect_each(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
+    make_room(cluster.hosts.iter().filter(|host| wanted(&host.name)).count()).map_err(|failure| vec![failure])?;
+    let mut wrong = wrong_keys(cluster, Surroundings::of_process().home.as_deref(), &wanted);
+    let targets = targets(cluster, wanted).unwrap_or_else(|failures| {
+        wrong.extend(failures);
+        Vec::new()
+    });
+    if !wrong.is_empty() {
+        return Err(wrong);
+    }
     let mut connecting = JoinSet::new();
-    for target in targets(cluster)? {
+    for target in targets {
         connecting.spawn(async move { (target.name.clone(), Link::open(target).await) });
     }
     let (mut links, mut failures) = (Links::new(), BTreeMap::new());

@@ -8,6 +8,7 @@ mod dispatch;
 mod event;
 mod holder;
 mod hosts;
+mod keys;
 mod link;
 mod outcome;
 mod over_ssh;

@@ -1,6 +1,10 @@
 //! How a run ended.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kok_tasks::plan::StepId;
+
+use super::event::EventKind;
 
 /// How a run ended.
 #[derive(Debug, Default)]
@@ -13,6 +17,10 @@ pub struct Outcome {
     pub blocked: usize,
     /// Why nothing new was begun from some moment on.
     pub stopped: Option<String>,
+    /// The hosts on which something failed.
+    pub failed_hosts: BTreeSet<String>,
+    /// How many steps of each host were not begun.
+    pub not_begun: BTreeMap<String, usize>,
     /// Steps that were at work when the run was left at once.
     pub in_doubt: Vec<InDoubt>,
     /// Whether another run has taken over.
@@ -20,6 +28,20 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// How it is told.
+    #[must_use]
+    pub fn told(&self, took_milliseconds: u64) -> EventKind {
+        EventKind::RunFinished {
+            done: self.done,
+            failed: self.failed.len(),
+            blocked: self.blocked,
+            stopped: self.stopped.clone(),
+            failed_hosts: self.failed_hosts.iter().cloned().collect(),
+            not_begun: self.not_begun.clone(),
+            took_milliseconds,
+        }
+    }
+
     /// Whether everything that was planned is done.
     #[must_use]
     pub fn is_complete(&self) -> bool {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kok_tasks::facts::{self, HostFacts};
-use kok_tasks::holder::{LOOK_SECONDS, Standing, look_script};
+use kok_tasks::holder::{FIRST_LOOK_SECONDS, LOOK_SECONDS, Standing, look_script};
 use kok_tasks::observe::{Looks, Nonce, Observations, parse, probe_script, section_marker, sections};
 use kok_tasks::plan::Seen;
 use tokio::task::JoinSet;
@@ -54,8 +54,8 @@ pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mu
     let own_id: Arc<str> = Arc::from(own_id());
     for (host, look_at) in asked {
         if let Some(link) = links.get(&host).cloned() {
-            let own_id = Arc::clone(&own_id);
-            probing.spawn(async move { probe(host, link, look_at, &own_id).await });
+            let (own_id, events) = (Arc::clone(&own_id), events.clone());
+            probing.spawn(async move { probe(host, link, look_at, &own_id, &events).await });
         }
     }
     let mut failures = Vec::new();
@@ -84,24 +84,29 @@ pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mu
 }
 
 /// Probes a host, and again while it says that an earlier run is at work there: that is waited for, and a host that says nothing is not.
-async fn probe(host: String, link: Arc<Link>, look_at: LookAt, own_id: &str) -> Result<Answer, Failure> {
+async fn probe(host: String, link: Arc<Link>, look_at: LookAt, own_id: &str, events: &Events) -> Result<Answer, Failure> {
     let began = Instant::now();
+    let mut told = None;
     loop {
-        let answer = probe_once(&host, &link, &look_at, own_id).await?;
-        let busy = answer.facts.as_ref().is_some_and(|facts| facts.busy);
-        if !busy || began.elapsed() >= EARLIER_RUN {
+        let seconds = if told.is_none() { FIRST_LOOK_SECONDS } else { LOOK_SECONDS };
+        let answer = probe_once(&host, &link, &look_at, own_id, seconds).await?;
+        let Some(facts) = answer.facts.as_ref().filter(|facts| facts.busy && began.elapsed() < EARLIER_RUN) else {
             return Ok(Answer { probe_milliseconds: elapsed(began), ..answer });
+        };
+        if told.as_ref() != Some(&facts.jobs) {
+            events.send(EventKind::HostBusy { host: host.clone(), jobs: facts.jobs.clone() });
+            told = Some(facts.jobs.clone());
         }
     }
 }
 
-async fn probe_once(host: &str, link: &Link, look_at: &LookAt, own_id: &str) -> Result<Answer, Failure> {
+async fn probe_once(host: &str, link: &Link, look_at: &LookAt, own_id: &str, seconds: u32) -> Result<Answer, Failure> {
     let nonce = Nonce::new(random_bytes()?);
     // A first probe says who holds the host, and waits for what an earlier run of this controller left at work.
-    let before_facts = if look_at.facts { section_marker(&nonce) + &look_script(own_id) } else { String::new() };
+    let before_facts = if look_at.facts { section_marker(&nonce) + &look_script(own_id, seconds) } else { String::new() };
     let text = before_facts + &probe_script(&nonce, &look_at.looks, look_at.facts);
     let before = Clock::nanoseconds();
-    let waiting = if look_at.facts { LOOK_SECONDS } else { 0 };
+    let waiting = if look_at.facts { seconds } else { 0 };
     let deadline = PROBE + Duration::from_secs(waiting.into());
     let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT), deadline).await;
     let output = output.map_err(|error| Failure::from(error).at(link.place()))?;
@@ -140,6 +145,6 @@ fn unreadable(host: &str, output: &Output, error: &dyn std::fmt::Display) -> Fai
 /// # Errors
 /// [`Failure`] if it did not answer in the form of a probe.
 pub async fn look(host: &str, link: &Arc<Link>, looks: Looks) -> Result<Observations, Failure> {
-    let answer = probe(host.to_owned(), Arc::clone(link), LookAt { looks, facts: false }, "").await?;
+    let answer = probe_once(host, link, &LookAt { looks, facts: false }, "", 0).await?;
     Ok(answer.observations)
 }

@@ -18,26 +18,44 @@ const MAX_HOPS: usize = 6;
 /// The system's configuration of ssh(1).
 const SYSTEM_CONFIG: &str = "/etc/ssh/ssh_config";
 
-/// The targets of all hosts, in the order of the file.
+/// The targets of these hosts, in the order of the file.
 ///
 /// # Errors
 /// One [`Failure`] for each thing in an `ssh_config` that is wrong or not supported, with its line.
-pub fn targets(cluster: &Cluster) -> Result<Vec<Target>, Vec<Failure>> {
+pub fn targets(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Result<Vec<Target>, Vec<Failure>> {
     let local_user = ["LOGNAME", "USER"].iter().find_map(|name| env::var(name).ok()).filter(|name| !name.is_empty());
     let local_user = local_user.unwrap_or_else(|| DEFAULT_USER.to_owned());
     let home = Surroundings::of_process().home;
     let config = SshConfig::load(home.as_deref(), Path::new(SYSTEM_CONFIG), &local_user).map_err(|fault| vec![failure(&fault, None)])?;
+    let mut failures = misspelled(&config, cluster);
+    if !failures.is_empty() {
+        return Err(failures);
+    }
     let resolver = Resolver { config: &config, home: home.as_deref() };
-    let (mut targets, mut failures) = (Vec::new(), Vec::<Failure>::new());
-    for host in &cluster.hosts {
+    let mut targets = Vec::new();
+    for host in cluster.hosts.iter().filter(|host| wanted(&host.name)) {
         match resolver.host(&host.name, &ssh_address(host), &host.ssh) {
             Ok(target) => targets.push(target),
             // A line for all hosts is one mistake.
-            Err(failure) if failures.iter().any(|known| known.at == failure.at && known.what == failure.what) => {}
+            Err(failure) if failures.iter().any(|known| known.at == failure.at && known.because == failure.because) => {}
             Err(failure) => failures.push(failure),
         }
     }
     if failures.is_empty() { Ok(targets) } else { Err(failures) }
+}
+
+/// Every line that sets what ssh does not know, once, whoever would meet it.
+fn misspelled(config: &SshConfig, cluster: &Cluster) -> Vec<Failure> {
+    let mut failures = Vec::<Failure>::new();
+    for host in &cluster.hosts {
+        let unknown = config.unknown(&ssh_address(host), host.ssh.user.as_deref());
+        for failure in unknown.iter().map(|fault| failure(fault, None)) {
+            if !failures.contains(&failure) {
+                failures.push(failure);
+            }
+        }
+    }
+    failures
 }
 
 /// Where SSH reaches a host. Its key is known by this address, and `Host` of an `ssh_config` is compared with it.
@@ -82,7 +100,10 @@ impl Resolver<'_> {
             checking: ssh.host_key_checking.is_some(),
         };
         let found = self.config.lookup(hop.address, ssh.user.as_deref(), overruled).map_err(|fault| failure(&fault, Some(host)))?;
-        let Settings { host_name, port, user, checking, jumps: configured_jumps, configured } = found;
+        let Settings { host_name, port, user, checking, jumps: configured_jumps, mut configured } = found;
+        // What the cluster's file says itself is not from there.
+        configured.origin.port = configured.origin.port.filter(|_| ssh.port.is_none());
+        configured.origin.user = configured.origin.user.filter(|_| ssh.user.is_none());
         let address = host_name.unwrap_or_else(|| hop.address.to_owned());
         let port = ssh.port.or(port).unwrap_or(DEFAULT_PORT);
         if hop.passed.len() == MAX_HOPS || !hop.passed.insert((address.to_ascii_lowercase(), port)) {
@@ -106,9 +127,9 @@ impl Resolver<'_> {
             address,
             port,
             user: ssh.user.clone().or(user).unwrap_or_else(|| hop.default_user.to_owned()),
-            private_key_file: ssh.private_key_file.as_deref().map(|path| self.expand(path)),
+            private_key_file: ssh.private_key_file.as_deref().map(|path| expand(path, self.home)),
             private_key: ssh.private_key.clone(),
-            known_hosts_file: ssh.known_hosts_file.as_deref().map(|path| self.expand(path)),
+            known_hosts_file: ssh.known_hosts_file.as_deref().map(|path| expand(path, self.home)),
             host_key: ssh.host_key.clone(),
             host_key_checking: ssh.host_key_checking.or(checking).unwrap_or(HostKeyChecking::Strict),
             password: ssh.password.clone(),
@@ -130,13 +151,13 @@ impl Resolver<'_> {
         let (name, default_user) = (nearest.host.as_str(), self.config.local_user());
         self.hop(host, &ssh, before, Hop { name, address: name, default_user, passed }).map(Some)
     }
+}
 
-    /// A leading `~/` is the home directory of whoever runs kokctl.
-    fn expand(&self, path: &str) -> PathBuf {
-        match (path.strip_prefix("~/"), self.home) {
-            (Some(rest), Some(home)) => home.join(rest),
-            _ => PathBuf::from(path),
-        }
+/// A leading `~/` is the home directory of whoever runs kokctl.
+pub(super) fn expand(path: &str, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => home.join(rest),
+        _ => PathBuf::from(path),
     }
 }
 

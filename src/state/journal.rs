@@ -118,6 +118,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use super::*;
+    use crate::run::Outcome;
 
     #[test]
     fn the_oldest_runs_go_and_those_at_work_stay() {
@@ -151,7 +152,7 @@ mod tests {
         assert!(journal.unflushed, "each flush of its own would cost a fleet seconds");
         journal.flush();
         assert!(!journal.unflushed && fs::read_to_string(&journal.path).unwrap().lines().count() == 2);
-        journal.take(&event(EventKind::RunFinished { done: 2, failed: 0, blocked: 0, took_milliseconds: 1 }));
+        journal.take(&event(Outcome { done: 2, ..Outcome::default() }.told(1)));
         assert!(!journal.unflushed);
     }
 }

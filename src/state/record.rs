@@ -90,6 +90,9 @@ pub struct Record {
     pub part: Option<String>,
     /// How it ended.
     pub ending: Ending,
+    /// Why it was ended before its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<String>,
     /// How long it took, or how far its journal goes, in milliseconds.
     pub took_milliseconds: u64,
     /// Why it was refused.
@@ -139,6 +142,7 @@ impl Record {
             version: String::new(),
             part: None,
             ending: if story.alive { Ending::AtWork } else { Ending::Died },
+            stopped: None,
             took_milliseconds: 0,
             refused: Vec::new(),
             marks: Vec::new(),
@@ -162,7 +166,8 @@ impl Record {
                 self.ending = Ending::Refused;
                 self.refused.clone_from(failures);
             }
-            EventKind::RunFinished { done, failed, blocked, .. } => {
+            EventKind::RunFinished { done, failed, blocked, stopped, .. } => {
+                self.stopped.clone_from(stopped);
                 self.ending = match (done, failed + blocked) {
                     (0, 0) => Ending::NothingToDo,
                     (_, 0) => Ending::Done,
@@ -206,7 +211,7 @@ fn take_step(by_name: &mut BTreeMap<String, StepRecord>, kind: &EventKind, milli
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::Event;
+    use crate::run::{Event, Outcome};
 
     fn record(kinds: Vec<EventKind>) -> Record {
         let events = (0..).zip(kinds).map(|(sequence, kind)| Event { sequence, milliseconds: sequence, kind }).collect();
@@ -231,7 +236,7 @@ mod tests {
     }
 
     fn finished(done: usize, blocked: usize) -> EventKind {
-        EventKind::RunFinished { done, failed: 0, blocked, took_milliseconds: 9 }
+        Outcome { done, blocked, ..Outcome::default() }.told(9)
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kok_crds::count;
+
 use super::duration;
 use super::failure::printable;
 use crate::run::{Event, EventKind, Lane};
@@ -131,18 +133,18 @@ impl Board {
         let mut parts = vec![self.title.clone(), duration(now)];
         if self.planned == 0 {
             let probed = self.hosts.values().filter(|host| host.probed).count();
-            parts.push(format!("{probed} of {} hosts probed", probed + self.awaited.len()));
+            parts.push(format!("{probed} of {} probed", count(probed + self.awaited.len(), "host")));
             // The first ones are quick; whoever is left then is who it waits for.
             if probed > 0 && (1..=MOST_AWAITED).contains(&self.awaited.len()) {
                 parts.push(format!("waiting for {}", self.awaited.iter().cloned().collect::<Vec<_>>().join(", ")));
             }
         } else {
-            parts.push(format!("{} of {} changes", self.done, self.planned));
-            let count = |is: &dyn Fn(&HostState) -> bool| self.hosts.values().filter(|host| host.planned > 0 && is(host)).count();
-            let (done, working) = (count(&HostState::is_done), count(&|host| !host.running.is_empty()));
-            let waiting = count(&|host| host.running.is_empty() && !host.is_done());
+            parts.push(format!("{} of {}", self.done, count(self.planned, "change")));
+            let number = |is: &dyn Fn(&HostState) -> bool| self.hosts.values().filter(|host| host.planned > 0 && is(host)).count();
+            let (done, working) = (number(&HostState::is_done), number(&|host| !host.running.is_empty()));
+            let waiting = number(&|host| host.running.is_empty() && !host.is_done());
             parts.push(format!("hosts: {working} at work, {waiting} waiting, {done} done"));
-            let failed = count(&|host| host.failed > 0);
+            let failed = number(&|host| host.failed > 0);
             if failed > 0 {
                 parts.push(format!("{failed} with failures"));
             }
@@ -162,7 +164,7 @@ impl Board {
         let width = shown.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default().min(24);
         let mut rows: Vec<String> = shown.iter().map(|(name, host)| self.row(name, host, width, now)).collect();
         if all > shown.len() {
-            rows.push(format!("and {} more hosts", all - shown.len()));
+            rows.push(format!("and {}", count(all - shown.len(), "more host")));
         }
         rows
     }

@@ -1,9 +1,13 @@
 //! Failures of many hosts with one cause, told once.
 
+use std::collections::BTreeSet;
+
+use kok_crds::{count, listed};
+
 use super::Failure;
 
-/// Below this each host is told of by itself: that is still read.
-const FEWEST: usize = 4;
+/// Up to so many hosts are told of with their addresses; of more, the names are enough.
+const FEW: usize = 3;
 
 /// Puts failures together that differ in the host only. The others stay, in their order.
 #[must_use]
@@ -16,7 +20,11 @@ pub fn grouped(failures: Vec<Failure>) -> Vec<Failure> {
             None => groups.push((cause, vec![failure])),
         }
     }
-    groups.into_iter().flat_map(|(cause, group)| if group.len() < FEWEST { group } else { vec![together(cause, &group)] }).collect()
+    groups.into_iter().flat_map(|(cause, group)| if hosts(&group) < 2 { group } else { vec![together(cause, &group)] }).collect()
+}
+
+fn hosts(group: &[Failure]) -> usize {
+    group.iter().filter_map(Failure::host).collect::<BTreeSet<_>>().len()
 }
 
 /// Stands for the host where it is part of a sentence.
@@ -36,6 +44,11 @@ fn address(failure: &Failure) -> Option<&str> {
     rest.split(')').next()
 }
 
+/// Whether a word is this address, or the part of it without the login.
+fn is_at(word: &str, address: Option<&str>) -> bool {
+    address.is_some_and(|address| word == address || address.split_once('@').is_some_and(|(_, endpoint)| word == endpoint))
+}
+
 fn without_host(failure: &Failure) -> Failure {
     let Some(host) = failure.host() else { return failure.clone() };
     let masked = |text: &String| masked(text, host, address(failure));
@@ -53,7 +66,7 @@ fn without_host(failure: &Failure) -> Failure {
 fn masked(text: &str, host: &str, address: Option<&str>) -> String {
     let word = |word: &str| {
         let plain = word.trim_matches(|c: char| matches!(c, ':' | ',' | ';' | '`' | '.' | '(' | ')'));
-        let is_host = plain == host || Some(plain) == address || plain.contains('@');
+        let is_host = plain == host || is_at(plain, address) || plain.contains('@');
         if is_host { word.replacen(plain, PLACE, 1) } else { word.to_owned() }
     };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
@@ -69,15 +82,13 @@ fn plain(text: &str) -> String {
 }
 
 fn together(cause: Failure, group: &[Failure]) -> Failure {
-    // A fleet is not listed: `kokctl run show` has all of them.
-    const MOST_NAMES: usize = 10;
-    let mut names: Vec<String> = group.iter().filter_map(Failure::host).map(str::to_owned).collect();
-    names.sort();
-    let count = names.len();
-    let mut at = format!("{count} hosts: {}", names.iter().take(MOST_NAMES).cloned().collect::<Vec<_>>().join(", "));
-    if count > MOST_NAMES {
-        at.push_str(&format!(" and {} more", count - MOST_NAMES));
-    }
+    let place = |failure: &Failure| {
+        let name = failure.host()?;
+        let whole = failure.at.as_deref().and_then(|at| at.strip_prefix("host ")).filter(|_| group.len() <= FEW);
+        Some(whole.unwrap_or(name).to_owned())
+    };
+    let names: BTreeSet<String> = group.iter().filter_map(place).collect();
+    let at = format!("{}: {}", count(names.len(), "host"), listed(names.iter().map(String::as_str)));
     let told = |text: &Option<String>| text.as_deref().map(plain);
     Failure { what: plain(&cause.what), at: Some(at), because: told(&cause.because), hint: told(&cause.hint), ..cause }
 }
@@ -129,9 +140,25 @@ mod tests {
     }
 
     #[test]
-    fn few_hosts_other_causes_and_places_that_are_no_hosts_stay_apart() {
-        let few: Vec<Failure> = (1..=3).map(unreachable).collect();
-        assert_eq!(grouped(few.clone()), few);
+    fn few_hosts_are_told_with_their_addresses() {
+        let refused = |number: u32| {
+            let endpoint = format!("10.0.0.{number}:22");
+            Failure::new(Kind::Host, format!("cannot connect to w{number}: connection refused"))
+                .at(format!("host w{number} (root@{endpoint})"))
+                .because(format!("nothing listens on {endpoint}"))
+        };
+        let told: Vec<String> = grouped((1..=2).map(refused).collect()).iter().map(ToString::to_string).collect();
+        assert_eq!(
+            told,
+            [
+                "error: cannot connect to the host: connection refused\n     at: 2 hosts: w1 (root@10.0.0.1:22), w2 (root@10.0.0.2:22)\nbecause: nothing listens on the host"
+            ]
+        );
+    }
+
+    #[test]
+    fn one_host_other_causes_and_places_that_are_no_hosts_stay_apart() {
+        assert_eq!(grouped(vec![unreachable(1), unreachable(1)]), [unreachable(1), unreachable(1)]);
         let other: Vec<Failure> = (1..=6).map(|number| unreachable(number).because(format!("cause {number}"))).collect();
         assert_eq!(grouped(other.clone()), other);
         let places: Vec<Failure> = (1..=6).map(|number| Failure::new(Kind::Input, "x").at(format!("cluster.yaml:{number}:1"))).collect();

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use kok_crds::{count, counted};
+
 use super::board::Board;
 use super::failure::printable;
 use super::live::Live;
@@ -19,6 +21,7 @@ pub struct Terminal {
     probed: Vec<(String, u64, u64)>,
     /// Steps of one script end together, and are told in one line.
     together: Option<Together>,
+    is_reset: bool,
     /// When a line about the whole run was written last.
     told: u64,
 }
@@ -50,6 +53,7 @@ impl Terminal {
             waiting: BTreeMap::new(),
             probed: Vec::new(),
             together: None,
+            is_reset: false,
             told: 0,
         }
     }
@@ -86,8 +90,8 @@ impl Terminal {
             probed.iter().for_each(|one| self.say_at(self.told, &text(one)));
         } else {
             probed.sort_by_key(|(_, connect, probe)| connect + probe);
-            if let (Some(last), count) = (probed.last(), probed.len()) {
-                self.say_at(self.told, &format!("{count} hosts probed; the slowest: {}", text(last)));
+            if let (Some(last), number) = (probed.last(), probed.len()) {
+                self.say_at(self.told, &format!("{} probed; the slowest: {}", count(number, "host"), text(last)));
             }
         }
     }
@@ -106,7 +110,7 @@ impl Terminal {
         if self.lines_for_steps() {
             self.gather(event, host, took, title);
         } else if let Some(done) = ended {
-            self.say(event, &format!("{host}: {done} changes done"));
+            self.say(event, &format!("{host}: {} done", count(done, "change")));
         }
     }
 
@@ -128,7 +132,7 @@ impl Terminal {
         let took = duration(took);
         let text = match titles.as_slice() {
             [title] => format!("{host}: {title} ({took})"),
-            [first, .., last] => format!("{host}: {} changes, from {first} to {last} ({took})", titles.len()),
+            [first, .., last] => format!("{host}: {}, from {first} to {last} ({took})", count(titles.len(), "change")),
             [] => return,
         };
         self.say_at(milliseconds, &text);
@@ -146,6 +150,7 @@ impl Terminal {
     fn tell(&mut self, event: &Event) {
         match &event.kind {
             EventKind::RunStarted { verb, cluster, run, part, .. } => {
+                self.is_reset = verb == "reset";
                 let part = part.as_ref().map(|part| format!(" {part}")).unwrap_or_default();
                 self.say(event, &format!("{verb} {cluster}{part} (run {run})"));
             }
@@ -157,9 +162,21 @@ impl Terminal {
             EventKind::HostAsked { host, step, needed_by } => {
                 self.say(event, &format!("{host}: not chosen, but asked: {needed_by} needs to know of {step}"));
             }
-            EventKind::PlanMade { steps, changes } => self.say(event, &format!("plan: {changes} of {steps} steps change something")),
-            EventKind::SecretsReady { made } => self.say(event, &format!("{made} certificates, keys and kubeconfigs ready")),
-            EventKind::StepStarted { step, title, .. } => drop(self.steps.insert(step.clone(), title.clone())),
+            EventKind::PlanMade { steps, changes } => {
+                let verb = if *changes == 1 { "changes" } else { "change" };
+                self.say(event, &format!("plan: {changes} of {} {verb} something", count(*steps, "step")));
+            }
+            EventKind::SecretsReady { made } => {
+                let made = counted(*made, "certificate, key or kubeconfig", "certificates, keys and kubeconfigs");
+                self.say(event, &format!("{made} ready"));
+            }
+            EventKind::StepStarted { step, host, title, .. } => {
+                self.steps.insert(step.clone(), title.clone());
+                // A reset is one step of each host, and takes minutes.
+                if self.is_reset && self.lines_for_steps() {
+                    self.say(event, &format!("{host}: begins: {title}"));
+                }
+            }
             EventKind::StepWaiting { step, host, because } => self.step_waiting(event, step, host, because),
             EventKind::StepDone { step, host, took_milliseconds } => self.step_done(event, step, host, *took_milliseconds),
             EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),

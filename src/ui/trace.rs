@@ -67,8 +67,8 @@ impl Sink for Trace {
             EventKind::StepProgress { .. } | EventKind::StepPlanned { .. } | EventKind::StepBlocked { .. } => {
                 trace!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{:?}", event.kind);
             }
-            EventKind::RunFinished { done, failed, blocked, .. } => {
-                info!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), done, failed, blocked, "ends");
+            EventKind::RunFinished { done, failed, blocked, stopped, .. } => {
+                info!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), done, failed, blocked, stopped, "ends");
                 (self.run, self.hosts) = (None, BTreeMap::new());
             }
             other => debug!(target: "kokctl::run", parent: self.run.as_ref().and_then(Span::id), "{}", printable(&format!("{other:?}"))),

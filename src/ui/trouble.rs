@@ -9,6 +9,10 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
     Some(match event {
         EventKind::Warning(warning) => warning_line(warning),
         EventKind::HostLeftOut { host, because } => format!("{host} is left out: {because}"),
+        EventKind::HostBusy { host, jobs } => {
+            let what = if jobs.is_empty() { "a script".to_owned() } else { jobs.join(", ") };
+            format!("{host}: waits for what an earlier run has left at work there ({what}), two minutes at the most")
+        }
         EventKind::HostLost { host, because } => format!("{host}: the link broke ({because}); reaching it again"),
         EventKind::HostBack { host, after_milliseconds, restarted } => {
             let seconds = Duration::from_millis(*after_milliseconds).as_secs_f64();
@@ -32,4 +36,21 @@ fn warning_line(Told { what, at, because, hint }: &Told) -> String {
     let because = because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
     let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("warning: {at}{what}{because}{hint}").replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_earlier_run_has_left_at_work_is_named_while_it_is_waited_for() {
+        let told = |jobs: &[&str]| {
+            let jobs = jobs.iter().map(|job| (*job).to_owned()).collect();
+            trouble(&EventKind::HostBusy { host: "w1".to_owned(), jobs }).unwrap_or_default()
+        };
+        assert!(
+            told(&["kokctl-reset.service"]).starts_with("w1: waits for what an earlier run has left at work there (kokctl-reset.service)")
+        );
+        assert!(told(&[]).contains("(a script)"));
+    }
 }

@@ -9,13 +9,15 @@ pub struct Change {
     pub because: String,
     /// For a text file that is no secret: the difference as a unified diff.
     pub diff: Option<String>,
+    /// Whether it is only assumed, because what would say so could not be asked.
+    pub assumed: bool,
 }
 
 impl Change {
     /// A change without a text difference.
     #[must_use]
     pub fn new(summary: impl Into<String>, because: impl Into<String>) -> Self {
-        Self { summary: summary.into(), because: because.into(), diff: None }
+        Self { summary: summary.into(), because: because.into(), diff: None, assumed: false }
     }
 }
 

@@ -1,25 +1,36 @@
 //! What a cluster needs a host's firewall to let in.
 
+use std::collections::BTreeSet;
+use std::net::IpAddr;
+
 use kok_crds::model::{Cluster, Host};
 
-use crate::observe::Firewall;
+use crate::facts::HostFacts;
+use crate::observe::{Firewall, Firewalld};
 use crate::ports::{self, Port};
 
-/// What has to reach a host.
+/// What has to reach a host, and by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
     /// Ports, for everybody.
     pub ports: Vec<Port>,
     /// The range of the pods, whose packets come to the host and go through it.
     pub pods: String,
+    /// The interfaces that have the host's address.
+    pub interfaces: BTreeSet<String>,
+    /// The addresses of the cluster's other hosts.
+    pub peers: Vec<IpAddr>,
 }
 
 impl Opening {
     /// What has to reach this host.
     #[must_use]
-    pub fn of(cluster: &Cluster, host: &Host) -> Self {
+    pub fn of(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Self {
         let ports = ports::of_host(host, cluster.network.plugin).collect();
-        Self { ports, pods: cluster.network.pod_cidr.to_string() }
+        let with_address = facts.interfaces.iter().filter(|(_, interface)| interface.addresses.contains(&host.address));
+        let interfaces = with_address.map(|(name, _)| name.clone()).collect();
+        let peers = cluster.hosts.iter().map(|other| other.address).filter(|address| *address != host.address).collect();
+        Self { ports, pods: cluster.network.pod_cidr.to_string(), interfaces, peers }
     }
 }
 
@@ -28,7 +39,7 @@ impl Opening {
 pub fn name(firewall: &Firewall) -> &'static str {
     match firewall {
         Firewall::None => "no firewall",
-        Firewall::Firewalld { .. } => "firewalld",
+        Firewall::Firewalld(_) => "firewalld",
         Firewall::Ufw { .. } => "ufw",
     }
 }
@@ -36,23 +47,56 @@ pub fn name(firewall: &Firewall) -> &'static str {
 /// What a firewall does not let in of what it should, in words. With `only_needed` what the cluster can do without is left out.
 #[must_use]
 pub fn closed(firewall: &Firewall, opening: &Opening, only_needed: bool) -> Vec<String> {
-    let is_open = |port: &Port| match firewall {
-        Firewall::None => true,
-        Firewall::Firewalld { ports, .. } => ports.iter().any(|open| port.is_within(open)),
-        Firewall::Ufw { rules } => ufw_rules(port).iter().any(|rule| has_rule(rules, rule)),
+    let wanted = || opening.ports.iter().filter(|port| port.needed || !only_needed);
+    let said = |port: &Port| format!("{} ({})", port.dashed(), port.what);
+    let (mut closed, pods): (Vec<String>, bool) = match firewall {
+        Firewall::None => return Vec::new(),
+        Firewall::Firewalld(firewalld) => {
+            let zones = if only_needed { zones_of_peers(firewalld, opening) } else { zones(firewalld, opening) };
+            let in_zone = |zone: &String| {
+                let place = if *zone == firewalld.default { String::new() } else { format!(" in the zone {zone}") };
+                let closed = wanted().filter(|port| !is_open(firewalld, zone, port));
+                closed.map(|port| format!("{}{place}", said(port))).collect::<Vec<_>>()
+            };
+            (zones.iter().flat_map(in_zone).collect(), firewalld.trusts(&opening.pods))
+        }
+        Firewall::Ufw { rules } => {
+            let closed = wanted().filter(|port| !ufw_rules(port).iter().any(|rule| has_rule(rules, rule)));
+            (closed.map(said).collect(), ufw_pods(&opening.pods).iter().all(|rule| has_rule(rules, rule)))
+        }
     };
-    let pods = match firewall {
-        Firewall::None => true,
-        Firewall::Firewalld { trusted, .. } => trusted.contains(&opening.pods),
-        Firewall::Ufw { rules } => ufw_pods(&opening.pods).iter().all(|rule| has_rule(rules, rule)),
-    };
-    let wanted = opening.ports.iter().filter(|port| port.needed || !only_needed);
-    let closed = wanted.filter(|port| !is_open(port)).map(|port| format!("{} ({})", port.dashed(), port.what));
-    closed.chain((!pods).then(|| format!("pods ({})", opening.pods))).collect()
+    if !pods {
+        closed.push(format!("pods ({})", opening.pods));
+    }
+    closed
+}
+
+fn is_open(firewalld: &Firewalld, zone: &str, port: &Port) -> bool {
+    firewalld.zones.get(zone).is_some_and(|zone| zone.accepts || zone.ports.iter().any(|open| port.is_within(open)))
+}
+
+/// The zones that let in what comes to a host: those of its interfaces, and those that some of its peers are in by their address.
+#[must_use]
+pub fn zones(firewalld: &Firewalld, opening: &Opening) -> BTreeSet<String> {
+    zones_of_interfaces(firewalld, opening).into_iter().chain(zones_of_peers(firewalld, opening)).collect()
+}
+
+/// A zone that has a packet's source goes before that of the interface. An interface of no zone is in the default one.
+fn zones_of_peers(firewalld: &Firewalld, opening: &Opening) -> BTreeSet<String> {
+    let by_source = |peer: &IpAddr| firewalld.zones.iter().find(|(_, zone)| zone.has_source(*peer)).map(|(name, _)| name.clone());
+    let sources: Vec<Option<String>> = opening.peers.iter().map(by_source).collect();
+    let others = if sources.is_empty() || sources.contains(&None) { zones_of_interfaces(firewalld, opening) } else { BTreeSet::new() };
+    sources.into_iter().flatten().chain(others).collect()
+}
+
+fn zones_of_interfaces(firewalld: &Firewalld, opening: &Opening) -> BTreeSet<String> {
+    let zone_of = |interface: &String| firewalld.zones.iter().find(|(_, zone)| zone.interfaces.contains(interface));
+    let named = |interface| zone_of(interface).map_or_else(|| firewalld.default.clone(), |(name, _)| name.clone());
+    if opening.interfaces.is_empty() { [firewalld.default.clone()].into() } else { opening.interfaces.iter().map(named).collect() }
 }
 
 /// A rule may have a comment behind it.
-fn has_rule(rules: &std::collections::BTreeSet<String>, wanted: &str) -> bool {
+fn has_rule(rules: &BTreeSet<String>, wanted: &str) -> bool {
     rules.iter().any(|rule| rule.split(" comment=").next() == Some(wanted))
 }
 

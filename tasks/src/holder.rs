@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::plan::Refusal;
+use crate::script::JOBS;
 use crate::shell::quote;
 
 /// The record on a host: one line.
@@ -21,7 +22,10 @@ pub const BUSY: u32 = 77;
 /// How long a script waits for those before it: the longest single change of a healthy host, a unit's stop included.
 const WAIT_SECONDS: u32 = 120;
 
-/// How long one look at a host waits for scripts of an earlier run. Whoever looks sees each time that the host answers, and looks again.
+/// How long the first look at a host waits for scripts of an earlier run, so that what takes longer is told soon.
+pub const FIRST_LOOK_SECONDS: u32 = 2;
+
+/// How long any further look waits for them. Whoever looks sees each time that the host answers, and looks again.
 pub const LOOK_SECONDS: u32 = 15;
 
 /// A line above this length is no record of kokctl.
@@ -127,15 +131,16 @@ fn held_by(run: &str, by: &str, since: &str, hosts: &BTreeSet<&str>) -> Refusal 
         .hint("wait until it has ended; if it has died or must not go on, run again with --take-over, which ends what it left at work")
 }
 
-/// The part of a first probe that says who holds the host, and waits up to [`LOOK_SECONDS`] until no script of an earlier run of this
-/// controller is at work, or says that one is. The scripts of another controller's run are not waited for: that run is refused, or taken over.
+/// The part of a first probe that says who holds the host, and waits up to `seconds` until no script of an earlier run of this
+/// controller is at work, or says that one is, and which jobs are. The scripts of another controller's run are not waited for: that run is refused, or taken over.
 #[must_use]
-pub fn look_script(controller: &str) -> String {
+pub fn look_script(controller: &str, seconds: u32) -> String {
     format!(
         "mark holder\nheld=; {{ read -r held <{PATH}; }} 2>/dev/null\nprintf '%s\\n' \"$held\"\nwaits=yes\n\
          case \"$held\" in *' run='*) waits=;; esac\ncase \"$held\" in *' controller='{own}' '*) waits=yes;; esac\n\
          if [ -n \"$waits\" ] && [ -d /run/kokctl ]; then\n  mark lock\n  \
-         ( flock -x -w {LOOK_SECONDS} 9 || echo busy ) 9>/run/kokctl/lock\nfi\n",
+         ( flock -x -w {seconds} 9 || {{ echo busy; for input in {JOBS}/*.sh; do\n    \
+         [ ! -e \"$input\" ] || {{ input=${{input##*/}}; echo \"kokctl-${{input%.sh}}.service\"; }}\n  done; }} ) 9>/run/kokctl/lock\nfi\n",
         own = quote(controller)
     )
 }

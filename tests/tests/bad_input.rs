@@ -26,6 +26,7 @@ fn bad_input_changes_nothing() {
 
     login::nobody_there(&refusals);
     login::nothing_listens(&refusals);
+    login::no_key(&refusals);
     login::wrong_key(&refusals);
     login::changed_host_key(&refusals);
     login::unknown_host_key(&refusals);

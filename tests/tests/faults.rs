@@ -33,11 +33,12 @@ const SAMPLE: usize = 3;
 
 type Fault = (&'static str, fn());
 
-const LONG: [Fault; 12] = [
+const LONG: [Fault; 13] = [
     ("killed-at-every-boundary", killed::at_every_boundary),
     ("interrupted", killed::interrupted),
     ("connection-cut-at-every-boundary", link::cut_at_every_boundary),
     ("connection-cut-in-jobs", link::cut_in_jobs),
+    ("connection-cut-while-taken", link::cut_while_taken),
     ("power-cut", power::cut_in_the_middle),
     ("rebooted", power::rebooted_in_the_middle),
     ("rebooted-with-sudo", power::rebooted_under_a_login_with_sudo),

@@ -1,5 +1,5 @@
 //! Which lines count for a host: the first value of each keyword in a block that matches.
-use super::{Item, SshConfigFault};
+use super::{Item, SshConfigFault, keywords};
 use crate::remote::host_key_fault::Place;
 use crate::remote::pattern::{Case, matches};
 use std::collections::BTreeMap;
@@ -29,13 +29,21 @@ const WAYS: [&str; 2] = ["proxyjump", "proxycommand"];
 
 /// Walks the lines, and once more if a `Match final` wants to see what came out.
 pub(super) fn values(items: &[Item], query: Query<'_>) -> Result<Values, SshConfigFault> {
-    let mut walk = Walk { query, values: Values::new(), is_final: false, wants_final: false };
+    let mut walk = Walk::of(query);
     walk.items(items)?;
     if walk.wants_final {
         walk.is_final = true;
         walk.items(items)?;
     }
-    Ok(walk.values)
+    walk.unknown.into_iter().next().map_or(Ok(walk.values), Err)
+}
+
+/// Every line of an option that ssh does not know.
+pub(super) fn unknown(items: &[Item], query: Query<'_>) -> Vec<SshConfigFault> {
+    let mut walk = Walk::of(query);
+    // Whatever else is wrong is said where the values are asked for.
+    let _ = walk.items(items);
+    walk.unknown
 }
 
 struct Walk<'a> {
@@ -43,22 +51,48 @@ struct Walk<'a> {
     values: Values,
     is_final: bool,
     wants_final: bool,
+    unknown: Vec<SshConfigFault>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn of(query: Query<'a>) -> Self {
+        Self { query, values: Values::new(), is_final: false, wants_final: false, unknown: Vec::new() }
+    }
+
     fn items(&mut self, items: &[Item]) -> Result<(), SshConfigFault> {
-        let mut active = true;
+        self.items_where(items, true)
+    }
+
+    /// Lines for others set nothing, but ssh reads them too.
+    fn items_where(&mut self, items: &[Item], is_ours: bool) -> Result<(), SshConfigFault> {
+        let mut active = is_ours;
         for item in items {
+            self.check(item);
             match item.keyword.as_str() {
+                "host" | "match" if !is_ours => {}
                 "host" => active = listed(item.arguments.iter().map(String::as_str), self.query.name),
                 "match" => active = self.criteria(item)?,
-                "include" if active => self.items(&item.included)?,
-                "include" => {}
+                "include" => self.items_where(&item.included, active)?,
                 _ if active => self.set(item),
                 _ => {}
             }
         }
         Ok(())
+    }
+
+    /// The second walk finds nothing new.
+    fn check(&mut self, item: &Item) {
+        if self.is_final || keywords::is_known(&item.keyword) || self.ignores(&item.keyword) {
+            return;
+        }
+        let meant = keywords::meant(&item.keyword);
+        self.unknown.push(SshConfigFault::Unknown { keyword: item.keyword.clone(), place: item.place.clone(), meant });
+    }
+
+    /// Whether an `IgnoreUnknown` that counts, and stands before, names a keyword.
+    fn ignores(&self, keyword: &str) -> bool {
+        let patterns = self.values.get("ignoreunknown").and_then(|values| values.first()?.arguments.first());
+        patterns.is_some_and(|patterns| listed(patterns.split(','), keyword))
     }
 
     fn set(&mut self, item: &Item) {

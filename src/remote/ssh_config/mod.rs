@@ -4,11 +4,13 @@
 //! value wins across files, `Include` and the second pass that `Match final` asks for. The crates that there are drop lines and
 //! their numbers, and do not know `Match`.
 mod expand;
+mod keywords;
 mod lookup;
 mod read;
 mod settings;
 mod split;
 
+use super::text::printable;
 use crate::remote::host_key_fault::Place;
 pub(crate) use settings::{Jump, Overruled, Settings};
 use std::io;
@@ -41,6 +43,16 @@ pub enum SshConfigFault {
         /// What is wrong.
         reason: String,
     },
+    /// A line sets what ssh does not know.
+    #[error("ssh has no option {}", quoted(.keyword))]
+    Unknown {
+        /// What the line sets, in lower case.
+        keyword: String,
+        /// The line.
+        place: Place,
+        /// The option that was meant, perhaps.
+        meant: Option<&'static str>,
+    },
     /// A line changes where, how or as whom to connect in a way that is not supported.
     #[error("{keyword} is not supported")]
     Refused {
@@ -59,7 +71,7 @@ impl SshConfigFault {
     pub fn at(&self) -> String {
         match self {
             Self::Unreadable { file, .. } | Self::TooOpen { file } => file.display().to_string(),
-            Self::Wrong { place, .. } | Self::Refused { place, .. } => place.to_string(),
+            Self::Wrong { place, .. } | Self::Unknown { place, .. } | Self::Refused { place, .. } => place.to_string(),
         }
     }
 
@@ -70,6 +82,7 @@ impl SshConfigFault {
             Self::Unreadable { source, .. } => source.to_string(),
             Self::TooOpen { .. } => "whoever writes it decides where we connect to; ssh refuses it too".to_owned(),
             Self::Wrong { reason, .. } => reason.clone(),
+            Self::Unknown { .. } => "it may be a misspelled one that decides where we connect to; ssh refuses it too".to_owned(),
             Self::Refused { .. } => "it changes where, how or as whom we connect, so it can't be left out".to_owned(),
         }
     }
@@ -81,9 +94,18 @@ impl SshConfigFault {
             Self::Unreadable { .. } => "check the file's permissions".to_owned(),
             Self::TooOpen { file } => format!("chmod go-w {}", file.display()),
             Self::Wrong { .. } => "correct the line; `ssh -G ADDRESS` shows what ssh makes of it".to_owned(),
+            Self::Unknown { meant: Some(meant), .. } => format!("did you mean `{meant}`?"),
+            Self::Unknown { keyword, .. } => {
+                format!("correct the line; if it is for another program, write `IgnoreUnknown {}` above it", printable(keyword.as_bytes()))
+            }
             Self::Refused { hint, .. } => (*hint).to_owned(),
         }
     }
+}
+
+/// A user's word for messages.
+fn quoted(word: &str) -> String {
+    format!("`{}`", printable(word.as_bytes()))
 }
 
 /// A line and where it stands.
@@ -116,6 +138,12 @@ impl SshConfig {
         let folder = system.parent().unwrap_or(Path::new("/"));
         items.extend(read::Reader { folder, home, of_user: false }.file(system, 0)?);
         Ok(Self { items, home: home.map(Path::to_owned), local_user: local_user.to_owned() })
+    }
+
+    /// Every line of an option that ssh does not know, as it would find them on the way to this host: only `IgnoreUnknown` may differ
+    /// from host to host.
+    pub(crate) fn unknown(&self, name: &str, user: Option<&str>) -> Vec<SshConfigFault> {
+        lookup::unknown(&self.items, lookup::Query { name, user, local_user: &self.local_user })
     }
 
     /// What it says about a host, named as the user named it. `user` is the login if the user named one.

@@ -2,7 +2,7 @@
 use super::SshConfigFault;
 use super::expand::{self, Scope};
 use super::lookup::{Value, Values};
-use crate::remote::target::{AddressFamily, AgentChoice, Configured, DEFAULT_PORT, HostKeyChecking};
+use crate::remote::target::{AddressFamily, AgentChoice, Configured, DEFAULT_PORT, HostKeyChecking, Origin};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,6 +48,7 @@ const REFUSALS: &[Refusal] = &[
     Refusal("canonicalizehostname", &["no"], |_| false, "write the address as it is, and CanonicalizeHostname no for this host"),
     Refusal("bindaddress", &["none"], |_| false, "leave it out for this host: the routes choose the address to connect from"),
     Refusal("bindinterface", &["none"], |_| false, "leave it out for this host: the routes choose the interface"),
+    Refusal("refuseconnection", &[], |_| false, "take the line out for this host if it may be connected to"),
     Refusal("knownhostscommand", &["none"], |file| file.host_key, "write the keys to a known_hosts file"),
     Refusal("revokedhostkeys", &["none"], |_| false, "mark the keys @revoked in known_hosts"),
 ];
@@ -88,7 +89,9 @@ pub(super) fn settings(values: &Values, scope: Scope<'_>, overruled: Overruled) 
     let login = scope.user.or(user.as_deref()).unwrap_or(scope.local_user).to_owned();
     let path = |text: &str| expand::path(text, scope, &host, port.unwrap_or(DEFAULT_PORT), &login);
     let configured = configured(values, &path)?;
-    Ok(Settings { host_name, port, user, checking, jumps, configured })
+    let place = |keyword: &str| values.get(keyword).and_then(|values| Some(values.first()?.place.clone()));
+    let origin = Origin { address: place("hostname"), port: place("port"), user: place("user") };
+    Ok(Settings { host_name, port, user, checking, jumps, configured: Configured { origin, ..configured } })
 }
 
 fn refuse(values: &Values, overruled: Overruled) -> Result<(), SshConfigFault> {
@@ -158,6 +161,7 @@ fn configured(values: &Values, path: &dyn Fn(&str) -> Result<PathBuf, String>) -
         host_key_alias: read(values, "hostkeyalias", |text| Ok(text.to_owned()))?,
         connect_timeout: read(values, "connecttimeout", timeout)?.flatten(),
         address_family: family.unwrap_or_default(),
+        origin: Origin::default(),
     })
 }
 

@@ -132,6 +132,7 @@ fn what_would_change_the_way_is_refused_with_its_line() {
         "PreferredAuthentications gssapi-with-mic,hostbased",
         "PubkeyAuthentication no",
         "PKCS11Provider /lib/x",
+        "RefuseConnection no",
     ] {
         let fault = fault(&format!("# first\n{line}\n"));
         assert!(matches!(fault, SshConfigFault::Refused { .. }), "{line}: {fault:?}");
@@ -152,6 +153,63 @@ fn what_can_not_be_understood_names_its_line() {
     let files = Files::new("");
     fs::set_permissions(files.0.path().join("home/.ssh/config"), fs::Permissions::from_mode(0o622)).unwrap();
     assert!(matches!(files.load().unwrap_err(), SshConfigFault::TooOpen { .. }));
+}
+
+#[test]
+fn an_option_that_ssh_does_not_know_is_refused_wherever_it_stands() {
+    let files = Files::new("Port 2222\nHost other\n  Hostnmae 192.0.2.7\n  FooBarBaz 1\nHost *\n  User ops\n");
+    files.write("system/ssh_config", "Include more\n");
+    files.write("system/more", "IdentitiFile ~/x\n");
+    let unknown = files.load().unwrap().unknown("192.0.2.1", None);
+    let told: Vec<_> = unknown.iter().map(|fault| (fault.at(), fault.to_string(), fault.hint())).collect();
+    let [hostname, foo, identity] = told.as_slice() else { panic!("{told:?}") };
+    assert!(hostname.0.ends_with("config:3") && hostname.1 == "ssh has no option `hostnmae`" && hostname.2 == "did you mean `Hostname`?");
+    assert!(foo.0.ends_with("config:4") && foo.2.contains("IgnoreUnknown foobarbaz"), "{foo:?}");
+    assert!(identity.0.ends_with("system/more:1") && identity.2 == "did you mean `IdentityFile`?", "{identity:?}");
+    assert!(matches!(files.ask("192.0.2.1").unwrap_err(), SshConfigFault::Unknown { .. }), "nothing is asked of such a file");
+}
+
+#[test]
+fn what_is_for_another_program_is_ignored_as_openssh_does() {
+    assert!(ask("IgnoreUnknown foo*,Bar\nFooBaz 1\nbar 2\nUser ops\n", "a").is_ok());
+    // Not what stands above it, nor for a host that it is not for, and the first one counts.
+    for config in
+        ["FooBaz 1\nIgnoreUnknown Foo*\n", "Host b\n IgnoreUnknown *\nHost *\n FooBaz 1\n", "IgnoreUnknown x\nIgnoreUnknown *\nFooBaz 1\n"]
+    {
+        assert!(matches!(ask(config, "a"), Err(SshConfigFault::Unknown { .. })), "{config}");
+    }
+}
+
+#[test]
+fn openssh_knows_the_same_options() {
+    /// Of versions after the oldest that these tests meet (9.2), and of other systems.
+    const NEWER: [&str; 8] = [
+        "channeltimeout",
+        "obscurekeystroketiming",
+        "tag",
+        "refuseconnection",
+        "versionaddendum",
+        "warnweakcrypto",
+        "usekeychain",
+        "rsaminsize",
+    ];
+    for keyword in super::keywords::all().chain(["Hostnmae"]) {
+        let files = Files::new(&format!("Host none.example\n{keyword} yes\n"));
+        let output = Command::new("ssh").arg("-G").arg("-F").arg(files.0.path().join("home/.ssh/config")).arg("a").output().unwrap();
+        let refused = String::from_utf8_lossy(&output.stderr).contains("Bad configuration option");
+        let plain = keyword.to_ascii_lowercase();
+        assert!(refused == (keyword == "Hostnmae") || NEWER.contains(&plain.as_str()), "{keyword}: {output:?}");
+    }
+}
+
+#[test]
+fn the_lines_that_decide_where_a_server_is_are_known() {
+    let origin = ask("Host a\n HostName 192.0.2.9\n Port 23\n", "a").unwrap().configured.origin.told().unwrap();
+    assert!(
+        origin.starts_with("the address is that of HostName at /") && origin.contains("config:2, the port is that of Port at"),
+        "{origin}"
+    );
+    assert_eq!(ask("Host b\n HostName 192.0.2.9\n", "a").unwrap().configured.origin.told(), None);
 }
 
 #[test]

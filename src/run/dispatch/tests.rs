@@ -218,7 +218,9 @@ fn too_many_failed_hosts_stop_the_rest() {
     let plan = World::bare().plan();
     let step = StepId::new("worker1", "container-runtime", "service");
     let (outcome, _) = run_failing(&plan, &step, Some(0));
-    assert!(outcome.stopped.is_some());
+    assert_eq!(outcome.stopped.as_deref(), Some("1 host has failed (worker1), and --max-fail allows 0"));
+    assert_eq!(outcome.not_begun.values().sum::<usize>(), outcome.blocked, "{outcome:?}");
+    assert!(outcome.not_begun.contains_key("worker2"), "{outcome:?}");
     assert!(outcome.blocked > behind(&plan, &step).len(), "{outcome:?}");
 }
 

@@ -67,6 +67,39 @@ fn bastions_chain_by_either_file() {
 }
 
 #[test]
+fn lines_that_the_cluster_overrules_are_not_where_a_login_comes_from() {
+    let home = Home::with("Host 192.0.2.*\n User ops\n Port 2222\n HostName 198.51.100.7\n");
+    let origin = |ssh: &Ssh| home.resolve(ssh).unwrap().configured.origin.told().unwrap();
+    assert!(origin(&Ssh::default()).contains("HostName at ") && origin(&Ssh::default()).contains("config:3, the user is"));
+    let own = origin(&Ssh { user: Some("root".into()), port: Some(22), ..Ssh::default() });
+    assert!(own.ends_with("config:4") && !own.contains("Port") && !own.contains("User"), "{own}");
+}
+
+#[test]
+fn a_misspelled_option_is_said_once_for_all_hosts() {
+    let home = Home::with("Hostnmae 192.0.2.7\nPrt 22\n");
+    let config = SshConfig::load(Some(home.0.path()), Path::new("/nonexistent/ssh_config"), "me").unwrap();
+    let failures = misspelled(&config, &two_hosts(""));
+    assert_eq!(failures.iter().map(|failure| failure.at.as_deref().unwrap().rsplit(':').next().unwrap()).collect::<Vec<_>>(), ["1", "2"]);
+    assert!(failures[0].kind == Kind::Input && failures[0].hint.as_deref().unwrap().contains("Hostname"), "{failures:?}");
+}
+
+fn two_hosts(ssh: &str) -> Cluster {
+    let file = format!(
+        "apiVersion: kubeonkube.clay.io/v1alpha1
+kind: Cluster
+metadata: {{name: demo}}
+spec:
+  kubernetesVersion: 1.37.1
+  hosts:
+  - {{name: cp1, address: 10.0.0.11, roles: [control-plane], {ssh}}}
+  - {{name: w1, address: 10.0.0.12, roles: [worker], {ssh}}}
+"
+    );
+    kok_crds::read_cluster("f", &file).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+#[test]
 fn ways_in_a_circle_are_refused() {
     let failure = Home::with("Host *\n ProxyJump gate\n").resolve(&Ssh::default()).err().unwrap();
     assert!(failure.because.unwrap().contains("gate") && failure.hint.unwrap().contains("Host * !BASTION"));

@@ -12,7 +12,7 @@ use ipnet::Ipv4Net;
 
 pub use parse::parse;
 pub(crate) use script::script;
-pub use storage::{FOLDERS, Storage};
+pub use storage::{FOLDERS, Storage, Unwritable};
 
 /// Commands that kubeadm, the kubelet and kokctl run on a host and that a minimal installation may lack, each with the package that has it:
 /// of Debian, and of the RHEL family.
@@ -112,7 +112,7 @@ pub struct HostFacts {
     /// Whether pid 1 is systemd.
     pub systemd: bool,
     /// Folders in which we have to write and can't.
-    pub unwritable: Vec<String>,
+    pub unwritable: Vec<Unwritable>,
     /// What SELinux does.
     pub selinux: Selinux,
     /// The name of the cluster that kokctl made this host a part of.
@@ -123,6 +123,8 @@ pub struct HostFacts {
     pub certificate_authority: Option<String>,
     /// Whether scripts of an earlier run still hold the host's lock.
     pub busy: bool,
+    /// The units of jobs among them.
+    pub jobs: Vec<String>,
 }
 
 /// A network interface.

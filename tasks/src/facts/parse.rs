@@ -32,8 +32,9 @@ pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
         installable: packages.lines().filter_map(|line| line.strip_prefix("can ")).map(str::to_owned).collect(),
         without_package_lists: packages.lines().any(|line| line == "no-lists"),
         dpkg_interrupted: packages.lines().any(|line| line == "interrupted"),
-        unwritable: text("fact-unwritable")?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
+        unwritable: storage::unwritable(text("fact-unwritable")?),
         busy: busy(&sections),
+        jobs: jobs(&sections),
         ..facts
     })
 }
@@ -73,6 +74,15 @@ fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
         certificate_authority: Some(authority).filter(|text| !text.is_empty()),
         ..HostFacts::default()
     })
+}
+
+/// What a host calls so goes into messages: a unit's name and no more.
+fn jobs(sections: &[Section<'_>]) -> Vec<String> {
+    let is_unit = |line: &&str| {
+        let named = line.starts_with("kokctl-") && line.ends_with(".service");
+        named && line.len() < 80 && line.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.'))
+    };
+    text_of(sections, "lock").map_or_else(|_| Vec::new(), |body| body.lines().filter(is_unit).map(str::to_owned).collect())
 }
 
 fn busy(sections: &[Section<'_>]) -> bool {

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use super::files::FILES;
-use super::storage::{FOLDERS, MOUNT_POINTS};
+use super::storage::{FOLDERS, MOUNT_POINTS, TARGETS};
 use super::{CHRONY, COMMANDS, OTHER_COMMANDS, Program, TRUST_DEBIAN};
 
 /// The script. It reads files, and of commands meant for people only `ip`, `df` and, where they are active, the firewall's.
@@ -40,9 +40,14 @@ fn push_space(script: &mut String) {
   done
   df -k --output=avail,size,itotal,iavail,target -- "$@" )
 mark fact-unwritable
-for folder in /etc /usr/local /var/lib; do [ -w "$folder" ] || echo "$folder"; done
-( set -e; mkdir -p -m 700 /run/kokctl; : >/run/kokctl/.probe; rm -f /run/kokctl/.probe ) 2>/dev/null || echo /run
-"#
+unwritable() {{
+  mount=$(df --output=target -- "$1" | tail -n 1)
+  echo "$1 $mount $(grep -F " $mount " /proc/self/mounts | tail -n 1 | cut -d ' ' -f 4)"
+}}
+for folder in {targets}; do [ -w "$folder" ] || [ ! -e "$folder" ] || unwritable "$folder"; done
+( set -e; mkdir -p -m 700 /run/kokctl; : >/run/kokctl/.probe; rm -f /run/kokctl/.probe ) 2>/dev/null || unwritable /run
+"#,
+        targets = TARGETS.join(" ")
     );
 }
 

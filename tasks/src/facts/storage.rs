@@ -54,6 +54,52 @@ pub(super) const MOUNT_POINTS: &[&str] = &[
     "/sys/fs/cgroup",
 ];
 
+/// Folders that files are put into. Each may be a mount of its own, of which those above know nothing.
+pub(super) const TARGETS: &[&str] = &[
+    "/etc",
+    "/etc/cni/net.d",
+    "/etc/containerd",
+    "/etc/kubernetes",
+    "/etc/kubernetes/manifests",
+    "/etc/kubernetes/pki",
+    "/etc/modules-load.d",
+    "/etc/sysctl.d",
+    "/etc/systemd/system",
+    "/opt",
+    "/opt/cni/bin",
+    "/usr/local",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/var/lib",
+    "/var/lib/cni",
+    "/var/lib/containerd",
+    "/var/lib/etcd",
+    "/var/lib/kokctl",
+    "/var/lib/kubelet",
+    "/var/log",
+];
+
+/// A folder in which files are to be put, and can't be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unwritable {
+    /// Absolute path.
+    pub folder: String,
+    /// Where its file system is mounted.
+    pub mount: String,
+    /// Whether that is mounted read-only. If it is not, the folder itself forbids it.
+    pub read_only: bool,
+}
+
+/// The folder, its mount and the options of that, a line each.
+pub(super) fn unwritable(text: &str) -> Vec<Unwritable> {
+    let read = |line: &str| {
+        let mut fields = line.split_ascii_whitespace().map(str::to_owned);
+        let (folder, mount, options) = (fields.next()?, fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+        Some(Unwritable { folder, mount, read_only: options.split(',').any(|option| option == "ro") })
+    };
+    text.lines().filter_map(read).collect()
+}
+
 /// The file system below a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Storage {

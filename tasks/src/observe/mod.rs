@@ -11,16 +11,18 @@ mod parse;
 mod script;
 mod state;
 mod swap;
+mod time;
 
-pub use firewall::Firewall;
+pub use firewall::{Firewall, Firewalld, Zone};
 pub use kubernetes::{KubernetesObject, KubernetesState, NodeState};
 pub use look::{Look, Looks};
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};
 pub(crate) use script::glob;
 pub use script::{Nonce, probe_script, section_marker};
-pub use state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, TimeTracking, UnitState};
+pub use state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, UnitState};
 pub use swap::SwapState;
+pub use time::{TimeSource, TimeTracking};
 
 /// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.
 pub const STATE_DIRECTORY: &str = "/var/lib/kokctl";

@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::kubernetes::{KubernetesState, parse_nodes, parse_objects};
 use super::look::Looks;
 use super::script::{Nonce, sysctl_file};
-use super::state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, TimeTracking, UnitState};
+use super::state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, UnitState};
 
 /// An answer that isn't what the probe's script prints.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -106,7 +106,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
         seen.images = Some(read_images(body("images")?)?);
     }
     if looks.time {
-        seen.time = Some(read_time(body("time")?));
+        seen.time = Some(super::time::read(body("time")?, body("time-sources").unwrap_or_default()));
     }
     if looks.kubernetes {
         seen.kubernetes = Some(read_kubernetes(&sections)?);
@@ -262,17 +262,6 @@ fn read_images(text: &str) -> Result<ImageStore, ParseError> {
         images.insert(reference.to_owned(), ImageState { digest: digest.to_owned(), pinned });
     }
     Ok(ImageStore::Images(images))
-}
-
-/// The comma-separated form of `chronyc -c tracking`: reference, name, stratum, …, leap status last.
-fn read_time(text: &str) -> TimeTracking {
-    let fields: Vec<&str> = text.trim().split(',').collect();
-    match (fields.first(), fields.get(2).and_then(|stratum| stratum.parse().ok()), fields.last()) {
-        (Some(reference), Some(stratum), Some(leap)) if fields.len() > 3 => {
-            TimeTracking::Tracking { reference: (*reference).to_owned(), stratum, leap: (*leap).to_owned() }
-        }
-        _ => TimeTracking::Unavailable,
-    }
 }
 
 fn read_kubernetes(sections: &[Section<'_>]) -> Result<KubernetesState, ParseError> {

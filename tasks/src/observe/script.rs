@@ -54,7 +54,7 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     push_units(&mut script, looks);
     push_kernel(&mut script, looks);
     if looks.time {
-        script.push_str("mark time\nchronyc -n -c tracking 2>/dev/null || echo unavailable\n");
+        script.push_str(super::time::SCRIPT);
     }
     push_host(&mut script, looks);
     if looks.images {

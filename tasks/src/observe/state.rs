@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::firewall::Firewall;
 use super::kubernetes::KubernetesState;
 use super::swap::SwapState;
+use super::time::TimeTracking;
 
 /// What is known of one host besides its facts. A key that is missing was never looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -128,22 +129,6 @@ pub struct ImageState {
     pub digest: String,
     /// Whether the kubelet's garbage collection leaves it alone.
     pub pinned: bool,
-}
-
-/// `chronyc -c tracking`, as far as it matters here.
-#[derive(Debug, Clone, PartialEq)]
-pub enum TimeTracking {
-    /// chronyd isn't there or doesn't answer.
-    Unavailable,
-    /// What it follows, and how well.
-    Tracking {
-        /// Reference identifier, eight hexadecimal digits; `7F7F0101` is the host's own clock.
-        reference: String,
-        /// Stratum, 0 while not synchronised.
-        stratum: u8,
-        /// `Normal`, `Not synchronised` …
-        leap: String,
-    },
 }
 
 impl Observations {

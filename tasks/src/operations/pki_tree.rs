@@ -1,5 +1,7 @@
 //! The whole certificate set of a new control plane.
 
+use kok_crds::counted;
+
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
@@ -48,6 +50,6 @@ impl PkiTree {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("{} certificates and keys", self.files.len())
+        counted(self.files.len(), "certificate or key", "certificates and keys")
     }
 }

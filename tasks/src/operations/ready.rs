@@ -1,5 +1,7 @@
 //! Conditions that are waited for: nothing is done, they come about by earlier steps.
 
+use kok_crds::{count, counted};
+
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations, PathState};
 use crate::resources::Act;
@@ -41,6 +43,8 @@ impl ApiServerReady {
                 WAIT,
                 format!("the kubelet is {} and can't start it; `journalctl -u kubelet` on the host says why", kubelet.active),
             ),
+            // That it does not answer was seen.
+            KubernetesState::NotReady(said) => Verdict::differs(WAIT, said_briefly(said)),
             other => unanswered(WAIT, other),
         }
     }
@@ -54,13 +58,14 @@ impl ApiServerReady {
     }
 }
 
-/// What to say of something to do where the cluster itself can't be asked whether it is done.
+/// What to say of something to do where the cluster itself can't be asked whether it is done. Where there is a cluster that does not answer,
+/// that is no more than an assumption.
 pub(super) fn unanswered(summary: &str, state: &KubernetesState) -> Verdict {
-    let because = match state {
-        KubernetesState::NotReady(said) | KubernetesState::Unanswered(said) => said_briefly(said),
-        _ => "there is no control plane yet".to_owned(),
+    let (because, assumed) = match state {
+        KubernetesState::NotReady(said) | KubernetesState::Unanswered(said) => (said_briefly(said), true),
+        _ => ("there is no control plane yet".to_owned(), false),
     };
-    Verdict::differs(summary, because)
+    Verdict::Differs(Change { assumed, ..Change::new(summary, because) })
 }
 
 /// The kubelet has written the certificate that it renews by itself.
@@ -158,7 +163,7 @@ impl NodesReady {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("{} nodes Ready", self.nodes.len())
+        format!("{} Ready", count(self.nodes.len(), "node"))
     }
 }
 
@@ -217,7 +222,10 @@ impl WorkloadReady {
         if observed && updated >= wanted && available >= wanted {
             return Verdict::Same;
         }
-        Verdict::differs(WAIT, format!("{available} of {wanted} pods are available"))
+        Verdict::differs(
+            WAIT,
+            format!("{available} of {} available", counted(usize::try_from(wanted).unwrap_or(usize::MAX), "pod is", "pods are")),
+        )
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

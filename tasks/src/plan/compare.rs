@@ -99,5 +99,6 @@ fn strangers(unknown: &[(&Step, &Step)], seen: &Seen) -> BTreeMap<String, Asked>
 /// Triggers stand before the steps that they trigger, because those need them.
 fn triggered(step: &Step, changes: &BTreeMap<StepId, Change>) -> Option<Change> {
     let trigger = step.triggers.iter().find(|id| changes.contains_key(*id))?;
-    Some(Change::new("do again", format!("{trigger} changes")))
+    let assumed = changes.get(trigger).is_some_and(|change| change.assumed);
+    Some(Change { assumed, ..Change::new("do again", format!("{trigger} changes")) })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Findings, Scope};
-use crate::facts::{FOLDERS, Storage};
+use crate::facts::{FOLDERS, Storage, Unwritable};
 use crate::plan::Refusal;
 
 /// Files of the images that every host gets, unpacked, with those of their writable layers: some 3,000. Half as much again for pods.
@@ -18,16 +18,7 @@ const EVICTION_PERCENT: [(&str, u64); 2] = [("/var/lib/containerd", 15), ("/var/
 
 pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
     let facts = scope.facts;
-    // Of what is mounted read-only it is said below.
-    let read_only = |folder: &&String| facts.storage.get(*folder).is_some_and(|storage| storage.read_only);
-    let unwritable: Vec<&str> = facts.unwritable.iter().filter(|folder| !read_only(folder)).map(String::as_str).collect();
-    if !unwritable.is_empty() {
-        found.refuse(
-            Refusal::new(format!("{} can't be written", unwritable.join(", ")))
-                .because("kokctl installs there")
-                .hint("mount it writable, `mount -o remount,rw` if it is mounted; look into the kernel's log for errors of the disk"),
-        );
-    }
+    unwritable(scope, found);
     // Folders by the file system below them: what they need adds up there.
     let mut mounts: BTreeMap<&str, (&Storage, u64, Vec<&str>)> = BTreeMap::new();
     for folder in FOLDERS.iter().filter(|folder| !folder.control_plane || scope.host.roles.control_plane) {
@@ -43,6 +34,30 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
     }
     for (mount, (storage, needed, folders)) in mounts {
         room(scope, mount, storage, needed, &folders, found);
+    }
+}
+
+/// Folders that files are put into, by the mount that forbids it.
+fn unwritable(scope: &Scope<'_>, found: &mut Findings) {
+    // Of the file systems that are measured it is said with what they are for.
+    let is_told = |one: &&Unwritable| {
+        let whole = scope.facts.storage.iter().filter(|(folder, storage)| storage.read_only && *folder != "/");
+        whole.map(|(_, storage)| &storage.mount).any(|mount| *mount == one.mount)
+    };
+    let mut by_mount: BTreeMap<(&str, bool), Vec<&str>> = BTreeMap::new();
+    for one in scope.facts.unwritable.iter().filter(|one| !is_told(one)) {
+        by_mount.entry((&one.mount, one.read_only)).or_default().push(&one.folder);
+    }
+    for ((mount, read_only), folders) in by_mount {
+        let refusal = Refusal::new(format!("{} can't be written", folders.join(", ")));
+        found.refuse(match read_only {
+            true => refusal
+                .because(format!("{mount} is mounted with the option ro, and kokctl installs files there"))
+                .hint(format!("`mount -o remount,rw {mount}`, and take ro out of its options in /etc/fstab; look into the kernel's log for errors of the disk")),
+            false => refusal
+                .because("kokctl installs files there, and the file system takes none")
+                .hint("look at the folder's attributes (`lsattr -d`), and into the kernel's log for errors of the disk"),
+        });
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the host's firewall lets in.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Act;
@@ -14,6 +15,8 @@ use crate::shell::quote;
 pub struct OpenFirewall {
     /// What has to reach the host.
     pub opening: Opening,
+    /// The zones of firewalld that it has to reach the host by.
+    pub zones: BTreeSet<String>,
 }
 
 impl OpenFirewall {
@@ -35,7 +38,10 @@ impl OpenFirewall {
     pub(super) fn act(&self, _: &Change) -> Act {
         let (mut firewalld, mut ufw) = (String::new(), String::new());
         for port in &self.opening.ports {
-            let _ = writeln!(firewalld, "  for keep in '' --permanent; do firewall-cmd -q $keep --add-port={}; done", port.dashed());
+            for zone in &self.zones {
+                let (zone, port) = (quote(zone), port.dashed());
+                let _ = writeln!(firewalld, "  for keep in '' --permanent; do firewall-cmd -q $keep --zone={zone} --add-port={port}; done");
+            }
             let _ = writeln!(ufw, "  ufw allow proto {} to any port {} >/dev/null", port.protocol, port.colon());
         }
         let pods = quote(&self.opening.pods);

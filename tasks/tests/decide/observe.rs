@@ -1,13 +1,16 @@
 //! Reading answers: real ones, and those of a hostile host.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use kok_tasks::change::Verdict;
 use kok_tasks::facts;
 use kok_tasks::facts::Selinux;
 use kok_tasks::observe::{
     Firewall, ImageStore, Kind, KubernetesState, Look, Looks, Nonce, Observations, ParseError, PathState, TimeTracking, parse,
     probe_script, sections,
 };
+use kok_tasks::operations::{Operation, TimeSynchronised};
 use kok_tasks::plan::{Making, make};
 use kok_tasks::preconditions;
 use proptest::prelude::*;
@@ -66,6 +69,36 @@ fn a_bare_host_is_read() {
     assert!(matches!(&seen.time, Some(TimeTracking::Tracking { stratum: 0, leap, .. }) if leap == "Not synchronised"));
     assert_eq!(seen.clock_nanoseconds, 1_795_276_954_479_426_950);
     assert_eq!(seen.monotonic_microseconds, 24_619_873_234);
+}
+
+/// As chronyc of Debian 12 prints it: one address that nobody answers at, one name that does not resolve, one that has just answered.
+#[test]
+fn a_clock_that_follows_nobody_names_its_sources() {
+    let (nonce, looks) = (Nonce::new([7; 16]), [Look::TimeTracking].into_iter().collect());
+    let read = |sources: &str| {
+        let tracking =
+            "00000000,,0,0.000000000,0.000000000,0.000000000,0.000000000,0.000,0.000,0.000,1.000000000,1.000000000,0.0,Not synchronised";
+        let answer = format!("\n{0} clock\n1\n1.00 1\n{0} time\n{tracking}\n{sources}\n{0} end\n", nonce.as_str());
+        parse(&nonce, &looks, answer.as_bytes()).unwrap()
+    };
+    let mark = format!("\n{} time-sources\n", nonce.as_str());
+    let lines = "^,?,192.0.2.1,0,6,0,4294967295,0.0,0.0,0.0\n^,?,ntp.example.org,0,6,0,4294967295,0.0,0.0,0.0\n^,x,192.0.2.3,2,6,17,3,0.1,0.1,0.1\nbroken";
+    let waits = |seen: &Observations| {
+        let sources = vec!["192.0.2.1".to_owned(), "ntp.example.org".to_owned()];
+        match Operation::TimeSynchronised(TimeSynchronised { serves: false, sources }).diff(seen) {
+            Verdict::Differs(change) => change.because,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(
+        waits(&read(&format!("{mark}{lines}"))),
+        "chronyd is not synchronised: 192.0.2.1 does not answer, ntp.example.org does not answer, 192.0.2.3 answers, and its time is wrong"
+    );
+    // Such as from a host of an earlier version, or one without a single address.
+    for sources in [String::new(), mark] {
+        let said = waits(&read(&sources));
+        assert_eq!(said, "chronyd is not synchronised: it knows the address of none of its sources (192.0.2.1, ntp.example.org)");
+    }
 }
 
 #[test]
@@ -127,6 +160,9 @@ fn facts_of_a_control_plane_and_a_worker_are_read() {
     assert!(worker.addresses().any(|address| address.to_string() == "10.20.0.12"));
 }
 
+/// `firewall-cmd --list-all-zones`, in the forms of version 1 and 2.
+const ZONES: &str = include_str!("../fixtures/answers/firewalld-zones.txt");
+
 /// The bare host, as one of the RHEL family with SELinux and firewalld would answer.
 fn rocky() -> Vec<u8> {
     let text = String::from_utf8(BARE.to_vec()).unwrap();
@@ -138,7 +174,7 @@ fn rocky() -> Vec<u8> {
         .replace("chronyc\n", "")
         .replace("\nnft\n", "\n");
     let mark = format!("\n{} firewall\n", nonce().as_str());
-    text.replace(&mark, &format!("{mark}firewalld\npublic\n22/tcp 6443/tcp 2379-2380/tcp\n\n")).into_bytes()
+    text.replace(&mark, &format!("{mark}firewalld\npublic\n{ZONES}")).into_bytes()
 }
 
 #[test]
@@ -147,14 +183,17 @@ fn a_host_of_the_rhel_family_is_known_by_its_facts() {
     assert!(facts.is_rhel_family() && facts.selinux == Selinux::Enforcing);
     assert_eq!((facts.os_id.as_str(), facts.os_version.as_str()), ("rocky", "9.4"));
     let seen = read(&rocky());
+    let Some(Firewall::Firewalld(firewalld)) = seen.firewall else { panic!("{:?}", seen.firewall) };
     assert_eq!(
-        seen.firewall,
-        Some(Firewall::Firewalld {
-            zone: "public".into(),
-            ports: ["22/tcp", "6443/tcp", "2379-2380/tcp"].map(str::to_owned).into(),
-            trusted: [].into(),
-        })
+        (firewalld.default.as_str(), firewalld.zones.keys().map(String::as_str).collect::<Vec<_>>()),
+        ("public", vec!["block", "internal", "public", "trusted"])
     );
+    let internal = &firewalld.zones["internal"];
+    assert!(
+        internal.interfaces.contains("eth0") && internal.ports == BTreeSet::from(["6443/tcp", "2379-2380/tcp"].map(str::to_owned)),
+        "{internal:?}"
+    );
+    assert!(firewalld.trusts("10.233.64.0/18") && !internal.accepts && internal.sources.is_empty());
     assert!(!facts::parse(&nonce(), BARE).unwrap().is_rhel_family());
     // What it lacks is named by the packages of its own family, and chrony has another place there.
     let mut cluster = cluster();

@@ -132,6 +132,20 @@ fn the_api_server_is_ready_when_it_says_so() {
     assert!(said(&operation, &failed).starts_with("the kubelet is failed"));
 }
 
+/// Where no cluster is yet, all is known; where one does not answer, nothing is but that.
+#[test]
+fn what_could_not_be_asked_is_assumed() {
+    let assumed = |operation: Operation, state: KubernetesState| match operation.diff(&with(state)) {
+        Verdict::Differs(change) => change.assumed,
+        other => panic!("{other:?}"),
+    };
+    let token = || Operation::BootstrapToken(BootstrapToken { id: "kokab2".into(), needed: true });
+    assert!(!assumed(token(), KubernetesState::Absent));
+    assert!(assumed(token(), KubernetesState::NotReady("connection refused".into())));
+    assert!(assumed(Operation::RemoveTokens(RemoveTokens), KubernetesState::Unanswered("Forbidden".into())));
+    assert!(!assumed(Operation::ApiServerReady(ApiServerReady), KubernetesState::NotReady("connection refused".into())));
+}
+
 #[test]
 fn tokens_come_and_go() {
     let rules = [("ClusterRoleBinding//kubeadm:node-autoapprove-bootstrap", json!({})), ("ConfigMap/kube-public/cluster-info", json!({}))];

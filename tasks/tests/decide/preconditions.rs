@@ -1,10 +1,10 @@
 //! Every refusal with its whole text.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, FirewallPolicy};
-use kok_tasks::facts::{HostFacts, Route, Selinux, Storage};
-use kok_tasks::observe::{Firewall, KubernetesObject, KubernetesState, NodeState, Observations, UnitState};
+use kok_tasks::facts::{HostFacts, Route, Selinux, Storage, Unwritable};
+use kok_tasks::observe::{Firewall, KubernetesObject, KubernetesState, NodeState, Observations, UnitState, Zone};
 use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::preconditions::{Weight, check, examine};
 use serde_json::json;
@@ -21,6 +21,10 @@ fn written(refusals: &[Refusal]) -> String {
         format!("{}{}{}{}", refusal.what, line("at", &refusal.at), line("because", &refusal.because), line("hint", &refusal.hint))
     };
     refusals.iter().map(one).collect::<Vec<_>>().join("\n")
+}
+
+fn unwritable(folder: &str, mount: &str, read_only: bool) -> Unwritable {
+    Unwritable { folder: folder.to_owned(), mount: mount.to_owned(), read_only }
 }
 
 /// What is refused when the facts of one host are changed.
@@ -43,7 +47,7 @@ fn good_hosts_are_not_refused() {
 fn what_a_host_is() {
     insta::assert_snapshot!("busy", refused("worker1", |facts| facts.busy = true));
     insta::assert_snapshot!("no_systemd", refused("worker1", |facts| facts.systemd = false));
-    insta::assert_snapshot!("not_writable", refused("worker1", |facts| facts.unwritable = vec!["/usr/local".to_owned()]));
+    insta::assert_snapshot!("not_writable", refused("worker1", |facts| facts.unwritable = vec![unwritable("/usr/local", "/", false)]));
     insta::assert_snapshot!("cgroup_v1", refused("worker1", |facts| facts.cgroup_v2 = false));
     let used = |bytes: u64| move |facts: &mut HostFacts| facts.swaps = [("/dev/sda2".to_owned(), bytes)].into();
     assert_eq!(refused("worker1", used(1 << 30)), "", "a step switches it off");
@@ -87,6 +91,13 @@ fn what_a_host_has_room_for() {
     insta::assert_snapshot!("small_root", refused("cp1", |facts| facts.storage.values_mut().for_each(|it| it.free_bytes = 4_000_000_000)));
     insta::assert_snapshot!("few_inodes", refused("worker1", mounted("/var/lib/containerd", "/data", |it| it.free_inodes = Some(100))));
     insta::assert_snapshot!("read_only", refused("worker1", mounted("/usr/local", "/usr", |it| it.read_only = true)));
+    let deeper = vec![unwritable("/usr/local/bin", "/usr/local/bin", true), unwritable("/usr/local/sbin", "/usr/local/bin", true)];
+    insta::assert_snapshot!("read_only_below", refused("worker1", |facts| facts.unwritable.clone_from(&deeper)));
+    let told_once = refused("worker1", |facts| {
+        mounted("/usr/local", "/usr", |it| it.read_only = true)(facts);
+        facts.unwritable = vec![unwritable("/usr/local", "/usr", true), unwritable("/usr/local/bin", "/usr", true)];
+    });
+    assert_eq!(told_once, refused("worker1", mounted("/usr/local", "/usr", |it| it.read_only = true)));
     insta::assert_snapshot!("no_exec", refused("worker1", mounted("/opt", "/opt", |it| it.no_exec = true)));
     assert_eq!(refused("worker1", mounted("/var/lib/kubelet", "/var", |it| it.no_exec = true)), "", "that is a warning");
     assert_eq!(refused("worker1", mounted("/var/lib/containerd", "/data", |it| it.free_inodes = None)), "", "btrfs counts none");
@@ -144,12 +155,23 @@ fn what_others_have_installed_is_not_touched() {
 #[test]
 fn firewalls_are_refused_while_they_are_closed() {
     let with = |firewall: Firewall| Observations { firewall: Some(firewall), ..Observations::default() };
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let firewalld =
-        |ports: &[&str], trusted: &[&str]| Firewall::Firewalld { zone: "public".into(), ports: words(ports), trusted: words(trusted) };
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<String>>();
+    let firewalld = |ports: &[&str], trusted: &[&str]| Firewall::Firewalld(crate::support::firewalld(ports, trusted));
     insta::assert_snapshot!("firewalld", refused_when_seen(&cluster(), "cp1", with(firewalld(&["22/tcp"], &[]))));
     let open = firewalld(&["2379-2380/tcp", "6443/tcp", "10000-20000/tcp", "8472/udp"], &["10.233.64.0/18"]);
     assert_eq!(refused_when_seen(&cluster(), "cp1", with(open)), "");
+    // What is open in the default zone is closed in that of the interface with the host's address.
+    let mut zones = crate::support::firewalld(&["2379-2380/tcp", "6443/tcp", "10250/tcp", "8472/udp"], &["10.233.64.0/18"]);
+    let internal = Zone { interfaces: words(&["eth0"]), ports: words(&["6443/tcp"]), ..Zone::default() };
+    zones.zones.insert("internal".to_owned(), internal);
+    insta::assert_snapshot!("firewalld_zone", refused_when_seen(&cluster(), "cp1", with(Firewall::Firewalld(zones.clone()))));
+    // A zone that the other hosts are in by their address goes before it, and one that accepts everything is open.
+    let nodes = Zone { sources: words(&["10.20.0.0/24"]), accepts: true, ..Zone::default() };
+    zones.zones.insert("nodes".to_owned(), nodes);
+    assert_eq!(refused_when_seen(&cluster(), "cp1", with(Firewall::Firewalld(zones.clone()))), "");
+    zones.zones.get_mut("nodes").unwrap().sources = words(&["10.20.0.12"]);
+    let said = refused_when_seen(&cluster(), "cp1", with(Firewall::Firewalld(zones)));
+    assert!(said.contains("10250/tcp (the kubelet) in the zone internal"), "one of two is in it: {said}");
     let ufw = Firewall::Ufw {
         rules: words(&["allow tcp 22 0.0.0.0/0 any 0.0.0.0/0 in", "allow tcp 10250 0.0.0.0/0 any 0.0.0.0/0 in comment=6b"]),
     };

@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use kok_tasks::digest::sha256;
-use kok_tasks::observe::{Kind, Look, Looks, Observations, PathState, parse, probe_script};
+use kok_tasks::facts::{self, Unwritable};
+use kok_tasks::holder::look_script;
+use kok_tasks::observe::{Kind, Look, Looks, Observations, PathState, parse, probe_script, section_marker};
 use proptest::prelude::*;
 
 use crate::support::nonce;
@@ -47,6 +49,29 @@ fn files_and_folders_are_seen_as_they_are() {
     assert_eq!(at(&folder.text("")).kind, Kind::Directory);
     assert_eq!(seen.contents.keys().collect::<Vec<_>>(), [&other], "only the content of what differs comes along");
     assert_eq!(seen.contents[&other], binary);
+}
+
+/// A look finds what an earlier run has left at work, and names its jobs, but nothing that is not one.
+#[test]
+fn what_an_earlier_run_left_at_work_is_named() {
+    const SETUP: &str = "set -e; mount -t tmpfs tmpfs /run; mkdir -p /run/kokctl/jobs; cd /run/kokctl/jobs; : >reset.sh; : >'; rm -rf.sh'; \
+                         ( flock -s 9; exec sleep 60 ) 9>/run/kokctl/lock >/dev/null & sleep 0.2; cd /; sh; kill $!";
+    let script = section_marker(&nonce()) + &look_script("c1", 1) + &probe_script(&nonce(), &Looks::default(), true);
+    let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", SETUP], &[], &script);
+    let facts = facts::parse(&nonce(), &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    assert!(facts.busy && facts.jobs == ["kokctl-reset.service"], "{:?}", facts.jobs);
+}
+
+/// In a namespace of mounts, in which `/run` too is none of this machine's.
+#[test]
+fn a_folder_on_a_read_only_mount_is_named_with_that() {
+    const SETUP: &str = "set -e; mount -t tmpfs tmpfs /run; mount -t tmpfs tmpfs /usr/local; mkdir /usr/local/bin; \
+                         mount -t tmpfs -o ro tmpfs /usr/local/bin; exec sh";
+    let script = probe_script(&nonce(), &Looks::default(), true);
+    let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", SETUP], &[], &script);
+    let facts = facts::parse(&nonce(), &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+    let bin = "/usr/local/bin".to_owned();
+    assert_eq!(facts.unwritable, [Unwritable { folder: bin.clone(), mount: bin, read_only: true }]);
 }
 
 #[test]

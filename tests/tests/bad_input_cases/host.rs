@@ -11,14 +11,13 @@ pub fn cgroup_v1(refusals: &Refusals<'_>) {
         return;
     }
     let manifest = refusals.manifest_with("    kubelet_fail_cgroup_v1: false\n", "");
-    let expected = |at| Expected {
+    let expected = Expected {
         what: "it uses cgroup v1",
-        at,
+        at: "3 hosts: cp1 (10.20.0.11), worker1 (10.20.0.12), worker2 (10.20.0.13)",
         because: "the kubelet refuses to start there since 1.35",
         hint: "boot with systemd.unified_cgroup_hierarchy=1",
     };
-    let hosts = ["host cp1 (10.20.0.11)", "host worker1 (10.20.0.12)", "host worker2 (10.20.0.13)"];
-    refusals.refuses(&manifest, HOST, &hosts.map(expected));
+    refusals.refuses(&manifest, HOST, &[expected]);
 }
 
 /// Two things at once: both are said in one run.

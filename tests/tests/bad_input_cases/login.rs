@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::{Expected, HOST, Refusals};
+use super::{Expected, HOST, INPUT, Refusals};
 use crate::cluster_support::ok;
 
 pub fn nobody_there(refusals: &Refusals<'_>) {
@@ -35,16 +35,26 @@ pub fn wrong_key(refusals: &Refusals<'_>) {
     let right = format!("privateKeyFile: {}", refusals.lab.private_key_path().display());
     let manifest = refusals.manifest_with(&right, &format!("privateKeyFile: {}", key.display()));
     let because = format!("the host did not accept {}", key.display());
-    let expected = |what, at| Expected { what, at, because: &because, hint: "add the public key to ~root/.ssh/authorized_keys" };
-    refusals.refuses(
-        &manifest,
-        HOST,
-        &[
-            expected("cannot connect to cp1: login as root refused", "host cp1 (root@10.20.0.11:22)"),
-            expected("cannot connect to worker1: login as root refused", "host worker1 (root@10.20.0.12:22)"),
-            expected("cannot connect to worker2: login as root refused", "host worker2 (root@10.20.0.13:22)"),
-        ],
-    );
+    let expected = Expected {
+        what: "cannot connect to the host: login as root refused",
+        at: "3 hosts: cp1 (root@10.20.0.11:22), worker1 (root@10.20.0.12:22), worker2 (root@10.20.0.13:22)",
+        because: &because,
+        hint: "add the public key to ~root/.ssh/authorized_keys",
+    };
+    refusals.refuses(&manifest, HOST, &[expected]);
+}
+
+/// What is wrong with the file is wrong before anybody is asked.
+pub fn no_key(refusals: &Refusals<'_>) {
+    let right = refusals.lab.private_key_path().display().to_string();
+    let manifest = refusals.manifest_with(&right, "/nonexistent/key");
+    let expected = Expected {
+        what: "the private key /nonexistent/key can't be read",
+        at: &refusals.position(&manifest, "/nonexistent/key"),
+        because: "No such file or directory",
+        hint: "check privateKeyFile",
+    };
+    refusals.refuses(&manifest, INPUT, &[expected]);
 }
 
 /// The manifest with a known_hosts in which each line was changed by `change`, or left out.

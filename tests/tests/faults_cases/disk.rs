@@ -28,15 +28,17 @@ pub fn full_before(refusals: &Refusals<'_>) {
 /// As a kernel leaves a disk that had errors.
 pub fn read_only(refusals: &Refusals<'_>) {
     let worker1 = refusals.host("worker1");
-    ok(&worker1, "mount --bind /usr/local /usr/local && mount -o remount,bind,ro /usr/local && ! touch /usr/local/probe");
-    let expected = Expected {
-        what: "/usr/local is read-only",
-        at: "host worker1 (10.20.0.12)",
-        because: "mounted with the option ro",
-        hint: "mount -o remount,rw /usr/local",
-    };
-    refusals.refuses(&refusals.manifest, HOST, &[expected]);
-    ok(&worker1, "umount /usr/local");
+    for (folder, what) in [("/usr/local", "/usr/local is read-only"), ("/usr/local/bin", "/usr/local/bin can't be written")] {
+        ok(&worker1, &format!("mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && ! touch {folder}/probe"));
+        let expected = Expected {
+            what,
+            at: "host worker1 (10.20.0.12)",
+            because: &format!("{folder} is mounted with the option ro"),
+            hint: &format!("mount -o remount,rw {folder}"),
+        };
+        refusals.refuses(&refusals.manifest, HOST, &[expected]);
+        ok(&worker1, &format!("umount {folder}"));
+    }
 }
 
 /// The disk of one host runs full when its run has begun. The other host does not suffer.

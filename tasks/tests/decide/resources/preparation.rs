@@ -1,6 +1,8 @@
 //! Resources that prepare a host: what its owner has is left alone.
 
 use super::*;
+use kok_tasks::facts::HostFacts;
+use kok_tasks::firewall::Opening;
 
 #[test]
 fn a_block_leaves_the_lines_of_others_alone() {
@@ -152,14 +154,17 @@ fn packages_are_installed_without_questions() {
 
 #[test]
 fn firewalls_are_opened_by_their_own_programs() {
-    let opening = kok_tasks::firewall::Opening::of(&crate::support::cluster(), &crate::support::cluster().hosts[0]);
-    let open = Resource::OpenFirewall(OpenFirewall { opening: opening.clone() });
+    let opening = Opening::of(&crate::support::cluster(), &crate::support::cluster().hosts[0], &HostFacts::default());
+    let open = Resource::OpenFirewall(OpenFirewall { opening: opening.clone(), zones: ["public".to_owned()].into() });
     let with = |firewall| Observations { firewall: Some(firewall), ..Observations::default() };
     assert_eq!(said(&open, &with(Firewall::None)), "same");
-    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let ports = words(&["2379-2380/tcp", "6443/tcp", "10250/tcp", "30000-32767/tcp", "30000-32767/udp", "8472/udp"]);
-    let firewalld = Firewall::Firewalld { zone: "public".into(), ports, trusted: words(&["10.233.64.0/18"]) };
+    let ports = &["2379-2380/tcp", "6443/tcp", "10250/tcp", "30000-32767/tcp", "30000-32767/udp", "8472/udp"];
+    let firewalld = Firewall::Firewalld(crate::support::firewalld(ports, &["10.233.64.0/18"]));
     assert_eq!(said(&open, &with(firewalld)), "same");
+    let mut zones = crate::support::firewalld(ports, &["10.233.64.0/18"]);
+    zones.zones.insert("dmz".to_owned(), kok_tasks::observe::Zone { interfaces: ["eth0".to_owned()].into(), ..Default::default() });
+    let elsewhere = Opening { interfaces: ["eth0".to_owned(), "eth1".to_owned()].into(), ..opening };
+    assert_eq!(kok_tasks::firewall::zones(&zones, &elsewhere), ["dmz", "public"].map(str::to_owned).into());
     let script = script_of(&open.act(&kok_tasks::change::Change::new("open", "")));
     // The programs of the host, replaced by ones that say what they are given; ufw's rules are those that its own program would write.
     let spies = "systemctl() { true; }\nfirewall-cmd() { echo \"$*\"; }\n";
@@ -171,9 +176,11 @@ fn firewalls_are_opened_by_their_own_programs() {
             .replace("firewall-cmd", "firewall_cmd"),
     );
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    for line in
-        ["-q --add-port=2379-2380/tcp", "-q --permanent --add-port=8472/udp", "-q --permanent --zone=trusted --add-source=10.233.64.0/18"]
-    {
+    for line in [
+        "-q --zone=public --add-port=2379-2380/tcp",
+        "-q --permanent --zone=public --add-port=8472/udp",
+        "-q --permanent --zone=trusted --add-source=10.233.64.0/18",
+    ] {
         assert!(said.lines().any(|found| found == line), "{line} is not in {said}");
     }
 }

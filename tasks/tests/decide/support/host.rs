@@ -223,6 +223,11 @@ impl Host {
         let reference = if serves { "7F7F0101" } else { "0A14000B" };
         let synchronised = current && (serves || source_serves);
         let leap = if synchronised { "Normal" } else { "Not synchronised" };
-        TimeTracking::Tracking { reference: reference.to_owned(), stratum: if synchronised { 10 } else { 0 }, leap: leap.to_owned() }
+        TimeTracking::Tracking {
+            reference: reference.to_owned(),
+            stratum: if synchronised { 10 } else { 0 },
+            leap: leap.to_owned(),
+            sources: Vec::new(),
+        }
     }
 }

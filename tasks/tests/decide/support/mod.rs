@@ -9,7 +9,7 @@ pub(crate) mod world;
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::facts::{COMMANDS, FOLDERS, HostFacts, Interface, Route, Storage};
-use kok_tasks::observe::{Nonce, Observations};
+use kok_tasks::observe::{Firewalld, Nonce, Observations, Zone};
 use kok_tasks::plan::{Inputs, Seen};
 
 /// The time at which the plans of the tests are made: 2026-05-28.
@@ -73,6 +73,14 @@ pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
         systemd: true,
         ..HostFacts::default()
     }
+}
+
+/// firewalld whose default zone opens these ports and that trusts these networks.
+pub(crate) fn firewalld(ports: &[&str], trusted: &[&str]) -> Firewalld {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let public = Zone { ports: words(ports), ..Zone::default() };
+    let trusted = Zone { sources: words(trusted), accepts: true, ..Zone::default() };
+    Firewalld { default: "public".to_owned(), zones: [("public".to_owned(), public), ("trusted".to_owned(), trusted)].into() }
 }
 
 fn interface(name: &str, number: u8, address: &str) -> (String, Interface) {

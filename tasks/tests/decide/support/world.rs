@@ -64,7 +64,7 @@ impl World {
         let mut world = Self::bare_of(super::cluster_of(include_str!("../../fixtures/everything.yaml")));
         for host in world.hosts.values_mut() {
             host.lacks = ["tar", "update-ca-certificates"].map(str::to_owned).into();
-            host.firewall = Firewall::Firewalld { zone: "public".into(), ports: ["22/tcp".to_owned()].into(), trusted: [].into() };
+            host.firewall = Firewall::Firewalld(super::firewalld(&["22/tcp"], &[]));
             for folder in ["/etc/cloud/cloud.cfg.d", "/sys/fs/selinux", "/etc/selinux", "/var/lib/dpkg/updates"] {
                 host.folder(folder, 0o755);
             }
@@ -240,9 +240,12 @@ impl World {
                 host.write("/etc/selinux/config", 0o644, &format!("SELINUX={}\n", selinux.state.as_str()));
             }
             Resource::OpenFirewall(open) => {
-                if let Firewall::Firewalld { ports, trusted, .. } = &mut host.firewall {
-                    ports.extend(open.opening.ports.iter().map(kok_tasks::ports::Port::dashed));
-                    trusted.insert(open.opening.pods.clone());
+                if let Firewall::Firewalld(firewalld) = &mut host.firewall {
+                    for zone in &open.zones {
+                        let ports = open.opening.ports.iter().map(kok_tasks::ports::Port::dashed);
+                        firewalld.zones.get_mut(zone).unwrap().ports.extend(ports);
+                    }
+                    firewalld.zones.get_mut("trusted").unwrap().sources.insert(open.opening.pods.clone());
                 }
             }
         }

@@ -1,0 +1,34 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+use kok_tasks::plan::StepId;
+
+use super::*;
+
+fn failed(host: &str, error: &str) -> StepFailure {
+    let step = StepId::new(host, "host", "sysctl");
+    StepFailure { step, host: host.to_owned(), title: "kernel parameters".to_owned(), error: error.to_owned(), unknown: false }
+}
+
+#[test]
+fn a_run_that_max_fail_ended_says_so_with_who_failed_and_what_is_left() {
+    let outcome = Outcome {
+        done: 1,
+        failed: vec![failed("w1", "no room"), failed("w2", "no room")],
+        blocked: 5,
+        stopped: Some("2 hosts have failed (w1, w2), and --max-fail allows 1".to_owned()),
+        not_begun: BTreeMap::from([("w2".to_owned(), 1), ("w3".to_owned(), 4)]),
+        ..Outcome::default()
+    };
+    let told: Vec<String> = failures(&outcome, "`kokctl apply`").iter().map(ToString::to_string).collect();
+    let [step, run] = told.as_slice() else { panic!("{told:?}") };
+    assert!(step.contains("w1/host/sysctl, w2/host/sysctl") && step.contains("no room"), "{step}");
+    let because = "2 hosts have failed (w1, w2), and --max-fail allows 1; 1 step is done, 5 not begun: 1 on w2, 4 on w3";
+    assert!(run.contains(because), "{run}");
+}
+
+#[test]
+fn one_step_is_not_several() {
+    let outcome = Outcome { failed: vec![failed("w1", "no room")], blocked: 1, ..Outcome::default() };
+    let hint = failures(&outcome, "`kokctl apply`").remove(0).hint.unwrap();
+    assert!(hint.ends_with("1 step was not begun"), "{hint}");
+}

@@ -1,0 +1,88 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+use std::sync::{Arc, Mutex};
+
+use super::*;
+use crate::run::{Event, Sink};
+use crate::ui::Kind;
+
+/// What is told, in short.
+#[derive(Clone, Default)]
+struct Ear(Arc<Mutex<Vec<String>>>);
+
+impl Sink for Ear {
+    fn take(&mut self, event: &Event) {
+        let told = match &event.kind {
+            EventKind::HostLost { host, because } => format!("{host} lost: {because}"),
+            EventKind::HostBack { host, after_milliseconds, .. } => format!("{host} back after {after_milliseconds}"),
+            other => panic!("{other:?}"),
+        };
+        self.0.lock().unwrap().push(told);
+    }
+}
+
+/// What a host says to each try, and how long it takes for it.
+#[derive(Clone, Copy)]
+enum Says {
+    Lost(u64),
+    Refused,
+    Exits(u32),
+}
+
+/// Sends to a host that says this, the last of it for ever; the exit code, what was told, and how often it was sent.
+async fn send_to(says: &[Says]) -> (Option<ExitStatus>, Vec<String>, usize) {
+    let (ear, tries) = (Ear::default(), Mutex::new(0));
+    let events = Events::new(vec![Box::new(ear.clone())]);
+    let sent = resend("w1", &events, || async {
+        let the_try = std::mem::replace(&mut *tries.lock().unwrap(), usize::MAX);
+        *tries.lock().unwrap() = the_try + 1;
+        match *says.get(the_try).or(says.last()).unwrap() {
+            Says::Lost(seconds) => {
+                tokio::time::sleep(Duration::from_secs(seconds)).await;
+                Sent::of(Err(RunError::Unknown { host: "w1".to_owned(), reason: "cut".to_owned() }))
+            }
+            Says::Refused => Sent::Failed(Failure::new(Kind::Host, "no")),
+            Says::Exits(code) => Sent::of(Ok(Output {
+                status: ExitStatus::Exited(code),
+                stdout: Vec::new(),
+                stdout_truncated: false,
+                stderr: Vec::new(),
+                stderr_truncated: false,
+                noise: Vec::new(),
+            })),
+        }
+    });
+    let status = sent.await.ok().map(|output| output.status);
+    let told = ear.0.lock().unwrap().clone();
+    (status, told, tries.into_inner().unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_link_that_breaks_is_tried_again_and_told_once() {
+    let (status, told, tries) = send_to(&[Says::Lost(1), Says::Lost(2), Says::Exits(0)]).await;
+    assert_eq!((status, tries), (Some(ExitStatus::Exited(0)), 3));
+    let [lost, back] = told.as_slice() else { panic!("{told:?}") };
+    assert!(lost.starts_with("w1 lost: ") && lost.ends_with(": cut"), "{lost}");
+    // From the first break on: two pauses, and the second try.
+    assert_eq!(back, "w1 back after 3500");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_sent_before_the_break_may_still_keep_the_place() {
+    let (status, told, tries) = send_to(&[Says::Lost(1), Says::Exits(BUSY), Says::Exits(0)]).await;
+    assert_eq!((status, told.len(), tries), (Some(ExitStatus::Exited(0)), 2, 3));
+    // Who was busy before is not one of ours.
+    let (status, told, tries) = send_to(&[Says::Exits(BUSY)]).await;
+    assert_eq!((status, told.len(), tries), (Some(ExitStatus::Exited(BUSY)), 0, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_has_an_end_and_what_is_final_is_not_repeated() {
+    let (status, told, tries) = send_to(&[Says::Lost(0)]).await;
+    assert_eq!((status, told.len(), tries), (None, 1, TRIES as usize));
+    let began = Instant::now();
+    let (status, _, tries) = send_to(&[Says::Lost(70)]).await;
+    assert_eq!((status, tries), (None, 3));
+    assert!(began.elapsed() < Duration::from_secs(220), "{:?}", began.elapsed());
+    assert_eq!(send_to(&[Says::Refused]).await, (None, Vec::new(), 1));
+}
