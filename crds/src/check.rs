@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net};
 
-use crate::decode::{Decoder, Field};
+use crate::decode::{Decoder, Field, Wording};
 use crate::model::Network;
 use crate::read::ReadHost;
 use crate::syntax::address::overlap;
@@ -20,6 +20,10 @@ const MAX_NODE_PREFIX: u8 = 28;
 const MAX_SERVICE_PREFIX: u8 = 28;
 /// The API server keeps one bit per service address, and no more than 2^20 of them (kubeadm: `MaximumBitsForServiceSubnet`).
 const MIN_SERVICE_PREFIX: u8 = 12;
+
+const PODS: &str = "spec.network.podCIDR";
+const SERVICES: &str = "spec.network.serviceCIDR";
+const PREFIX: &str = "spec.network.nodePrefix";
 
 /// Names, addresses and roles of all hosts together.
 pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost], field: Option<&Field<'_>>) {
@@ -48,12 +52,17 @@ fn control_planes(decoder: &mut Decoder, hosts: &[ReadHost], field: Option<&Fiel
                 None => problem,
             });
         }
-        [_, second, ..] => decoder.report(
-            Problem::new(format!("{} hosts have the role `control-plane`", places.len()))
-                .at(second)
-                .because("this version builds clusters with one control plane")
-                .hint("give the other hosts the role `worker`"),
-        ),
+        [_, second, ..] => {
+            let because = "this version builds clusters with one control plane";
+            let (message, hint) = match decoder.wording() {
+                Wording::Cluster => ("have the role `control-plane`", "give the other hosts the role `worker`"),
+                Wording::Inventory => {
+                    ("are in the group `kube_control_plane`", "leave one of them there, and put the others into `kube_node`")
+                }
+            };
+            let problem = Problem::new(format!("{} hosts {message}", places.len()));
+            decoder.report(problem.at(second).because(because).hint(hint));
+        }
         _ => {}
     }
 }
@@ -76,14 +85,15 @@ fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterat
 
 /// Ranges against each other, against the hosts' addresses and against Kubernetes' limits.
 pub(crate) fn network(decoder: &mut Decoder, network: &Network, hosts: &[ReadHost], spec: &Position) {
-    let written = |name: &str| decoder.position(&format!("spec.network.{name}")).cloned();
-    let (pods_at, services_at) = (written("podCIDR"), written("serviceCIDR"));
+    let written = |path: &str| decoder.position(path).cloned();
+    let (pods_at, services_at) = (written(PODS), written(SERVICES));
     // Blame a value that the user wrote; the other one may be a default.
     let blame = |first: Option<Position>, second: Option<&Position>| first.as_ref().or(second).unwrap_or(spec).clone();
     let (pods, services) = (network.pod_cidr, network.service_cidr);
+    let words = decoder.wording();
     let mut problems = Vec::new();
-    let prefix_at = blame(written("nodePrefix"), pods_at.as_ref());
-    problems.extend(node_prefix_problem(network, hosts.len()).map(|problem| problem.at(&prefix_at)));
+    let prefix_at = blame(written(PREFIX), pods_at.as_ref());
+    problems.extend(node_prefix_problem(network, hosts.len(), words).map(|problem| problem.at(&prefix_at)));
     let services_at = blame(services_at, pods_at.as_ref());
     problems.extend(service_range_problem(services).map(|problem| problem.at(&services_at)));
     if overlap(&pods, &services) {
@@ -94,26 +104,26 @@ pub(crate) fn network(decoder: &mut Decoder, network: &Network, hosts: &[ReadHos
         );
     }
     let addresses = hosts.iter().filter_map(|host| host.address.as_ref());
-    problems.extend(addresses.flat_map(|(address, position)| swallowed(*address, network, position)));
+    problems.extend(addresses.flat_map(|(address, position)| swallowed(*address, network, position, words)));
     for problem in problems {
         decoder.report(problem);
     }
 }
 
 /// Ranges of pods or services that a host's address lies in.
-fn swallowed(address: IpAddr, network: &Network, position: &Position) -> Vec<Problem> {
-    let ranges = [("pods", "podCIDR", network.pod_cidr), ("services", "serviceCIDR", network.service_cidr)];
+fn swallowed(address: IpAddr, network: &Network, position: &Position, words: Wording) -> Vec<Problem> {
+    let ranges = [("pods", PODS, network.pod_cidr), ("services", SERVICES, network.service_cidr)];
     let hit = ranges.into_iter().filter(|(_, _, range)| IpNet::from(*range).contains(&address));
     let problem = |(what, field, range): (&str, &str, Ipv4Net)| {
         Problem::new(format!("the address {address} lies in the range of the {what} ({range})"))
             .at(position)
             .because(format!("packets to that host would go to {what} instead"))
-            .hint(format!("choose another range under `spec.network.{field}`"))
+            .hint(format!("write another range as `{}`", words.of(field)))
     };
     hit.map(problem).collect()
 }
 
-fn node_prefix_problem(network: &Network, hosts: usize) -> Option<Problem> {
+fn node_prefix_problem(network: &Network, hosts: usize, words: Wording) -> Option<Problem> {
     let (pods, prefix) = (network.pod_cidr, network.node_prefix);
     let problem = Problem::new(format!("the pods' range {pods} cannot be split into subnets of /{prefix}"));
     if prefix < pods.prefix_len() {
@@ -131,7 +141,7 @@ fn node_prefix_problem(network: &Network, hosts: usize) -> Option<Problem> {
         return Some(
             Problem::new(format!("the pods' range {pods} has {room} subnets of /{prefix} for {hosts} hosts"))
                 .because("each node gets a subnet of its own")
-                .hint("make `podCIDR` larger, or the subnets smaller by a larger `nodePrefix`"),
+                .hint(format!("make `{}` larger, or the subnets smaller by a larger `{}`", words.of(PODS), words.of(PREFIX))),
         );
     }
     None

@@ -1,13 +1,17 @@
 //! Taking typed values out of the tree, while collecting everything that is wrong.
 
 mod planned;
+mod scalars;
 mod tolerant;
+mod wording;
 
 use crate::position::Positions;
 use crate::tree::{Entry, Node, Value};
 use crate::variables::Given;
-use crate::words::{nearest, quote, with_nearest};
-use crate::{Notice, Position, Problem, Secret};
+use crate::words::{nearest, quote};
+use crate::{Notice, Position, Problem};
+
+pub(crate) use wording::Wording;
 
 /// Collects problems and the places of values while a tree is read.
 ///
@@ -18,6 +22,12 @@ pub(crate) struct Decoder {
     notices: Vec<Notice>,
     positions: Positions,
     given: Vec<Given>,
+    wording: Wording,
+}
+
+/// Whether people keep below such a name what other lines repeat by its anchor, and mean nothing else by it.
+pub(crate) fn is_for_anchors(key: &str) -> bool {
+    [".", "_", "x-"].iter().any(|beginning| key.starts_with(beginning))
 }
 
 /// The fields that a map may have.
@@ -76,9 +86,9 @@ pub(crate) struct Field<'a> {
 }
 
 impl Field<'_> {
-    /// Last part of the path, as the user knows the field.
+    /// The field as the user knows it: the variable that it was, or the last part of its path.
     pub(crate) fn name(&self) -> &str {
-        self.path.rsplit('.').next().unwrap_or_default()
+        self.node.called.unwrap_or_else(|| self.path.rsplit('.').next().unwrap_or_default())
     }
 
     /// Where the value begins.
@@ -113,6 +123,11 @@ impl Decoder {
         self.positions.get(path)
     }
 
+    /// How much was wrong so far.
+    pub(crate) fn count(&self) -> usize {
+        self.problems.len()
+    }
+
     /// Whether nothing was wrong so far.
     pub(crate) fn is_clean(&self) -> bool {
         self.problems.is_empty()
@@ -123,6 +138,16 @@ impl Decoder {
         self.problems.sort_by(|a, b| a.position.cmp(&b.position));
         self.problems.dedup();
         (self.problems, self.positions)
+    }
+
+    /// The same for a tree that was another file, whose words are to be said.
+    pub(crate) fn worded(wording: Wording) -> Self {
+        Self { wording, ..Self::default() }
+    }
+
+    /// The words of the user's file.
+    pub(crate) fn wording(&self) -> Wording {
+        self.wording
     }
 
     /// The fields of a map; unknown ones are problems.
@@ -138,13 +163,13 @@ impl Decoder {
             let refused = form.refused.iter().find(|(name, _)| *name == entry.key);
             let near = nearest(&entry.key, form.fields).filter(|_| refused.is_none());
             misspelled.extend(near);
-            let did_you_mean = near.map(|name| format!("did you mean `{name}`?"));
             let problem = Problem::new(format!("unknown field {}", quote(&entry.key))).at(&entry.key_position).because(format!(
                 "{} has the fields {}",
                 form.what,
                 form.fields.join(", ")
             ));
-            let hint = refused.map(|(_, hint)| (*hint).to_owned()).or(did_you_mean);
+            let did_you_mean = || near.map(|name| format!("did you mean `{name}`?"));
+            let hint = refused.map(|(_, hint)| (*hint).to_owned()).or_else(did_you_mean).or_else(|| for_anchors(&entry.key));
             self.report(Problem { hint, ..problem });
         }
         Some(Fields::new(field, form, entries, misspelled))
@@ -163,69 +188,10 @@ impl Decoder {
     pub(crate) fn required<'a>(&mut self, fields: &Fields<'a>, name: &str) -> Option<Field<'a>> {
         let field = fields.get(name);
         if field.is_none() && !fields.is_misspelled(name) {
-            self.report(
-                Problem::new(format!("the field `{name}` is missing")).at(&fields.position).because(format!("{} needs it", fields.what)),
-            );
+            let what = self.wording.missing(&join(&fields.path, name));
+            self.report(Problem::new(format!("{what} is missing")).at(&fields.position).because(format!("{} needs it", fields.what)));
         }
         field
-    }
-
-    /// Text. A number or a boolean is none: YAML may already have changed it.
-    pub(crate) fn text<'a>(&mut self, field: &Field<'a>) -> Option<&'a str> {
-        self.place(field);
-        match &field.node.value {
-            Value::Text(text) => Some(text),
-            Value::Bool(_) | Value::Integer(_) | Value::Float => {
-                let spelling = &field.node.spelling;
-                self.report(
-                    Problem::new(format!("`{}` is text, not {}", field.name(), field.node.value.kind()))
-                        .at(field.position())
-                        .because(format!("without quotes YAML takes {} for {}", quote(spelling), field.node.value.kind()))
-                        .hint(format!("write \"{}\"", spelling.escape_debug())),
-                );
-                None
-            }
-            _ => self.wrong_type(field, "it is text"),
-        }
-    }
-
-    /// Text that no message may repeat.
-    pub(crate) fn secret(&mut self, field: &Field<'_>) -> Option<Secret> {
-        self.place(field);
-        let reason = match &field.node.value {
-            Value::Text(text) => match wrong_secret(text) {
-                None => return Some(Secret::new(text.as_bytes())),
-                Some(reason) => reason,
-            },
-            Value::Bool(_) | Value::Integer(_) | Value::Float => "without quotes YAML does not take it for text: write it in quotes",
-            Value::Null | Value::List(_) | Value::Map(_) => "it is text",
-        };
-        self.report(Problem::new(format!("`{}` is no password", field.name())).at(field.position()).because(reason));
-        None
-    }
-
-    /// A whole number of that range.
-    pub(crate) fn integer(&mut self, field: &Field<'_>, range: std::ops::RangeInclusive<i64>) -> Option<i64> {
-        self.place(field);
-        let because = format!("it is a whole number from {} to {}", range.start(), range.end());
-        match field.node.value {
-            Value::Integer(value) if range.contains(&value) => Some(value),
-            Value::Integer(_) | Value::Float => {
-                let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&field.node.spelling)));
-                self.report(problem.at(field.position()).because(because));
-                None
-            }
-            _ => self.wrong_type(field, &because),
-        }
-    }
-
-    /// `true` or `false`.
-    pub(crate) fn boolean(&mut self, field: &Field<'_>) -> Option<bool> {
-        self.place(field);
-        match field.node.value {
-            Value::Bool(value) => Some(value),
-            _ => self.wrong_type(field, "it is `true` or `false`"),
-        }
     }
 
     /// The items of a list.
@@ -246,20 +212,6 @@ impl Decoder {
         items.into_iter().filter_map(|item| self.text(&item).map(|text| (text, item))).collect()
     }
 
-    /// One of several words.
-    pub(crate) fn choice<T: Copy>(&mut self, field: &Field<'_>, choices: &[(&str, T)]) -> Option<T> {
-        let text = self.text(field)?;
-        if let Some((_, value)) = choices.iter().find(|(word, _)| *word == text) {
-            return Some(*value);
-        }
-        let words: Vec<_> = choices.iter().map(|(word, _)| *word).collect();
-        let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(text)))
-            .at(field.position())
-            .because(format!("it is one of {}", words.join(", ")));
-        self.report(with_nearest(problem, text, &words));
-        None
-    }
-
     /// Remembers where a value stands.
     pub(crate) fn place(&mut self, field: &Field<'_>) {
         self.positions.insert(field.path.clone(), field.node.position.clone());
@@ -278,19 +230,9 @@ impl Decoder {
     }
 }
 
-/// What is wrong with a password, apart from being the wrong one.
-fn wrong_secret(text: &str) -> Option<&'static str> {
-    /// PAM takes 512 bytes with the NUL at the end (`PAM_MAX_RESP_SIZE`).
-    const MAX_BYTES: usize = 511;
-    if text.is_empty() {
-        Some("it is empty")
-    } else if text.len() > MAX_BYTES {
-        Some("it is longer than the 511 bytes that PAM takes")
-    } else if text.chars().any(char::is_control) {
-        Some("it has control characters, such as the end of a line")
-    } else {
-        None
-    }
+/// What to do about a field that is none.
+fn for_anchors(key: &str) -> Option<String> {
+    is_for_anchors(key).then(|| "write the anchor where its value is used first, and leave this out".to_owned())
 }
 
 fn join(path: &str, name: &str) -> String {

@@ -78,6 +78,8 @@ pub struct Node {
     pub spelling: String,
     /// What the file says about the value besides.
     pub tag: Tag,
+    /// What the user calls it, where that is not its key here: a variable that became a field.
+    pub called: Option<&'static str>,
 }
 
 /// A value without types beyond YAML's own.
@@ -122,13 +124,20 @@ pub enum Tag {
     Vault,
     /// No tag of a file: the value was worked out of a secret, or was encrypted and is forgotten.
     Secret,
+    /// No tag of a file: no line of a file says it.
+    Implied,
 }
 
 impl Node {
     /// A value at a place, without a spelling of its own.
     #[must_use]
     pub fn new(value: Value, position: Position) -> Self {
-        Self { value, position, spelling: String::new(), tag: Tag::None }
+        Self { value, position, spelling: String::new(), tag: Tag::None, called: None }
+    }
+
+    /// The same, by the name that the user knows it by.
+    pub(crate) fn called(self, name: Option<&'static str>) -> Self {
+        Self { called: name, ..self }
     }
 
     /// The entry of a map by its key, unless it has no value.

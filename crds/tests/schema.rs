@@ -12,11 +12,13 @@ fn the_files_are_current() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/crds");
     let definitions = definitions();
     for definition in &definitions {
-        let file = folder.join(format!("{}.yaml", definition.name));
+        let file = folder.join(&definition.path);
         let written = fs::read_to_string(&file).unwrap_or_default();
         assert!(written == definition.yaml, "{} is not current: run `make crds`", file.display());
     }
-    assert_eq!(fs::read_dir(folder).unwrap().count(), definitions.len());
+    let files = |folder: &Path| fs::read_dir(folder).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_file()).count();
+    assert_eq!(files(&folder) + files(&folder.join("kubean")), definitions.len());
+    assert_eq!(definitions.len(), 4);
 }
 
 #[test]

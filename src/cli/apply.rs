@@ -10,7 +10,7 @@ use kok_tasks::resources::Act;
 use super::changing::{ChangingArguments, Run, Work};
 use super::common::{BundleArgument, MaxFail};
 use super::converge::{Planned, Tolerance, converge};
-use super::files::{ClusterFiles, ExtraVars};
+use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::report;
 use super::wanted::{PartArguments, Wanted};
 use crate::artifacts::BundleFolder;
@@ -37,9 +37,12 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let Wanted { cluster, selection, part } = arguments.part.read(&arguments.cluster, &arguments.extra, false)?;
+    let Wanted { cluster, selection, part, noted } = arguments.part.read(&arguments.cluster, &arguments.extra, false)?;
     let bundle = arguments.bundle.open()?;
     let run = Run::begin("apply", &cluster, part, &arguments.changing)?;
+    if noted != Noted::default() {
+        run.events.send(EventKind::FilesNoted { idle: noted.without_effect(), notices: noted.notices });
+    }
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
     let tolerance = Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default() };

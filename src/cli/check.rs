@@ -11,19 +11,23 @@ use kok_tasks::preconditions::{self, Examined, Finding, Weight};
 use serde::Serialize;
 
 use super::files::{ClusterFiles, ExtraVars};
+use super::limit::LimitArgument;
+use super::wanted::hosts_of_apply;
 use crate::run::{Events, LookAt, connect_each, may_write, probe_all};
 use crate::ui::{Failure, Kind, Notes, line};
 
 /// Check whether the hosts can become the cluster of the file, without changing anything
 ///
 /// Needs no bundle. A host that can't be reached is shown as such, and the others are checked all the same. Ends with exit code 0 if apply
-/// would begin, and 3 if it would refuse.
+/// would begin, and 3 if it would refuse. Where an operation of the files chooses hosts, as it does for apply, only these are checked.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     cluster: ClusterFiles,
     #[command(flatten)]
     extra: ExtraVars,
+    #[command(flatten)]
+    limit: LimitArgument,
     /// Print the outcome of every check as JSON
     #[arg(long)]
     json: bool,
@@ -73,16 +77,16 @@ struct FindingReport {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read(&arguments.extra)?;
-    let (links, unreachable) = connect_each(&cluster, |_| true).await?;
+    let (cluster, chosen) = hosts_of_apply(&arguments.cluster, &arguments.extra, &arguments.limit)?;
+    let (links, unreachable) = connect_each(&chosen, |_| true).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
-    let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, &host.name), facts: true })).collect();
+    let asked = chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, &host.name), facts: true })).collect();
     if let Err(failures) = probe_all(&links, asked, &mut seen, &Events::new(vec![Box::new(Notes)])).await {
         unreachable.extend(failures);
     }
     let held = may_write(seen.standing(), false).err().unwrap_or_default();
-    let report = report(&cluster, &seen, &unreachable, held);
+    let report = report((&cluster, &chosen), &seen, &unreachable, held);
     if arguments.json {
         let text = serde_json::to_string_pretty(&report).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
         line(&text);
@@ -105,14 +109,14 @@ fn looks(cluster: &Cluster, host: &str) -> Looks {
     looks
 }
 
-fn report(cluster: &Cluster, seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> Report {
+fn report((cluster, chosen): (&Cluster, &Cluster), seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> Report {
     let examined = preconditions::examine(cluster, seen);
     let mut by_host: BTreeMap<Option<String>, Vec<CheckReport>> = BTreeMap::new();
     for check in examined {
         by_host.entry(check.host.clone()).or_default().push(CheckReport::from(check));
     }
     let mut checks = Vec::new();
-    for host in &cluster.hosts {
+    for host in &chosen.hosts {
         let own: Vec<Failure> = unreachable.iter().filter(|failure| failure.host() == Some(&host.name)).cloned().collect();
         checks.push(CheckReport { host: Some(host.name.clone()), ..login(&own) });
         checks.extend(by_host.remove(&Some(host.name.clone())).unwrap_or_default());

@@ -10,6 +10,7 @@ mod exposed;
 mod files;
 mod known_hosts;
 mod kubeconfig;
+mod limit;
 mod log;
 mod plan;
 mod plan_json;

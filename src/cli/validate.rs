@@ -3,7 +3,7 @@
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::{Effect, Invocation, Operation, Verb};
-use kok_crds::{Given, Input, Notice, Outcome, Problem, count};
+use kok_crds::{Given, Input, Message, Outcome, Problem, count};
 use serde::Serialize;
 
 use super::common::{BundleArgument, print_json};
@@ -226,19 +226,14 @@ struct MessageDocument<'a> {
 
 impl<'a> Document<'a> {
     fn new(input: &'a Input, bundle: Option<&'a BundleFolder>) -> Self {
-        let notice =
-            |notice: &'a Notice| message(&notice.message, notice.position.as_ref(), notice.because.as_deref(), notice.hint.as_deref());
-        let problem = |problem: &'a Problem| {
-            message(&problem.message, problem.position.as_ref(), problem.because.as_deref(), problem.hint.as_deref())
-        };
         Self {
             valid: is_valid(input),
             cluster: input.cluster.as_ref().map(ClusterDocument::new),
             bundle: bundle.map(|bundle| BundleDocument { kubernetes: releases(bundle) }),
             operations: input.operations.iter().map(OperationDocument::new).collect(),
             variables: input.variables.iter().map(variable).collect(),
-            notices: input.notices.iter().map(notice).collect(),
-            problems: input.problems.iter().map(problem).collect(),
+            notices: input.notices.iter().map(message).collect(),
+            problems: input.problems.iter().map(message).collect(),
         }
     }
 }
@@ -275,8 +270,9 @@ fn variable(given: &Given) -> VariableDocument<'_> {
     VariableDocument { name, value, at: position.to_string(), effect: Outcome::as_str(*outcome), because, hosts: *hosts }
 }
 
-fn message<'a>(what: &'a str, at: Option<&kok_crds::Position>, because: Option<&'a str>, hint: Option<&'a str>) -> MessageDocument<'a> {
-    MessageDocument { what, at: at.map(ToString::to_string), because, hint }
+fn message<W>(said: &Message<W>) -> MessageDocument<'_> {
+    let at = said.position.as_ref().map(ToString::to_string);
+    MessageDocument { what: &said.message, at, because: said.because.as_deref(), hint: said.hint.as_deref() }
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use kok_crds::{Asked, Input, Intent, Position, Problem};
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Choice, Selection};
 
-use super::files::{ClusterFiles, ExtraVars};
+use super::files::{ClusterFiles, ExtraVars, Noted};
+use super::limit::LimitArgument;
 use crate::ui::{Failure, Kind, status_line};
 
 /// Which part of the plan is meant.
@@ -19,10 +20,8 @@ pub(super) struct PartArguments {
     /// All tasks but these
     #[arg(long, value_name = "TASK", value_delimiter = ',')]
     skip: Vec<String>,
-    /// Only these hosts: names and groups with `*` and `?`, with commas between them; `!` before one leaves its hosts out, `&` keeps
-    /// those that are in it too
-    #[arg(long, short, value_name = "HOST", value_delimiter = ',')]
-    limit: Vec<String>,
+    #[command(flatten)]
+    limit: LimitArgument,
 }
 
 /// A cluster, and which part of it is meant.
@@ -31,6 +30,8 @@ pub(super) struct Wanted {
     pub(super) selection: Selection,
     /// The part in the words of the command line; `None` for the whole.
     pub(super) part: Option<String>,
+    /// What there is to know of the files, which has been said.
+    pub(super) noted: Noted,
 }
 
 /// The names of all tasks.
@@ -38,7 +39,8 @@ pub(super) fn tasks() -> Vec<&'static str> {
     TASKS.iter().map(|task| task.name).collect()
 }
 
-fn problems(problems: Vec<Problem>) -> Vec<Failure> {
+/// What is wrong with files.
+pub(super) fn problems(problems: Vec<Problem>) -> Vec<Failure> {
     problems.into_iter().map(Failure::problem).collect()
 }
 
@@ -47,12 +49,12 @@ impl PartArguments {
     pub(super) fn read(&self, files: &ClusterFiles, extra: &ExtraVars, dry: bool) -> Result<Wanted, Vec<Failure>> {
         let (input, cluster) = files.whole(extra)?;
         let asked = input.asked(Intent { verb: Verb::Apply, dry }, &tasks()).map_err(problems)?;
-        let limit = self.hosts(&input)?;
+        let limit = self.limit.hosts(&input)?;
         self.say(&asked);
         let (only, skip) = if self.chooses_tasks() { (&self.only, &self.skip) } else { (&asked.tasks.only, &asked.tasks.skip) };
         let (hosts, written) = match &asked.limit {
-            Some(limit) if self.limit.is_empty() => (&asked.hosts, limit.text.clone()),
-            _ => (&limit, self.limit.join(",")),
+            Some(limit) if !self.limit.is_given() => (&asked.hosts, limit.text.clone()),
+            _ => (&limit, self.limit.written()),
         };
         let choice = Choice { only, skip, limit: hosts };
         let selection = Selection::new(choice, &cluster)
@@ -60,39 +62,47 @@ impl PartArguments {
         let options = [("--only", only.join(",")), ("--skip", skip.join(",")), ("--limit", written)];
         let given: Vec<String> =
             options.iter().filter(|(_, words)| !words.is_empty()).map(|(name, words)| format!("{name} {words}")).collect();
-        Ok(Wanted { cluster, selection, part: (!given.is_empty()).then(|| given.join(" ")) })
+        Ok(Wanted { cluster, selection, part: (!given.is_empty()).then(|| given.join(" ")), noted: Noted::of(&input) })
     }
 
     fn chooses_tasks(&self) -> bool {
         !self.only.is_empty() || !self.skip.is_empty()
     }
 
-    /// The hosts that the command line names.
-    fn hosts(&self, input: &Input) -> Result<Vec<String>, Vec<Failure>> {
-        if self.limit.is_empty() {
-            return Ok(Vec::new());
-        }
-        // The command line is no file with lines.
-        let nowhere = Position { file: "--limit".into(), line: 1, column: 1 };
-        input
-            .hosts(&self.limit.join(","), &nowhere)
-            .map_err(|found| problems(found).into_iter().map(|failure| failure.at("--limit")).collect())
-    }
-
     /// Says what the operation chooses, and where the command line wins over it.
     fn say(&self, asked: &Asked) {
-        let note = |option: &str, overruled: bool, at: &Position| match overruled {
-            true => status_line(&format!("note: {option} of the command line counts, and not that of the operation at {at}")),
-            false => status_line(&format!("note: only a part is meant, by {option} of the operation at {at}")),
-        };
         asked.others.iter().for_each(|notice| status_line(&notice.to_string()));
-        if let Some(limit) = &asked.limit {
-            note("--limit", !self.limit.is_empty(), &limit.position);
-        }
+        say_limit(asked, &self.limit);
         if let Some(at) = &asked.tags {
             note(if self.chooses_tasks() { "the choice of tasks" } else { "the tags" }, self.chooses_tasks(), at);
         }
     }
+}
+
+fn note(option: &str, overruled: bool, at: &Position) {
+    status_line(&match overruled {
+        true => format!("note: {option} of the command line counts, and not that of the operation at {at}"),
+        false => format!("note: only a part is meant, by {option} of the operation at {at}"),
+    });
+}
+
+fn say_limit(asked: &Asked, given: &LimitArgument) {
+    if let Some(limit) = &asked.limit {
+        note("--limit", given.is_given(), &limit.position);
+    }
+}
+
+/// The cluster, and as another one those hosts of it that `apply` would begin with: all, or those that the command line or the files'
+/// operation chooses.
+pub(super) fn hosts_of_apply(files: &ClusterFiles, extra: &ExtraVars, limit: &LimitArgument) -> Result<(Cluster, Cluster), Vec<Failure>> {
+    let (input, cluster) = files.whole(extra)?;
+    let asked = input.asked(Intent { verb: Verb::Apply, dry: true }, &tasks()).map_err(problems)?;
+    let named = limit.hosts(&input)?;
+    say_limit(&asked, limit);
+    let hosts = if limit.is_given() { named } else { asked.hosts };
+    let mut chosen = cluster.clone();
+    chosen.hosts.retain(|host| hosts.is_empty() || hosts.contains(&host.name));
+    Ok((cluster, chosen))
 }
 
 /// Whether the files' operation lets the whole cluster be taken down.
@@ -107,7 +117,7 @@ mod tests {
 
     use clap::Parser;
 
-    use super::{ClusterFiles, ExtraVars, Failure, PartArguments, Wanted};
+    use super::{ClusterFiles, ExtraVars, Failure, LimitArgument, PartArguments, Wanted, hosts_of_apply};
 
     const FILES: &str = "
 apiVersion: kubean.io/v1alpha1
@@ -160,6 +170,36 @@ spec: {cluster: c, actionType: playbook, action: ACTION, extraArgs: ARGUMENTS}
         assert_eq!(part("-v", &[]), None);
         let wanted = read("cluster.yml", "-v", &["-l", "kube_node,!w2"]).unwrap();
         assert_eq!(wanted.selection.hosts().unwrap().iter().collect::<Vec<_>>(), ["w1"]);
+    }
+
+    #[derive(Parser)]
+    struct CheckLine {
+        #[command(flatten)]
+        files: ClusterFiles,
+        #[command(flatten)]
+        extra: ExtraVars,
+        #[command(flatten)]
+        limit: LimitArgument,
+    }
+
+    fn checked(action: &str, arguments: &str, line: &[&str]) -> Result<Vec<String>, Vec<Failure>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.yaml");
+        fs::write(&path, FILES.replace("ACTION", action).replace("ARGUMENTS", arguments)).unwrap();
+        let line = ["kokctl", "-f", path.to_str().unwrap()].iter().chain(line).copied().collect::<Vec<_>>();
+        let CheckLine { files, extra, limit } = CheckLine::try_parse_from(line).unwrap();
+        let (cluster, chosen) = hosts_of_apply(&files, &extra, &limit)?;
+        assert_eq!(cluster.hosts.len(), 3);
+        Ok(chosen.hosts.into_iter().map(|host| host.name).collect())
+    }
+
+    #[test]
+    fn checked_are_the_hosts_that_apply_would_change() {
+        assert_eq!(checked("cluster.yml", "-v", &[]).unwrap(), ["cp1", "w1", "w2"]);
+        assert_eq!(checked("scale.yml", "--limit=w1", &[]).unwrap(), ["w1"]);
+        assert_eq!(checked("scale.yml", "--limit=w1", &["-l", "kube_node,!w1"]).unwrap(), ["w2"]);
+        assert!(checked("cluster.yml", "-v", &["-l", "w9"]).is_err());
+        assert!(checked("reset.yml", "-v", &[]).is_err(), "apply would not begin");
     }
 
     #[test]

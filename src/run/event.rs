@@ -46,6 +46,14 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         part: Option<String>,
     },
+    /// Lines of the user's files do nothing here, or there is something to know of them; `kokctl validate` shows each. No host has been
+    /// touched.
+    FilesNoted {
+        /// How many variables that are set do nothing.
+        idle: usize,
+        /// How much else there is to know.
+        notices: usize,
+    },
     /// The bundle was read and what is needed of it was compared with its digests.
     BundleVerified {
         /// Bytes that were read.

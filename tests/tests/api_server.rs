@@ -19,12 +19,15 @@ fn source(path: &str) -> String {
 #[test]
 fn an_api_server_keeps_what_is_right() {
     let server = ApiServer::start();
-    for kind in ["clusters", "clusteroperations"] {
-        let file = source(&format!("deploy/crds/{kind}.kubeonkube.clay.io.yaml"));
-        server.ok(&["create", "-f", "-"], &file);
-        server.ok(&["wait", "--for=condition=Established", "--timeout=20s", &format!("crd/{kind}.kubeonkube.clay.io")], "");
+    for (folder, group) in [("", "kubeonkube.clay.io"), ("kubean/", "kubean.io")] {
+        for kind in ["clusters", "clusteroperations"] {
+            let file = source(&format!("deploy/crds/{folder}{kind}.{group}.yaml"));
+            server.ok(&["create", "-f", "-"], &file);
+            server.ok(&["wait", "--for=condition=Established", "--timeout=20s", &format!("crd/{kind}.{group}")], "");
+        }
     }
     definitions_are_clean(&server);
+    objects_of_kubean_are_judged_alike(&server);
     good_objects_are_taken(&server);
     columns_say_what_matters(&server);
     bad_objects_are_refused(&server);
@@ -33,6 +36,7 @@ fn an_api_server_keeps_what_is_right() {
 
 fn definitions_are_clean(server: &ApiServer) {
     let list: Value = serde_json::from_str(&server.ok(&["get", "crds", "-o", "json"], "")).unwrap();
+    assert_eq!(list["items"].as_array().unwrap().len(), 4);
     for definition in list["items"].as_array().unwrap() {
         let conditions = definition["status"]["conditions"].as_array().unwrap();
         let wrong = |condition: &&Value| {
@@ -66,7 +70,8 @@ fn good_objects_are_taken(server: &ApiServer) {
     let said = server.kubectl(&["create", "--validate=warn", "-f", "-"], &text);
     assert!(said.success, "{}", said.stderr);
     assert!(said.stderr.contains("unknown field \"spec.somethingNew\""), "{}", said.stderr);
-    let source = server.ok(&["get", "clusteroperation", "oslo-install", "-o", "jsonpath={.spec.postHook[1].actionSource}"], "");
+    let source =
+        server.ok(&["get", "clusteroperations.kubeonkube.clay.io", "oslo-install", "-o", "jsonpath={.spec.postHook[1].actionSource}"], "");
     assert_eq!(source, "builtin", "the default of a hook");
 }
 
@@ -75,6 +80,22 @@ fn columns_say_what_matters(server: &ApiServer) {
     assert_eq!(words(&server.ok(&["get", "kok"], "")), ["NAME", "VERSION", "OPERATION", "STATUS", "AGE"]);
     let operations = server.ok(&["get", "kokop", "berlin-add-a-worker", "--no-headers"], "");
     assert_eq!(words(&operations)[..3], ["berlin-add-a-worker", "berlin", "scale.yml"]);
+}
+
+/// Both groups have one schema: what is in files of kubean is kept under its own name, beside objects of the same name of the other group.
+fn objects_of_kubean_are_judged_alike(server: &ApiServer) {
+    let host = json!({"name": "cp1", "address": "192.0.2.11", "roles": ["control-plane"]});
+    let of_kubean = |name: &str, spec: Value| {
+        let mut object = object("Cluster", name, &spec);
+        object["apiVersion"] = "kubean.io/v1alpha1".into();
+        object.to_string()
+    };
+    let right = of_kubean("of-kubean", json!({"kubernetesVersion": "1.37.1", "hosts": [host]}));
+    server.ok(&["create", "--validate=strict", "-f", "-"], &right);
+    assert_eq!(server.ok(&["get", "clusters.kubean.io", "of-kubean", "-o", "jsonpath={.spec.hosts[0].name}"], ""), "cp1");
+    let wrong = of_kubean("wrong", json!({"hosts": [host]}));
+    let said = server.kubectl(&["create", "--validate=false", "-f", "-"], &wrong);
+    assert!(!said.success && said.stderr.contains("`kubernetesVersion` is missing"), "{}", said.stderr);
 }
 
 fn object(kind: &str, name: &str, spec: &Value) -> Value {
@@ -134,7 +155,7 @@ fn bad_objects_are_refused(server: &ApiServer) {
 fn begun_operations_stay(server: &ApiServer) {
     let patch = |part: &str, patch: &Value| {
         let patch = patch.to_string();
-        let mut arguments = vec!["patch", "clusteroperation", "berlin-add-a-worker", "--type=merge", "-p", &patch];
+        let mut arguments = vec!["patch", "clusteroperations.kubeonkube.clay.io", "berlin-add-a-worker", "--type=merge", "-p", &patch];
         arguments.extend(Some("--subresource=status").filter(|_| part == "status"));
         server.kubectl(&arguments, "")
     };

@@ -63,6 +63,7 @@ impl Emitter {
                 self.text.push_str(&format!("{lead}{key}: |  # {}\n", place(&entry.node.position)));
                 text.lines().for_each(|line| self.text.push_str(&format!("{:1$}{line}\n", "", indent + 2)));
             }
+            _ if entry.node.tag == Tag::Implied => self.text.push_str(&format!("{lead}{key}: {}\n", one(&entry.node))),
             _ => self.text.push_str(&format!("{lead}{key}: {}  # {}\n", one(&entry.node), place(&entry.node.position))),
         }
     }

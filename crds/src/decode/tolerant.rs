@@ -18,12 +18,8 @@ impl Decoder {
         std::mem::take(&mut self.notices)
     }
 
-    /// The fields of a map, with a notice for each that the form lacks.
-    pub(crate) fn tolerant_fields<'a>(&mut self, field: &Field<'a>, form: &Form) -> Option<Fields<'a>> {
-        self.fields_but(field, form, &[])
-    }
-
-    /// As [`Self::tolerant_fields`], but to misspell one of these is a mistake: whatever it leads to would count as never said.
+    /// The fields of a map, with a notice for each that the form lacks. To misspell one of these is a mistake: whatever it leads to would
+    /// count as never said.
     pub(crate) fn fields_but<'a>(&mut self, field: &Field<'a>, form: &Form, needed: &[&str]) -> Option<Fields<'a>> {
         let entries = self.entries(field, form.what)?;
         let unknown = |entry: &&Entry| !form.fields.contains(&entry.key.as_str()) && !matches!(entry.node.value, Value::Null);

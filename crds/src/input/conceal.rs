@@ -7,7 +7,7 @@ use crate::hide::HIDDEN;
 use crate::resolve::Tainted;
 use crate::tree::{Node, Tag, Value};
 use crate::words::quote;
-use crate::{Given, Notice, Position, Problem};
+use crate::{Given, Message, Position};
 
 /// Shorter secrets are parts of too many words to be looked for everywhere; at their own place they are.
 const SHORT: usize = 4;
@@ -23,12 +23,10 @@ pub(super) fn conceal(input: &mut Input, places: &Places) {
         return;
     }
     for problem in &mut input.problems {
-        *problem = of_problem(problem, places);
+        of_message(problem, places);
     }
     for notice in &mut input.notices {
-        let Notice { message, position, because, hint } = notice.clone();
-        let Problem { message, position, because, hint } = of_problem(&Problem { message, position, because, hint }, places);
-        *notice = Notice { message, position, because, hint };
+        of_message(notice, places);
     }
     for given in &mut input.variables {
         of_given(given, places);
@@ -46,22 +44,17 @@ pub(super) fn parts_of_secrets(input: &mut Input) {
     }
 }
 
-fn of_problem(problem: &Problem, places: &Places) -> Problem {
-    let mut problem = problem.clone();
-    if let Some(tainted) = problem.position.as_ref().and_then(|position| places.get(position)) {
-        if tells(&problem.message, tainted) {
-            problem.message = format!("`{}` cannot be what {} gives", tainted.name, quote(&tainted.expression));
+fn of_message<W>(said: &mut Message<W>, places: &Places) {
+    if let Some(tainted) = said.position.as_ref().and_then(|position| places.get(position)) {
+        if tells(&said.message, tainted) {
+            said.message = format!("`{}` cannot be what {} gives", tainted.name, quote(&tainted.expression));
         }
-        problem.because = problem.because.filter(|text| !tells(text, tainted));
-        problem.because.get_or_insert_with(|| "its value comes from a secret, and is not shown for that reason".to_owned());
-        problem.hint = problem.hint.filter(|text| !tells(text, tainted));
+        said.because = said.because.take().filter(|text| !tells(text, tainted));
+        said.because.get_or_insert_with(|| "its value comes from a secret, and is not shown for that reason".to_owned());
+        said.hint = said.hint.take().filter(|text| !tells(text, tainted));
     }
-    let without = |text: String| without(text, places);
-    Problem {
-        message: without(problem.message),
-        because: problem.because.map(without),
-        hint: problem.hint.map(without),
-        position: problem.position,
+    for text in [&mut said.message].into_iter().chain(&mut said.because).chain(&mut said.hint) {
+        *text = without(std::mem::take(text), places);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::otherwise::Defaults;
 use super::{Input, conceal, extra, once, partly};
+use crate::decode::Wording;
 use crate::inventory::{Inventory, Vars};
 use crate::model::Cluster;
 use crate::objects::{Inputs, SshKey};
@@ -77,7 +78,7 @@ pub(super) fn described(inventory: &Source, beside: &[Source], name: (&str, &Pos
     variables.extend(given);
     // A tree without hosts would only be missed twice.
     let has_hosts = tree.entry("spec").is_some();
-    let reading = if has_hosts { read_tree(&tree) } else { Default::default() };
+    let reading = if has_hosts { read_tree(&tree, Wording::Inventory) } else { Default::default() };
     // Of a host that says too little, the reader would say so once more.
     let known: Vec<Position> = problems.iter().filter_map(|problem| problem.position.clone()).filter(|known| *known != start).collect();
     problems.extend(reading.problems.into_iter().filter(|problem| problem.position.as_ref().is_none_or(|at| !known.contains(at))));

@@ -33,15 +33,19 @@ fn of_text(file: &File, problems: &mut Vec<Problem>) -> Vars {
     let mut decoder = Decoder::default();
     let arguments = read_arguments(&Source::file(file_name(&file.name), line), &mut decoder);
     problems.extend(decoder.finish().0);
-    named(&arguments, problems)
+    named(&arguments, problems, "write `-e @FILE` with nothing before the `@`")
 }
 
 /// What the arguments of an operation's action say.
 pub(super) fn of_operation(operation: &Operation, problems: &mut Vec<Problem>) -> Vec<Vars> {
-    vec![named(&operation.main.arguments, problems)]
+    vec![named(&operation.main.arguments, problems, TO_CONFIG_MAP)]
 }
 
-fn named(arguments: &Arguments, problems: &mut Vec<Problem>) -> Vars {
+/// What to do about a file of variables where they stand in a ConfigMap, and where the Cluster says them itself.
+pub(super) const TO_CONFIG_MAP: &str = "write its variables into the ConfigMap of `varsConfRef`, or into `extraArgs` as `-e NAME=VALUE`; or leave it out there and type `-e @FILE`";
+const TO_FIELDS: &str = "leave it out, and write its variables in the Cluster under `spec.vars`";
+
+fn named(arguments: &Arguments, problems: &mut Vec<Problem>, hint: &str) -> Vars {
     let mut vars = Vars::default();
     for extra in &arguments.extra_vars {
         match extra {
@@ -49,18 +53,18 @@ fn named(arguments: &Arguments, problems: &mut Vec<Problem>) -> Vars {
                 let found = Variable { key_position: variable.position.clone(), node: variable.node.clone() };
                 vars.insert(variable.name.as_str(), found);
             }
-            ExtraVars::File(path) => problems.push(no_file(path)),
+            ExtraVars::File(path) => problems.push(no_file(path, hint)),
         }
     }
     vars
 }
 
 /// A file of the image in which the operator runs its jobs.
-pub(super) fn no_file(path: &Placed) -> Problem {
-    Problem::new(format!("the file {} of `-e` is not there", quote(&path.text)))
+pub(super) fn no_file(path: &Placed, hint: &str) -> Problem {
+    Problem::new(format!("the file {} of `-e` is not read", quote(&path.text)))
         .at(&path.position)
-        .because("its path is one of the job's image, and no such job runs here")
-        .hint("put its variables into the ConfigMap of `varsConfRef`, or give the file to kokctl with -e")
+        .because("in an operation its path is one of the image in which a Job would run, and no Job runs here")
+        .hint(hint)
 }
 
 /// Variables that actions of an operation set, unless somebody sets them otherwise.
@@ -108,17 +112,13 @@ pub(super) fn inline_login(operation: &Operation, cluster: &mut Cluster) -> Vec<
 /// What an operation sets that a Cluster in the inline form has to say itself; what of it means nothing anyway is returned.
 pub(super) fn not_for_inline(operation: &Operation, known: &[Given], problems: &mut Vec<Problem>) -> Vec<Given> {
     let mut given = Vec::new();
-    let all = of_operation(operation, problems);
-    for vars in &all {
-        let idle = vars.iter().filter_map(|(name, written)| {
-            let row = variable(name).filter(|row| row.effect() == Effect::NoMeaning)?;
-            Some(Given::new(name, Some(row), &written.node, Outcome::NoMeaning, row.details()))
-        });
-        let from = given.len();
-        given.extend(idle);
-        if vars.names().count() > given.len() - from {
-            problems.push(inline_has_none(vars));
-        }
+    let vars = named(&operation.main.arguments, problems, TO_FIELDS);
+    given.extend(vars.iter().filter_map(|(name, written)| {
+        let row = variable(name).filter(|row| row.effect() == Effect::NoMeaning)?;
+        Some(Given::new(name, Some(row), &written.node, Outcome::NoMeaning, row.details()))
+    }));
+    if vars.names().count() > given.len() {
+        problems.push(inline_has_none(&vars));
     }
     for (name, variable) in implied(operation).filter(|(name, _)| !known.iter().any(|given| given.name == *name)) {
         let text = plain(&variable.node);

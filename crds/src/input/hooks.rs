@@ -1,6 +1,6 @@
 //! What hooks say that are no steps of their own: their variables and options.
 
-use super::extra::no_file;
+use super::extra::{TO_CONFIG_MAP, no_file};
 use crate::operation::{ExtraVar, ExtraVars, Invocation, Operation};
 use crate::variables::{Effect, Given, Outcome, plain, variable};
 use crate::words::quote;
@@ -23,7 +23,7 @@ impl Hooks {
             for extra in &hook.arguments.extra_vars {
                 match extra {
                     ExtraVars::Named(variable) => hooks.variable(hook, variable, operation.main.arguments.variable(&variable.name)),
-                    ExtraVars::File(path) => hooks.problems.push(no_file(path)),
+                    ExtraVars::File(path) => hooks.problems.push(no_file(path, TO_CONFIG_MAP)),
                 }
             }
         }

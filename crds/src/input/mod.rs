@@ -39,6 +39,9 @@ pub struct File {
     pub role: Role,
 }
 
+/// Kinds of objects by which a manifest can be told.
+const KINDS: [&str; 5] = ["Cluster", "ClusterOperation", "ConfigMap", "Secret", "List"];
+
 /// What a file is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
@@ -63,7 +66,12 @@ impl File {
         // JSON has all in one line, perhaps.
         let head = text.get(..4096).unwrap_or(text);
         let is_json = head.trim_start().starts_with(['{', '[']) && head.contains("\"apiVersion\"");
-        is_json || text.lines().any(|line| line.trim_start_matches("- ").starts_with("apiVersion:"))
+        let is_object = |line: &str| {
+            let line = line.trim_start_matches("- ");
+            // Whoever misspells the one has the other.
+            line.starts_with("apiVersion:") || line.strip_prefix("kind:").is_some_and(|kind| KINDS.contains(&kind.trim()))
+        };
+        is_json || text.lines().any(is_object)
     }
 }
 
@@ -92,7 +100,10 @@ impl Input {
     #[must_use]
     pub fn inline_file(&self) -> Option<String> {
         let tree = self.inline.as_ref().filter(|_| self.cluster.is_some())?;
-        let mut head = vec!["Made by `kokctl convert`. Each line says where it came from.".to_owned()];
+        let mut head = vec![
+            "Made by `kokctl convert`. Behind each line stands where it came from; what stands in no file has nothing behind it."
+                .to_owned(),
+        ];
         if self.cluster.iter().flat_map(|cluster| &cluster.hosts).any(|host| host.ssh.private_key.is_some()) {
             head.push(
                 "The private key is left out: write it into a file that only you can read, and name it as privateKeyFile under ssh."
@@ -183,7 +194,8 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
     let (objects, mut problems) = read_partly(&texts);
     // A cluster that could not be read is there all the same.
     if objects.clusters.is_empty() && !problems.is_empty() {
-        return Input { operations: objects.operations, notices: objects.notices, ..Input::wrong(problems) };
+        let variables = objects.unread;
+        return Input { operations: objects.operations, variables, notices: objects.notices, ..Input::wrong(problems) };
     }
     let is_known = !problems.is_empty();
     let from_line = extra::of_command_line(files, &mut problems);
@@ -208,6 +220,7 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
         problems.extend(found);
     }
     input.notices.extend(pending::notices(&objects.operations));
+    input.variables.extend(objects.unread);
     input.notices.extend(objects.notices);
     input.operations = objects.operations;
     input.problems.extend(problems);

@@ -177,6 +177,7 @@ impl Reader<'_> {
 
     fn variable(&mut self, name: &str, value: &str, key_position: &Position, position: &Position) -> Variable {
         let mut node = literal::value(value, position);
+        self.builder.notices.extend(literal::mistaken(&node, name));
         self.builder.problems.extend(check::encrypted(&mut node, (&quote(name), key_position)));
         Variable { key_position: key_position.clone(), node }
     }

@@ -1,7 +1,8 @@
 //! Values of INI inventories: a literal of Python, or text.
 
-use crate::Position;
 use crate::tree::{Entry, Node, Value};
+use crate::words::quote;
+use crate::{Notice, Position};
 
 /// No variable is deeper; each level takes a piece of the stack.
 const MAX_DEPTH: usize = 32;
@@ -11,6 +12,22 @@ pub(super) fn value(text: &str, position: &Position) -> Node {
     let mut reader = Reader { rest: text, position };
     let node = reader.value(0).filter(|_| reader.at_end());
     node.unwrap_or_else(|| Node::new(Value::Text(text.to_owned()), position.clone()))
+}
+
+/// What to know of a text that looks like a map or a list and is neither, as it is not in Ansible.
+pub(super) fn mistaken(node: &Node, name: &str) -> Option<Notice> {
+    let Value::Text(text) = &node.value else { return None };
+    let pair = [("{", "}", "map", "{'key': 'value'}"), ("[", "]", "list", "['one', 'two']")];
+    let (_, _, kind, example) = pair.into_iter().find(|(open, close, _, _)| text.starts_with(open) && text.ends_with(close))?;
+    // Templates, and what YAML has for sections, begin so too.
+    let is_other = ["{{", "{%", "{#"].iter().any(|opening| text.starts_with(opening));
+    let notice = || {
+        Notice::new(format!("the value of {} is text, and no {kind}", quote(name)))
+            .at(&node.position)
+            .because("on a line of INI, Ansible takes for one what Python does: texts stand in quotes, and it is True, False and None")
+            .hint(format!("put it in quotes as a whole: `NAME=\"{example}\"`, or write it in YAML into `group_vars/` or `host_vars/`"))
+    };
+    (!is_other).then(notice)
 }
 
 struct Reader<'a> {

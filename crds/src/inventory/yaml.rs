@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::Unread;
 use super::build::Builder;
 use super::vars::{from_entries, only_document};
+use crate::decode::is_for_anchors;
 use crate::tree::{Entry, Node, Value};
 use crate::words::{quote, with_nearest};
-use crate::{Position, Problem, Source};
+use crate::{Notice, Position, Problem, Source};
 
 const FIELDS: [&str; 3] = ["hosts", "children", "vars"];
 
@@ -27,12 +28,26 @@ pub(super) fn read(builder: &mut Builder, source: &Source) {
             let problem = Problem::new(format!("{} stands outside of a group", quote(&entry.key))).at(&entry.key_position);
             let problem = problem.because("the first level of an inventory are groups");
             builder.problems.push(problem.hint("write it under `all:`, and move what it holds to the right"));
+        } else if holds_anchors(&entry) {
+            builder.notices.push(no_group(&entry));
         } else {
             read_group(builder, entry);
         }
     }
     let is_wrong = builder.problems.len() > harmless;
     builder.unread = Unread { hosts: is_wrong, vars: is_wrong };
+}
+
+/// Whether what stands beside the groups is only there for the anchors in it, by its name and by having nothing of a group.
+fn holds_anchors(entry: &Entry) -> bool {
+    let is_field = |entry: &Entry| FIELDS.contains(&entry.key.as_str());
+    let has_fields = matches!(&entry.node.value, Value::Map(fields) if fields.iter().any(is_field));
+    is_for_anchors(&entry.key) && !has_fields
+}
+
+fn no_group(entry: &Entry) -> Notice {
+    let notice = Notice::new(format!("{} is no group", quote(&entry.key))).at(&entry.key_position);
+    notice.because("it has neither hosts nor children nor vars, so that only what names its anchors takes something of it")
 }
 
 fn read_group(builder: &mut Builder, entry: Entry) -> Arc<str> {
@@ -65,7 +80,9 @@ fn unknown(field: &Entry, group: &str) -> Problem {
     match (&problem.hint, &field.node.value) {
         (Some(_), _) => problem,
         (None, Value::Map(_) | Value::Null) => problem.hint("write a host under `hosts:` and a group under `children:`"),
-        (None, _) => problem.hint("write a variable under `vars:`"),
+        (None, _) => {
+            problem.hint("write a variable under `vars:`; what is there only for its anchor, in a key whose name begins with `x-`")
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 use super::document::Document;
 use super::holder::Holders;
 use super::{ClusterForm, ClusterObject, head, reference};
-use crate::decode::{Decoder, Form};
-use crate::read::{SPEC, read_tree};
-use crate::tree::Entry;
-use crate::words::quote;
+use crate::decode::{Decoder, Form, Wording};
+use crate::read::{Reading, SPEC, read_tree};
+use crate::tree::{Entry, Node, Value};
+use crate::words::{nearest, quote};
 use crate::{Notice, Problem};
 
 const CLUSTER: Form = Form { what: "a Cluster", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
@@ -25,18 +25,14 @@ const RESULTS: [(&str, &str); 3] = [
     ("preCheckRef", "`kokctl check` looks at the hosts anew"),
 ];
 
-/// Reads a Cluster. Problems of the inline form, which is read as a whole, go to `problems`.
-pub(super) fn read(
-    document: &Document<'_>,
-    holders: &Holders<'_>,
-    decoder: &mut Decoder,
-    problems: &mut Vec<Problem>,
-) -> Option<ClusterObject> {
+/// Reads a Cluster. What is said of one in the inline form in which something is wrong, which is read as a whole, is added to `unread`.
+pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder, unread: &mut Reading) -> Option<ClusterObject> {
     let spec = document.node.entry("spec").map(|entry| &entry.node);
     let given = |name: &str| spec.and_then(|spec| spec.entry(name));
     let inline: Vec<&Entry> = SPEC.fields.iter().filter_map(|name| given(name)).collect();
     let Some(first) = inline.first().filter(|_| given("hostsConfRef").is_some()) else {
-        return if inline.is_empty() { referenced(document, holders, decoder) } else { read_inline(document, problems) };
+        let is_inline = !inline.is_empty() || (given("hostsConfRef").is_none() && spec.is_some_and(is_misspelled_inline));
+        return if is_inline { read_inline(document, unread) } else { referenced(document, holders, decoder) };
     };
     let names: Vec<String> = inline.iter().map(|entry| quote(&entry.key)).collect();
     let problem = Problem::new("the cluster is described twice").at(&first.key_position);
@@ -48,10 +44,21 @@ pub(super) fn read(
     None
 }
 
-fn read_inline(document: &Document<'_>, problems: &mut Vec<Problem>) -> Option<ClusterObject> {
-    let reading = read_tree(&document.node);
-    problems.extend(reading.problems);
-    let cluster = reading.cluster?;
+/// Whether each field that could tell the form is misspelled, and is nearest to one of the inline form.
+fn is_misspelled_inline(spec: &Node) -> bool {
+    let Value::Map(entries) = &spec.value else { return false };
+    let all: Vec<&str> = SPEC.fields.iter().chain(REFERENCES.fields).copied().collect();
+    let near = |entry: &Entry| nearest(&entry.key, &all).is_some_and(|name| SPEC.fields.contains(&name));
+    entries.iter().any(near) && !entries.iter().any(|entry| REFERENCES.fields.contains(&entry.key.as_str()))
+}
+
+fn read_inline(document: &Document<'_>, unread: &mut Reading) -> Option<ClusterObject> {
+    let reading = read_tree(&document.node, Wording::Cluster);
+    let Some(cluster) = reading.cluster else {
+        unread.problems.extend(reading.problems);
+        unread.variables.extend(reading.variables);
+        return None;
+    };
     let position = cluster.position_of("metadata.name").unwrap_or(&document.node.position).clone();
     let name = cluster.name.clone();
     let form = ClusterForm::Inline { cluster: Box::new(cluster), variables: reading.variables };
@@ -69,7 +76,9 @@ fn referenced(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Deco
         }
     }
     let inputs = reference::inputs(&fields, holders, decoder);
-    if reference::read(&fields, "hostsConfRef", decoder).is_none() && !fields.is_misspelled("hostsConfRef") {
+    let before = decoder.count();
+    let is_named = reference::read(&fields, "hostsConfRef", decoder).is_some();
+    if !is_named && decoder.count() == before && !fields.is_misspelled("hostsConfRef") {
         let problem = Problem::new("the cluster has no hosts").at(spec.position());
         decoder.report(problem.because("`hostsConfRef` names a ConfigMap with an inventory, or `hosts` lists them"));
     }

@@ -93,6 +93,9 @@ fn is_list(kind: &str) -> bool {
     kind.strip_suffix("List").is_some_and(|item| item.is_empty() || KINDS.iter().any(|(name, _, _)| *name == item))
 }
 
+/// What every object has.
+const FIELDS: [&str; 4] = ["apiVersion", "kind", "metadata", "spec"];
+
 /// `apiVersion` and `kind`.
 fn type_of(node: &Node, decoder: &mut Decoder) -> Option<(String, String)> {
     let root = Field { path: String::new(), node };
@@ -109,8 +112,14 @@ fn type_of(node: &Node, decoder: &mut Decoder) -> Option<(String, String)> {
     let mut text = |name: &str| match node.entry(name) {
         Some(entry) => decoder.text(&Field { path: name.to_owned(), node: &entry.node }).map(str::to_owned),
         None => {
-            let problem = Problem::new(format!("the field `{name}` is missing")).at(&node.position);
-            decoder.report(problem.because("every object needs it"));
+            let near = entries.iter().find(|entry| nearest(&entry.key, &FIELDS) == Some(name));
+            decoder.report(match near {
+                Some(entry) => Problem::new(format!("unknown field {}", quote(&entry.key)))
+                    .at(&entry.key_position)
+                    .because(format!("every object needs `{name}`"))
+                    .hint(format!("did you mean `{name}`?")),
+                None => Problem::new(format!("the field `{name}` is missing")).at(&node.position).because("every object needs it"),
+            });
             None
         }
     };

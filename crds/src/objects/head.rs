@@ -17,9 +17,9 @@ pub(super) struct Head {
 
 /// The fields of an object and what it is called.
 pub(super) fn read<'a>(root: &Field<'a>, form: &Form, decoder: &mut Decoder) -> Option<(Fields<'a>, Head)> {
-    let fields = decoder.tolerant_fields(root, form)?;
+    let fields = decoder.fields_but(root, form, &["metadata", "spec", "data", "stringData"])?;
     let metadata = decoder.required(&fields, "metadata")?;
-    let metadata = decoder.tolerant_fields(&metadata, &METADATA)?;
+    let metadata = decoder.fields_but(&metadata, &METADATA, &["name"])?;
     let generated = metadata.get("generateName");
     let written = metadata.get("name");
     let position = written.as_ref().or(generated.as_ref()).map_or(metadata.position(), Field::position).clone();

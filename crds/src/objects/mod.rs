@@ -7,6 +7,7 @@ mod head;
 mod holder;
 mod operation;
 mod place;
+mod private_key;
 mod reference;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use std::fmt;
 use crate::decode::Decoder;
 use crate::model::Cluster;
 use crate::operation::Operation;
+use crate::read::Reading;
 use crate::words::{quote, with_nearest};
 use crate::{Given, Notice, Position, Problem, Secret, Source};
 
@@ -37,6 +39,8 @@ pub struct Objects {
     pub operations: Vec<Operation>,
     /// What does nothing here, and why.
     pub notices: Vec<Notice>,
+    /// What becomes of variables of clusters that say everything themselves and could not be read; there is a problem about each.
+    pub unread: Vec<Given>,
     /// Whether something could not be read that may have said more of a cluster; there is a problem about it.
     pub incomplete: bool,
 }
@@ -142,11 +146,11 @@ pub(crate) fn read_partly(files: &[(&str, &str)]) -> (Objects, Vec<Problem>) {
     }
     let holders = Holders::read(&documents, &mut decoder);
     let of_kind = |kind| documents.iter().filter(move |document| document.kind == kind);
-    let mut problems = Vec::new();
-    let clusters: Vec<_> = of_kind(Kind::Cluster).map(|document| cluster::read(document, &holders, &mut decoder, &mut problems)).collect();
+    let mut unread = Reading::default();
+    let clusters: Vec<_> = of_kind(Kind::Cluster).map(|document| cluster::read(document, &holders, &mut decoder, &mut unread)).collect();
     let operations: Vec<_> = of_kind(Kind::Operation).map(|document| operation::read(document, &holders, &mut decoder)).collect();
-    let unread = of_kind(Kind::Operation).zip(&operations).filter(|(_, read)| read.is_none());
-    incomplete |= unread.into_iter().any(|(document, _)| operation::may_set_variables(document));
+    let unread_operations = of_kind(Kind::Operation).zip(&operations).filter(|(_, read)| read.is_none());
+    incomplete |= unread_operations.into_iter().any(|(document, _)| operation::may_set_variables(document));
     let clusters: Vec<_> = clusters.into_iter().flatten().collect();
     let operations: Vec<_> = operations.into_iter().flatten().collect();
     unique(&mut decoder, clusters.iter().map(|cluster| (cluster.name.as_str(), &cluster.position)), "Cluster");
@@ -154,12 +158,13 @@ pub(crate) fn read_partly(files: &[(&str, &str)]) -> (Objects, Vec<Problem>) {
     unique(&mut decoder, named, "ClusterOperation");
     known_clusters(&mut decoder, of_kind(Kind::Cluster).count(), &clusters, &operations);
     // What is wrong may be the reason why nothing names them.
+    let Reading { mut problems, variables: unread, .. } = unread;
     let is_right = decoder.is_clean() && problems.is_empty();
     holders.note_unused(&mut decoder, is_right && (!clusters.is_empty() || !operations.is_empty()));
     let notices = decoder.take_notices();
     problems.extend(decoder.finish().0);
     problems.sort_by(|a, b| a.position.cmp(&b.position));
-    (Objects { clusters, operations, notices, incomplete }, problems)
+    (Objects { clusters, operations, notices, unread, incomplete }, problems)
 }
 
 /// An operation may come without its cluster, but not beside other clusters only.

@@ -39,6 +39,9 @@ pub(crate) const SPEC: Form = Form {
 pub(crate) const HOOK: Form =
     Form { what: "a hook", fields: &["actionType", "action", "actionSource", "actionSourceRef", "extraArgs"], refused: &[] };
 
+/// Fields without which another thing would be done: misspelled, they are no fields that others may have.
+const NEEDED: [&str; 7] = ["cluster", "actionType", "action", "extraArgs", "hostsConfRef", "varsConfRef", "sshAuthRef"];
+
 /// How an action is given.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ActionType {
@@ -60,7 +63,7 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
         matches!(word, Some(crate::tree::Value::Text(text)) if text == "Succeeded" || text == "Failed")
     });
     let spec = decoder.required(&fields, "spec")?;
-    let fields = decoder.fields_but(&spec, &SPEC, &["hostsConfRef", "varsConfRef", "sshAuthRef", "extraArgs"])?;
+    let fields = decoder.fields_but(&spec, &SPEC, &NEEDED)?;
     let cluster = decoder.required(&fields, "cluster").and_then(|field| placed(decoder, &field));
     let pre_hooks = hooks(fields.get("preHook"), document.lines, decoder);
     let main = invocation(&fields, document.lines, decoder);
@@ -93,7 +96,7 @@ fn placed(decoder: &mut Decoder, field: &Field<'_>) -> Option<Placed> {
 fn hooks(field: Option<Field<'_>>, lines: &Lines<'_>, decoder: &mut Decoder) -> Vec<Invocation> {
     let items = field.and_then(|field| decoder.list(&field, "it is a list of actions")).unwrap_or_default();
     let read = |item: &Field<'_>| {
-        let fields = decoder.tolerant_fields(item, &HOOK)?;
+        let fields = decoder.fields_but(item, &HOOK, &NEEDED)?;
         invocation(&fields, lines, decoder)
     };
     items.iter().filter_map(read).collect()

@@ -2,11 +2,11 @@
 
 use super::document::Kind;
 use super::holder::{Held, Holder, Holders};
-use super::{Inputs, SshKey};
+use super::{Inputs, SshKey, private_key};
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::tree::Value;
 use crate::words::{quote, with_nearest};
-use crate::{Notice, Place, Position, Problem, Secret, Source};
+use crate::{Notice, Place, Position, Problem, Secret, Source, not_text};
 
 /// A reference, as the fields of both groups have it.
 pub(crate) const DATA_REF: Form = Form { what: "a reference", fields: &["namespace", "name"], refused: &[] };
@@ -28,7 +28,7 @@ pub(super) struct DataRef {
 
 /// A field that is a reference; one without a name counts as absent, as in the operators.
 pub(super) fn read(fields: &Fields<'_>, name: &str, decoder: &mut Decoder) -> Option<DataRef> {
-    let fields = decoder.tolerant_fields(&fields.get(name)?, &DATA_REF)?;
+    let fields = decoder.fields_but(&fields.get(name)?, &DATA_REF, &["name", "namespace"])?;
     let mut text = |name: &str| {
         let field = fields.get(name)?;
         let text = decoder.text(&field)?;
@@ -78,10 +78,14 @@ fn source(reference: &DataRef, key: &str, holders: &Holders<'_>, decoder: &mut D
     let holder = find(Kind::ConfigMap, reference, holders, decoder)?;
     let held = value(holder, key, reference, decoder)?;
     let bytes = held.bytes(key, decoder)?;
-    let Ok(text) = String::from_utf8(bytes) else {
-        let problem = Problem::new(format!("{} is no text", quote(key))).at(&held.node.position);
-        decoder.report(problem.because("it is not UTF-8"));
-        return None;
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let (because, hint) = not_text(error.as_bytes());
+            let problem = Problem::new(format!("{} is not in UTF-8", quote(key))).at(&held.node.position);
+            decoder.report(problem.because(because).hint(hint));
+            return None;
+        }
     };
     let place = if held.encoded { Place::At(held.node.position.clone()) } else { holder.lines.place(&held.node.position, &text) };
     Some(Source::placed(key, text, place))
@@ -99,31 +103,12 @@ fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) ->
     }
     let held = value(holder, SSH_KEY, reference, decoder)?;
     let bytes = held.bytes(SSH_KEY, decoder)?;
-    if let Some((because, hint)) = wrong_key(&bytes) {
+    if let Some((because, hint)) = private_key::wrong(&bytes) {
         let problem = Problem::new(format!("{} is no private key", quote(SSH_KEY))).at(&held.node.position);
         decoder.report(problem.because(because).hint(hint));
         return None;
     }
     Some(SshKey { key: Secret::new(bytes), position: held.node.position.clone() })
-}
-
-/// What is wrong with a key, and what to do, by its first bytes.
-fn wrong_key(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    let begins = |text: &str| bytes.trim_ascii_start().starts_with(text.as_bytes());
-    let generate = "take the file that `ssh-keygen` writes without `.pub`";
-    if begins("-----BEGIN ") {
-        None
-    } else if bytes.trim_ascii().is_empty() {
-        Some(("it is empty", generate))
-    } else if begins("LS0tLS1CRUdJTi") {
-        Some(("it is base64 of base64", "encode it once, or write it as it is under `stringData`"))
-    } else if begins("ssh-") || begins("ecdsa-") || begins("sk-") {
-        Some(("it is a public key", generate))
-    } else if begins("PuTTY-User-Key-File") {
-        Some(("it is a key of PuTTY", "`puttygen KEY -O private-openssh` converts it"))
-    } else {
-        Some(("a private key begins with `-----BEGIN`", generate))
-    }
 }
 
 /// The only object that a reference means.

@@ -10,7 +10,7 @@ use semver::Version;
 pub(crate) use hosts::ReadHost;
 
 use crate::check;
-use crate::decode::{Decoder, Field, Form};
+use crate::decode::{Decoder, Field, Form, Wording};
 use crate::model::{Cluster, Settings};
 use crate::position::Positions;
 use crate::syntax::name::dns_label;
@@ -93,9 +93,10 @@ pub fn examine_cluster(file_name: &str, text: &str) -> Reading {
     outcome(cluster, decoder)
 }
 
-/// Reads the cluster out of a tree whose `apiVersion` and `kind` are those of a Cluster.
-pub(crate) fn read_tree(node: &Node) -> Reading {
-    let mut decoder = Decoder::default();
+/// Reads the cluster out of a tree whose `apiVersion` and `kind` are those of a Cluster; problems are told in the words of the file that
+/// it was.
+pub(crate) fn read_tree(node: &Node, wording: Wording) -> Reading {
+    let mut decoder = Decoder::worded(wording);
     let cluster = read_fields(node, &mut decoder);
     outcome(cluster, decoder)
 }

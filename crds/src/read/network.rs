@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::Problem;
-use crate::decode::{Decoder, Field, Form};
+use crate::decode::{Decoder, Field, Form, Wording};
 use crate::model::{Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
@@ -73,7 +73,11 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
         .at(field.position())
         .because("so far it installs flannel only");
     decoder.report(if OTHER_PLUGINS.contains(&text) {
-        problem.hint("write `flannel`, or leave the field out")
+        problem.hint(match decoder.wording() {
+            Wording::Cluster => "write `flannel`, or leave the field out",
+            // Left out, it is Calico there.
+            Wording::Inventory => "write `kube_network_plugin: flannel`",
+        })
     } else {
         with_nearest(problem, text, &[flannel.as_str()])
     });
@@ -106,7 +110,7 @@ fn read_domain(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
         return Some(text.to_owned());
     };
     decoder.report(
-        Problem::new(format!("`clusterDomain` cannot be {}", quote(text)))
+        Problem::new(format!("`{}` cannot be {}", field.name(), quote(text)))
             .at(field.position())
             .because(format!("it is a DNS name without a dot at its end, but {reason}")),
     );

@@ -142,7 +142,7 @@ fn server_address(text: &str) -> Option<&'static str> {
     } else if text.len() > 253 {
         Some("it is longer than 253 characters")
     } else if text.starts_with('-') || !text.chars().all(allowed) {
-        Some("it is an IP address or a name of letters, digits, `.`, `-` and `_`; user and port have fields of their own")
+        Some("it is an IP address or a name of letters, digits, `.`, `-` and `_`, without user and port")
     } else {
         None
     }
@@ -162,7 +162,7 @@ fn check_chain(decoder: &mut Decoder, field: &Field<'_>, first: Option<&Via>) {
             next = bastion.ssh.via.as_ref();
             continue;
         };
-        return decoder.report(Problem::new("`bastion` leads nowhere").at(field.position()).because(reason));
+        return decoder.report(Problem::new(format!("`{}` leads nowhere", field.name())).at(field.position()).because(reason));
     }
 }
 

@@ -15,7 +15,7 @@ const MAX_DEPTH: usize = 32;
 const MAX_NODES: usize = 100_000;
 
 /// A map that keeps the order of the file.
-struct Dict(Vec<(Arc<str>, Jinja)>);
+pub(super) struct Dict(pub(super) Vec<(Arc<str>, Jinja)>);
 
 impl fmt::Debug for Dict {
     /// Without the values, which may be passwords.

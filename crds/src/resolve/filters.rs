@@ -6,7 +6,7 @@ use minijinja::value::{Kwargs, Rest, ValueKind};
 use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value, filters, functions, tests};
 use regex::RegexBuilder;
 
-use super::{address, version};
+use super::{address, maps, version};
 
 /// Steps of one template: a loop over ten thousand hosts, and not a day.
 const FUEL: u64 = 100_000;
@@ -43,6 +43,8 @@ fn add_own(environment: &mut Environment<'static>) {
     for prefix in ["", "ansible.builtin."] {
         environment.add_filter(format!("{prefix}ternary"), ternary);
         environment.add_filter(format!("{prefix}regex_replace"), regex_replace);
+        environment.add_filter(format!("{prefix}combine"), maps::combine);
+        environment.add_filter(format!("{prefix}extract"), maps::extract);
         environment.add_test(format!("{prefix}version"), version::compare);
         environment.add_test(format!("{prefix}version_compare"), version::compare);
     }

@@ -6,6 +6,7 @@ mod context;
 mod convert;
 mod feeding;
 mod filters;
+mod maps;
 mod names;
 mod render;
 mod ssh_meaning;

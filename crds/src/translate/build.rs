@@ -1,7 +1,7 @@
 //! Putting the inline tree together. Every node has the place of the user's own line.
 
 use crate::Position;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Entry, Node, Tag, Value};
 
 /// A map that grows field by field.
 pub(super) struct Map {
@@ -47,6 +47,11 @@ impl Map {
 /// Text at a place.
 pub(super) fn text(text: impl Into<String>, position: &Position) -> Node {
     Node::new(Value::Text(text.into()), position.clone())
+}
+
+/// Text that no line says; the place is that at which a line could.
+pub(super) fn implied(words: impl Into<String>, position: &Position) -> Node {
+    Node { tag: Tag::Implied, ..text(words, position) }
 }
 
 /// A list at a place.

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use super::build::{Map, list, text};
+use super::build::{Map, implied, list, text};
 use super::values::{Shared, Values, spelled};
 use crate::tree::{Node, Value};
 use crate::variables::flag;
@@ -32,7 +32,7 @@ pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut V
         notices
             .push(notice.because("that is the version of this kokctl").hint("write `kube_version`, so that another kokctl takes the same"));
     }
-    text(DEFAULT_VERSION, start)
+    implied(DEFAULT_VERSION, start)
 }
 
 /// The network, as far as the inventory says something of it.
@@ -101,11 +101,11 @@ pub(super) fn time(values: &mut Values<'_>) -> Option<Node> {
 fn server_list(node: Node) -> Node {
     let Value::List(items) = node.value else { return node };
     let first_word = |item: Node| match &item.value {
-        Value::Text(line) => text(line.split_whitespace().next().unwrap_or_default(), &item.position),
-        _ => item,
+        Value::Text(line) => text(line.split_whitespace().next().unwrap_or_default(), &item.position).called(node.called),
+        _ => item.called(node.called),
     };
     let items = items.into_iter().map(first_word).collect();
-    list(items, &node.position)
+    list(items, &node.position).called(node.called)
 }
 
 /// The prefix length of a node's share, as the network of the tree has it.

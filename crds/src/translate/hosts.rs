@@ -104,11 +104,12 @@ fn no_address(host: &str) -> Problem {
 fn labels(values: &mut Values<'_>, host: &str) -> Option<Node> {
     let node = values.of_host(host, "node_labels")?;
     let Value::Map(entries) = node.value else {
+        let hint = if is_like_a_literal(&node) { PYTHON_MAP } else { "write each label as `key: \"value\"`" };
         values.problems.push(
             Problem::new(format!("`node_labels` cannot be {}", node.value.kind()))
                 .at(&node.position)
                 .because("it is a map of keys to texts; Kubespray leaves anything else out without a word")
-                .hint("write each label as `key: \"value\"`"),
+                .hint(hint),
         );
         return None;
     };
@@ -144,10 +145,11 @@ fn taint(item: &Node) -> Option<Node> {
     let Value::Text(written) = &item.value else { return None };
     let (rest, effect) = written.rsplit_once(':')?;
     let (key, value) = rest.split_once('=').map_or((rest, None), |(key, value)| (key, Some(value)));
+    let text = |part: &str| text(part, &item.position).called(Some("node_taints"));
     let mut map = Map::at(&item.position);
-    map.add("key", text(key, &item.position));
-    map.add_some("value", value.map(|value| text(value, &item.position)));
-    map.add("effect", text(effect, &item.position));
+    map.add("key", text(key));
+    map.add_some("value", value.map(text));
+    map.add("effect", text(effect));
     Some(map.node())
 }
 
@@ -156,7 +158,17 @@ fn taint_problem(node: &Node) -> Problem {
         Value::Text(written) => Problem::new(format!("{} is no taint", quote(written))),
         other => Problem::new(format!("`node_taints` cannot hold {}", other.kind())),
     };
-    problem.at(&node.position).because("it is a list of texts `key=value:Effect`").hint("for example `- dedicated=gpu:NoSchedule`")
+    let hint = if is_like_a_literal(node) { PYTHON_LIST } else { "for example `- dedicated=gpu:NoSchedule`" };
+    problem.at(&node.position).because("it is a list of texts `key=value:Effect`").hint(hint)
+}
+
+/// How a map, or a list, is written on a line of an INI inventory, where YAML is only text.
+const PYTHON_MAP: &str = "on a line of INI write it as Python does, in quotes: `node_labels=\"{'key': 'value'}\"`";
+const PYTHON_LIST: &str = "on a line of INI write it as Python does, in quotes: `node_taints=\"['dedicated=gpu:NoSchedule']\"`";
+
+/// Whether it is text that was meant to be a map or a list: in YAML it would have become one.
+fn is_like_a_literal(node: &Node) -> bool {
+    matches!(&node.value, Value::Text(text) if text.starts_with(['{', '[']))
 }
 
 /// Hosts by name, for questions whether one is among them.

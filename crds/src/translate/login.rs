@@ -28,7 +28,7 @@ pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, own
     }
     let sudo = connection.become_password.as_ref().and_then(|secret| secret_at(values, host, &SUDO_PASSWORD, secret.expose()));
     map.add_some("sudoPassword", sudo);
-    let at = at(values, host, &OPTIONS);
+    let at = written(values, host, &OPTIONS);
     let way = chain(&connection.jumps, &at).or_else(|| by_group(values, groups, host));
     map.add_some("bastion", way);
     map.some()
@@ -49,30 +49,47 @@ fn connection(values: &mut Values<'_>, host: &str) -> Option<Connection> {
 
 /// What a login to a host or a bastion needs.
 fn login(values: &mut Values<'_>, host: &str, connection: &Connection) -> Map {
-    let mut map = Map::at(&at(values, host, &[]));
-    let known = |values: &Values<'_>, names: &[&str]| at(values, host, &[names, OPTIONS.as_slice()].concat());
-    map.add_some("user", connection.user.as_ref().map(|user| text(user, &known(values, &USER))));
-    let port = |port: u16| Node { spelling: port.to_string(), ..Node::new(Value::Integer(port.into()), known(values, &PORT)) };
-    map.add_some("port", connection.port.map(port));
-    map.add_some("privateKeyFile", connection.private_key_file.as_ref().map(|file| text(file, &known(values, &KEY))));
+    let mut map = Map::at(&written(values, host, &[]).at);
+    let known = |names: &[&'static str]| written(values, host, &[names, OPTIONS.as_slice()].concat());
+    map.add_some("user", connection.user.as_ref().map(|user| known(&USER).text(user)));
+    map.add_some("port", connection.port.map(|port| known(&PORT).port(port)));
+    map.add_some("privateKeyFile", connection.private_key_file.as_ref().map(|file| known(&KEY).text(file)));
     let password = connection.password.as_ref().and_then(|secret| secret_at(values, host, &PASSWORD, secret.expose()));
     map.add_some("password", password);
     map
 }
 
-fn secret_at(values: &Values<'_>, host: &str, names: &[&str], bytes: &[u8]) -> Option<Node> {
-    std::str::from_utf8(bytes).ok().map(|secret| text(secret, &at(values, host, names)))
+fn secret_at(values: &Values<'_>, host: &str, names: &[&'static str], bytes: &[u8]) -> Option<Node> {
+    std::str::from_utf8(bytes).ok().map(|secret| written(values, host, names).text(secret))
+}
+
+/// Where something is written, and as what.
+struct Written {
+    name: Option<&'static str>,
+    at: Position,
+}
+
+impl Written {
+    fn text(&self, value: &str) -> Node {
+        text(value, &self.at).called(self.name)
+    }
+
+    fn port(&self, port: u16) -> Node {
+        let node = Node::new(Value::Integer(port.into()), self.at.clone());
+        Node { spelling: port.to_string(), ..node }.called(self.name)
+    }
 }
 
 /// Where the first of several names is written for a host; where the host is, if none is.
-fn at(values: &Values<'_>, host: &str, names: &[&str]) -> Position {
-    let written = names.iter().find_map(|name| values.resolved.origin(host, name)).map(|variable| &variable.node.position);
-    written.or_else(|| values.resolved.inventory().position_of(host)).unwrap_or(&values.start).clone()
+fn written(values: &Values<'_>, host: &str, names: &[&'static str]) -> Written {
+    let found = names.iter().find_map(|name| Some((*name, values.resolved.origin(host, name)?)));
+    let at = found.map(|(_, variable)| &variable.node.position).or_else(|| values.resolved.inventory().position_of(host));
+    Written { name: found.map(|(name, _)| name), at: at.unwrap_or(&values.start).clone() }
 }
 
 /// Everything that is done needs root.
 fn check_root(values: &mut Values<'_>, host: &str, connection: &Connection) {
-    let at = at(values, host, &BECOME);
+    let at = written(values, host, &BECOME).at;
     let is_root = connection.user.as_deref().is_none_or(|user| user == "root");
     if connection.become_other == Some(false) && !is_root {
         let problem = Problem::new(format!("`ansible_become` of the host {} is false, and its login is not root", quote(host)));
@@ -87,18 +104,15 @@ fn check_root(values: &mut Values<'_>, host: &str, connection: &Connection) {
 }
 
 /// Servers on the way: the last one is the nearest to the host.
-fn chain(jumps: &[Jump], at: &Position) -> Option<Node> {
+fn chain(jumps: &[Jump], at: &Written) -> Option<Node> {
     let (nearest, before) = jumps.split_last()?;
-    let mut map = Map::at(at);
-    map.add("address", text(&nearest.address, at));
-    map.add_some("user", nearest.user.as_ref().map(|user| text(user, at)));
-    map.add_some(
-        "port",
-        nearest.port.map(|port| Node { spelling: port.to_string(), ..Node::new(Value::Integer(port.into()), at.clone()) }),
-    );
-    map.add_some("privateKeyFile", nearest.private_key_file.as_ref().map(|file| text(file, at)));
+    let mut map = Map::at(&at.at);
+    map.add("address", at.text(&nearest.address));
+    map.add_some("user", nearest.user.as_ref().map(|user| at.text(user)));
+    map.add_some("port", nearest.port.map(|port| at.port(port)));
+    map.add_some("privateKeyFile", nearest.private_key_file.as_ref().map(|file| at.text(file)));
     map.add_some("bastion", chain(before, at));
-    Some(map.node())
+    Some(map.node().called(at.name))
 }
 
 /// The host of the group `bastion`, as Kubespray has it.
@@ -106,6 +120,6 @@ fn by_group(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Option<
     let bastion = groups.bastion.filter(|bastion| *bastion != host)?;
     let connection = connection(values, bastion)?;
     let mut map = login(values, bastion, &connection);
-    map.add("address", text(&connection.address, &at(values, bastion, &ADDRESS)));
+    map.add("address", written(values, bastion, &ADDRESS).text(&connection.address));
     Some(map.node())
 }

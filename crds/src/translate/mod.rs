@@ -16,7 +16,7 @@ use crate::resolve::Resolved;
 use crate::tree::Node;
 use crate::variables::Given;
 use crate::{Notice, Position, Problem};
-use build::{Map, text};
+use build::{Map, implied, text};
 use groups::Groups;
 use values::Values;
 
@@ -68,10 +68,12 @@ fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), 
     spec.add_some("vars", vars);
     notices.extend(report.notices);
     let mut metadata = Map::at(name.1);
-    metadata.add("name", text(name.0, name.1));
+    // An inventory says nothing of a name; that of a Cluster has a line.
+    let is_said = *name.1 != start;
+    metadata.add("name", if is_said { text(name.0, name.1) } else { implied(name.0, &start) });
     let mut tree = Map::at(&start);
-    tree.add("apiVersion", text(crate::read::API_VERSION, &start));
-    tree.add("kind", text(crate::read::KIND, &start));
+    tree.add("apiVersion", implied(crate::read::API_VERSION, &start));
+    tree.add("kind", implied(crate::read::KIND, &start));
     tree.add("metadata", metadata.node());
     tree.add("spec", spec.node());
     (tree.node(), report.given)

@@ -45,7 +45,11 @@ impl<'a> Values<'a> {
         // Nothing to render, and most hosts have none of most variables.
         self.resolved.origin(host, name)?;
         match self.resolved.get(host, name) {
-            Ok(node) => node.filter(|node| !matches!(node.value, Value::Null)).map(|node| typed(variable(name), node)),
+            Ok(node) => node.filter(|node| !matches!(node.value, Value::Null)).map(|node| {
+                let row = variable(name);
+                // A row of many names has none of the user's.
+                typed(row, node).called(row.filter(|row| row.name == name).map(|row| row.name))
+            }),
             Err(problem) => {
                 self.problems.push(problem);
                 None

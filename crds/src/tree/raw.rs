@@ -45,7 +45,7 @@ impl Raw {
             Value::Integer(_) | Value::Float | Value::Bool(_) => slice(&defined, text).to_owned(),
             _ => String::new(),
         };
-        Node { value, position: place(locator, &referenced), spelling, tag }
+        Node { value, position: place(locator, &referenced), spelling, tag, called: None }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
         Rule::Moot(because) => return Verdict::NoMeaning(because),
         _ => {}
     }
-    if let Some(problem) = neither(variable, name, node) {
+    if let Some(problem) = neither(variable, name, node).or_else(|| no_number(variable, name, node)) {
         return Verdict::Refused(problem);
     }
     match variable.rule {
@@ -56,6 +56,19 @@ pub(crate) fn neither(variable: &Variable, name: &str, node: &Node) -> Option<Pr
     let is_wrong = variable.shape == Shape::Flag && flag(node).is_none() && !is_empty;
     let problem = || Problem::new(format!("`{name}` is neither true nor false")).at(&node.position).because("it is `true` or `false`");
     is_wrong.then(problem)
+}
+
+/// What has to be a number and is none. What may be one value only is compared with that, and says more.
+fn no_number(variable: &Variable, name: &str, node: &Node) -> Option<Problem> {
+    let is_number = match &node.value {
+        Value::Integer(_) => true,
+        Value::Text(text) => text.trim().parse::<i64>().is_ok(),
+        _ => false,
+    };
+    let is_wrong = variable.shape == Shape::Number && matches!(variable.rule, Rule::Later | Rule::Needed(_));
+    let value = || if variable.secret { String::new() } else { format!(" {}", quote(&shown(node))) };
+    let problem = || Problem::new(format!("`{name}` cannot be{}", value())).at(&node.position).because("it is a whole number");
+    (is_wrong && !is_number && !is_idle(variable, node)).then(problem)
 }
 
 /// Whether a value asks for nothing: it is empty, or what holds anyway.

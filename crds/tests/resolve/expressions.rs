@@ -59,6 +59,59 @@ fn types_are_kept() {
 }
 
 #[test]
+fn combine_and_extract_are_those_of_ansible() {
+    for (expression, expected) in [
+        ("{{ {'a': 1, 'b': 2} | combine({'b': 3, 'c': 4}) }}", "{a: 1, b: 3, c: 4}"),
+        ("{{ {'a': 1} | combine({'a': 2}, {'a': 3}) }}", "{a: 3}"),
+        ("{{ [{'a': 1}, {'b': 2}] | combine }}", "{a: 1, b: 2}"),
+        ("{{ {} | combine({}) }}", "{}"),
+        ("{{ map | combine({'inner': {'more': 1}}) }}", "{key: \"value\", inner: {more: 1}}"),
+        ("{{ map | combine({'inner': {'more': 1}}, recursive=true) }}", "{key: \"value\", inner: {list: [1, 2], more: 1}}"),
+        ("{{ map | ansible.builtin.combine({'inner': 5}, recursive=true) }}", "{key: \"value\", inner: 5}"),
+        ("{{ {'l': [1, 2]} | combine({'l': [2, 3]}) }}", "{l: [2, 3]}"),
+        ("{{ {'l': [1, 2]} | combine({'l': [2, 3]}, list_merge='keep') }}", "{l: [1, 2]}"),
+        ("{{ {'l': [1, 2]} | combine({'l': [2, 3]}, list_merge='append') }}", "{l: [1, 2, 2, 3]}"),
+        ("{{ {'l': [1, 2]} | combine({'l': [2, 3]}, list_merge='prepend') }}", "{l: [2, 3, 1, 2]}"),
+        ("{{ {'l': [1, 2]} | combine({'l': [2, 3]}, list_merge='append_rp') }}", "{l: [1, 2, 3]}"),
+        ("{{ {'l': [1, 2]} | combine({'l': [2, 3]}, list_merge='prepend_rp') }}", "{l: [2, 3, 1]}"),
+        ("{{ {'a': 1} | combine([1]) }}", "! `asked` cannot be worked out: `combine` works on maps, not on number"),
+        ("{{ {'a': 1} | combine({}, recursively=true) }}", "! `asked` cannot be worked out: unknown keyword argument 'recursively'"),
+        ("{{ {'a': 1} | combine(missing) }}", "! `asked` cannot be worked out: `missing` is not defined"),
+        ("{{ groups['kube_node'] | map('extract', hostvars, 'ip') | join(',') }}", "\"10.0.0.2,10.0.0.3\""),
+        ("{{ ['etcd', 'kube_node'] | map('extract', groups) | map('first') | list }}", "[\"cp1\", \"node1\"]"),
+        ("{{ ['inner'] | map('extract', map, ['list', 1]) | list }}", "[2]"),
+        ("{{ 'key' | ansible.builtin.extract(map) }}", "\"value\""),
+        ("{{ 1 | extract(list) }}", "\"a\""),
+        ("{{ 'nothing' | extract(map) | default(7) }}", "7"),
+        (
+            "{{ ['cp1', 'node1'] | map('extract', hostvars, 'ip6') | list }}",
+            "! `asked` cannot be worked out: a part of a value that it names is not there",
+        ),
+    ] {
+        assert_eq!(on("cp1", expression), expected, "{expression}");
+    }
+}
+
+#[test]
+fn the_docs_name_only_what_there_is() {
+    let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/migrating.md");
+    let docs = std::fs::read_to_string(docs).unwrap();
+    let (_, part) = docs.split_once("* **filters**").unwrap();
+    let (filters, part) = part.split_once("* **tests**").unwrap();
+    let (tests, _) = part.split_once("* **statements**").unwrap();
+    let is_name = |word: &&str| word.starts_with(char::is_alphabetic) && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let names = |text: &'static str| text.split('`').skip(1).step_by(2).filter(is_name).collect::<Vec<_>>();
+    let (filters, tests): (&'static str, &'static str) = (filters.to_owned().leak(), tests.to_owned().leak());
+    assert!(names(filters).len() > 35 && names(tests).len() > 15);
+    for expression in
+        names(filters).iter().map(|name| format!("'x' | {name}")).chain(names(tests).iter().map(|name| format!("'x' is {name}")))
+    {
+        let found = on("cp1", &format!("{{{{ {expression} }}}}"));
+        assert!(!found.contains("does not know"), "{expression}: {found}");
+    }
+}
+
+#[test]
 fn filters_and_tests() {
     for (expression, expected) in [
         ("{{ missing | default('x') }}", "\"x\""),

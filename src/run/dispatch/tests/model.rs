@@ -4,17 +4,17 @@
 #[path = "../../../../tasks/tests/decide/support/mod.rs"]
 pub(super) mod support;
 
+mod acting;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use kok_tasks::observe::{Looks, Observations};
 use kok_tasks::plan::StepId;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::super::super::event::{Event, EventKind, Events, Sink};
-use super::super::super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::super::super::schedule::Lane;
 use super::super::super::signals::Stop;
 use support::world::World;
@@ -217,179 +217,6 @@ impl Model {
     pub(super) async fn death(&self) {
         let mut died = self.died.subscribe();
         let _ = died.wait_for(|died| *died).await;
-    }
-
-    /// Does these steps of an order, as far as none fails.
-    fn carry_out(&self, order: &Order, steps: usize) -> Answer {
-        let mut inner = self.lock();
-        let mut acted = vec![Acted::NotBegun; order.steps.len()];
-        for (index, (step, _)) in order.steps.iter().enumerate().take(steps) {
-            if inner.failing.as_ref() == Some(&step.id) {
-                acted[index] = Acted::Failed("it was to fail".to_owned());
-                break;
-            }
-            let seen = inner.world.look(&step.host, step.looks().into_iter());
-            let kok_tasks::change::Verdict::Differs(change) = step.diff(&seen) else {
-                // A trigger's change, such as a restart, is made again whatever is seen.
-                let change = kok_tasks::change::Change::new("do again", "it was asked for");
-                inner.world.carry_out(step, &change);
-                inner.done.push(step.id.to_string());
-                acted[index] = Acted::Ended;
-                continue;
-            };
-            inner.world.carry_out(step, &change);
-            inner.done.push(step.id.to_string());
-            acted[index] = Acted::Ended;
-        }
-        drop(inner);
-        self.answer(order, acted)
-    }
-
-    fn answer(&self, order: &Order, acted: Vec<Acted>) -> Answer {
-        let inner = self.lock();
-        let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
-        Answer { acted, seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
-    }
-
-    fn begin(&self, order: &Order) -> Result<Option<Fault>, Trouble> {
-        let mut inner = self.lock();
-        let number = inner.orders;
-        if inner.dies_at == Some(number) {
-            self.died.send_replace(true);
-            drop(inner);
-            return Err(Trouble::Lost { because: "the controller is dead".to_owned(), begun: true });
-        }
-        inner.orders += 1;
-        let written: BTreeSet<&str> = inner.told.iter().take(inner.flushed).filter_map(started).collect();
-        let steps = order.steps.iter().map(|(step, _)| step.id.to_string());
-        let unwritten: Vec<String> = steps.filter(|id| !written.contains(id.as_str())).collect();
-        inner.unwritten.extend(unwritten);
-        if inner.at_work.contains_key(&(order.host.clone(), order.lane)) {
-            let first = order.steps.first().map(|(step, _)| step.id.to_string()).unwrap();
-            inner.beside.push(first);
-        }
-        let fault = inner.faults.get(&number).copied();
-        if let Some(Fault::Gone(host)) = fault {
-            inner.gone.insert(host);
-        }
-        reachable(&inner, &order.host)?;
-        inner.longest_deadline = inner.longest_deadline.max(order.deadline);
-        inner.in_flight.extend(order.steps.iter().map(|(step, _)| step.id.to_string()));
-        if order.lane == Lane::Streams {
-            inner.streams += 1;
-            inner.most_streams = inner.most_streams.max(inner.streams);
-        }
-        Ok(fault)
-    }
-
-    fn end(&self, order: &Order) {
-        let mut inner = self.lock();
-        order.steps.iter().for_each(|(step, _)| {
-            inner.in_flight.remove(step.id.as_str());
-        });
-        if order.lane == Lane::Streams {
-            inner.streams -= 1;
-        }
-    }
-
-    async fn suffer(&self, order: &Order, fault: Option<Fault>) -> Result<Answer, Trouble> {
-        let lost = |begun| Err(Trouble::Lost { because: "the link broke".to_owned(), begun });
-        let all = order.steps.len();
-        let at_work = (order.host.clone(), order.lane);
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        match fault {
-            Some(Fault::NotStarted) => return lost(false),
-            Some(Fault::LostBefore) => return lost(true),
-            Some(Fault::LostBetween) => {
-                self.carry_out(order, all / 2);
-                return lost(true);
-            }
-            Some(Fault::LostAfter) => {
-                self.carry_out(order, all);
-                return lost(true);
-            }
-            Some(Fault::StillAtWork) => {
-                self.lock().at_work.insert(at_work, Some(Instant::now() + Duration::from_secs(20)));
-                return lost(true);
-            }
-            Some(Fault::Restarted) => {
-                self.lock().restarted.insert(order.host.clone());
-                return lost(true);
-            }
-            Some(Fault::NeverEnds) => {
-                self.lock().at_work.insert(at_work, None);
-                tokio::time::sleep(order.deadline).await;
-                return Err(Trouble::Late { because: "no result".to_owned() });
-            }
-            Some(Fault::Held) => return Err(Trouble::Held { because: "run=other".to_owned() }),
-            Some(Fault::Interrupt) => self.interrupt(Stop::Finish),
-            Some(Fault::InterruptTwice) => {
-                self.interrupt(Stop::Finish);
-                tokio::time::sleep(Duration::from_millis(100)).await;
-                self.interrupt(Stop::Now);
-                tokio::time::sleep(Duration::from_secs(1)).await;
-            }
-            Some(Fault::Gone(_)) | None => {}
-        }
-        Ok(self.carry_out(order, all))
-    }
-}
-
-fn started(kind: &EventKind) -> Option<&str> {
-    if let EventKind::StepStarted { step, .. } = kind { Some(step) } else { None }
-}
-
-fn reachable(inner: &Inner, host: &str) -> Result<(), Trouble> {
-    if inner.gone.contains(host) { Err(Trouble::Gone { because: "it is away".to_owned() }) } else { Ok(()) }
-}
-
-impl Hosts for Model {
-    async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
-        let fault = self.begin(order)?;
-        let key = (order.host.clone(), order.lane);
-        if self.lock().at_work.get(&key) == Some(&None) {
-            // What the beginning of every script does on a host.
-            tokio::time::sleep(Duration::from_secs(120)).await;
-            self.end(order);
-            return Err(Trouble::Failed { because: "an earlier script is still at work".to_owned(), unknown: false });
-        }
-        let result = self.suffer(order, fault).await;
-        self.end(order);
-        result
-    }
-
-    async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, Trouble> {
-        reachable(&self.lock(), &order.host)?;
-        let key = (order.host.clone(), order.lane);
-        let at_work = self.lock().at_work.get(&key).copied();
-        match at_work {
-            Some(None) => {
-                tokio::time::sleep(patience).await;
-                return Err(Trouble::Late { because: "it is still at work".to_owned() });
-            }
-            Some(Some(until)) if until > Instant::now() + patience => {
-                return Err(Trouble::Late { because: "it is still at work".to_owned() });
-            }
-            Some(Some(until)) => {
-                tokio::time::sleep_until(until).await;
-                self.lock().at_work.remove(&key);
-                self.carry_out(order, order.steps.len());
-            }
-            None => tokio::time::sleep(Duration::from_secs(1)).await,
-        }
-        Ok(self.answer(order, vec![Acted::Unknown; order.steps.len()]))
-    }
-
-    async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let mut inner = self.lock();
-        reachable(&inner, host)?;
-        inner.world.settle();
-        Ok(inner.world.look(host, looks.iter()))
-    }
-
-    fn redact(&self, text: &str) -> String {
-        text.to_owned()
     }
 }
 

@@ -1,0 +1,62 @@
+//! Address ranges, and the plugin that carries the pods' traffic.
+
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+/// Address ranges of a cluster and the plugin that carries its pods' traffic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Network {
+    /// The network plugin.
+    pub plugin: NetworkPlugin,
+    /// Range of the pods' addresses; each node gets a subnet of `node_prefix` bits of it.
+    pub pod_cidr: Ipv4Net,
+    /// Range of the services' addresses.
+    pub service_cidr: Ipv4Net,
+    /// Prefix length of a node's share of `pod_cidr`.
+    pub node_prefix: u8,
+    /// DNS domain of the cluster's services, without a trailing dot.
+    pub cluster_domain: String,
+}
+
+/// A network plugin that this version installs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NetworkPlugin {
+    /// flannel with VXLAN.
+    Flannel,
+}
+
+impl NetworkPlugin {
+    /// The word that stands for the plugin in a user's file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Flannel => "flannel",
+        }
+    }
+}
+
+impl Network {
+    /// Address of the service `kubernetes`: the first of the services' range, as the API server chooses it.
+    #[must_use]
+    pub fn kubernetes_service_ip(&self) -> Ipv4Addr {
+        self.service_address(1)
+    }
+
+    /// Address of the cluster's DNS service: the tenth of the services' range, as kubeadm chooses it.
+    #[must_use]
+    pub fn cluster_dns(&self) -> Ipv4Addr {
+        self.service_address(10)
+    }
+
+    /// How many nodes can get a subnet of the pods' range.
+    #[must_use]
+    pub fn max_nodes(&self) -> u64 {
+        let bits = self.node_prefix.saturating_sub(self.pod_cidr.prefix_len());
+        1_u64.checked_shl(u32::from(bits)).unwrap_or(u64::MAX)
+    }
+
+    fn service_address(&self, offset: u32) -> Ipv4Addr {
+        Ipv4Addr::from(u32::from(self.service_cidr.network()).saturating_add(offset))
+    }
+}

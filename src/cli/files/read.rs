@@ -1,0 +1,199 @@
+//! Reading files, folders and standard input.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use kok_crds::{File, Notice, Position, Role, not_text};
+
+use crate::ui::{Failure, Kind};
+
+/// Names of an inventory in its folder, in the order in which they are looked for.
+const INVENTORIES: [&str; 7] = ["hosts.yaml", "hosts.yml", "inventory.ini", "inventory.yaml", "inventory.yml", "hosts.ini", "hosts"];
+
+/// Folders beside an inventory.
+const BESIDE: [&str; 2] = ["group_vars", "host_vars"];
+
+/// Ends of names of manifests, as kubectl has it.
+const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// A folder in a folder of group_vars is all that Ansible has; links in a circle end here.
+const MAX_DEPTH: usize = 8;
+
+/// What is larger is refused by whoever parses it; it need not be read into memory to find that out.
+const MAX_BYTES: u64 = 64 << 20;
+
+/// The name by which standard input is given.
+const STANDARD_INPUT: &str = "-";
+
+/// Standard input is at its end once it has been read.
+pub(super) fn once_from_standard_input(files: &[PathBuf]) -> Result<(), Vec<Failure>> {
+    if files.iter().filter(|path| path.as_os_str() == STANDARD_INPUT).count() < 2 {
+        return Ok(());
+    }
+    let failure = Failure::new(Kind::Input, "standard input is given twice").at("the command line");
+    Err(vec![failure.because("it can be read once").hint("write `-f -` once; several documents can stand in it with `---` between them")])
+}
+
+/// A file, with the folders beside it if it is an inventory; what a folder holds; or standard input.
+pub(super) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
+    if path.as_os_str() == STANDARD_INPUT {
+        return standard_input().map(|file| vec![file]);
+    }
+    let path = match path.is_dir().then(|| of_folder(path, notices)).transpose()? {
+        Some(Folder::Manifests(files)) => return Ok(files),
+        Some(Folder::Inventory(path)) => path,
+        None => path.to_owned(),
+    };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let main = one(&path, Role::Main { cluster: name_of(folder) })?;
+    if main.is_manifest() {
+        return Ok(vec![main]);
+    }
+    let mut files = vec![main];
+    for name in BESIDE {
+        beside(&folder.join(name), 0, &mut files)?;
+    }
+    Ok(files)
+}
+
+/// An inventory on standard input has no folder, and so no name and nothing beside it.
+fn standard_input() -> Result<File, Failure> {
+    let name = "standard input".to_owned();
+    match bounded(std::io::stdin().lock()) {
+        Ok(bytes) => text(name, bytes, Role::Main { cluster: None }),
+        Err(because) => Err(Failure::new(Kind::Input, "standard input can't be read").at(name).because(because)),
+    }
+}
+
+/// What a folder is.
+enum Folder {
+    Inventory(PathBuf),
+    Manifests(Vec<File>),
+}
+
+/// The first inventory of a folder, or else its manifests; of other files that may have been meant the user is told.
+fn of_folder(folder: &Path, notices: &mut Vec<Notice>) -> Result<Folder, Failure> {
+    let mut paths = INVENTORIES.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+    if let Some(first) = paths.next() {
+        notices.extend(paths.map(|other| not_read(&other, &first)));
+        return Ok(Folder::Inventory(first));
+    }
+    let manifests = manifests_of(folder, notices)?;
+    if !manifests.is_empty() {
+        return Ok(Folder::Manifests(manifests));
+    }
+    Err(Failure::new(Kind::Input, "the folder has neither an inventory nor manifests")
+        .at(folder.display().to_string())
+        .because(format!(
+            "an inventory is called {}; manifests end with .{}, and each object has its `apiVersion`",
+            INVENTORIES.join(", "),
+            MANIFESTS.join(", .")
+        ))
+        .hint("give the inventory itself with -f, or the file of a Cluster"))
+}
+
+/// The manifests that lie in a folder, but not in folders below it, in the order of their names.
+fn manifests_of(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
+    let is_named = |path: &PathBuf| path.extension().is_some_and(|end| MANIFESTS.iter().any(|known| end == *known));
+    let paths = sorted(folder).into_iter().filter(is_named).filter(|path| path.is_file());
+    let files: Vec<File> = paths.map(|path| one(&path, Role::Main { cluster: None })).collect::<Result<_, _>>()?;
+    let (manifests, others): (Vec<File>, Vec<File>) = files.into_iter().partition(File::is_manifest);
+    if !manifests.is_empty() {
+        notices.extend(others.iter().map(|other| {
+            let notice = Notice::new(format!("`{}` is not read", other.name)).at(&start_of(&other.name));
+            notice.because("it holds no object, and of a folder without an inventory the manifests are read")
+        }));
+    }
+    Ok(manifests)
+}
+
+fn start_of(name: &str) -> Position {
+    Position { file: name.into(), line: 1, column: 1 }
+}
+
+fn not_read(other: &Path, first: &Path) -> Notice {
+    let (name, read) = (other.display().to_string(), first.display());
+    Notice::new(format!("`{name}` is not read, for `{read}` is"))
+        .at(&start_of(&name))
+        .because("a cluster has one inventory, and of several in a folder the first one counts")
+        .hint(format!("if the other one is meant, give it itself: -f {name}"))
+}
+
+/// The cluster of an inventory is called as its folder is.
+fn name_of(folder: &Path) -> Option<String> {
+    let folder = fs::canonicalize(folder).ok()?;
+    Some(folder.file_name()?.to_string_lossy().into_owned())
+}
+
+fn sorted(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+    paths.sort();
+    paths
+}
+
+fn beside(folder: &Path, depth: usize, files: &mut Vec<File>) -> Result<(), Failure> {
+    for path in sorted(folder) {
+        if path.is_dir() && depth < MAX_DEPTH {
+            beside(&path, depth + 1, files)?;
+        } else if path.is_file() {
+            files.push(one(&path, Role::Beside)?);
+        }
+    }
+    Ok(())
+}
+
+/// One file.
+pub(super) fn one(path: &Path, role: Role) -> Result<File, Failure> {
+    let name = path.display().to_string();
+    let unreadable = |because: String| {
+        let (what, hint) = match role {
+            Role::Main { .. } => ("the cluster's file can't be read", "give the file of a Cluster with -f; docs/cluster.md shows one"),
+            Role::Beside => {
+                ("a file beside the inventory can't be read", "it belongs to the inventory: let it be readable, or move it away")
+            }
+            Role::ExtraFile | Role::Extra => (
+                "the file of -e can't be read",
+                "`-e @FILE` names a file with variables, in YAML or JSON, from here; or write `-e NAME=VALUE`",
+            ),
+        };
+        Failure::new(Kind::Input, what).at(name.clone()).because(because).hint(hint)
+    };
+    let file = fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    // A pipe has no size that could be asked for.
+    let bytes = bounded(file).map_err(unreadable)?;
+    text(name, bytes, role)
+}
+
+/// All bytes, or why they can't be had.
+fn bounded(source: impl Read) -> Result<Vec<u8>, String> {
+    let mut bytes = Vec::new();
+    source.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let is_short = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
+    if is_short { Ok(bytes) } else { Err(format!("it is longer than {MAX_BYTES} bytes, and more are not read")) }
+}
+
+fn text(name: String, bytes: Vec<u8>, role: Role) -> Result<File, Failure> {
+    let bytes = match String::from_utf8(bytes) {
+        // Latin letters in UTF-16 are UTF-8 with zeros between them.
+        Ok(text) if !text.contains('\0') => return Ok(File { name, text, role }),
+        Ok(text) => text.into_bytes(),
+        Err(error) => error.into_bytes(),
+    };
+    let (because, hint) = not_text(&bytes);
+    Err(Failure::new(Kind::Input, "the file is not in UTF-8").at(name).because(because).hint(hint))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::{MAX_BYTES, bounded};
+
+    #[test]
+    fn what_does_not_end_is_not_waited_for() {
+        assert_eq!(bounded(b"all:\n".as_slice()).as_deref(), Ok(b"all:\n".as_slice()));
+        assert!(bounded(io::repeat(b' ')).is_err_and(|because| because.contains(&MAX_BYTES.to_string())));
+    }
+}

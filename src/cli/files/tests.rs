@@ -1,0 +1,150 @@
+//! What is read, and what is said where nothing can be read.
+#![allow(clippy::unwrap_used)]
+
+use super::{ClusterFiles, ExtraVars};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::cli::exposed;
+
+const HOSTS: &str = "all: {children: {kube_control_plane: {hosts: {cp1: {ip: 10.0.0.11}}}, kube_node: {hosts: {w1: {ip: 10.0.0.12}}}}}\n";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let cluster = folder.path().join("berlin");
+    fs::create_dir_all(cluster.join("group_vars/all")).unwrap();
+    fs::create_dir(cluster.join("host_vars")).unwrap();
+    fs::write(cluster.join("hosts.yaml"), HOSTS).unwrap();
+    fs::write(cluster.join("group_vars/all/net.yml"), "kube_network_plugin: flannel\nkube_proxy_mode: iptables\n").unwrap();
+    fs::write(cluster.join("host_vars/w1.yml"), "ansible_host: 192.0.2.12\n").unwrap();
+    folder
+}
+
+fn read(path: std::path::PathBuf, extra: &[&str]) -> kok_crds::model::Cluster {
+    let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect() };
+    ClusterFiles { files: vec![path] }.read(&extra).unwrap()
+}
+
+#[test]
+fn a_folder_and_its_inventory_are_the_same() {
+    let folder = folder();
+    let path = folder.path().join("berlin");
+    let cluster = read(path.clone(), &[]);
+    assert_eq!((cluster.name.as_str(), cluster.settings.kube_proxy_mode.as_str()), ("berlin", "iptables"));
+    assert_eq!(cluster.host("w1").unwrap().ssh.address.as_deref(), Some("192.0.2.12"));
+    assert_eq!(read(path.join("hosts.yaml"), &[]), cluster);
+}
+
+/// Passwords are warned of, and a key is refused, where the file's mode lets others read it.
+#[test]
+fn secrets_that_others_may_read_are_not_passed_over() {
+    let folder = folder();
+    let path = folder.path().join("berlin/host_vars/w1.yml");
+    fs::write(&path, "ansible_host: 192.0.2.12\nansible_become_password: sesame\nansible_password: sesame\n").unwrap();
+    let warned = |mode: u32| {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        exposed::passwords(&read(folder.path().join("berlin"), &[]))
+    };
+    assert_eq!(warned(0o600), []);
+    let [warning] = <[_; 1]>::try_from(warned(0o640)).unwrap();
+    assert!(warning.at.as_deref().unwrap().ends_with("host_vars/w1.yml:2:26"), "{warning:?}");
+    let said = warning.as_warning();
+    assert!(said.contains("0640") && said.contains("chmod 600") && !said.contains("sesame"), "{said}");
+
+    let file = folder.path().join("referenced.yaml");
+    fs::write(&file, "ssh-privatekey").unwrap();
+    let mut cluster = read(folder.path().join("berlin"), &[]);
+    cluster.hosts.first_mut().unwrap().ssh.private_key = Some(kok_crds::Secret::new("key"));
+    let refused = |mode: u32| {
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
+        let given = super::read::one(&file, kok_crds::Role::Main { cluster: None }).unwrap();
+        exposed::private_keys(&cluster, &[given])
+    };
+    assert_eq!(refused(0o600), Ok(()));
+    assert!(refused(0o644).unwrap_err().first().unwrap().hint.as_deref().unwrap().starts_with("chmod 600 /"));
+}
+
+#[test]
+fn extra_variables_win_and_come_from_files_too() {
+    let folder = folder();
+    let file = folder.path().join("extra.yml");
+    fs::write(&file, "kube_proxy_mode: nftables\n").unwrap();
+    let from_file = format!("@{}", file.display());
+    let mode = |extra: &[&str]| read(folder.path().join("berlin"), extra).settings.kube_proxy_mode.as_str();
+    assert_eq!(mode(&[&from_file]), "nftables");
+    assert_eq!(mode(&[&from_file, "kube_proxy_mode=iptables"]), "iptables");
+}
+
+#[test]
+fn of_two_inventories_one_is_read_and_that_is_said() {
+    let folder = folder();
+    let path = folder.path().join("berlin");
+    fs::write(path.join("inventory.ini"), "[all]\n").unwrap();
+    let input = ClusterFiles { files: vec![path] }.input(&ExtraVars::default()).unwrap();
+    let notice = input.notices.first().unwrap().to_string();
+    assert!(notice.contains("inventory.ini` is not read") && notice.contains("hosts.yaml` is"), "{notice}");
+    assert!(input.cluster.is_some());
+}
+
+const CLUSTER: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: bern}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts: [{name: cp1, address: 192.0.2.11, roles: [control-plane]}]\n";
+
+#[test]
+fn a_folder_of_manifests_is_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("cluster.yaml", CLUSTER);
+    write(
+        "operation.yml",
+        "apiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {name: o}\nspec: {cluster: bern, actionType: playbook, action: cluster.yml}\n",
+    );
+    write("values.yaml", "a: b\n");
+    write("README.md", "no manifest");
+    let input = ClusterFiles { files: vec![folder.path().to_owned()] }.input(&ExtraVars::default()).unwrap();
+    assert_eq!(input.cluster.as_ref().unwrap().name, "bern");
+    assert_eq!(input.operations.len(), 1);
+    let notices: Vec<String> = input.notices.iter().map(|notice| notice.message.clone()).collect();
+    assert!(notices.len() == 1 && notices.concat().contains("values.yaml` is not read"), "{notices:?}");
+}
+
+fn refused(path: &std::path::Path, extra: &[&str]) -> crate::ui::Failure {
+    let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect() };
+    ClusterFiles { files: vec![path.to_owned()] }.input(&extra).err().unwrap().remove(0)
+}
+
+#[test]
+fn what_is_no_utf_8_is_told_how_to_become_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cluster.yaml");
+    let wide: Vec<u8> = CLUSTER.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for bytes in [[b"\xff\xfe".to_vec(), wide.clone()].concat(), wide] {
+        fs::write(&path, bytes).unwrap();
+        let failure = refused(&path, &[]);
+        assert!(failure.because.unwrap().contains("UTF-16") && failure.hint.unwrap().contains("iconv -f UTF-16"));
+        assert_eq!(failure.at.unwrap(), path.display().to_string());
+    }
+    fs::write(&path, b"# caf\xe9\n").unwrap();
+    assert!(refused(&path, &[]).because.unwrap().contains("line 1"));
+}
+
+#[test]
+fn a_file_of_variables_that_is_not_there_is_told_as_one() {
+    let folder = folder();
+    let failure = refused(&folder.path().join("berlin"), &["@nowhere.yml"]);
+    assert_eq!((failure.what.as_str(), failure.at.as_deref()), ("the file of -e can't be read", Some("nowhere.yml")));
+    assert!(failure.hint.unwrap().contains("-e @FILE"));
+}
+
+#[test]
+fn standard_input_is_read_once() {
+    let files = ClusterFiles { files: vec!["-".into(), "-".into()] };
+    let failure = files.input(&ExtraVars::default()).err().unwrap().remove(0);
+    assert!(failure.because.unwrap().contains("once"));
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ClusterFiles { files: vec![folder.path().to_owned()] };
+    let failures = files.read(&ExtraVars::default()).unwrap_err();
+    assert!(failures.first().unwrap().because.as_deref().unwrap().contains("hosts.yaml"), "{failures:?}");
+}
