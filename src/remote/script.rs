@@ -13,12 +13,18 @@ const DEFAULT_STDOUT_LIMIT: usize = 1 << 20;
 const ENVIRONMENT: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C TZ=UTC\n\
     export PATH LC_ALL TZ\nunset IFS CDPATH ENV BASH_ENV LANGUAGE\numask 077\ncd / || exit\n";
 
+/// Calls the script with dd between it and us, which writes only when it has 64 KiB or all of it. The script's exit status goes past dd
+/// by a file of its own.
+const GATHERED: &str = "{ kokctl_status=$( { { ( kokctl_script ) </dev/null 3>&- 4>&-; echo \"$?\" >&4; } | \
+    dd ibs=64k obs=64k 2>/dev/null >&3 4>&-; } 4>&1 ); } 3>&1";
+
 /// A POSIX shell script to run on a host as root.
 ///
 /// It finds a fixed `PATH`, `LC_ALL=C`, `TZ=UTC`, `umask 077` and `/` as its folder, and its `exit` ends only itself. It may
 /// hold secrets: it reaches the host by standard input alone, and has neither `Debug` nor `Display`.
 pub struct Script {
     body: Zeroizing<String>,
+    gathered: bool,
     pub(super) stdout_limit: usize,
 }
 
@@ -26,7 +32,14 @@ impl Script {
     /// A script with this body. Values in it were quoted by [`quote`](super::quote).
     #[must_use]
     pub fn new(body: impl Into<String>) -> Self {
-        Self { body: Zeroizing::new(body.into()), stdout_limit: DEFAULT_STDOUT_LIMIT }
+        Self { body: Zeroizing::new(body.into()), gathered: false, stdout_limit: DEFAULT_STDOUT_LIMIT }
+    }
+
+    /// Gathers the standard output on the host and sends it in few pieces, for scripts that say much by many commands: each write of a
+    /// script is a packet that sshd makes and we take apart. It must leave nothing behind that keeps its output open. Streams don't gather.
+    #[must_use]
+    pub fn gathered(self) -> Self {
+        Self { gathered: true, ..self }
     }
 
     /// Keeps at most `bytes` of standard output (1 MiB if not set). The rest is read and thrown away, and the output says so.
@@ -39,7 +52,7 @@ impl Script {
     /// The text for a shell that reads its script from standard input: one function, called on the last line. A script that was
     /// cut off on its way therefore does nothing.
     pub(super) fn for_run(&self, nonce: &Nonce) -> Zeroizing<String> {
-        self.framed(nonce, "( kokctl_script ) </dev/null; kokctl_status=$?")
+        self.framed(nonce, if self.gathered { GATHERED } else { "( kokctl_script ) </dev/null; kokctl_status=$?" })
     }
 
     /// The text for [`LOADER`]: the second stage of the loader, the script, its end line. Whatever follows on the same stream is

@@ -3,14 +3,14 @@ use super::error::{ConnectFault, Phase};
 use super::target::{AddressFamily, Target};
 use super::text::printable;
 use std::collections::VecDeque;
-use std::future::{Future as _, poll_fn};
+use std::future::Future as _;
 use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::{Sleep, sleep};
@@ -20,6 +20,9 @@ use tokio::time::{Sleep, sleep};
 const UNACKNOWLEDGED: Duration = Duration::from_secs(20);
 /// A name's next address is tried when one has not answered for so long (RFC 8305, 8).
 const NEXT_ADDRESS: Duration = Duration::from_millis(250);
+/// What is read from a server at once. An SSH client reads every packet in two pieces, its length and its rest, and many packets are small:
+/// without a buffer each of them would cost two system calls.
+const READ_AHEAD: usize = 16 << 10;
 /// SSH's greeting is at most 255 bytes (RFC 4253, 4.2).
 const GREETING_LIMIT: usize = 255;
 
@@ -30,12 +33,12 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
 
 /// A connection that remembers the first bytes it read, to tell what answered if it was no SSH server.
 pub(super) struct Socket {
-    wire: Box<dyn Wire>,
+    wire: BufReader<Box<dyn Wire>>,
     /// For the one who may hang up.
     tcp: Option<std::net::TcpStream>,
     greeting: Greeting,
-    /// What was read before anybody asked for it.
-    early: Vec<u8>,
+    /// Whether all of a greeting was remembered, and what comes is none of it.
+    greeted: bool,
     ended: Ended,
     /// Runs while a write waits.
     stuck: Option<Pin<Box<Sleep>>>,
@@ -83,7 +86,8 @@ impl Socket {
 
     /// A connection over something else.
     pub(super) fn over(wire: impl Wire + 'static) -> Self {
-        Self { wire: Box::new(wire), tcp: None, greeting: Greeting::default(), early: Vec::new(), ended: Ended::default(), stuck: None }
+        let wire = BufReader::with_capacity(READ_AHEAD, Box::new(wire) as Box<dyn Wire>);
+        Self { wire, tcp: None, greeting: Greeting::default(), greeted: false, ended: Ended::default(), stuck: None }
     }
 
     /// The end of this connection, for one.
@@ -93,13 +97,8 @@ impl Socket {
 
     /// Whether the server says something within `patience`, or hangs up; an SSH server greets unasked. Whoever reads next gets what it said.
     pub(super) async fn speaks(&mut self, patience: Duration) -> bool {
-        let mut piece = [0; GREETING_LIMIT];
-        let mut buffer = ReadBuf::new(&mut piece);
-        let reading = poll_fn(|context| Pin::new(&mut *self).poll_read(context, &mut buffer));
         // An error comes again when somebody reads.
-        let spoke = tokio::time::timeout(patience, reading).await.is_ok();
-        self.early.extend_from_slice(buffer.filled());
-        spoke
+        tokio::time::timeout(patience, self.wire.fill_buf()).await.is_ok()
     }
 
     pub(super) fn greeting(&self) -> Greeting {
@@ -196,10 +195,12 @@ impl Ended {
 }
 
 impl Greeting {
-    fn remember(&self, data: &[u8]) {
+    /// Whether there is room for more.
+    fn remember(&self, data: &[u8]) -> bool {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let room = GREETING_LIMIT.saturating_sub(kept.len());
         kept.extend(data.iter().take(room));
+        kept.len() < GREETING_LIMIT
     }
 
     /// Whether an SSH server greeted us.
@@ -220,16 +221,10 @@ impl AsyncRead for Socket {
         if self.ended.poll(context, true) {
             return Poll::Ready(Ok(()));
         }
-        if !self.early.is_empty() {
-            let length = self.early.len().min(buffer.remaining());
-            let piece: Vec<u8> = self.early.drain(..length).collect();
-            buffer.put_slice(&piece);
-            return Poll::Ready(Ok(()));
-        }
         let before = buffer.filled().len();
         let result = std::task::ready!(Pin::new(&mut self.wire).poll_read(context, buffer));
-        if let Some(read) = buffer.filled().get(before..) {
-            self.greeting.remember(read);
+        if let Some(read) = buffer.filled().get(before..).filter(|_| !self.greeted) {
+            self.greeted = !self.greeting.remember(read);
         }
         Poll::Ready(result)
     }

@@ -108,7 +108,7 @@ async fn probe_once(host: &str, link: &Link, look_at: &LookAt, own_id: &str, sec
     let before = Clock::nanoseconds();
     let waiting = if look_at.facts { seconds } else { 0 };
     let deadline = PROBE + Duration::from_secs(waiting.into());
-    let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT), deadline).await;
+    let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT).gathered(), deadline).await;
     let output = output.map_err(|error| Failure::from(error).at(link.place()))?;
     let read = |error: &dyn std::fmt::Display| unreadable(host, &output, error);
     let observations = parse(&nonce, &look_at.looks, &output.stdout).map_err(|error| read(&error))?;

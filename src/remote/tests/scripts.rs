@@ -18,6 +18,21 @@ async fn a_script_finds_its_environment_and_leaves_its_output() {
 }
 
 #[tokio::test]
+async fn what_is_gathered_on_the_host_arrives_as_it_was_written() {
+    let sshd = Sshd::start();
+    let connection = sshd.connect().await;
+    let body = "i=0; while [ $i -lt 2000 ]; do echo line $i; i=$((i+1)); done; printf 'nul\\0 no newline'; echo oops >&2; cat; exit 3";
+    let plain = connection.run(Script::new(body), LONG).await.unwrap();
+    let gathered = connection.run(Script::new(body).gathered(), LONG).await.unwrap();
+    assert_eq!(plain.status, ExitStatus::Exited(3));
+    assert_eq!(gathered, plain);
+    let broken = connection.run(Script::new("echo said; ${nothing:?}; echo not reached").gathered(), LONG).await.unwrap();
+    assert_eq!((broken.is_success(), broken.stdout.as_slice()), (false, &b"said\n"[..]));
+    let killed = connection.run(Script::new("echo said; kill -9 $$; sleep 5").gathered(), LONG).await.unwrap();
+    assert_eq!(killed.status, ExitStatus::Signaled("KILL".to_owned()));
+}
+
+#[tokio::test]
 async fn errors_inside_a_script_are_never_success() {
     let sshd = Sshd::start();
     let connection = sshd.connect().await;

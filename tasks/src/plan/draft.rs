@@ -166,6 +166,10 @@ impl<'a> Draft<'a> {
         }
     }
 
+    pub(super) fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
     pub(super) fn into_parts(self) -> (Vec<Step>, Vec<(StepId, StepId, Reason)>) {
         (self.steps, self.edges)
     }

@@ -1,7 +1,8 @@
 //! Steps and the reasons for their order.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use petgraph::Direction;
@@ -15,15 +16,15 @@ use crate::observe::{Look, Observations};
 use crate::operations::Operation;
 use crate::resources::{Act, Resource};
 
-/// Name of a step, unique in its plan: `host/task/name`.
+/// Name of a step, unique in its plan: `host/task/name`. Clones share it: a plan names each step many times.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct StepId(String);
+pub struct StepId(Arc<str>);
 
 impl StepId {
     /// The name of a step of a task on a host.
     #[must_use]
     pub fn new(host: &str, task: &str, name: &str) -> Self {
-        Self(format!("{host}/{task}/{name}"))
+        Self(format!("{host}/{task}/{name}").into())
     }
 
     /// As it is printed.
@@ -161,7 +162,7 @@ impl fmt::Display for Reason {
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     graph: Acyclic<DiGraph<Step, Reason>>,
-    index: BTreeMap<StepId, NodeIndex>,
+    index: HashMap<StepId, NodeIndex>,
     changes: BTreeMap<StepId, Change>,
     left_out: BTreeSet<StepId>,
 }

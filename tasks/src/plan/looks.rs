@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Host, Roles};
 
-use super::make::{Inputs, Seen, draft};
+use super::draft::Draft;
+use super::make::{Inputs, Seen, drafts};
 use super::refusal::Refusal;
 use crate::facts::HostFacts;
 use crate::observe::Looks;
@@ -29,8 +30,12 @@ pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal
 
 fn looks_expecting(inputs: &Inputs<'_>, expected: &HostFacts) -> Result<BTreeMap<String, Looks>, Vec<Refusal>> {
     let mut looks: BTreeMap<String, Looks> = inputs.cluster.hosts.iter().map(|host| (host.name.clone(), Looks::default())).collect();
-    for step in draft(inputs, &Seen::default(), expected)?.steps() {
-        looks.entry(step.host.clone()).or_default().extend(step.looks());
+    let seen = Seen::default();
+    // In which order steps come is of no interest here, and costs more than they do.
+    for step in drafts(inputs, &seen, expected)?.iter().flat_map(Draft::steps) {
+        if let Some(looks) = looks.get_mut(&step.host) {
+            looks.extend(step.looks());
+        }
     }
     Ok(looks)
 }

@@ -135,7 +135,9 @@ pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Res
     if !refusals.is_empty() {
         return Err(refusals);
     }
-    compared(draft(inputs, seen, &HostFacts::expected())?, seen, selection)
+    let expected = HostFacts::expected();
+    let plan = ordered(drafts(inputs, seen, &expected)?).map_err(|refusal| vec![refusal])?;
+    compared(plan, seen, selection)
 }
 
 /// No plan leaves this module that breaks a rule.
@@ -173,7 +175,8 @@ pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
     compared(plan, seen, &Selection::whole())
 }
 
-pub(super) fn draft(inputs: &Inputs<'_>, seen: &Seen, expected: &HostFacts) -> Result<Plan, Vec<Refusal>> {
+/// What every task wants of every host.
+pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a HostFacts) -> Result<Vec<Draft<'a>>, Vec<Refusal>> {
     // Otherwise each component of it would be missed on each host.
     inputs.release().map_err(|refusal| vec![refusal])?;
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
@@ -189,18 +192,19 @@ pub(super) fn draft(inputs: &Inputs<'_>, seen: &Seen, expected: &HostFacts) -> R
             }
         }
     }
-    if !refusals.is_empty() {
-        return Err(refusals);
-    }
+    if refusals.is_empty() { Ok(drafts) } else { Err(refusals) }
+}
+
+fn ordered(drafts: Vec<Draft<'_>>) -> Result<Plan, Refusal> {
     let mut plan = Plan::default();
     let mut edges = Vec::new();
     for draft in drafts {
-        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+        edges.extend(enter(&mut plan, draft)?);
     }
     edges.extend(after_claims(&plan));
     edges.extend(after_packages(&plan));
     for (later, earlier, reason) in edges {
-        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
+        plan.order(&later, &earlier, reason).map_err(defect)?;
     }
     Ok(plan)
 }
