@@ -6,7 +6,7 @@ use kok_crds::model::Cluster;
 use serde::Serialize;
 
 use crate::operations::{Claim, Operation};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Inputs, Reason, Refusal, Seen, StepId};
 use crate::resources::{File, KernelModule, Resource, Sysctl};
 use crate::templates::render;
 
@@ -52,7 +52,7 @@ fn sysctls(cluster: &Cluster) -> BTreeMap<&str, &str> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone(), id: cluster_id(view) }));
+    draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone(), id: view.cluster_id.map(str::to_owned) }));
     let text = render("kernel/modules.conf.j2", &Modules { modules: modules(view.cluster()) })?;
     draft.add("modules-file", Resource::File(File::text("/etc/modules-load.d/kokctl.conf", text)));
     let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: sysctls(view.cluster()) })?;
@@ -71,14 +71,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     Ok(())
 }
 
-/// The cluster's id: what stands on a host that belongs to it, or a new one. Nothing while some of its hosts were not asked, for one of them
-/// may have it.
-fn cluster_id(view: &HostView<'_>) -> Option<String> {
-    let cluster = view.cluster();
-    let facts: Vec<_> = cluster.hosts.iter().filter_map(|host| view.seen.facts(&host.name)).collect();
+/// The id of [`HostView::cluster_id`].
+pub(crate) fn cluster_id(inputs: &Inputs<'_>, seen: &Seen) -> Option<String> {
+    let cluster = inputs.cluster;
+    let facts: Vec<_> = cluster.hosts.iter().filter_map(|host| seen.facts(&host.name)).collect();
     let ours = facts.iter().filter(|facts| facts.cluster.as_ref() == Some(&cluster.name));
     let found = ours.filter_map(|facts| facts.cluster_id.clone()).next();
-    found.or_else(|| (facts.len() == cluster.hosts.len()).then(|| view.inputs.new_cluster_id.to_owned()))
+    found.or_else(|| (facts.len() == cluster.hosts.len()).then(|| inputs.new_cluster_id.to_owned()))
 }
 
 /// Says that a step needs every kernel setting of the host.

@@ -1,6 +1,6 @@
 //! What each step of a plan has to change, in the part of the plan that is asked for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::graph::{Plan, Step, StepId};
 use super::make::Seen;
@@ -42,7 +42,7 @@ fn verdict(step: &Step, seen: &Seen) -> Verdict {
 
 /// Compares every step with what was seen of its host, and sets the changes of the plan.
 pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Compared {
-    let verdicts: BTreeMap<StepId, Verdict> = plan.steps().map(|step| (step.id.clone(), verdict(step, seen))).collect();
+    let verdicts: HashMap<StepId, Verdict> = plan.steps().map(|step| (step.id.clone(), verdict(step, seen))).collect();
     let mut changes: BTreeMap<StepId, Change> = BTreeMap::new();
     let mut unknown: Vec<(&Step, &Step)> = Vec::new();
     for step in plan.steps().filter(|step| selection.has(step)) {

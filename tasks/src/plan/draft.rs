@@ -39,6 +39,9 @@ pub struct HostView<'a> {
     pub seen: &'a Seen,
     /// The facts of the host, or what we expect before we have seen any.
     pub facts: &'a HostFacts,
+    /// The cluster's id: what stands on a host that belongs to it, or a new one. Nothing while some of its hosts were not asked, for one of
+    /// them may have it.
+    pub cluster_id: Option<&'a str>,
 }
 
 impl<'a> HostView<'a> {

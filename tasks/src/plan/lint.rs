@@ -1,9 +1,9 @@
 //! Rules that every plan must obey, checked before anything is run.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fmt;
 
-use super::graph::{Plan, Reason, Step};
+use super::graph::{Plan, Reason, Step, StepId};
 
 /// A broken rule. Always a defect of kokctl: no input of a user may lead to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,13 +24,14 @@ impl fmt::Display for Finding {
 #[must_use]
 pub fn lint(plan: &Plan) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut writers: BTreeMap<(String, String), String> = BTreeMap::new();
+    let mut writers: HashMap<(&str, String), &StepId> = HashMap::new();
     for step in plan.steps() {
         let mut rules = of_step(step);
         rules.extend(of_order(plan, step));
         for path in step.writes() {
-            let before = writers.insert((step.host.clone(), path.clone()), step.id.to_string());
-            rules.extend(before.map(|other| format!("writes {path}, which {other} writes too")));
+            if let Some(other) = writers.insert((&step.host, path.clone()), &step.id) {
+                rules.push(format!("writes {path}, which {other} writes too"));
+            }
         }
         findings.extend(rules.into_iter().map(|rule| Finding { step: step.id.to_string(), rule }));
     }

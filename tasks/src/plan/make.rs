@@ -7,7 +7,7 @@ use kok_crds::model::{Cluster, Host};
 
 use super::compare::{Asked, Compared, compare};
 use super::draft::{Draft, HostView};
-use super::graph::{Plan, Reason, Step, StepId};
+use super::graph::{Plan, Reason, StepId};
 use super::lint::lint;
 use super::refusal::Refusal;
 use super::select::Selection;
@@ -15,7 +15,7 @@ use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage, KubernetesRele
 use crate::facts::HostFacts;
 use crate::holder::Standing;
 use crate::list::TASKS;
-use crate::list::host::claim;
+use crate::list::host::{claim, cluster_id};
 use crate::list::packages;
 use crate::observe::{Looks, Observations};
 use crate::operations::{Operation, Reset};
@@ -180,10 +180,13 @@ pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a H
     // Otherwise each component of it would be missed on each host.
     inputs.release().map_err(|refusal| vec![refusal])?;
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
+    // Once for all hosts, for each of them may have it.
+    let cluster_id = cluster_id(inputs, seen);
+    let cluster_id = cluster_id.as_deref();
     for task in TASKS {
         for host in &inputs.cluster.hosts {
             let facts = seen.facts(&host.name).unwrap_or(expected);
-            let view = HostView { inputs, host, seen, facts };
+            let view = HostView { inputs, host, seen, facts, cluster_id };
             let mut draft = Draft::new(&host.name, task.name);
             match (task.plan)(&view, &mut draft) {
                 Ok(()) => drafts.push(draft),
@@ -211,17 +214,26 @@ fn ordered(drafts: Vec<Draft<'_>>) -> Result<Plan, Refusal> {
 
 /// Every step of a host comes after the one that records whose host it is.
 fn after_claims(plan: &Plan) -> Edges {
-    let with_claims = plan.steps().map(|step| (step.id.clone(), claim(&step.host)));
-    let others = with_claims.filter(|(id, claim)| id != claim);
-    others.map(|(id, claim)| (id, claim, Reason::Because("a host says whose it is before it is changed"))).collect()
+    let mut claims: BTreeMap<&str, StepId> = BTreeMap::new();
+    let mut edges = Vec::new();
+    for step in plan.steps() {
+        let claim = claims.entry(&step.host).or_insert_with(|| claim(&step.host));
+        if step.id != *claim {
+            edges.push((step.id.clone(), claim.clone(), Reason::Because("a host says whose it is before it is changed")));
+        }
+    }
+    edges
 }
 
 /// Where packages are missing, every step of the host may run a command of one of them.
 fn after_packages(plan: &Plan) -> Edges {
-    let installed = |step: &Step| StepId::new(&step.host, packages::NAME, packages::INSTALLED);
-    let later = plan.steps().filter(|step| step.task != packages::NAME && step.id != claim(&step.host));
-    let with_packages = later.map(|step| (step.id.clone(), installed(step))).filter(|(_, earlier)| plan.step(earlier).is_some());
-    with_packages.map(|(id, earlier)| (id, earlier, Reason::Because("it may run commands of these packages"))).collect()
+    let of_packages = plan.steps().filter(|step| step.task == packages::NAME);
+    let installed: BTreeMap<&str, StepId> =
+        of_packages.map(|step| (step.host.as_str(), StepId::new(&step.host, packages::NAME, packages::INSTALLED))).collect();
+    let later = plan.steps().filter(|step| step.task != packages::NAME);
+    let with_packages = later.filter_map(|step| Some((step, installed.get(step.host.as_str())?)));
+    let later = with_packages.filter(|(step, _)| step.id != claim(&step.host));
+    later.map(|(step, earlier)| (step.id.clone(), earlier.clone(), Reason::Because("it may run commands of these packages"))).collect()
 }
 
 type Edges = Vec<(StepId, StepId, Reason)>;

@@ -1,6 +1,6 @@
 //! Refusing a part of a plan that needs what is not in it: all that is missing is said, and the choice that would be complete.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::graph::{Plan, Reason, Step, StepId};
 use super::refusal::Refusal;
@@ -17,7 +17,7 @@ pub(super) struct Missing<'a> {
 }
 
 /// One refusal for each task or host that is missing.
-pub(super) fn refusals(plan: &Plan, verdicts: &BTreeMap<StepId, Verdict>, selection: &Selection, missing: &[Missing<'_>]) -> Vec<Refusal> {
+pub(super) fn refusals(plan: &Plan, verdicts: &HashMap<StepId, Verdict>, selection: &Selection, missing: &[Missing<'_>]) -> Vec<Refusal> {
     let hint = complete(plan, verdicts, selection, missing);
     let mut by_cause: BTreeMap<String, Vec<&Missing<'_>>> = BTreeMap::new();
     for one in missing {
@@ -45,7 +45,7 @@ fn refusal(what: String, missing: &[&Missing<'_>], hint: &str) -> Refusal {
 }
 
 /// Goes back from what is missing through everything that is still to be done, and says how to choose all of it.
-fn complete(plan: &Plan, verdicts: &BTreeMap<StepId, Verdict>, selection: &Selection, missing: &[Missing<'_>]) -> String {
+fn complete(plan: &Plan, verdicts: &HashMap<StepId, Verdict>, selection: &Selection, missing: &[Missing<'_>]) -> String {
     let open = |id: &StepId| !matches!(verdicts.get(id), Some(Verdict::Same));
     let mut found: BTreeSet<StepId> = missing.iter().map(|one| one.need.id.clone()).collect();
     let mut next: Vec<StepId> = found.iter().cloned().collect();
