@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use minijinja::value::{Enumerator, Object, ObjectRepr};
 use minijinja::{Error, ErrorKind, Value as Jinja};
 
-use super::render::Session;
+use super::render::{Session, Whose};
 use crate::Problem;
 use crate::words::quote;
 
@@ -30,6 +30,8 @@ const CONNECTION: [&str; 12] = [
 /// What only a running playbook knows.
 const PLAYBOOK: [&str; 9] =
     ["omit", "playbook_dir", "inventory_dir", "inventory_file", "role_path", "role_name", "play_hosts", "environment", "vars"];
+/// What is another value on each host without being written for it.
+const OF_THE_HOST: [&str; 3] = ["inventory_hostname", "inventory_hostname_short", "group_names"];
 /// Functions, which the engine looks for among the variables first; no variable of a user hides them.
 const FUNCTIONS: [&str; 2] = ["lookup", "query"];
 /// A function whose name is also that of variables.
@@ -39,13 +41,14 @@ const RANGE: &str = "range";
 pub(super) struct Scope {
     session: Arc<Session>,
     host: Arc<str>,
+    whose: Whose,
     /// Names that were asked for and that nobody has set.
     missing: Mutex<Vec<String>>,
 }
 
 impl Scope {
-    pub(super) fn new(session: &Arc<Session>, host: &Arc<str>) -> Self {
-        Self { session: Arc::clone(session), host: Arc::clone(host), missing: Mutex::default() }
+    pub(super) fn new(session: &Arc<Session>, host: &Arc<str>, whose: Whose) -> Self {
+        Self { session: Arc::clone(session), host: Arc::clone(host), whose, missing: Mutex::default() }
     }
 
     /// The names that were missing, without those for which the text itself has something to fall back to.
@@ -63,9 +66,12 @@ impl Scope {
             return None;
         }
         if let Some(value) = self.magic(name) {
+            if self.whose == Whose::Own && OF_THE_HOST.contains(&name) {
+                self.session.needs_the_host();
+            }
             return Some(value);
         }
-        match self.session.value(&self.host, name) {
+        match self.session.value(&self.host, name, self.whose) {
             Ok(Some(value)) => Some(value),
             Ok(None) => self.unset(name),
             Err(problem) => Some(invalid(problem)),
@@ -176,7 +182,7 @@ impl Object for Hosts {
 
     fn get_value(self: &Arc<Self>, key: &Jinja) -> Option<Jinja> {
         let (host, _) = self.0.data.inventory.host(key.as_str()?)?;
-        Some(Jinja::from_object(Scope::new(&self.0, host)))
+        Some(Jinja::from_object(Scope::new(&self.0, host, Whose::Named)))
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {

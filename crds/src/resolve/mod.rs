@@ -1,13 +1,16 @@
 //! The variables of each host: what counts of all that was written.
 
 mod address;
+mod classes;
 mod connection;
 mod context;
 mod convert;
 mod feeding;
 mod filters;
+mod known;
 mod maps;
 mod names;
+mod output;
 mod render;
 mod ssh_meaning;
 mod ssh_options;
@@ -22,11 +25,14 @@ use crate::inventory::{Group, Inventory, Variable, Vars};
 use crate::tree::Node;
 use crate::words::quote;
 use crate::{Position, Problem};
+use classes::Classes;
 pub use connection::{Connection, Jump};
 pub(crate) use convert::same;
 use feeding::Feeding;
+use known::Known;
 pub(crate) use render::NOT_DEFINED;
-use render::{Session, has_template};
+use render::Session;
+pub(crate) use render::has_template;
 pub(crate) use ssh_options::field as field_of_ssh_options;
 pub(crate) use taint::Tainted;
 use taint::Taints;
@@ -44,19 +50,31 @@ struct Data {
     taints: Arc<Taints>,
     /// Found when it is asked for the first time.
     feeding: OnceLock<Feeding>,
+    /// Shared by all who ask: what holds for many hosts is worked out once.
+    known: Known,
+    /// Found when it is asked for the first time.
+    classes: OnceLock<Classes>,
 }
 
 impl Resolved {
     /// The variables of an inventory together with extra variables, of which later ones count.
     #[must_use]
     pub fn of(inventory: Inventory, extra: Vec<Vars>) -> Self {
-        Self(Arc::new(Data { inventory, defaults: Vars::default(), extra, taints: Arc::default(), feeding: OnceLock::new() }))
+        let (defaults, taints) = (Vars::default(), Arc::default());
+        let (feeding, known, classes) = (OnceLock::new(), Known::default(), OnceLock::new());
+        Self(Arc::new(Data { inventory, defaults, extra, taints, feeding, known, classes }))
     }
 
     /// The same with values for variables that nobody has set.
     #[must_use]
     pub fn with_defaults(self, defaults: Vars) -> Self {
-        Self(Arc::new(Data { defaults, ..Arc::unwrap_or_clone(self.0) }))
+        Self(Arc::new(Data { defaults, known: Known::default(), ..Arc::unwrap_or_clone(self.0) }))
+    }
+
+    /// How often a template asked for a variable so far: what the questions cost, whatever the machine.
+    #[must_use]
+    pub fn lookups(&self) -> usize {
+        self.0.known.lookups()
     }
 
     /// Expressions that need secrets, of those that were worked out so far, by their places.
@@ -95,6 +113,12 @@ impl Resolved {
             Some((host, _)) => Session::new(&self.0).node(host, name),
             None => Ok(None),
         }
+    }
+
+    /// Of some hosts, in their order, those for which a variable of another host is known to have the same value, as it is made of the
+    /// same; and the rest. `None` if that is known of no other host.
+    pub(crate) fn alike<'h>(&self, host: &str, variable: &Variable, others: &[&'h str]) -> Option<(Vec<&'h str>, Vec<&'h str>)> {
+        self.0.known.alike(&self.0, host, variable, others)
     }
 
     /// The value of a variable that is the same for all hosts of the cluster.
@@ -177,6 +201,10 @@ impl Data {
     /// What secrets are made of.
     fn feeding(&self) -> &Feeding {
         self.feeding.get_or_init(|| Feeding::of(self.written().map(|(vars, _)| vars)))
+    }
+
+    fn classes(&self) -> &Classes {
+        self.classes.get_or_init(|| Classes::of(&self.inventory))
     }
 
     fn find(&self, host: &str, name: &str) -> Option<&Variable> {

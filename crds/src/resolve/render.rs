@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
-use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::{Error, ErrorKind, Value as Jinja};
@@ -11,6 +10,8 @@ use super::Data;
 use super::context::Scope;
 use super::convert::{to_jinja, to_node};
 use super::filters::ENVIRONMENT;
+use super::known::{Answer, Needs};
+use super::output::{MAX_TEXT, mixed};
 use super::taint::{is_secret, takes_a_secret};
 use super::template::{Template, is_template, scan};
 use crate::tree::{Entry, Node, Tag, Value};
@@ -19,8 +20,6 @@ use crate::{Position, Problem};
 
 /// Variables that need each other one after the other. Kubespray's longest chain has eight; each takes a piece of the stack.
 const MAX_CHAIN: usize = 20;
-/// Text that all variables of one answer have together; the largest that we know are certificates.
-const MAX_TEXT: usize = 1 << 20;
 
 /// How a message about a missing variable ends.
 pub(crate) const NOT_DEFINED: &str = "is not defined";
@@ -38,10 +37,40 @@ pub(super) struct Session {
 struct State {
     /// Variables that are being worked out, each for the one before it.
     chain: Vec<Name>,
-    done: BTreeMap<Name, (Jinja, bool)>,
+    done: BTreeMap<Name, Done>,
     text: usize,
-    /// Whether what is being worked out needed a secret so far.
+    /// What the value that is being worked out needed so far.
+    trace: Trace,
+}
+
+/// What a value needed.
+#[derive(Clone, Default)]
+struct Trace {
+    /// Whether that was a secret.
     tainted: bool,
+    needs: Needs,
+}
+
+impl Trace {
+    fn also(&mut self, other: &Self) {
+        self.tainted |= other.tainted;
+        self.needs.also(&other.needs);
+    }
+}
+
+#[derive(Clone)]
+struct Done {
+    value: Jinja,
+    trace: Arc<Trace>,
+}
+
+/// Whose variable a template asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// That of the host for which it is worked out, so that it is another one on another host.
+    Own,
+    /// That of a host that it names.
+    Named,
 }
 
 impl Session {
@@ -55,36 +84,52 @@ impl Session {
     }
 
     /// The value of a variable for the engine; `None` if nobody has set it.
-    pub(super) fn value(self: &Arc<Self>, host: &Arc<str>, name: &str) -> Result<Option<Jinja>, Problem> {
+    pub(super) fn value(self: &Arc<Self>, host: &Arc<str>, name: &str, whose: Whose) -> Result<Option<Jinja>, Problem> {
+        self.data.known.count();
         let key = (Arc::clone(host), name.to_owned());
         let done = self.state().done.get(&key).cloned();
-        let (value, tainted) = match done {
-            Some(done) => done,
+        let (value, trace) = match done {
+            Some(done) => (Ok(Some(done.value)), done.trace),
             None => {
-                let (node, tainted) = self.aside(|| self.node(host, name));
-                let Some(node) = node? else { return Ok(None) };
-                (to_jinja(&node), tainted || is_secret(name) || self.data.feeding().taints(name))
+                let (node, mut trace) = self.aside(|| self.node(host, name));
+                trace.tainted |= is_secret(name) || self.data.feeding().taints(name);
+                (node.map(|node| node.as_ref().map(to_jinja)), Arc::new(trace))
             }
         };
         let mut state = self.state();
+        if whose == Whose::Own {
+            state.trace.needs.variable(name, &trace.needs);
+        }
+        let Some(value) = value? else { return Ok(None) };
         state.text = state.text.saturating_add(value.as_str().map_or(1, str::len));
         if state.text > MAX_TEXT {
-            let problem = Problem::new(format!("{} cannot be worked out: it becomes too long", quote(name)));
-            let place = self.data.find(host, name).map(|variable| &variable.node.position);
-            let problem = problem.because(format!("what it needs has more than {MAX_TEXT} bytes"));
-            return Err(place.map_or(problem.clone(), |place| problem.at(place)));
+            return Err(self.too_long(host, name));
         }
-        state.tainted |= tainted;
-        state.done.insert(key, (value.clone(), tainted));
+        state.trace.tainted |= trace.tainted;
+        state.done.insert(key, Done { value: value.clone(), trace });
         Ok(Some(value))
     }
 
-    /// Does something, and says whether it needed a secret; that does not count for who asks.
-    fn aside<T>(&self, work: impl FnOnce() -> T) -> (T, bool) {
-        let before = std::mem::take(&mut self.state().tainted);
+    fn too_long(&self, host: &str, name: &str) -> Problem {
+        let problem = Problem::new(format!("{} cannot be worked out: it becomes too long", quote(name)));
+        let problem = problem.because(format!("what it needs has more than {MAX_TEXT} bytes"));
+        match self.data.find(host, name) {
+            Some(variable) => problem.at(&variable.node.position),
+            None => problem,
+        }
+    }
+
+    /// What is being worked out needs to know which host it is for.
+    pub(super) fn needs_the_host(&self) {
+        self.state().trace.needs.host_itself();
+    }
+
+    /// Does something, and says what it needed; that does not count for who asks.
+    fn aside<T>(&self, work: impl FnOnce() -> T) -> (T, Trace) {
+        let before = std::mem::take(&mut self.state().trace);
         let done = work();
-        let tainted = std::mem::replace(&mut self.state().tainted, before);
-        (done, tainted)
+        let trace = std::mem::replace(&mut self.state().trace, before);
+        (done, trace)
     }
 
     /// The variable that is being worked out, with its place.
@@ -94,16 +139,28 @@ impl Session {
         Some((name, place))
     }
 
-    /// A variable with all its templates worked out.
+    /// A variable with all its templates worked out; nothing else may have been needed so far.
     pub(super) fn node(self: &Arc<Self>, host: &Arc<str>, name: &str) -> Result<Option<Node>, Problem> {
         let Some(variable) = self.data.find(host, name) else { return Ok(None) };
         if !has_template(&variable.node) {
             return Ok(Some(variable.node.clone()));
         }
+        // What fails says so for the variable that is asked for, and in a long chain what would not fail for itself does.
+        let is_asked_for = self.state().chain.is_empty();
+        let known = self.data.known.find(&self.data, host, variable).filter(|known| is_asked_for || known.result.is_ok());
+        if let Some(Answer { result, tainted, needs }) = known {
+            self.state().trace = Trace { tainted, needs };
+            return result.map(Some);
+        }
         self.enter(host, name, &variable.node)?;
-        let node = self.rendered(host, name, &variable.node);
-        self.state().chain.pop();
-        node.map(Some)
+        let result = self.rendered(host, name, &variable.node);
+        let mut state = self.state();
+        state.chain.pop();
+        if is_asked_for || result.is_ok() {
+            let Trace { tainted, needs } = state.trace.clone();
+            self.data.known.keep(&self.data, host, variable, Answer { result: result.clone(), tainted, needs });
+        }
+        result.map(Some)
     }
 
     fn enter(&self, host: &Arc<str>, name: &str, node: &Node) -> Result<(), Problem> {
@@ -142,17 +199,17 @@ impl Session {
         let feeding = self.data.feeding();
         let hides = may_hold_a_secret(name) || feeding.hides(name);
         let kind = scan(text).map_err(|reason| failed((name, host, text), &reason, hides).at(&node.position))?;
-        let scope = Arc::new(Scope::new(self, host));
+        let scope = Arc::new(Scope::new(self, host, Whose::Own));
         let context = Jinja::from_dyn_object(Arc::clone(&scope));
-        let (result, tainted) = self.aside(|| match kind {
+        let (result, trace) = self.aside(|| match kind {
             Template::Plain => Ok(node.clone()),
             Template::Expression(expression) => {
                 ENVIRONMENT.compile_expression(expression).and_then(|expression| to_node(&expression.eval(context)?, &node.position))
             }
             Template::Mixed => mixed(text, context).map(|text| Node::new(Value::Text(text), node.position.clone())),
         });
-        let tainted = !matches!(kind, Template::Plain) && (tainted || takes_a_secret(text) || feeding.is_part_in(text));
-        self.state().tainted |= tainted;
+        let tainted = !matches!(kind, Template::Plain) && (trace.tainted || takes_a_secret(text) || feeding.is_part_in(text));
+        self.state().trace.also(&Trace { tainted, ..trace });
         if let (Ok(result), true) = (&result, tainted) {
             // What belongs to a secret may itself hold a piece of it.
             self.data.taints.note(name, if hides || is_secret(name) { "{{ … }}" } else { text }, result);
@@ -164,32 +221,8 @@ impl Session {
     }
 }
 
-fn mixed(text: &str, context: Jinja) -> Result<String, Error> {
-    let template = ENVIRONMENT.template_from_str(text)?;
-    let mut output = Limited(Vec::new());
-    template.render_captured_to(context, &mut output)?;
-    String::from_utf8(output.0).map_err(|_| Error::new(ErrorKind::InvalidOperation, "the result is no text"))
-}
-
-/// Output of a template, which may be longer than all that it is made of.
-struct Limited(Vec<u8>);
-
-impl io::Write for Limited {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.0.len().saturating_add(bytes.len()) > MAX_TEXT {
-            return Err(io::ErrorKind::FileTooLarge.into());
-        }
-        self.0.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 /// Whether a value has anything to work out.
-pub(super) fn has_template(node: &Node) -> bool {
+pub(crate) fn has_template(node: &Node) -> bool {
     match &node.value {
         Value::Text(text) => node.tag == Tag::None && is_template(text),
         Value::List(items) => items.iter().any(has_template),

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr;
 
-use super::values::has_template;
 use crate::inventory::{Variable, Vars};
-use crate::resolve::Resolved;
+use crate::resolve::{Resolved, has_template};
 use crate::tree::{Node, Value};
 use crate::variables::variable;
 
@@ -121,13 +120,9 @@ impl<'a> Credits<'a, '_> {
 /// Collects the words of all templates of a value.
 fn words<'a>(node: &'a Node, used: &mut BTreeSet<&'a str>) {
     match &node.value {
-        Value::Text(text) if is_template(text) => used.extend(text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')),
+        Value::Text(text) if has_template(node) => used.extend(text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_')),
         Value::List(items) => items.iter().for_each(|item| words(item, used)),
         Value::Map(entries) => entries.iter().for_each(|entry| words(&entry.node, used)),
         _ => {}
     }
-}
-
-fn is_template(text: &str) -> bool {
-    text.contains("{{") || text.contains("{%")
 }

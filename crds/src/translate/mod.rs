@@ -78,3 +78,52 @@ fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), 
     tree.add("spec", spec.node());
     (tree.node(), report.given)
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::fmt::Write as _;
+
+    use super::{defaults, translate};
+    use crate::Source;
+    use crate::inventory::{Inventory, Vars};
+    use crate::resolve::Resolved;
+
+    const HOSTS: usize = 1_000;
+
+    /// How often templates ask for variables while a thousand hosts with these variables are translated.
+    fn lookups(vars: &str) -> usize {
+        let mut text = "all:\n  hosts:\n".to_owned();
+        (0..HOSTS).for_each(|host| _ = writeln!(text, "    n{host}: {{ip: 10.1.{}.{}}}", host / 250, host % 250 + 1));
+        text.push_str("  children:\n    kube_control_plane: {hosts: {n0: }}\n    kube_node:\n      hosts:\n");
+        (1..HOSTS).for_each(|host| _ = writeln!(text, "        n{host}:"));
+        let source = Source::file("hosts.yaml", text);
+        let inventory = Inventory::read(&source, &[]).unwrap();
+        let vars = Vars::read(&Source::file("all.yml", format!("kube_network_plugin: flannel\n{vars}"))).unwrap();
+        let resolved = Resolved::of(inventory, vec![vars]).with_defaults(defaults());
+        let start = source.position(1, 1);
+        let translation = translate(&resolved, &start, ("a", &start));
+        assert_eq!(translation.problems, []);
+        resolved.lookups()
+    }
+
+    /// A list of all hosts in a variable of all hosts: a million lookups, if each host made its own.
+    #[test]
+    fn templates_over_all_hosts_are_worked_out_once() {
+        let all = "{% for h in groups['k8s_cluster'] %}{{ hostvars[h].ip }},{% endfor %}";
+        let direct = lookups(&format!("no_proxy: \"{all}\"\n"));
+        let nested = lookups(&format!("no_proxy: \"localhost,{{{{ all_ips }}}}\"\nall_ips: \"{all}\"\n"));
+        assert!((HOSTS..10 * HOSTS).contains(&direct), "{direct}");
+        assert!((HOSTS..10 * HOSTS).contains(&nested), "{nested}");
+    }
+
+    /// Settings, each made of another variable: three hundred thousand lookups, if each host made its own.
+    #[test]
+    fn templates_of_groups_are_worked_out_once_for_their_hosts() {
+        let settings = ["http_proxy", "https_proxy", "no_proxy", "additional_no_proxy", "kube_image_repo", "quay_image_repo"];
+        let mut vars = "base: example.org\nbase_url: 'http://{{ base }}'\n".to_owned();
+        settings.iter().for_each(|name| _ = writeln!(vars, "{name}: '{{{{ base_url }}}}'"));
+        let lookups = lookups(&vars);
+        assert!((1..HOSTS).contains(&lookups), "{lookups}");
+    }
+}

@@ -1,10 +1,11 @@
 //! Values of variables, rendered, brought to the type of their row, and compared over the hosts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::definitions::{Definition, Definitions};
 use super::groups::Groups;
-use crate::resolve::{self, Resolved};
+use crate::inventory::Variable as Written;
+use crate::resolve::{self, Resolved, has_template};
 use crate::tree::{Node, Value};
 use crate::variables::{Shape, Variable, flag, plain, same, variable};
 use crate::words::quote;
@@ -105,18 +106,16 @@ impl<'a> Values<'a> {
 
     /// The different values of a variable, each with its hosts.
     pub(super) fn distinct(&mut self, name: &str) -> Vec<Distinct<'a>> {
-        let places: Vec<(Vec<&'a str>, Position, bool)> =
-            self.definitions.get(name).iter().filter(|place| !place.hosts.is_empty()).map(of_place).collect();
+        let places: Vec<(Vec<&'a str>, &'a Written)> =
+            self.definitions.get(name).iter().map(|place| (place.hosts.clone(), place.variable)).collect();
         // Texts find what is alike fast; a list and a text that is written as one have the same.
         let mut found: BTreeMap<String, Vec<Distinct<'a>>> = BTreeMap::new();
-        for (hosts, key_position, is_template) in places {
-            let groups: Vec<&[&'a str]> = if is_template { hosts.chunks(1).collect() } else { vec![hosts.as_slice()] };
-            for group in groups {
-                let Some(node) = group.first().and_then(|host| self.of_host(host, name)) else { continue };
+        for (hosts, written) in places {
+            for (node, group) in self.parts(name, written, hosts) {
                 let alike = found.entry(plain(&node)).or_default();
                 match alike.iter_mut().find(|distinct| resolve::same(&distinct.node, &node)) {
                     Some(distinct) => distinct.hosts.extend(group),
-                    None => alike.push(Distinct { node, key_position: key_position.clone(), hosts: group.to_vec() }),
+                    None => alike.push(Distinct { node, key_position: written.key_position.clone(), hosts: group }),
                 }
             }
         }
@@ -125,6 +124,24 @@ impl<'a> Values<'a> {
         values.sort_by_key(|value| std::cmp::Reverse(value.hosts.len()));
         values
     }
+
+    /// The values that one place gives hosts. It is worked out once for all for which it is made of the same.
+    fn parts(&mut self, name: &str, written: &'a Written, hosts: Vec<&'a str>) -> Vec<(Node, Vec<&'a str>)> {
+        if !has_template(&written.node) {
+            let node = hosts.first().and_then(|first| self.of_host(first, name));
+            return node.map(|node| (node, hosts)).into_iter().collect();
+        }
+        let (mut parts, mut left) = (Vec::new(), VecDeque::from(hosts));
+        while let Some(first) = left.pop_front() {
+            let (node, mut group) = (self.of_host(first, name), vec![first]);
+            if let Some((alike, rest)) = self.resolved.alike(first, written, left.make_contiguous()) {
+                group.extend(alike);
+                left = rest.into();
+            }
+            parts.extend(node.map(|node| (node, group)));
+        }
+        parts
+    }
 }
 
 /// One of the values of a variable.
@@ -132,19 +149,6 @@ pub(super) struct Distinct<'a> {
     pub(super) node: Node,
     pub(super) key_position: Position,
     pub(super) hosts: Vec<&'a str>,
-}
-
-fn of_place<'a>(place: &Definition<'a>) -> (Vec<&'a str>, Position, bool) {
-    (place.hosts.clone(), place.variable.key_position.clone(), has_template(&place.variable.node))
-}
-
-pub(super) fn has_template(node: &Node) -> bool {
-    match &node.value {
-        Value::Text(text) => text.contains("{{") || text.contains("{%"),
-        Value::List(items) => items.iter().any(has_template),
-        Value::Map(entries) => entries.iter().any(|entry| has_template(&entry.node)),
-        _ => false,
-    }
 }
 
 fn differs(name: &str, first: &Distinct<'_>, other: &str) -> Problem {

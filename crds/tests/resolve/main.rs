@@ -5,6 +5,7 @@ mod bad;
 mod connections;
 mod expressions;
 mod hostile;
+mod sharing;
 #[path = "../inventory/support/mod.rs"]
 #[allow(dead_code, reason = "the other tests of inventories use the rest")]
 mod support;
