@@ -200,3 +200,10 @@ fn an_inline_cluster_takes_no_variables_of_operations() {
     let idle = with("-e reset_confirmation=yes");
     assert!(idle.cluster.is_some() && idle.variables.iter().any(|given| given.name == "reset_confirmation"));
 }
+
+#[test]
+fn hosts_of_a_cluster_in_its_own_fields_may_be_called_as_groups() {
+    let cluster = INLINE.replace("w1", "etcd").replace("w2", "all");
+    assert_eq!(applied(&cluster, "--limit cp1").unwrap().hosts, ["cp1"]);
+    assert_eq!(applied(&cluster, "--limit kube_node").unwrap().hosts, ["etcd", "all"]);
+}

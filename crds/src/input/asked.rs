@@ -1,12 +1,12 @@
 //! Which part an operation is about, and whether it is for the verb that runs.
 
+use super::Input;
 use super::pending::{counting, named, others, pending, verb, wrong_verb};
-use super::{Input, file_name};
 use crate::inventory::Inventory;
 use crate::model::{Cluster, Host};
 use crate::operation::{Arguments, Effect, Operation, Placed, TaskChoice, Verb};
 use crate::words::quote;
-use crate::{Notice, Position, Problem, Source};
+use crate::{Notice, Position, Problem};
 
 /// What the operation that counts asks of a verb, besides its variables.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -124,12 +124,12 @@ impl Input {
 
 /// The groups of a Cluster in the inline form: those by which Kubespray calls its roles.
 fn inventory_of(cluster: &Cluster) -> Result<Inventory, Vec<Problem>> {
-    let names = |wanted: &dyn Fn(&Host) -> bool| -> String {
-        cluster.hosts.iter().filter(|host| wanted(host)).map(|host| format!("{}\n", host.name)).collect()
+    let names = |wanted: &dyn Fn(&Host) -> bool| -> Vec<&str> {
+        cluster.hosts.iter().filter(|host| wanted(host)).map(|host| host.name.as_str()).collect()
     };
     let planes = names(&|host| host.roles.control_plane);
-    let text = format!("[kube_control_plane]\n{planes}[etcd]\n{planes}[kube_node]\n{}", names(&|host| host.roles.worker));
-    Inventory::read(&Source::file(file_name("the cluster's hosts"), text), &[])
+    let groups = [("kube_control_plane", planes.clone()), ("etcd", planes), ("kube_node", names(&|host| host.roles.worker))];
+    Inventory::of_groups(&Position { file: "the cluster's hosts".into(), line: 1, column: 1 }, &groups)
 }
 
 /// A cluster that is to be taken down on the way can't be made by one `apply`.

@@ -81,7 +81,7 @@ pub(super) fn login(operation: &Operation, has_key: bool, defaults: &mut Vars) -
     let Arguments { user, private_key_file, .. } = &operation.main.arguments;
     let mut given = Vec::new();
     // Of several names of one variable these count least.
-    let options = [("--user", "ansible_ssh_user", user, false), ("--private-key", "ansible_private_key_file", private_key_file, has_key)];
+    let options = [("--user", "ansible_user", user, false), ("--private-key", "ansible_private_key_file", private_key_file, has_key)];
     for (option, name, value, overruled) in options {
         let Some(value) = value else { continue };
         let node = Node::new(Value::Text(value.text.clone()), value.position.clone());

@@ -118,7 +118,7 @@ impl Builder {
         }
     }
 
-    fn host(&mut self, name: &str, position: &Position) -> Arc<str> {
+    pub(super) fn host(&mut self, name: &str, position: &Position) -> Arc<str> {
         if let Some((key, _)) = self.hosts.get_key_value(name) {
             return Arc::clone(key);
         }
@@ -166,7 +166,6 @@ impl Builder {
 
     /// The inventory as far as it could be read, and everything that is wrong with it.
     pub(super) fn finish(mut self) -> (Option<Inventory>, Vec<Problem>) {
-        self.check_names();
         if self.hosts.is_empty() && self.problems.is_empty() {
             let problem = Problem::new("the inventory names no hosts").at(&self.start);
             self.problems
@@ -189,10 +188,11 @@ impl Builder {
         (Some(Inventory { hosts: self.hosts, groups: self.groups, notices: self.notices, unread: self.unread }), self.problems)
     }
 
-    /// A name cannot be that of a group and of a host.
-    fn check_names(&mut self) {
+    /// A name cannot be that of a group and of a host, as the user has written them: an old name of a group is free for a host.
+    pub(super) fn check_names(&mut self) {
         for (name, host) in &self.hosts {
-            if let Some(group) = self.groups.get(legacy::current(name)) {
+            let by_old_name = || self.groups.get(legacy::current(name)).filter(|group| group.aliases.contains(name));
+            if let Some(group) = self.groups.get(name).or_else(by_old_name) {
                 self.problems.push(
                     Problem::new(format!("{} is a host and a group", quote(name)))
                         .at(&host.position)

@@ -100,7 +100,26 @@ impl Inventory {
         }
         legacy::derive(&mut builder);
         beside::read(&mut builder, beside);
+        builder.check_names();
         builder.finish()
+    }
+
+    /// An inventory of groups with their hosts, whose names may be those of groups: what is written as a Cluster has no groups to confuse
+    /// them with.
+    pub(crate) fn of_groups(start: &Position, groups: &[(&str, Vec<&str>)]) -> Result<Self, Vec<Problem>> {
+        let mut builder = Builder::new(start.clone());
+        for (group, hosts) in groups {
+            let group = builder.group(group, start);
+            for host in hosts {
+                let host = builder.host(host, start);
+                builder.join(&group, &host);
+            }
+        }
+        legacy::derive(&mut builder);
+        match builder.finish() {
+            (Some(inventory), problems) if problems.is_empty() => Ok(inventory),
+            (_, problems) => Err(problems),
+        }
     }
 
     /// What the user should know of the inventory, besides what is wrong.

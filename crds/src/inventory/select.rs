@@ -4,8 +4,9 @@ mod glob;
 
 use std::collections::BTreeSet;
 use std::net::Ipv6Addr;
+use std::sync::Arc;
 
-use super::{ALL, Inventory};
+use super::{ALL, Group, Inventory};
 use crate::words::{nearest, quote};
 use crate::{Position, Problem};
 
@@ -103,7 +104,9 @@ fn named<'a>(inventory: &'a Inventory, term: &str) -> Result<Vec<&'a str>, Probl
     let groups = if glob::is_glob(term) {
         inventory.groups().filter(|group| glob::matches(term, group)).collect()
     } else {
-        Vec::from_iter(inventory.group(term).map(|(name, _)| name.as_ref()))
+        let host_has_it = inventory.host(term).is_some();
+        let written = |(name, group): &(&Arc<str>, &Group)| name.as_ref() == term || group.aliases.contains(term);
+        Vec::from_iter(inventory.group(term).filter(|group| !host_has_it || written(group)).map(|(name, _)| name.as_ref()))
     };
     found.extend(groups.iter().flat_map(|group| inventory.members(group)).flatten());
     if glob::is_glob(term) {

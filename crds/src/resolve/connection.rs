@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::Resolved;
 use super::ssh_meaning;
 use super::ssh_options::{self, Options};
+use super::{Resolved, aliases};
 use crate::syntax::name;
 use crate::tree::{Node, Value};
 use crate::words::quote;
@@ -72,19 +72,17 @@ impl Connection {
     pub fn of(resolved: &Resolved, host: &str) -> Result<(Self, Vec<Notice>), Vec<Problem>> {
         let mut reader = Reader { resolved, host, problems: Vec::new(), notices: Vec::new() };
         reader.refuse_others();
-        let address = reader.text(&["ansible_host", "ansible_ssh_host"], no_blanks);
+        let address = reader.text(&aliases::ADDRESS, no_blanks);
         let options = reader.options();
         let connection = Self {
             address: address.unwrap_or_else(|| host.to_owned()),
             port: reader.port().or(options.port),
-            user: reader.text(&["ansible_user", "ansible_ssh_user"], name::user).or(options.user),
-            password: reader.secret(&["ansible_password", "ansible_ssh_password", "ansible_ssh_pass"]),
-            private_key_file: reader
-                .text(&["ansible_ssh_private_key_file", "ansible_private_key_file"], name::path)
-                .or(options.private_key_file),
+            user: reader.text(&aliases::USER, name::user).or(options.user),
+            password: reader.secret(&aliases::PASSWORD),
+            private_key_file: reader.text(&aliases::PRIVATE_KEY, name::path).or(options.private_key_file),
             become_other: reader.boolean("ansible_become"),
-            become_user: reader.text(&["ansible_become_user", "ansible_sudo_user"], name::user),
-            become_password: reader.secret(&["ansible_become_password", "ansible_become_pass", "ansible_sudo_pass"]),
+            become_user: reader.text(&aliases::SUDO_USER, name::user),
+            become_password: reader.secret(&aliases::SUDO_PASSWORD),
             jumps: options.jumps,
         };
         let mut problems = reader.problems;
@@ -155,7 +153,7 @@ impl Reader<'_> {
     }
 
     fn port(&mut self) -> Option<u16> {
-        let (name, node) = self.first(&["ansible_port", "ansible_ssh_port"])?;
+        let (name, node) = self.first(&aliases::PORT)?;
         let port = match &node.value {
             Value::Integer(port) => u16::try_from(*port).ok(),
             Value::Text(text) => text.parse().ok(),

@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 
 use minijinja::value::{Kwargs, Rest, ValueKind};
-use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value, filters, functions, tests};
+use minijinja::{Environment, Error, ErrorKind, UndefinedBehavior, Value, escape_formatter, filters, functions, tests};
 use regex::RegexBuilder;
 
-use super::{address, maps, version};
+use super::{address, chain, maps, version};
 
 /// Steps of one template: a loop over ten thousand hosts, and not a day.
 const FUEL: u64 = 100_000;
@@ -30,12 +30,15 @@ pub(super) static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(||
     if let Ok(syntax) = syntax {
         environment.set_syntax(syntax);
     }
+    // As in Ansible, nothing comes of a null within a text.
+    environment.set_formatter(|output, state, value| if value.is_none() { Ok(()) } else { escape_formatter(output, state, value) });
     add_own(&mut environment);
     add_builtin(&mut environment);
     environment
 });
 
 fn add_own(environment: &mut Environment<'static>) {
+    environment.add_filter(chain::PART, chain::part);
     environment.add_filter("int", int);
     environment.add_filter("bool", bool);
     environment.add_filter("join", join);

@@ -1,6 +1,8 @@
 //! The variables of each host: what counts of all that was written.
 
 mod address;
+pub(crate) mod aliases;
+mod chain;
 mod classes;
 mod connection;
 mod context;

@@ -9,7 +9,7 @@ use super::filters::ENVIRONMENT;
 /// Text that all variables of one answer have together; the largest that we know are certificates.
 pub(super) const MAX_TEXT: usize = 1 << 20;
 
-pub(super) fn mixed(text: &str, context: Jinja) -> Result<String, Error> {
+pub(super) fn mixed(text: &str, context: &Jinja) -> Result<String, Error> {
     let template = ENVIRONMENT.template_from_str(text)?;
     let mut output = Limited(Vec::new());
     template.render_captured_to(context, &mut output)?;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use minijinja::{Error, ErrorKind, Value as Jinja};
 
 use super::Data;
+use super::chain::rewritten;
 use super::context::Scope;
 use super::convert::{to_jinja, to_node};
 use super::filters::ENVIRONMENT;
@@ -201,12 +202,13 @@ impl Session {
         let kind = scan(text).map_err(|reason| failed((name, host, text), &reason, hides).at(&node.position))?;
         let scope = Arc::new(Scope::new(self, host, Whose::Own));
         let context = Jinja::from_dyn_object(Arc::clone(&scope));
-        let (result, trace) = self.aside(|| match kind {
-            Template::Plain => Ok(node.clone()),
-            Template::Expression(expression) => {
-                ENVIRONMENT.compile_expression(expression).and_then(|expression| to_node(&expression.eval(context)?, &node.position))
-            }
-            Template::Mixed => mixed(text, context).map(|text| Node::new(Value::Text(text), node.position.clone())),
+        let (result, trace) = self.aside(|| match evaluated(kind, text, &context, node) {
+            // Parts of what is not there are an error, but for a template that has something to fall back to.
+            Err(error) if error.kind() == ErrorKind::UndefinedError => match rewritten(text) {
+                Some(text) => evaluated(scan(&text).unwrap_or(kind), &text, &context, node),
+                None => Err(error),
+            },
+            result => result,
         });
         let tainted = !matches!(kind, Template::Plain) && (trace.tainted || takes_a_secret(text) || feeding.is_part_in(text));
         self.state().trace.also(&Trace { tainted, ..trace });
@@ -218,6 +220,17 @@ impl Session {
             Some(problem) => problem,
             None => explained(&error, (name, host, text), &scope, tainted, hides).at(&node.position),
         })
+    }
+}
+
+/// What the engine makes of a text.
+fn evaluated(kind: Template<'_>, text: &str, context: &Jinja, node: &Node) -> Result<Node, Error> {
+    match kind {
+        Template::Plain => Ok(node.clone()),
+        Template::Expression(expression) => {
+            ENVIRONMENT.compile_expression(expression).and_then(|expression| to_node(&expression.eval(context)?, &node.position))
+        }
+        Template::Mixed => mixed(text, context).map(|text| Node::new(Value::Text(text), node.position.clone())),
     }
 }
 

@@ -17,7 +17,7 @@ const MAX_BLOCKS: usize = 16;
 const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "raw"];
 
 /// What a text is.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Template<'a> {
     /// Text as it stands.
     Plain,

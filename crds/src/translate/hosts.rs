@@ -6,6 +6,7 @@ use super::build::{Map, list, text};
 use super::groups::Groups;
 use super::login;
 use super::values::{Values, spelled};
+use crate::resolve::aliases;
 use crate::tree::{Node, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
@@ -84,7 +85,7 @@ fn address(values: &mut Values<'_>, host: &str) -> Option<Node> {
         );
     }
     let found = own.or(access);
-    found.or_else(|| values.first_of_host(host, &login::ADDRESS).filter(is_address)).or_else(|| {
+    found.or_else(|| values.first_of_host(host, &aliases::ADDRESS).filter(is_address)).or_else(|| {
         let position = values.resolved.inventory().position_of(host)?;
         Some(text(host, position)).filter(is_address)
     })

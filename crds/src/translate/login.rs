@@ -3,30 +3,24 @@
 use super::build::{Map, text};
 use super::groups::Groups;
 use super::values::{Values, spelled};
-use crate::resolve::{Connection, Jump};
+use crate::resolve::{Connection, Jump, aliases};
 use crate::tree::{Node, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
 
-/// The names that a value goes by, of which the first counts most.
-pub(super) const ADDRESS: [&str; 2] = ["ansible_host", "ansible_ssh_host"];
-const PORT: [&str; 2] = ["ansible_port", "ansible_ssh_port"];
-const USER: [&str; 2] = ["ansible_user", "ansible_ssh_user"];
-const KEY: [&str; 2] = ["ansible_ssh_private_key_file", "ansible_private_key_file"];
-const PASSWORD: [&str; 3] = ["ansible_password", "ansible_ssh_password", "ansible_ssh_pass"];
-const SUDO_PASSWORD: [&str; 3] = ["ansible_become_password", "ansible_become_pass", "ansible_sudo_pass"];
 const OPTIONS: [&str; 3] = ["ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args"];
-const BECOME: [&str; 2] = ["ansible_become", "ansible_become_user"];
+const BECOME: [&str; 3] = ["ansible_become", "ansible_sudo_user", "ansible_become_user"];
 
 /// The login of a host whose own address is known, as far as it can be.
 pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, own: Option<&Node>) -> Option<Node> {
     let connection = connection(values, host)?;
     check_root(values, host, &connection);
     let mut map = login(values, host, &connection);
-    if let Some(address) = values.first_of_host(host, &ADDRESS).filter(|node| own.is_none_or(|own| spelled(own) != spelled(node))) {
+    if let Some(address) = values.first_of_host(host, &aliases::ADDRESS).filter(|node| own.is_none_or(|own| spelled(own) != spelled(node)))
+    {
         map.add("address", address);
     }
-    let sudo = connection.become_password.as_ref().and_then(|secret| secret_at(values, host, &SUDO_PASSWORD, secret.expose()));
+    let sudo = connection.become_password.as_ref().and_then(|secret| secret_at(values, host, &aliases::SUDO_PASSWORD, secret.expose()));
     map.add_some("sudoPassword", sudo);
     let at = written(values, host, &OPTIONS);
     let way = chain(&connection.jumps, &at).or_else(|| by_group(values, groups, host));
@@ -51,10 +45,10 @@ fn connection(values: &mut Values<'_>, host: &str) -> Option<Connection> {
 fn login(values: &mut Values<'_>, host: &str, connection: &Connection) -> Map {
     let mut map = Map::at(&written(values, host, &[]).at);
     let known = |names: &[&'static str]| written(values, host, &[names, OPTIONS.as_slice()].concat());
-    map.add_some("user", connection.user.as_ref().map(|user| known(&USER).text(user)));
-    map.add_some("port", connection.port.map(|port| known(&PORT).port(port)));
-    map.add_some("privateKeyFile", connection.private_key_file.as_ref().map(|file| known(&KEY).text(file)));
-    let password = connection.password.as_ref().and_then(|secret| secret_at(values, host, &PASSWORD, secret.expose()));
+    map.add_some("user", connection.user.as_ref().map(|user| known(&aliases::USER).text(user)));
+    map.add_some("port", connection.port.map(|port| known(&aliases::PORT).port(port)));
+    map.add_some("privateKeyFile", connection.private_key_file.as_ref().map(|file| known(&aliases::PRIVATE_KEY).text(file)));
+    let password = connection.password.as_ref().and_then(|secret| secret_at(values, host, &aliases::PASSWORD, secret.expose()));
     map.add_some("password", password);
     map
 }
@@ -120,6 +114,6 @@ fn by_group(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Option<
     let bastion = groups.bastion.filter(|bastion| *bastion != host)?;
     let connection = connection(values, bastion)?;
     let mut map = login(values, bastion, &connection);
-    map.add("address", written(values, bastion, &ADDRESS).text(&connection.address));
+    map.add("address", written(values, bastion, &aliases::ADDRESS).text(&connection.address));
     Some(map.node())
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::build::Map;
 use super::definitions::Definition;
 use super::values::Values;
-use crate::resolve::{field_of_ssh_options, same};
+use crate::resolve::{aliases, field_of_ssh_options, same};
 use crate::tree::{Node, Value};
 use crate::variables::{Given, Outcome, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
 use crate::{Notice, Position, Problem};
@@ -73,9 +73,20 @@ fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'
         "ntp_enabled" | "ntp_manage_config" | "ntp_servers" => time(values),
         "ansible_ssh_args" | "ansible_ssh_common_args" | "ansible_ssh_extra_args" => ssh_options(values, name),
         "cluster_name" => cluster_name(values, field, report),
+        _ if is_overruled(values, name) => (Outcome::Overruled, "another name of it counts where both are set, as in Ansible"),
         _ => (Outcome::Honoured, field),
     };
     all(values, name, row, outcome, because, report);
+}
+
+/// Whether on every host for which a variable of a login counts, another name of it is set that counts more.
+fn is_overruled(values: &Values<'_>, name: &str) -> bool {
+    let is_set = |host: &str, name: &str| {
+        let written = values.resolved.origin(host, name);
+        written.is_some_and(|variable| !matches!(variable.node.value, Value::Null))
+    };
+    let mut hosts = values.definitions.get(name).iter().flat_map(|place| &place.hosts).peekable();
+    hosts.peek().is_some() && hosts.all(|host| aliases::before(name).iter().any(|other| is_set(host, other)))
 }
 
 /// It is the DNS domain where nobody names that itself, and the name of nothing here.

@@ -196,3 +196,15 @@ fn files_beside_the_inventory() {
         ]
     );
 }
+
+#[test]
+fn a_host_may_have_the_old_name_of_a_group() {
+    let text = "all: {hosts: {kube-master: , kube-node: }, children: {kube_control_plane: {hosts: {kube-master: }}, kube_node: {hosts: {kube-node: }}}}";
+    let inventory = read(text);
+    assert_eq!(groups(&inventory), "etcd: kube-master; kube_control_plane: kube-master; kube_node: kube-node");
+    let at = kok_crds::Source::file("the command line", "").position(1, 1);
+    assert_eq!(inventory.select("kube-node", &at).unwrap(), ["kube-node"]);
+    let text = "all: {hosts: {kube-master: }, children: {kube-master: {hosts: {kube-master: }}}}";
+    let problems = kok_crds::inventory::Inventory::read(&kok_crds::Source::file("hosts.yml", text), &[]).unwrap_err();
+    assert_eq!(problems[0].message, "`kube-master` is a host and a group");
+}

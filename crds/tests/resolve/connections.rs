@@ -13,7 +13,13 @@ fn of(variables: &str) -> Connection {
 fn every_variable_and_its_old_names() {
     let nothing = of("");
     assert_eq!((nothing.address.as_str(), nothing.port, nothing.user, nothing.jumps.len()), ("node1", None, None, 0));
-    assert_eq!(of("ansible_host: 10.0.0.1, ansible_ssh_host: x").address, "10.0.0.1");
+    assert_eq!(of("ansible_host: x, ansible_ssh_host: 10.0.0.1").address, "10.0.0.1");
+    assert_eq!(of("ansible_port: 22, ansible_ssh_port: 2222").port, Some(2222));
+    assert_eq!(of("ansible_user: x, ansible_ssh_user: me").user.as_deref(), Some("me"));
+    assert_eq!(of("ansible_user: me, ansible_ssh_user: null").user.as_deref(), Some("me"));
+    assert_eq!(of("ansible_password: x, ansible_ssh_pass: y, ansible_ssh_password: z").password.unwrap().expose(), b"z");
+    assert_eq!(of("ansible_become_password: x, ansible_become_pass: y").become_password.unwrap().expose(), b"y");
+    assert_eq!(of("ansible_private_key_file: x, ansible_ssh_private_key_file: y").private_key_file.as_deref(), Some("y"));
     assert_eq!(of("ansible_ssh_host: 10.0.0.1").address, "10.0.0.1");
     assert_eq!(of("ansible_host: '{{ ip }}', ip: 10.0.0.1").address, "10.0.0.1");
     for (text, port) in [("ansible_port: 2222", 2222), ("ansible_ssh_port: '2222'", 2222), ("ansible_ssh_args: -p 23", 23)] {
