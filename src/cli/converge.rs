@@ -158,7 +158,8 @@ fn not_tolerated(away: usize, control_planes: &[&str], most: usize) -> Option<Fa
     let because = match control_planes {
         _ if most == 0 => return None,
         [] => format!("{} can't be reached, and --max-fail allows {most}", count(away, "host")),
-        names => format!("{} is a control plane, and --max-fail leaves out none", listed(names.iter().copied())),
+        [name] => format!("{name} is a control plane, and --max-fail leaves out none"),
+        names => format!("{} are control planes, and --max-fail leaves out none", listed(names.iter().copied())),
     };
     Some(Failure::new(Kind::Host, "nothing was begun without these hosts").because(because).hint("mend them, or choose hosts with --limit"))
 }

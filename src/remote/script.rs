@@ -14,9 +14,9 @@ const ENVIRONMENT: &str = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bi
     export PATH LC_ALL TZ\nunset IFS CDPATH ENV BASH_ENV LANGUAGE\numask 077\ncd / || exit\n";
 
 /// Calls the script with dd between it and us, which writes only when it has 64 KiB or all of it. The script's exit status goes past dd
-/// by a file of its own.
+/// by a file of its own; a dd that fails is a failure too, for its output is not all there is.
 const GATHERED: &str = "{ kokctl_status=$( { { ( kokctl_script ) </dev/null 3>&- 4>&-; echo \"$?\" >&4; } | \
-    dd ibs=64k obs=64k 2>/dev/null >&3 4>&-; } 4>&1 ); } 3>&1";
+    dd ibs=64k obs=64k 2>/dev/null >&3 4>&-; } 4>&1 ) || kokctl_status=97; } 3>&1";
 
 /// A POSIX shell script to run on a host as root.
 ///

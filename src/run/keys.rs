@@ -1,5 +1,6 @@
 //! Private keys that the cluster's file names: looked at before anybody is contacted, so that what is wrong with them is said at once.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use kok_crds::model::{Cluster, Ssh, Via};
@@ -11,9 +12,17 @@ use crate::ui::{Failure, Kind};
 /// What is wrong with the keys of these hosts and their bastions, each key once with the place that names it.
 pub(super) fn wrong_keys(cluster: &Cluster, home: Option<&Path>, wanted: impl Fn(&str) -> bool) -> Vec<Failure> {
     let mut failures = Vec::<Failure>::new();
+    // A fleet often has one key for all.
+    let mut sound = BTreeSet::<&str>::new();
     for (index, host) in cluster.hosts.iter().enumerate().filter(|(_, host)| wanted(&host.name)) {
         for (field, hop) in hops(&host.ssh) {
-            let Some(fault) = fault_of(hop, home) else { continue };
+            if hop.private_key_file.as_deref().is_some_and(|file| sound.contains(file)) {
+                continue;
+            }
+            let Some(fault) = fault_of(hop, home) else {
+                sound.extend(hop.private_key_file.as_deref());
+                continue;
+            };
             let own = cluster.position_of(&format!("spec.hosts[{index}].{field}"));
             let position = own.or_else(|| cluster.position_of(&format!("spec.{field}")));
             let at = position.map_or_else(|| format!("host {}", host.name), ToString::to_string);

@@ -44,7 +44,6 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let (near, servers) = (!near.is_empty(), if time.sources.is_empty() { time.servers.clone() } else { near });
     let peers = view.cluster().hosts.iter().filter(|host| host.name != view.host.name);
     let clients = peers.map(|host| host.address.to_string()).collect();
-    let sources = servers.clone();
     let text = render("chrony/chrony.conf.j2", &Chrony { servers, near, serves, clients })?;
     let (configuration, service) = places(view);
     let file = draft.add("configuration", Resource::File(File::text(configuration, text)));
@@ -56,7 +55,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let stopped = draft.add(other, Resource::Unit(stopped));
         draft.needs(&unit, &stopped, Reason::Because("two programs that set one clock undo what the other does"));
     }
-    let synchronised = draft.add("synchronised", Operation::TimeSynchronised(TimeSynchronised { serves, sources }));
+    let synchronised = draft.add("synchronised", Operation::TimeSynchronised(TimeSynchronised { serves }));
     // chronyd's first four measurements of a source take some 8 s; a source that has just started has to be waited for as well.
     draft.within(Duration::from_secs(120));
     draft.follows(&synchronised, &unit, Reason::TalksTo);

@@ -11,8 +11,8 @@ pub(super) const SCRIPT: &str = r#"mark firewall
 for root in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
   [ -d "$root/system.slice/firewalld.service" ] || continue
   echo firewalld
-  firewall-cmd --get-default-zone 2>&1 </dev/null
-  firewall-cmd --list-all-zones 2>&1 </dev/null
+  firewall-cmd --get-default-zone 2>/dev/null </dev/null
+  firewall-cmd --list-all-zones 2>/dev/null </dev/null
   break
 done
 if [ -e /etc/ufw/ufw.conf ] && grep -q '^ENABLED=yes' /etc/ufw/ufw.conf; then
@@ -71,23 +71,27 @@ impl Firewalld {
     /// Whether everything from this network is let in.
     #[must_use]
     pub fn trusts(&self, network: &str) -> bool {
-        self.zones.values().any(|zone| zone.accepts && zone.sources.contains(network))
+        let network = network.parse::<IpNet>().ok();
+        let holds = |source: &String| source.parse::<IpNet>().ok().zip(network).is_some_and(|(source, network)| source.contains(&network));
+        self.zones.values().any(|zone| zone.accepts && zone.sources.iter().any(holds))
     }
 }
 
-/// What the probe said of firewalld (name, default zone, all zones) or of ufw (name, rules).
-pub(super) fn read(text: &str) -> Firewall {
+/// What the probe said of firewalld (name, default zone, all zones) or of ufw (name, rules). Nothing of a firewalld that runs and does not
+/// answer, as while it starts: what it lets in is not known then.
+pub(super) fn read(text: &str) -> Option<Firewall> {
     let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    match lines.next() {
+    Some(match lines.next() {
         Some("firewalld") => {
-            let default = lines.next().unwrap_or_default().trim().to_owned();
-            Firewall::Firewalld(Firewalld { default, zones: zones(lines) })
+            let default = lines.next()?.trim().to_owned();
+            let zones = zones(lines);
+            zones.contains_key(&default).then_some(Firewall::Firewalld(Firewalld { default, zones }))?
         }
         Some("ufw") => Firewall::Ufw {
             rules: lines.filter_map(|line| line.strip_prefix("### tuple ###")).map(|rule| rule.trim().to_owned()).collect(),
         },
         _ => Firewall::None,
-    }
+    })
 }
 
 /// A zone's name begins its line, with `(active)` or the like behind it; what it has is indented by two blanks, as `name: words`.

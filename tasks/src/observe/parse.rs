@@ -62,8 +62,10 @@ pub fn sections<'a>(nonce: &Nonce, answer: &'a [u8]) -> Vec<Section<'a>> {
         .collect()
 }
 
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
+/// The first position of `mark`, which begins with a newline: to look for that byte alone is a tenth of the work.
+fn find(text: &[u8], mark: &[u8]) -> Option<usize> {
+    let newlines = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    newlines.map(|(position, _)| position).find(|position| text.get(*position..).is_some_and(|rest| rest.starts_with(mark)))
 }
 
 /// Reads the answer to the probe of `looks`.
@@ -139,7 +141,8 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
         seen.swap = Some(super::swap::read(body("swap")?, body("swap-fstab")?, body("swap-units")?));
     }
     if looks.firewall {
-        seen.firewall = Some(super::firewall::read(body("firewall")?));
+        let text = body("firewall")?;
+        seen.firewall = Some(super::firewall::read(text).ok_or_else(|| ParseError::new("firewall", text))?);
     }
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! What chronyd says of its clock and its sources.
 
-/// What is asked of a clock that follows nobody costs as much again, so the sources of any other are not.
+/// What is asked of a clock that follows nobody, or itself, costs as much again, so the sources of any other are not. With `-a` behind
+/// `sources` (chrony 4.1) names that have no address are among them.
 pub(super) const SCRIPT: &str = r#"mark time
 tracking=$(chronyc -n -c tracking 2>/dev/null </dev/null) || tracking=unavailable
 printf '%s\n' "$tracking"
 case "$tracking" in
   7F7F0101,*|*',Not synchronised')
     mark time-sources
-    sources=$(chronyc -N -a -c sources 2>/dev/null </dev/null) || sources=$(chronyc -n -c sources 2>/dev/null </dev/null)
+    sources=$(chronyc -N -c sources -a 2>/dev/null </dev/null) || sources=$(chronyc -n -c sources 2>/dev/null </dev/null)
     printf '%s\n' "$sources" | head -n 16;;
 esac
 "#;
