@@ -1,5 +1,5 @@
 //! What the operation in a user's files asks of a verb: for which it is, and of which part of the cluster it speaks.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::operation::Verb;
 use kok_crds::{Asked, File, Input, Intent, Outcome, Position, Problem, Role, read_input};
@@ -206,4 +206,31 @@ fn hosts_of_a_cluster_in_its_own_fields_may_be_called_as_groups() {
     let cluster = INLINE.replace("w1", "etcd").replace("w2", "all");
     assert_eq!(applied(&cluster, "--limit cp1").unwrap().hosts, ["cp1"]);
     assert_eq!(applied(&cluster, "--limit kube_node").unwrap().hosts, ["etcd", "all"]);
+}
+
+#[test]
+fn of_several_clusters_the_operation_names_the_one_that_is_meant() {
+    let clusters = INLINE.to_owned() + "---" + &INLINE.replace("name: c}", "name: d}").replace("cp1", "cp2");
+    let first_host = |operations: &[String]| {
+        let input = input(&clusters, operations);
+        input.cluster.map(|cluster| cluster.hosts[0].name.clone()).ok_or(input.problems)
+    };
+    let of_d = operation("o", "cluster.yml", "").replace("cluster: c", "cluster: d");
+    assert_eq!(first_host(std::slice::from_ref(&of_d)).unwrap(), "cp2");
+    assert_eq!(first_host(&[operation("p", "cluster.yml", "")]).unwrap(), "cp1");
+    let ended = operation("p", "cluster.yml", "") + "status: {status: Succeeded}\n";
+    assert_eq!(first_host(&[ended, of_d.clone()]).unwrap(), "cp2");
+    for operations in [vec![], vec![of_d, operation("p", "cluster.yml", "")]] {
+        let problems = first_host(&operations).unwrap_err();
+        assert!(problems.iter().any(|problem| problem.message == "the files hold more than one Cluster"), "{problems:?}");
+    }
+}
+
+#[test]
+fn of_two_names_of_a_login_the_one_that_loses_is_overruled() {
+    let cluster = CLUSTER.replace("ansible_ssh_user: own", "ansible_ssh_user: own, ansible_user: other");
+    let input = input(&cluster, &[]);
+    let outcome = |name: &str| input.variables.iter().find(|given| given.name == name).unwrap().outcome;
+    assert_eq!((outcome("ansible_ssh_user"), outcome("ansible_user")), (Outcome::Honoured, Outcome::Overruled));
+    assert_eq!(input.cluster.unwrap().host("w1").unwrap().ssh.user.as_deref(), Some("own"));
 }

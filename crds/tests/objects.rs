@@ -196,3 +196,21 @@ fn clusters_are_found_by_name() {
     let problems = read("").unwrap_err();
     assert!(problems[0].message.contains("no object"), "{problems:?}");
 }
+
+#[test]
+fn variables_of_the_command_line_are_checked_as_those_of_files() {
+    let messages = |text: &str| -> Vec<String> {
+        let problems = Arguments::parse(&Source::file("extraArgs", text)).err().unwrap_or_default();
+        problems.into_iter().map(|problem| problem.message).collect()
+    };
+    for (text, expected) in [
+        ("-e 'a=1 a=2'", "the variable `a` stands twice"),
+        ("-e '{\"a\": 1, \"a\": 2}'", "the variable `a` stands twice"),
+        ("-e '{\"a\": {\"b\": 1, \"b\": 2}}'", "`b` stands twice"),
+        ("-e '{\"a\": [\"$ANSIBLE_VAULT;1.1;AES256 00\"]}'", "the value of `a` is encrypted"),
+        ("-e 'ansible_password=\"$ANSIBLE_VAULT;1.1;AES256 6162\"'", "the value of `ansible_password` is encrypted"),
+    ] {
+        assert_eq!(messages(text), [expected], "{text}");
+    }
+    assert_eq!(messages("-e a=1 -e a=2"), Vec::<String>::new(), "of two arguments the later one counts");
+}

@@ -22,7 +22,8 @@ for folder in crds tasks; do
         cargo build --quiet --locked --release --target "$triple" --manifest-path "$folder/fuzz/Cargo.toml"
 done
 
-# fuzz TARGET SEED…: what is known to be interesting is kept in the cache, beside what tests have anyway.
+# fuzz TARGET SEED…: it begins with what the project keeps, small files of every syntax, and with what tests have anyway; what is found to
+# be interesting on the way is kept in the cache.
 fuzz() {
     target=$1
     shift
@@ -36,7 +37,7 @@ fuzz() {
 }
 
 for target in inventory ini expressions objects arguments input; do
-    fuzz "$target" tests/corpus
+    fuzz "$target" "crds/fuzz/seeds/$target" tests/corpus
 done
 for target in facts observations plan; do
     fuzz "$target" tasks/tests/fixtures/answers

@@ -200,7 +200,9 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
     let is_known = !problems.is_empty();
     let from_line = extra::of_command_line(files, &mut problems);
     let operation = pending::counting(&objects.operations);
-    let mut input = match objects.cluster(None) {
+    // Of several, the one that is to be changed is meant.
+    let meant = operation.filter(|_| objects.clusters.len() > 1).map(|operation| operation.cluster.text.as_str());
+    let mut input = match objects.cluster(meant) {
         Ok(cluster) => match &cluster.form {
             ClusterForm::Inline { cluster, variables } => {
                 problems.extend(from_line.first().map(extra::inline_has_none));

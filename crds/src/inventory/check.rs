@@ -17,7 +17,8 @@ pub(super) fn check(node: &mut Node, problems: &mut Vec<Problem>) {
     check_named(node, ("the document", &start), problems);
 }
 
-fn check_named(node: &mut Node, name: (&str, &Position), problems: &mut Vec<Problem>) {
+/// The same for a value that has a name, which is what it is called and where that stands.
+pub(crate) fn check_named(node: &mut Node, name: (&str, &Position), problems: &mut Vec<Problem>) {
     problems.extend(encrypted(node, name));
     match &mut node.value {
         Value::List(items) => items.iter_mut().for_each(|item| check_named(item, name, problems)),

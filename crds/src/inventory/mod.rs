@@ -24,6 +24,7 @@ use crate::{Notice, Position, Problem, Source};
 use build::Builder;
 use names::Names;
 
+pub(crate) use check::check_named;
 pub(crate) use split::{Comments, split};
 pub use vars::{Variable, Vars};
 

@@ -113,7 +113,9 @@ impl Objects {
         match (name, self.clusters.as_slice()) {
             (None, [only]) => Ok(only),
             (None, []) => Err(Problem::new("the files hold no Cluster").hint("give the file with the Cluster too")),
-            (None, _) => Err(Problem::new("the files hold more than one Cluster").because(listed()).hint("say which one is meant")),
+            (None, _) => Err(Problem::new("the files hold more than one Cluster")
+                .because(listed())
+                .hint("give the files of one of them, or with them the only operation that has not ended: its `cluster` is meant then")),
             (Some(name), clusters) => clusters.iter().find(|cluster| cluster.name == name).ok_or_else(|| {
                 let problem = Problem::new(format!("there is no Cluster {}", quote(name))).because(listed());
                 with_nearest(problem, name, &names)

@@ -1,9 +1,12 @@
 //! `-e` in all its forms.
 
+use std::collections::BTreeSet;
+
 use super::Placed;
 use super::key_values;
 use super::options::Given;
 use crate::decode::Decoder;
+use crate::inventory::check_named;
 use crate::shell::{Letter, text};
 use crate::tree::{Dialect, Node, Value};
 use crate::words::quote;
@@ -54,6 +57,26 @@ impl ExtraVar {
 
 /// Reads the value of one `-e`.
 pub(super) fn read(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
+    let mut vars = of_kind(given, decoder);
+    check(&mut vars, decoder);
+    vars
+}
+
+/// What files of variables may not have either: a name that stands twice, and what is encrypted. Of maps, who reads them sees the former.
+fn check(vars: &mut [ExtraVars], decoder: &mut Decoder) {
+    let mut seen = BTreeSet::new();
+    for variable in vars {
+        let ExtraVars::Named(variable) = variable else { continue };
+        if variable.untyped && !seen.insert(variable.name.clone()) {
+            decoder.report(twice(&variable.name).at(&variable.position));
+        }
+        let mut problems = Vec::new();
+        check_named(&mut variable.node, (&quote(&variable.name), &variable.position), &mut problems);
+        problems.into_iter().for_each(|problem| decoder.report(problem));
+    }
+}
+
+fn of_kind(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
     let Some((first, rest)) = given.letters.split_first() else {
         return Vec::new();
     };
@@ -96,8 +119,7 @@ fn typed(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
         for entry in entries {
             let same = |vars: &ExtraVars| matches!(vars, ExtraVars::Named(variable) if variable.name == entry.key);
             if vars.iter().any(same) {
-                let problem = Problem::new(format!("the variable {} stands twice", quote(&entry.key))).at(&entry.key_position);
-                decoder.report(problem.hint("keep one of the two"));
+                decoder.report(twice(&entry.key).at(&entry.key_position));
             }
             if let Some(problem) = wrong_name(&entry.key) {
                 decoder.report(problem.at(&entry.key_position));
@@ -111,6 +133,10 @@ fn typed(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
         }
     }
     vars
+}
+
+fn twice(name: &str) -> Problem {
+    Problem::new(format!("the variable {} stands twice", quote(name))).hint("keep one of the two")
 }
 
 /// Where the value stands: character by character if nothing was left out of it, otherwise where it begins.
