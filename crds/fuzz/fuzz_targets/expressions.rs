@@ -22,7 +22,7 @@ fuzz_target!(|texts: (&str, &str, &str)| {
         if let Err(problem) = resolved.get("a", name) {
             assert!(problem.position.is_some());
         }
-        let _ = resolved.shared(name);
+        let _ = resolved.get("b", name);
     }
     let _ = Connection::of(&resolved, "b");
 });

@@ -1,8 +1,10 @@
 //! Inventories in INI.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::build::Builder;
+use super::names::Names;
 use super::split::{Comments, Word, split};
 use super::vars::Variable;
 use super::{UNGROUPED, Unread, check, legacy, literal};
@@ -36,7 +38,7 @@ struct Reader<'a> {
     group: Arc<str>,
     kind: Kind,
     /// Groups that have a section of their own.
-    declared: Vec<Arc<str>>,
+    declared: Names,
     mentions: Vec<Mention>,
 }
 
@@ -63,7 +65,7 @@ pub(super) fn read(builder: &mut Builder, source: &Source) {
     }
     let start = source.position(1, 1);
     let group = builder.group(UNGROUPED, &start);
-    let mut reader = Reader { builder, group, kind: Kind::Hosts, declared: Vec::new(), mentions: Vec::new() };
+    let mut reader = Reader { builder, group, kind: Kind::Hosts, declared: Names::default(), mentions: Vec::new() };
     let locator = source.locator();
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
     for (line, number) in text.lines().zip(1..) {
@@ -131,7 +133,7 @@ impl Reader<'_> {
             let because = "it has variables here, and no section of its own".to_owned();
             self.mentions.push(Mention { name: name.to_owned(), position: position.clone(), because });
         } else {
-            self.declared.push(Arc::clone(&self.group));
+            self.declared.insert(&self.group);
         }
     }
 
@@ -210,8 +212,10 @@ impl Reader<'_> {
     /// A group that is mentioned and has no section is misspelled.
     fn check_mentions(&mut self) {
         let known: Vec<&str> = self.declared.iter().map(AsRef::as_ref).collect();
-        let is_known = |name: &str| matches!(name, super::ALL | UNGROUPED) || known.contains(&legacy::current(name));
-        for mention in self.mentions.iter().filter(|mention| !is_known(&mention.name)) {
+        let is_known = |name: &str| matches!(name, super::ALL | UNGROUPED) || self.declared.contains(legacy::current(name));
+        // Once for each name: what is near it is looked for among all.
+        let mut said = BTreeSet::new();
+        for mention in self.mentions.iter().filter(|mention| !is_known(&mention.name) && said.insert(mention.name.as_str())) {
             let problem = Problem::new(format!("there is no group {}", quote(&mention.name))).at(&mention.position);
             let problem = with_nearest(problem.because(&*mention.because), &mention.name, &known);
             let hint = problem.hint.clone().unwrap_or_else(|| format!("add a section `[{}]`, which may be empty", mention.name));

@@ -1,5 +1,7 @@
 //! Values of INI inventories: a literal of Python, or text.
 
+use std::collections::BTreeMap;
+
 use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
 use crate::{Notice, Position};
@@ -113,7 +115,7 @@ impl<'a> Reader<'a> {
     }
 
     fn entries(&mut self, depth: usize) -> Option<Vec<Entry>> {
-        let mut entries: Vec<Entry> = Vec::new();
+        let (mut entries, mut places) = (Vec::<Option<Entry>>::new(), BTreeMap::new());
         while !self.take('}') {
             let key = self.value(depth + 1)?;
             if !self.take(':') {
@@ -126,13 +128,16 @@ impl<'a> Reader<'a> {
                 _ => return None,
             };
             // As in Python, the last one of a key counts.
-            entries.retain(|entry| entry.key != key);
-            entries.push(Entry { key, key_position: self.position.clone(), node });
+            let former = places.insert(key.clone(), entries.len());
+            if let Some(former) = former.and_then(|former| entries.get_mut(former)) {
+                *former = None;
+            }
+            entries.push(Some(Entry { key, key_position: self.position.clone(), node }));
             if !self.take(',') {
-                return self.take('}').then_some(entries);
+                return self.take('}').then(|| entries.into_iter().flatten().collect());
             }
         }
-        Some(entries)
+        Some(entries.into_iter().flatten().collect())
     }
 
     /// Text in quotes; several of them behind each other are one.

@@ -123,55 +123,6 @@ impl Resolved {
         self.0.known.alike(&self.0, host, variable, others)
     }
 
-    /// The value of a variable that is the same for all hosts of the cluster.
-    ///
-    /// # Errors
-    /// As for [`Self::get`], and two hosts for which it differs.
-    pub fn shared(&self, name: &str) -> Result<Option<Node>, Problem> {
-        let hosts = self.cluster_hosts();
-        let Some((first, others)) = hosts.split_first() else { return Ok(None) };
-        let written = self.origin(first, name);
-        let is_plain = written.is_none_or(|variable| !has_template(&variable.node));
-        let value = self.get(first, name)?;
-        for host in others {
-            let other = self.origin(host, name);
-            // Written once for all of them, and without anything to work out.
-            if is_plain && other.map(std::ptr::from_ref) == written.map(std::ptr::from_ref) {
-                continue;
-            }
-            let other = self.get(host, name)?;
-            let is_same = match (&value, &other) {
-                (Some(a), Some(b)) => convert::same(a, b),
-                (None, None) => true,
-                _ => false,
-            };
-            if !is_same {
-                return Err(self.differs(name, (first, value.as_ref()), (host, other.as_ref())));
-            }
-        }
-        Ok(value)
-    }
-
-    /// The hosts of the cluster: those of `k8s_cluster` and of `etcd`, or all if there are no such groups.
-    #[must_use]
-    pub fn cluster_hosts(&self) -> Vec<&str> {
-        let inventory = self.inventory();
-        let groups = ["k8s_cluster", "etcd"].into_iter().filter_map(|group| inventory.members(group));
-        let mut seen = BTreeSet::new();
-        let hosts: Vec<&str> = groups.flatten().filter(|host| seen.insert(*host)).collect();
-        if hosts.is_empty() { inventory.hosts() } else { hosts }
-    }
-
-    fn differs(&self, name: &str, first: (&str, Option<&Node>), second: (&str, Option<&Node>)) -> Problem {
-        let place = |node: Option<&Node>| node.map_or("nowhere".to_owned(), |node| format!("at {}", node.position));
-        let problem = Problem::new(format!("{} differs between the hosts {} and {}", quote(name), quote(first.0), quote(second.0)));
-        let problem = problem
-            .because(format!("it is set {} for the first and {} for the second; the cluster has it once", place(first.1), place(second.1)))
-            .hint("set it once for all hosts, for example under `all: vars:`");
-        let position = second.1.or(first.1).map(|node| node.position.clone());
-        Problem { position: position.or_else(|| self.inventory().position_of(second.0).cloned()), ..problem }
-    }
-
     /// The names of all variables of a host.
     #[must_use]
     pub fn names(&self, host: &str) -> BTreeSet<&str> {

@@ -1,7 +1,10 @@
 //! No text makes the reader fail otherwise than with problems.
 
 use std::fmt::Write as _;
+use std::time::{Duration, Instant};
 
+use kok_crds::Source;
+use kok_crds::inventory::Inventory;
 use kok_crds::resolve::Resolved;
 use proptest::prelude::*;
 
@@ -97,6 +100,21 @@ fn what_would_make_too_many_hosts_is_refused() {
     assert!(rendered(&try_read(&again, &[]).unwrap_err()).contains("more than 10000 hosts"));
     let groups: String = (0..2_000).map(|index| format!("[g{index}]\na\n")).collect();
     assert!(rendered(&try_read(&groups, &[]).unwrap_err()).contains("more than 1000 groups"));
+}
+
+/// Each of these takes minutes where it is looked through from its beginning again and again.
+#[test]
+fn long_lists_end_soon() {
+    let entries: String = (0..50_000).map(|index| format!("{index}: 1, ")).collect();
+    let text = format!("a x=\"{{{entries}}}\"\n");
+    let begin = Instant::now();
+    assert!(Inventory::read(&Source::file("hosts", text), &[]).is_ok());
+    let sections = "[g0]\n".repeat(50_000) + &"[g:children]\ng0\n".repeat(50_000);
+    assert!(Inventory::read(&Source::file("hosts", format!("[all]\na\n{sections}")), &[]).is_ok());
+    let missing = "[g:children]\n".to_owned() + &"h\n".repeat(50_000);
+    let problems = Inventory::read(&Source::file("hosts", format!("[all]\na\n{missing}")), &[]).unwrap_err();
+    assert_eq!(problems.len(), 1, "one name is missing, however often");
+    assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
 }
 
 proptest! {

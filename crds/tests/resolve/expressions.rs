@@ -238,14 +238,3 @@ fn what_nobody_asks_for_does_no_harm() {
     assert!(resolved.get("cp1", "nothing").unwrap().is_none());
     assert!(resolved.get("nobody", "good").unwrap().is_none());
 }
-
-#[test]
-fn values_that_all_hosts_share() {
-    let resolved = resolved("same: 1\nderived: '{{ same }}'\nof_host: '{{ ip }}'\nequal: \"{{ 'ip' if ip is defined else 'none' }}\"");
-    assert_eq!(shown(&resolved.shared("same").unwrap().unwrap()), "1");
-    assert_eq!(shown(&resolved.shared("derived").unwrap().unwrap()), "1");
-    assert_eq!(shown(&resolved.shared("equal").unwrap().unwrap()), "\"ip\"");
-    assert!(resolved.shared("missing").unwrap().is_none());
-    assert_eq!(resolved.shared("ip6").unwrap_err().message, "`ip6` differs between the hosts `node1` and `cp1`");
-    assert_eq!(resolved.shared("of_host").unwrap_err().message, "`of_host` differs between the hosts `node1` and `node2.lan`");
-}

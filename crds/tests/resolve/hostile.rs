@@ -17,7 +17,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
             prop_assert!(problem.to_string().lines().count() <= 4, "{problem}");
         }
     }
-    let _ = resolved.shared("asked");
+    let _ = resolved.get("node1", "asked");
     Ok(())
 }
 
