@@ -25,7 +25,6 @@ use std::sync::{Arc, OnceLock};
 
 use crate::inventory::{Group, Inventory, Variable, Vars};
 use crate::tree::Node;
-use crate::words::quote;
 use crate::{Position, Problem};
 use classes::Classes;
 pub use connection::{Connection, Jump};
