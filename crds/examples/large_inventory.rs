@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::time::Instant;
 
-use kok_crds::{Effect, File, Role, read_input, variables};
+use kok_crds::{Effect, File, Role, Variable, read_input, variables};
 
 const HOSTS: usize = 1000;
 const VARIABLES: usize = 300;
@@ -30,22 +30,22 @@ fn inventory(own: &str) -> String {
     text
 }
 
-/// Variables of every kind, a third of them templates.
+/// Variables of every kind. A third are templates: those of settings are worked out, and one of them goes over all hosts.
 fn group_vars() -> String {
     let mut text = "kube_network_plugin: flannel\nkube_version: 1.37.1\nkube_pods_subnet: 10.64.0.0/12\nbase: example.org\n\
-                    http_proxy: \"http://proxy.{{ base }}:3128\"\nnode_labels: {host: \"{{ inventory_hostname }}\"}\n"
+                    http_proxy: \"http://proxy.{{ base }}:3128\"\nnode_labels: {host: \"{{ inventory_hostname }}\"}\n\
+                    all_hosts: \"{% for h in groups['k8s_cluster'] %}{{ hostvars[h].ip }},{% endfor %}\"\n\
+                    no_proxy: \"{{ all_hosts }}.{{ base }}\"\n"
         .to_owned();
-    let harmless = variables().filter(|row| {
-        !row.is_family()
-            && row.effect() == Effect::NoMeaning
-            && !row.name.starts_with("ansible_")
-            && row.name != "resolvconf_mode"
-            // Of some only what holds anyway means nothing, and says nothing else.
-            && !row.details().contains("error")
-    });
-    for (number, row) in harmless.take(VARIABLES - 6).enumerate() {
-        let value = if number % 3 == 0 { "\"{{ base }}/x\"" } else { "x" };
-        let _ = writeln!(text, "{}: {value}", row.name);
+    let harmless = |row: &&Variable| !row.is_family() && row.effect() == Effect::NoMeaning && !row.name.starts_with("ansible_");
+    // What is compared with what holds anyway has to be worked out for that.
+    let flags = variables().filter(|row| row.kind == "boolean" && row.effect() != Effect::NoMeaning && !row.name.starts_with("ansible_"));
+    let flags: Vec<String> = flags.map(|row| format!("{}: \"{{{{ {} }}}}\"\n", row.name, row.default)).take(VARIABLES / 3).collect();
+    text.extend(flags.iter().map(String::as_str));
+    // Of some only what holds anyway means nothing, and says nothing else.
+    let idle = variables().filter(harmless).filter(|row| row.name != "resolvconf_mode" && !row.details().contains("error"));
+    for row in idle.take(VARIABLES - 8 - flags.len()) {
+        let _ = writeln!(text, "{}: x", row.name);
     }
     text
 }
