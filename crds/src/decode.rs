@@ -5,6 +5,7 @@ mod scalars;
 mod tolerant;
 mod wording;
 
+use crate::message::Kind;
 use crate::position::Positions;
 use crate::tree::{Entry, Node, Value};
 use crate::variables::Given;
@@ -189,7 +190,8 @@ impl Decoder {
         let field = fields.get(name);
         if field.is_none() && !fields.is_misspelled(name) {
             let what = self.wording.missing(&join(&fields.path, name));
-            self.report(Problem::new(format!("{what} is missing")).at(&fields.position).because(format!("{} needs it", fields.what)));
+            let problem = Problem::new(format!("{what} is missing")).of_kind(Kind::Absent).at(&fields.position);
+            self.report(problem.because(format!("{} needs it", fields.what)));
         }
         field
     }

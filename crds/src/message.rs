@@ -46,15 +46,29 @@ pub struct Message<W> {
     pub because: Option<String>,
     /// What to do.
     pub hint: Option<String>,
+    /// What it is about, for those who weigh several against each other.
+    pub kind: Kind,
     /// What it weighs.
     pub weight: PhantomData<W>,
+}
+
+/// What a message is about, as far as others depend on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Kind {
+    /// Whatever it says.
+    #[default]
+    Plain,
+    /// Something is not there; it may stand in what could not be read.
+    Absent,
+    /// A host has no role.
+    NoRole,
 }
 
 impl<W> Message<W> {
     /// Something of which only the message is known.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), position: None, because: None, hint: None, weight: PhantomData }
+        Self { message: message.into(), position: None, because: None, hint: None, kind: Kind::Plain, weight: PhantomData }
     }
 
     /// Says where it stands.
@@ -68,6 +82,12 @@ impl<W> Message<W> {
     #[must_use]
     pub fn because(mut self, because: impl Into<String>) -> Self {
         self.because = Some(because.into());
+        self
+    }
+
+    /// Says what it is about.
+    pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
+        self.kind = kind;
         self
     }
 

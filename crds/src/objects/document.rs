@@ -118,7 +118,10 @@ fn type_of(node: &Node, decoder: &mut Decoder) -> Option<(String, String)> {
                     .at(&entry.key_position)
                     .because(format!("every object needs `{name}`"))
                     .hint(format!("did you mean `{name}`?")),
-                None => Problem::new(format!("the field `{name}` is missing")).at(&node.position).because("every object needs it"),
+                None => Problem::new(format!("the field `{name}` is missing"))
+                    .of_kind(crate::message::Kind::Absent)
+                    .at(&node.position)
+                    .because("every object needs it"),
             });
             None
         }

@@ -8,6 +8,7 @@ use ipnet::Ipv4Net;
 use super::read_label;
 use super::ssh::read_host;
 use crate::decode::{Decoder, Field, Fields, Form};
+use crate::message::Kind;
 use crate::model::{Host, Roles, Ssh, Taint, TaintEffect};
 use crate::syntax::{address, label};
 use crate::words::{quote, with_nearest};
@@ -28,9 +29,6 @@ pub(crate) const HOST: Form = Form {
 };
 
 pub(crate) const TAINT: Form = Form { what: "a taint", fields: &["key", "value", "effect"], refused: &[] };
-
-/// What is wrong with a host that does nothing. In inventories, that follows from their groups.
-pub(crate) const NO_ROLE: &str = "the host has no role";
 
 /// What roles are called elsewhere.
 const FOREIGN_ROLES: [(&str, &str); 7] = [
@@ -110,7 +108,8 @@ fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
 fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
     let items = decoder.list(field, "it is a list of roles: control-plane, worker")?;
     if items.is_empty() {
-        let problem = Problem::new(NO_ROLE).at(field.position());
+        // In inventories, that follows from their groups.
+        let problem = Problem::new("the host has no role").of_kind(Kind::NoRole).at(field.position());
         decoder.report(problem.because("a host has the role control-plane, worker, or both"));
         return None;
     }

@@ -31,7 +31,6 @@ pub use connection::{Connection, Jump};
 pub(crate) use convert::same;
 use feeding::Feeding;
 use known::Known;
-pub(crate) use render::NOT_DEFINED;
 use render::Session;
 pub(crate) use render::has_template;
 pub(crate) use ssh_options::field as field_of_ssh_options;

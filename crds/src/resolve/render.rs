@@ -15,15 +15,13 @@ use super::known::{Answer, Needs};
 use super::output::{MAX_TEXT, mixed};
 use super::taint::{is_secret, takes_a_secret};
 use super::template::{Template, is_template, scan};
+use crate::message::Kind;
 use crate::tree::{Entry, Node, Tag, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
 
 /// Variables that need each other one after the other. Kubespray's longest chain has eight; each takes a piece of the stack.
 const MAX_CHAIN: usize = 20;
-
-/// How a message about a missing variable ends.
-pub(crate) const NOT_DEFINED: &str = "is not defined";
 
 /// A host and the name of a variable.
 type Name = (Arc<str>, String);
@@ -274,7 +272,8 @@ fn explained(error: &Error, place: (&str, &str, &str), scope: &Scope, tainted: b
         ErrorKind::UndefinedError if !missing.is_empty() => {
             let names: Vec<_> = missing.iter().map(|name| quote(name)).collect();
             let hint = format!("set it, or give a value to fall back to: `{} | default(…)`", missing.join(" or "));
-            return failed(place, &format!("{} {NOT_DEFINED}", names.join(" or ")), hides).hint(hint);
+            let problem = failed(place, &format!("{} is not defined", names.join(" or ")), hides).of_kind(Kind::Absent);
+            return problem.hint(hint);
         }
         ErrorKind::UndefinedError => "a part of a value that it names is not there".to_owned(),
         ErrorKind::OutOfFuel => "it takes too many steps".to_owned(),
