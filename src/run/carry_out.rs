@@ -51,7 +51,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
     match unless_wished(&mut stop, Stop::Finish, take(means.links, &hosts, means.standing, &means.taking, &mut held, events)).await {
         Some(taken) => taken?,
         None => {
-            unless_wished(&mut stop, Stop::Now, release(means.links, &held)).await;
+            unless_wished(&mut stop, Stop::Now, release(means.links, &held, events)).await;
             return Ok(stopped_before_the_first_change(plan, events));
         }
     }
@@ -68,7 +68,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
     let outcome = dispatcher.run().await;
     // What is in doubt may still be at work, and only the next run of this controller knows that it may take these hosts all the same.
     if outcome.in_doubt.is_empty() {
-        unless_wished(&mut stop, Stop::Now, release(means.links, &held)).await;
+        unless_wished(&mut stop, Stop::Now, release(means.links, &held, events)).await;
     }
     Ok(outcome)
 }

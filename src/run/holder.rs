@@ -11,18 +11,19 @@ use kok_tasks::script::PRELUDE;
 use tokio::task::JoinSet;
 
 use super::clock::Clock;
-use super::event::Events;
+use super::event::{EventKind, Events};
 use super::link::{Link, Links};
 use crate::remote::{ExitStatus, Output, Script};
 use crate::state::controller;
 use crate::ui::{Failure, Kind};
 use resend::{Sent, resend};
 
-/// Ending the units of an earlier run (30 s each, all at once) and waiting for its scripts (120 s).
-const TAKE: Duration = Duration::from_secs(200);
+/// What the script allows itself, and the way there and back.
+const TAKE: Duration = Duration::from_secs(holder::TAKE_SECONDS + 10);
 
-/// Letting go is a courtesy to the next run; one of the same controller does without.
-const RELEASE: Duration = Duration::from_secs(20);
+/// Letting go is a courtesy to the next run, and one of the same controller does without: what the script waits for the record, and the way
+/// there and back.
+const RELEASE: Duration = Duration::from_secs(25);
 
 /// A run that wants to write.
 #[derive(Debug, Clone)]
@@ -92,7 +93,7 @@ pub(super) async fn take(
             (true, Err(refused)) => refused,
             (false, _) => failures.into_iter().map(NotTaken::into_failure).collect(),
         };
-        release(links, held).await;
+        release(links, held, events).await;
         return Err(result);
     }
 }
@@ -133,7 +134,7 @@ async fn take_all(
         held.asked.insert(host.clone());
         let (host, events) = (host.clone(), events.clone());
         working.spawn(async move {
-            // It changes nothing where its line stands already.
+            // Where it was done already it does nothing.
             let taken = resend(&host, &events, || try_send(&link, script.clone(), TAKE)).await;
             (host, taken)
         });
@@ -165,10 +166,24 @@ fn not_taken(host: &str, output: &Output) -> Failure {
     failure.at(format!("host {host}"))
 }
 
-/// Lets go of all hosts that were asked, as far as they can be reached: one that has not answered may have been taken all the same.
-pub(super) async fn release(links: &Links, held: &Held) {
+/// Lets go of all hosts that were asked, as far as they can be reached: one that has not answered may have been taken all the same. Says
+/// which ones could not be let go.
+pub(super) async fn release(links: &Links, held: &Held, events: &Events) {
     let script = format!("{PRELUDE}{}", holder::release_script(&held.line, held.epoch));
-    release_by(links, held.asked.iter(), |_| script.clone()).await;
+    let mut still_held: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (host, because) in release_by(links, held.asked.iter(), |_| script.clone()).await {
+        still_held.entry(because).or_default().insert(host);
+    }
+    for (because, hosts) in still_held {
+        events.send(EventKind::Warning(still_held_for(&hosts, because).told()));
+    }
+}
+
+fn still_held_for(hosts: &BTreeSet<String>, because: String) -> Failure {
+    Failure::new(Kind::Host, "this run has ended and could not let go of them")
+        .at(format!("host {}", hosts.iter().map(String::as_str).collect::<Vec<_>>().join(", ")))
+        .because(because)
+        .hint("the next run of the same user on this machine takes them all the same; any other needs --take-over")
 }
 
 /// Takes away what a run of this controller left that was killed at its very end.
@@ -179,24 +194,43 @@ pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>) {
         let (line, epoch) = standing.get(host).map(|standing| (standing.line.as_str(), standing.epoch)).unwrap_or_default();
         format!("{PRELUDE}{}", holder::release_script(line, epoch))
     };
+    // The next run of this controller tries again.
     release_by(links, stale.map(|(host, _)| host), script).await;
 }
 
-async fn release_by<'a>(links: &Links, hosts: impl Iterator<Item = &'a String>, script: impl Fn(&String) -> String) {
+/// Those that were not let go, each with its cause.
+async fn release_by<'a>(
+    links: &Links,
+    hosts: impl Iterator<Item = &'a String>,
+    script: impl Fn(&String) -> String,
+) -> Vec<(String, String)> {
     let mut working = JoinSet::new();
     for host in hosts {
         let Some(link) = links.get(host).map(Arc::clone) else { continue };
-        let script = script(host);
+        let (host, script) = (host.clone(), script(host));
         working.spawn(async move {
-            let _ = tokio::time::timeout(RELEASE, send(&link, script, RELEASE)).await;
+            let late = || format!("the host did not answer within {} s", RELEASE.as_secs());
+            let because = match tokio::time::timeout(RELEASE, send(&link, script, RELEASE)).await {
+                Ok(Ok(output)) if output.is_success() => None,
+                Ok(Ok(output)) => Some(output.reason().unwrap_or_else(|| "the record can't be written".to_owned())),
+                Ok(Err(failure)) => Some(failure.one_line()),
+                Err(_) => Some(late()),
+            };
+            (host, because)
         });
     }
-    while working.join_next().await.is_some() {}
+    let mut failed = Vec::new();
+    while let Some(joined) = working.join_next().await {
+        if let Ok((host, Some(because))) = joined {
+            failed.push((host, because));
+        }
+    }
+    failed
 }
 
 async fn try_send(link: &Link, script: String, deadline: Duration) -> Sent {
     match link.scripts().await {
-        Ok(connection) => Sent::of(connection.run(Script::new(script), deadline).await),
+        Ok(connection) => Sent::of(connection.run(Script::new(script), deadline).await, || connection.is_lost()).await,
         Err(error) => Sent::Failed(error.into()),
     }
 }

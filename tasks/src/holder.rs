@@ -19,8 +19,25 @@ pub const HELD: u32 = 76;
 /// Exit code of a script that did nothing, because an earlier one is still at work on the host.
 pub const BUSY: u32 = 77;
 
+/// How long the lock of the record is waited for, which is held only while the record is compared and written.
+const RECORD_SECONDS: u64 = 20;
+
+/// How long a script that takes a host waits for another one that does: ending units (30 s) and [`WAIT_SECONDS`].
+const COPY_SECONDS: u64 = 150;
+
+/// The longest that a script takes which takes a host: each of its waits, and ending units (30 s).
+pub const TAKE_SECONDS: u64 = 2 * RECORD_SECONDS + COPY_SECONDS + 30 + WAIT_SECONDS;
+
+/// The line of the run that took the host last. In a tmpfs: what it says of scripts and jobs holds until the next restart.
+const TAKEN: &str = "/run/kokctl/taken";
+
+/// The line of the run that let go of the host last.
+const LET_GO: &str = "/run/kokctl/let-go";
+
+const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
+
 /// How long a script waits for those before it: the longest single change of a healthy host, a unit's stop included.
-const WAIT_SECONDS: u32 = 120;
+const WAIT_SECONDS: u64 = 120;
 
 /// How long the first look at a host waits for scripts of an earlier run, so that what takes longer is told soon.
 pub const FIRST_LOOK_SECONDS: u32 = 2;
@@ -149,34 +166,63 @@ pub fn look_script(controller: &str, seconds: u32) -> String {
 /// left of it is waited for, its jobs ended first if it is taken over. Needs the functions of a script's beginning;
 /// ends with [`HELD`] and the present line on standard error, or [`BUSY`]. Prints the boot id. The record of hashes of large files, to which
 /// probes only add, is begun anew when it has grown: that costs hashing them once.
+///
+/// It may be sent again whatever became of it. The lock of the record is let go of before anything is waited for, so that the host can be let
+/// go of, or taken over, meanwhile: then this ends with [`HELD`]. One that has ended well leaves a mark, behind which its copies do nothing; so
+/// does [`release_script`], behind which a copy that comes too late does not take the host any more.
 #[must_use]
 pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
     let (expected, line) = (quote(expected), quote(line));
     let stop = if take_over { "systemctl stop 'kokctl-*.service' >/dev/null 2>&1 </dev/null || :\n" } else { "" };
     format!(
-        "set -eu\nmkdir -p -m 700 /var/lib/kokctl /run/kokctl\nexec 7>/run/kokctl/holder.lock\n\
-         flock -x -w 20 7 || {{ echo 'its holder is being changed' >&2; exit {BUSY}; }}\n\
+        "set -eu\nmkdir -p -m 700 /var/lib/kokctl /run/kokctl\nkokctl_holder={line}\n\
+         busy() {{ echo \"$1\" >&2; exit {BUSY}; }}\nlost() {{ printf '%s\\n' \"$held\" >&2; exit {HELD}; }}\n{TAKE_FUNCTIONS}\
+         exec 7>/run/kokctl/holder.lock\n\
+         flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n\
-         if [ \"$held\" != {expected} ] && [ \"$held\" != {line} ]; then printf '%s\\n' \"$held\" >&2; exit {HELD}; fi\n\
-         printf '%s\\n' {line} | put {PATH} 0600\n{stop}exec 9>/run/kokctl/lock\n\
-         flock -x -w {WAIT_SECONDS} 9 || {{ echo 'a script of an earlier run is still at work' >&2; exit {BUSY}; }}\n\
-         rm -rf /run/kokctl/jobs\nfind /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\ncat /proc/sys/kernel/random/boot_id\n"
+         if [ \"$held\" != {line} ]; then\n  \
+         [ \"$held\" = {expected} ] && ! marked {LET_GO} || lost\n  printf '%s\\n' {line} | put {PATH} 0600\nfi\nflock -u 7\n\
+         exec 6>/run/kokctl/take.lock\ncomes 6 {COPY_SECONDS} || busy 'it is being taken by an earlier run'\n\
+         ! marked {TAKEN} || {{ {BOOT}; exit 0; }}\n{stop}\
+         exec 9>/run/kokctl/lock\ncomes 9 {WAIT_SECONDS} || busy 'a script of an earlier run is still at work'\n\
+         flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\nis_ours || lost\n\
+         rm -rf {JOBS}\nfind /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\n\
+         printf '%s\\n' {line} | put {TAKEN} 0600\n{BOOT}\n"
     )
 }
 
 /// The script that takes `line` away and leaves the epoch, or nothing on a host that is part of no cluster. Records of jobs go too, unless
-/// another run has taken over or a job is still at work.
+/// another run has taken over or a job is still at work. Ends with [`BUSY`] if the record could not be had in time.
 #[must_use]
 pub fn release_script(line: &str, epoch: u64) -> String {
     let line = quote(line);
     format!(
-        "mkdir -p -m 700 /run/kokctl\nexec 7>/run/kokctl/holder.lock\nflock -x -w 20 7 || exit {BUSY}\n\
+        "mkdir -p -m 700 /run/kokctl\nexec 7>/run/kokctl/holder.lock\n\
+         flock -x -w {RECORD_SECONDS} 7 || {{ echo 'its holder is being changed' >&2; exit {BUSY}; }}\n\
+         printf '%s\\n' {line} | put {LET_GO} 0600\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n[ \"$held\" = {line} ] || [ -z \"$held\" ] || exit 0\n\
-         if [ -e /var/lib/kokctl/cluster ]; then printf 'epoch=%s\\n' {epoch} | put {PATH} 0600; else\n  \
-         rm -f {PATH}; rmdir /var/lib/kokctl 2>/dev/null; fi\n\
-         for input in /run/kokctl/jobs/*.sh; do [ ! -e \"$input\" ] || exit 0; done\nrm -rf /run/kokctl/jobs\n"
+         if [ -e /var/lib/kokctl/cluster ]; then printf 'epoch=%s\\n' {epoch} | put {PATH} 0600 || exit 1; else\n  \
+         rm -f {PATH} || exit 1; rmdir /var/lib/kokctl 2>/dev/null; fi\n\
+         for input in {JOBS}/*.sh; do [ ! -e \"$input\" ] || exit 0; done\nrm -rf {JOBS}\n"
     )
 }
+
+/// Of [`take_script`]: `comes LOCK SECONDS` waits for a lock as long as the host is ours, `marked FILE` says whether it names this line.
+const TAKE_FUNCTIONS: &str = r#"marked() {
+  mark=
+  { read -r mark <"$1"; } 2>/dev/null || :
+  [ "$mark" = "$kokctl_holder" ]
+}
+comes() {
+  looks=$(($2 / 2))
+  until flock -x -w 2 "$1"; do
+    is_ours || lost
+    looks=$((looks - 1))
+    [ "$looks" -gt 0 ] || return 1
+  done
+  is_ours || lost
+}
+"#;
 
 /// The beginning of a script that changes a host. No two of one `lane` are at work on a host at the same time, whatever became of the
 /// connections that they came over; all hold the host's lock shared, which says that a run is at work. A script of a run that does not hold

@@ -1,8 +1,10 @@
 //! Jobs and the holder's record, in the shells that hosts have, with a systemd that runs a unit where it is asked for.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use kok_tasks::holder::{BUSY, HELD, begin_script, compare_script, release_script, take_script};
 use kok_tasks::script::PRELUDE;
@@ -30,7 +32,7 @@ exit $code
 
 /// Nothing is ever at work when somebody asks, but while a file says so, twice.
 const SYSTEMCTL: &str = r#"#!/bin/sh
-[ "$1" = is-active ] || exit 0
+[ "$1" = is-active ] || { echo "$*" >>"ROOT/systemctl"; exit 0; }
 if [ -s "ROOT/active" ]; then sed -i 1d "ROOT/active"; echo active; else echo inactive; exit 3; fi
 "#;
 
@@ -71,6 +73,27 @@ impl Host {
 
     fn starts(&self) -> usize {
         fs::read_to_string(self.folder.path("starts")).map_or(0, |text| text.lines().count())
+    }
+
+    /// How often units were stopped.
+    fn stops(&self) -> usize {
+        fs::read_to_string(self.folder.path("systemctl")).map_or(0, |text| text.matches("stop ").count())
+    }
+
+    /// Somebody has this lock until it is dropped.
+    fn lock(&self, name: &str) -> File {
+        let file = File::create(self.folder.path("run/kokctl").join(name)).unwrap();
+        file.lock().unwrap();
+        file
+    }
+
+    /// Waits until another script has made this line the holder's.
+    fn is_held_by(&self, line: &str) {
+        let began = Instant::now();
+        while self.holder() != line {
+            assert!(began.elapsed() < Duration::from_secs(20), "{:?}: {}", self.shell, self.holder());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     fn in_jobs(&self) -> Vec<String> {
@@ -162,8 +185,9 @@ fn a_host_is_let_go_with_its_epoch_and_a_bare_one_without_a_trace() {
         assert_eq!(host.holder(), "epoch=7");
         assert!(!host.folder.path("run/kokctl/jobs").exists());
         fs::remove_file(host.folder.path("var/lib/kokctl/cluster")).unwrap();
-        host.sh(&take_script("epoch=7", line, false));
-        host.sh(&release_script(line, 7));
+        let line = "epoch=8 run=r2 by=a@b";
+        assert!(host.sh(&take_script("epoch=7", line, false)).status.success());
+        host.sh(&release_script(line, 8));
         assert!(!host.folder.path("var/lib/kokctl").exists(), "{:?}", host.shell);
     }
 }
@@ -180,6 +204,69 @@ fn a_run_that_loses_the_host_in_the_middle_of_a_script_stops_there() {
         );
         let output = host.sh(&script);
         assert_eq!((output.status.code(), output.stdout.as_slice()), (Some(HELD.try_into().unwrap()), &b"first\n"[..]));
+    }
+}
+
+/// A run that is interrupted while it waits for what is left of an earlier one must not keep the host.
+#[test]
+fn a_host_is_let_go_while_its_take_waits() {
+    let (line, other) = ("epoch=1 run=r1 by=a@b", "epoch=2 run=r2 by=c@d");
+    for host in hosts() {
+        let earlier = host.lock("lock");
+        thread::scope(|scope| {
+            let taking = scope.spawn(|| host.sh(&take_script("", line, false)));
+            host.is_held_by(line);
+            let began = Instant::now();
+            assert!(host.sh(&release_script(line, 1)).status.success());
+            assert!(began.elapsed() < Duration::from_secs(2) && host.holder().is_empty(), "{:?}: {:?}", host.shell, began.elapsed());
+            // It does not come back, and does not keep the place from the next one.
+            assert_eq!(taking.join().unwrap().status.code(), Some(HELD.try_into().unwrap()));
+            assert!(host.holder().is_empty() && began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+        });
+        drop(earlier);
+        assert!(host.sh(&take_script("", other, false)).status.success(), "{:?}", host.shell);
+    }
+}
+
+/// Whoever lets go before its take has begun: what comes later does not take the host any more.
+#[test]
+fn a_take_that_comes_too_late_takes_nothing() {
+    let line = "epoch=1 run=r1 by=a@b";
+    for host in hosts() {
+        for script in [release_script(line, 1), take_script("", line, false)] {
+            host.sh(&script);
+            assert!(host.holder().is_empty(), "{:?}: {}", host.shell, host.holder());
+        }
+        assert_eq!(host.sh(&take_script("", line, false)).status.code(), Some(HELD.try_into().unwrap()));
+        let _other = host.lock("holder.lock");
+        let busy = host.sh(&release_script(line, 1).replace("-w 20", "-w 0"));
+        assert_eq!(busy.status.code(), Some(BUSY.try_into().unwrap()));
+        assert_eq!(String::from_utf8_lossy(&busy.stderr), "its holder is being changed\n");
+    }
+}
+
+/// A take whose link broke is sent again: of it and its copies one does it, and none touches what the run has begun since.
+#[test]
+fn a_copy_of_a_take_does_nothing() {
+    let (theirs, ours) = ("epoch=1 run=r1 by=a@b", "epoch=2 run=r2 by=c@d");
+    for host in hosts() {
+        assert!(host.sh(&take_script("", theirs, false)).status.success());
+        let earlier = host.lock("lock");
+        let take = take_script(theirs, ours, true);
+        thread::scope(|scope| {
+            let takes = [0, 1].map(|_| scope.spawn(|| host.sh(&take)));
+            host.is_held_by(ours);
+            thread::sleep(Duration::from_millis(500));
+            drop(earlier);
+            let [first, second] = takes.map(|take| take.join().unwrap());
+            assert!(first.status.success() && second.status.success(), "{first:?} {second:?}");
+            assert_eq!(first.stdout, second.stdout, "both say the boot id");
+        });
+        assert_eq!(host.stops(), 1, "{:?}: units of the run itself were stopped", host.shell);
+        host.job(1, "true");
+        let late = host.sh(&take);
+        assert!(late.status.success() && !late.stdout.is_empty(), "{late:?}");
+        assert_eq!((host.stops(), host.in_jobs().contains(&"name.record".to_owned())), (1, true), "{:?}", host.shell);
     }
 }
 
