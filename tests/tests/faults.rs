@@ -25,7 +25,7 @@ use std::time::Instant;
 use bad_input_cases::Refusals;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::up;
-use faults_cases::{away, disk, host_key, killed, link, login, power, reach, shell, writers};
+use faults_cases::{away, disk, host_key, killed, link, login, power, reach, shell, taking, writers};
 
 const CHOICE: &str = "KOK_TEST_FAULTS";
 /// How many of the long ones are tried when nobody chose.
@@ -33,9 +33,10 @@ const SAMPLE: usize = 3;
 
 type Fault = (&'static str, fn());
 
-const LONG: [Fault; 13] = [
+const LONG: [Fault; 14] = [
     ("killed-at-every-boundary", killed::at_every_boundary),
     ("interrupted", killed::interrupted),
+    ("interrupted-while-taken", taking::interrupted),
     ("connection-cut-at-every-boundary", link::cut_at_every_boundary),
     ("connection-cut-in-jobs", link::cut_in_jobs),
     ("connection-cut-while-taken", link::cut_while_taken),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 
+use super::taking::{HOLD_RECORD, IS_AWAITED};
 use super::{HOSTS, Story};
 use crate::cluster_support::{cluster, hosts, ok, up};
 
@@ -73,22 +74,19 @@ pub fn cut_in_jobs() {
 
 /// The connections are cut while the hosts are being taken, before the first change: the run goes on as it does later.
 pub fn cut_while_taken() {
-    const HOLD: &str = "mkdir -p -m 700 /run/kokctl && systemd-run --quiet --unit=hold flock -x /run/kokctl/holder.lock sleep 300";
-    const WAITS: &str = "for n in $(seq 300); do cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -q '[f]lock -x -w 20 7 ' && exit 0; \
-                         sleep 0.1; done; exit 1";
     let lab = up(HOSTS);
     let story = Story::new(&lab);
     hosts(&lab).iter().for_each(|host| host.lag(PROXY).unwrap());
     // The first one is taken before all others, and so it is the one to wait.
     let cp1 = story.host("cp1");
-    ok(&cp1, HOLD);
+    ok(&cp1, HOLD_RECORD);
     let mut run = story.apply();
     run.wait_for("plan-made").expect("nothing is in its way yet");
-    ok(&cp1, WAITS);
+    ok(&cp1, IS_AWAITED);
     cp1.lag(PROXY).unwrap();
     let lost = run.wait_for("host-lost").expect("the link was cut");
     assert_eq!(lost["host"], "cp1", "{lost}");
-    ok(&cp1, "systemctl stop hold.service");
+    ok(&cp1, "systemctl stop hold-record.service");
     let back = run.wait_for("host-back").expect("the link is opened again");
     assert_eq!(back["host"], "cp1", "{back}");
     let ended = run.end();

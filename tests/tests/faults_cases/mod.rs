@@ -9,6 +9,7 @@ pub mod login;
 pub mod power;
 pub mod reach;
 pub mod shell;
+pub mod taking;
 pub mod writers;
 
 use std::collections::BTreeMap;
