@@ -1,13 +1,13 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-unit test-faults bench build bundle crds docs fmt lint
+.PHONY: help demo demo-down test test-unit test-faults bench bench-create build bundle crds docs fmt lint
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
 help: ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1@\2/p' Makefile | awk -F@ '{ printf "%-18s %s\n", $$1, $$2 }'
 
-demo: ## boot three bare hosts on this machine and make a Kubernetes cluster of them (root)
+demo: ## boot five bare hosts on this machine and make a highly available cluster of them (root)
 	@sh tests/make/demo.sh
 
 demo-down: ## take the demo down (root)
@@ -24,6 +24,9 @@ test-faults: ## every fault that can be made on hosts of the lab (root)
 
 bench: ## what kokctl costs, compared with the least that can be done, on 50 light hosts (root)
 	@sh tests/make/bench.sh
+
+bench-create: ## how long a cluster of three control planes takes, compared with kubeadm's own order (root)
+	@sh tests/make/bench-create.sh
 
 build: ## compile kokctl, lab and release
 	cargo build --locked --workspace --bins
@@ -44,4 +47,4 @@ fmt: ## format the Rust code
 
 lint: ## clippy, and shellcheck where it is installed
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh; fi
+	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh tests/src/bench/create/*.sh; fi

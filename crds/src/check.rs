@@ -1,5 +1,7 @@
 //! Rules that tie several values together.
 
+mod implied;
+
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
@@ -11,6 +13,8 @@ use crate::read::ReadHost;
 use crate::syntax::address::overlap;
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
+
+pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, other_address};
 
 /// The controller manager keeps one bit per subnet, and no more than 2^16 of them (kubeadm: `PodSubnetNodeMaskMaxDiff`).
 const MAX_SUBNET_BITS: u8 = 16;
@@ -26,7 +30,7 @@ const SERVICES: &str = "spec.network.serviceCIDR";
 const PREFIX: &str = "spec.network.nodePrefix";
 
 /// Names, addresses and roles of all hosts together.
-pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost], field: Option<&Field<'_>>) {
+pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option<&Field<'_>>) {
     unique(decoder, hosts.iter().filter_map(|host| host.name.as_ref()), "name");
     unique(decoder, hosts.iter().filter_map(|host| host.address.as_ref()), "address");
     for (name, position) in hosts.iter().filter_map(|host| host.name.as_ref()) {
@@ -38,8 +42,8 @@ pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost], field: Option<&Fi
     control_planes(decoder, hosts, field);
 }
 
-/// Exactly one, in this version.
-fn control_planes(decoder: &mut Decoder, hosts: &[ReadHost], field: Option<&Field<'_>>) {
+/// An odd number: each has an etcd member, and etcd works as long as more than half of them do.
+fn control_planes(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option<&Field<'_>>) {
     let all_known = hosts.iter().all(|host| host.roles.is_some());
     let roles = hosts.iter().filter_map(|host| host.roles.as_ref());
     let places: Vec<_> = roles.filter(|(roles, _)| roles.control_plane).map(|(_, position)| position).collect();
@@ -52,16 +56,14 @@ fn control_planes(decoder: &mut Decoder, hosts: &[ReadHost], field: Option<&Fiel
                 None => problem,
             });
         }
-        [_, second, ..] => {
-            let because = "this version builds clusters with one control plane";
-            let (message, hint) = match decoder.wording() {
-                Wording::Cluster => ("have the role `control-plane`", "give the other hosts the role `worker`"),
-                Wording::Inventory => {
-                    ("are in the group `kube_control_plane`", "leave one of them there, and put the others into `kube_node`")
-                }
-            };
-            let problem = Problem::new(format!("{} hosts {message}", places.len()));
-            decoder.report(problem.at(second).because(because).hint(hint));
+        // Of the groups of an inventory it is told where they are read.
+        [.., last] if all_known && places.len().is_multiple_of(2) && matches!(decoder.wording(), Wording::Cluster) => {
+            decoder.report(
+                Problem::new(format!("{} hosts have the role `control-plane`", places.len()))
+                    .at(last)
+                    .because("each has an etcd member, and etcd works as long as more than half of them do: one more makes it no safer")
+                    .hint("give an odd number of hosts that role: one, three or five"),
+            );
         }
         _ => {}
     }
@@ -84,7 +86,7 @@ fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterat
 }
 
 /// Ranges against each other, against the hosts' addresses and against Kubernetes' limits.
-pub(crate) fn network(decoder: &mut Decoder, network: &Network, hosts: &[ReadHost], spec: &Position) {
+pub(crate) fn network(decoder: &mut Decoder, network: &Network, hosts: &[ReadHost<'_>], spec: &Position) {
     let written = |path: &str| decoder.position(path).cloned();
     let (pods_at, services_at) = (written(PODS), written(SERVICES));
     // Blame a value that the user wrote; the other one may be a default.
@@ -160,7 +162,7 @@ fn service_range_problem(range: Ipv4Net) -> Option<Problem> {
 }
 
 /// Whether the sources of time are hosts of the cluster.
-pub(crate) fn time_sources(decoder: &mut Decoder, time: Option<&Field<'_>>, hosts: &[ReadHost]) {
+pub(crate) fn time_sources(decoder: &mut Decoder, time: Option<&Field<'_>>, hosts: &[ReadHost<'_>]) {
     let names: Vec<&str> = hosts.iter().filter_map(|host| host.name.as_ref()).map(|(name, _)| name.as_str()).collect();
     for (text, position) in time.map(source_names).unwrap_or_default() {
         if !names.contains(&text) {

@@ -1,6 +1,5 @@
 //! Taking typed values out of the tree, while collecting everything that is wrong.
 
-mod planned;
 mod scalars;
 mod tolerant;
 mod wording;
@@ -157,10 +156,6 @@ impl Decoder {
         let known = |entry: &&Entry| form.fields.contains(&entry.key.as_str());
         let mut misspelled = Vec::new();
         for entry in entries.iter().filter(|entry| !known(entry)) {
-            if let Some(problem) = planned::problem(form, entry) {
-                self.report(problem);
-                continue;
-            }
             let refused = form.refused.iter().find(|(name, _)| *name == entry.key);
             let near = nearest(&entry.key, form.fields).filter(|_| refused.is_none());
             misspelled.extend(near);
@@ -190,7 +185,10 @@ impl Decoder {
         let field = fields.get(name);
         if field.is_none() && !fields.is_misspelled(name) {
             let what = self.wording.missing(&join(&fields.path, name));
-            let problem = Problem::new(format!("{what} is missing")).of_kind(Kind::Absent).at(&fields.position);
+            let mut problem = Problem::new(format!("{what} is missing")).of_kind(Kind::Absent).at(&fields.position);
+            if let Some(variable) = self.wording.variable(&join(&fields.path, name)) {
+                problem = problem.of_variable(variable);
+            }
             self.report(problem.because(format!("{} needs it", fields.what)));
         }
         field

@@ -32,7 +32,7 @@ mod words;
 
 pub use encoding::not_text;
 pub use input::{Asked, File, Input, Intent, Role, read_input};
-pub use message::{Fault, Kind as MessageKind, Message, Note, Notice, Problem, Weight};
+pub use message::{Fault, Kind as MessageKind, Message, Note, Notice, Problem, Subject as MessageSubject, Weight};
 pub use objects::read_objects;
 pub use position::{Position, Positions};
 pub use read::{Reading, examine_cluster, read_cluster};

@@ -48,8 +48,19 @@ pub struct Message<W> {
     pub hint: Option<String>,
     /// What it is about, for those who weigh several against each other.
     pub kind: Kind,
+    /// Whose words it repeats, for those who say once what is true of several.
+    pub subject: Option<Box<Subject>>,
     /// What it weighs.
     pub weight: PhantomData<W>,
+}
+
+/// Whom or what a message names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Subject {
+    /// A host. Of others the same may be true.
+    pub host: Option<String>,
+    /// The variable with which something is wrong.
+    pub variable: Option<String>,
 }
 
 /// What a message is about, as far as others depend on it.
@@ -62,13 +73,15 @@ pub enum Kind {
     Absent,
     /// A host has no role.
     NoRole,
+    /// A value is encrypted, which matters where it counts.
+    Encrypted,
 }
 
 impl<W> Message<W> {
     /// Something of which only the message is known.
     #[must_use]
     pub fn new(message: impl Into<String>) -> Self {
-        Self { message: message.into(), position: None, because: None, hint: None, kind: Kind::Plain, weight: PhantomData }
+        Self { message: message.into(), position: None, because: None, hint: None, kind: Kind::Plain, subject: None, weight: PhantomData }
     }
 
     /// Says where it stands.
@@ -89,6 +102,28 @@ impl<W> Message<W> {
     pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
+    }
+
+    /// Says which host it names.
+    pub(crate) fn of_host(mut self, host: &str) -> Self {
+        self.subject.get_or_insert_default().host = Some(host.to_owned());
+        self
+    }
+
+    /// Says with which variable something is wrong.
+    pub(crate) fn of_variable(mut self, name: &str) -> Self {
+        self.subject.get_or_insert_default().variable = Some(name.to_owned());
+        self
+    }
+
+    /// The host that it names, if it is about one.
+    pub(crate) fn host(&self) -> Option<&str> {
+        self.subject.as_ref()?.host.as_deref()
+    }
+
+    /// The variable with which something is wrong, if it is about one.
+    pub(crate) fn variable(&self) -> Option<&str> {
+        self.subject.as_ref()?.variable.as_deref()
     }
 
     /// Says what to do.

@@ -1,7 +1,7 @@
 //! The typed model of a cluster: what is left of a user's file once it has been read, checked and filled with defaults.
 //!
-//! A [`Cluster`] that came out of [`crate::read_cluster`] is consistent: names are unique, ranges don't overlap, there is exactly one
-//! control plane. Nothing downstream has to check that again.
+//! A [`Cluster`] that came out of [`crate::read_cluster`] is consistent: names are unique, ranges don't overlap, there is a control plane.
+//! Nothing downstream has to check that again.
 
 mod host;
 mod network;
@@ -14,12 +14,15 @@ use semver::Version;
 use crate::position::{Position, Positions};
 
 pub use host::{Host, Roles, Taint, TaintEffect};
-pub use network::{Network, NetworkPlugin};
+pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{
     DEFAULT_OPEN_FILES, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings, TomlScalar,
 };
 pub use ssh::{Bastion, HostKeyChecking, Ssh, Via};
 pub use time::TimeSync;
+
+/// The name of the API that hosts know (Kubespray's default for `apiserver_loadbalancer_domain_name`).
+pub const API_ENDPOINT_NAME: &str = "lb-apiserver.kubernetes.local";
 
 /// One Kubernetes cluster as its owner wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub struct Cluster {
     pub name: String,
     /// Exact version of Kubernetes, always with its patch number.
     pub kubernetes_version: Version,
-    /// Hosts in the order of the file; at least one, and exactly one control plane in this version.
+    /// Hosts in the order of the file; at least one, and among them at least one control plane.
     pub hosts: Vec<Host>,
     /// Address ranges and the network plugin.
     pub network: Network,
@@ -49,6 +52,30 @@ impl Cluster {
     /// Hosts with the role worker, in the order of the file; a control plane can be one too.
     pub fn workers(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.roles.worker)
+    }
+
+    /// Whether there are several control planes, of which any one may be lost.
+    #[must_use]
+    pub fn is_highly_available(&self) -> bool {
+        self.control_planes().nth(1).is_some()
+    }
+
+    /// The name by which hosts reach the API servers, where there are several: each host knows by its `/etc/hosts` where that is. With one
+    /// control plane its address is the endpoint.
+    #[must_use]
+    pub fn api_endpoint_name(&self) -> Option<&'static str> {
+        self.is_highly_available().then_some(API_ENDPOINT_NAME)
+    }
+
+    /// Whether each host without an API server has a load balancer of its own before those of the control planes.
+    #[must_use]
+    pub fn has_load_balancers(&self) -> bool {
+        self.is_highly_available() && self.settings.loadbalancer_apiserver_localhost && self.balanced_hosts().next().is_some()
+    }
+
+    /// Hosts without an API server of their own.
+    pub fn balanced_hosts(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().filter(|host| !host.roles.control_plane)
     }
 
     /// The host of that name.

@@ -17,6 +17,8 @@ pub struct Source {
     /// The text itself. It may hold passwords.
     pub text: String,
     pub(crate) place: Place,
+    /// What messages call it.
+    what: &'static str,
 }
 
 /// Where a text stands.
@@ -47,7 +49,12 @@ impl Source {
     /// A text that stands somewhere.
     #[must_use]
     pub fn placed(name: impl Into<Arc<str>>, text: impl Into<String>, place: Place) -> Self {
-        Self { name: name.into(), text: text.into(), place }
+        Self { name: name.into(), text: text.into(), place, what: "the file" }
+    }
+
+    /// The same, which messages call otherwise than a file.
+    pub(crate) fn being(self, what: &'static str) -> Self {
+        Self { what, ..self }
     }
 
     /// The place in the user's file of a line and a column of the text, both counted from 1.
@@ -61,7 +68,7 @@ impl Source {
     /// # Errors
     /// A text that is too long, or the first place at which it is no YAML.
     pub fn parse(&self, dialect: Dialect) -> Result<Vec<Node>, Problem> {
-        tree::read(&self.locator(), &self.text, dialect)
+        tree::read(&self.locator(), &self.text, dialect, self.what)
     }
 
     pub(crate) fn locator(&self) -> Locator {

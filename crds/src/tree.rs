@@ -183,29 +183,30 @@ impl Value {
 
 /// Reads all documents of a file of our own objects; empty ones are left out.
 pub(crate) fn parse(file_name: &str, text: &str) -> Result<Vec<Node>, Problem> {
-    read(&Locator::file(file_name.into()), text, Dialect::Kubernetes)
+    read(&Locator::file(file_name.into()), text, Dialect::Kubernetes, "the file")
 }
 
-/// Reads all documents of a text; empty ones are left out.
-pub(crate) fn read(locator: &Locator, text: &str, dialect: Dialect) -> Result<Vec<Node>, Problem> {
+/// Reads all documents of a text, which messages call `what`; empty ones are left out.
+pub(crate) fn read(locator: &Locator, text: &str, dialect: Dialect, what: &str) -> Result<Vec<Node>, Problem> {
     let limit = dialect.max_bytes();
     if text.len() > limit {
-        return Err(too_long(text, limit).at(&locator.position(1, 1)));
+        return Err(too_long(text, limit, what).at(&locator.position(1, 1)));
     }
     let raw: Result<Vec<Raw>, _> = serde_saphyr::from_multiple_with_options(text, dialect.options());
-    let raw = raw.map_err(|error| syntax_problem(&error, locator))?;
+    let raw = raw.map_err(|error| syntax_problem(&error, (locator, text), what))?;
     let nodes = raw.into_iter().map(|raw| raw.located(locator, text, dialect));
     Ok(nodes.filter(|node| !matches!(node.value, Value::Null)).collect())
 }
 
 /// What is wrong with a text that is longer than its limit.
-pub(crate) fn too_long(text: &str, limit: usize) -> Problem {
-    Problem::new(format!("the file is {} bytes long", text.len()))
+pub(crate) fn too_long(text: &str, limit: usize, what: &str) -> Problem {
+    Problem::new(format!("{what} is {} bytes long", text.len()))
         .because(format!("more than {limit} bytes are not read"))
         .hint("give each cluster a file of its own")
 }
 
-fn syntax_problem(error: &Error, locator: &Locator) -> Problem {
+fn syntax_problem(error: &Error, (locator, text): (&Locator, &str), what: &str) -> Problem {
+    let line = error.location().and_then(|location| text.lines().nth(usize::try_from(location.line()).ok()?.checked_sub(1)?));
     let problem = match innermost(error) {
         Error::DuplicateMappingKey { key, .. } => {
             let name = key.as_deref().unwrap_or("of that name");
@@ -214,7 +215,7 @@ fn syntax_problem(error: &Error, locator: &Locator) -> Problem {
                 .hint("keep one of the two")
         }
         Error::Budget { .. } | Error::AliasReplayLimitExceeded { .. } | Error::AliasReplayStackDepthExceeded { .. } => {
-            Problem::new("the file is too complex")
+            Problem::new(format!("{what} is too complex"))
                 .because("it has far more or far deeper values than a cluster, perhaps through aliases")
                 .hint("write it without aliases")
         }
@@ -222,12 +223,24 @@ fn syntax_problem(error: &Error, locator: &Locator) -> Problem {
             let text = other.render_with_formatter(&UserMessageFormatter);
             // The place has a line of its own.
             let text = one_line(text.split(" at line ").next().unwrap_or_default());
-            Problem::new(format!("the file is not the YAML that we read: {text}"))
+            Problem::new(format!("{what} is not the YAML that we read: {text}"))
                 .because("what follows could not be read, so there may be more")
-                .hint("look at the quotes, brackets and indentation at and before this place")
+                .hint(advice(line.unwrap_or_default()))
         }
     };
     problem.at(&error.location().map_or_else(|| locator.position(1, 1), |location| place(locator, &location)))
+}
+
+/// What to do about a line that is no YAML, by what people most often do wrong.
+fn advice(line: &str) -> &'static str {
+    let value = line.split_once(": ").map_or(line, |(_, value)| value).trim_start().trim_start_matches("- ");
+    if line.trim_start_matches(' ').starts_with('\t') {
+        "indent with spaces: YAML has no tabs there"
+    } else if value.starts_with("{{") || value.starts_with("{%") {
+        "put quotes around a value that begins with a template: \"{{ … }}\""
+    } else {
+        "look at the quotes, brackets and indentation at and before this place"
+    }
 }
 
 /// The error itself: one that is met through an alias comes wrapped.

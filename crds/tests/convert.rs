@@ -36,7 +36,7 @@ const GROUP_LINES: [&str; 16] = [
     "http_proxy: 'http://{{ proxy_name | default(\"proxy\") }}:3128'",
     "no_proxy: '10.0.0.0/8, .example'",
     "eviction_hard: {memory.available: 10%, nodefs.available: 1Gi}",
-    "containerd_extra_runtime_args: {n: 3, b: true, t: 'true'}",
+    "containerd_extra_runtime_args: {n: 3, b: true, t: 'true', u: !unsafe '{{ .Name }}'}",
     "containerd_registries_mirrors: [{prefix: '*', mirrors: [{host: 'https://m:5000', capabilities: [pull], skip_verify: yes}]}]",
     "ntp_enabled: true\nntp_manage_config: true\nntp_servers: ['a.example iburst', 192.0.2.1]",
     "kube_pods_subnet: 10.16.0.0/16\nkube_network_node_prefix: 25",

@@ -51,7 +51,8 @@ fn read(folder: &Path) -> Input {
     beside(folder, "group_vars", &mut files);
     beside(folder, "host_vars", &mut files);
     let extra = fs::read_to_string(folder.join("extra-vars")).unwrap_or_default();
-    files.extend(extra.lines().map(|line| File { name: "-e".to_owned(), text: line.to_owned(), role: Role::Extra }));
+    let name = |number| if extra.lines().count() == 1 { "-e".to_owned() } else { format!("-e no. {number}") };
+    files.extend(extra.lines().zip(1..).map(|(line, number)| File { name: name(number), text: line.to_owned(), role: Role::Extra }));
     let mut input = read_input(&files);
     input.check_operations(&TASKS);
     input

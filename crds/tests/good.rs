@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::model::{
-    Cluster, FirewallPolicy, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles, SelinuxState, Settings, Ssh, Taint,
-    TaintEffect, TimeSync, TomlScalar, Via,
+    Cluster, FirewallPolicy, FlannelBackend, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles, SelinuxState, Settings,
+    Ssh, Taint, TaintEffect, TimeSync, TomlScalar, Via,
 };
 use kok_crds::{Secret, read_cluster, variable};
 
@@ -33,6 +33,7 @@ fn a_small_file_gets_the_defaults() {
         cluster.network,
         Network {
             plugin: NetworkPlugin::Flannel,
+            backend: FlannelBackend::Vxlan,
             pod_cidr: "10.233.64.0/18".parse().unwrap(),
             service_cidr: "10.233.0.0/18".parse().unwrap(),
             node_prefix: 24,
@@ -80,7 +81,7 @@ spec:
       taints:
         - {key: dedicated, value: gpu, effect: NoSchedule}
         - {key: dedicated, effect: NoExecute}
-  network: {plugin: flannel, podCIDR: 10.16.0.0/16, serviceCIDR: 10.17.0.0/20, nodePrefix: 25, clusterDomain: demo.example}
+  network: {plugin: flannel, backend: wireguard, podCIDR: 10.16.0.0/16, serviceCIDR: 10.17.0.0/20, nodePrefix: 25, clusterDomain: demo.example}
   time: {sources: [cp1], maxSkewSeconds: 5}
   vars:
     kubelet_fail_cgroup_v1: false
@@ -125,7 +126,7 @@ fn a_full_file_keeps_every_value() {
     assert_eq!(cluster.workers().count(), 2);
     assert_eq!(cluster.time, TimeSync { servers: vec![], sources: vec!["cp1".into()], max_skew_seconds: 5 });
     assert_eq!(cluster.network.cluster_dns().to_string(), "10.17.0.10");
-    assert_eq!(cluster.network.max_nodes(), 512);
+    assert_eq!((cluster.network.max_nodes(), cluster.network.backend), (512, FlannelBackend::Wireguard));
     let args = [
         ("n", TomlScalar::Integer(3)),
         ("privileged_without_host_devices", TomlScalar::Bool(true)),
@@ -138,6 +139,7 @@ fn a_full_file_keeps_every_value() {
             kubeadm_ignore_preflight_errors: vec!["Swap".into(), "FileContent--proc-sys-net-ipv4-ip_forward".into()],
             kube_proxy_mode: KubeProxyMode::Iptables,
             kube_proxy_conntrack_max_per_core: Some(0),
+            loadbalancer_apiserver_localhost: true,
             containerd_extra_runtime_args: args.map(|(name, value)| (name.to_owned(), value)).into(),
             eviction_hard: [("memory.available", "100Mi"), ("nodefs.available", "5%")].map(|(k, v)| (k.into(), v.into())).into(),
             ..Settings::default()
@@ -151,7 +153,7 @@ fn places_are_known_afterwards() {
     let at = |path: &str| cluster.position_of(path).map(ToString::to_string);
     assert_eq!(at("metadata.name").as_deref(), Some("cluster.yaml:5:9"));
     assert_eq!(at("spec.kubernetesVersion").as_deref(), Some("cluster.yaml:12:22"));
-    assert_eq!(at("spec.network.podCIDR").as_deref(), Some("cluster.yaml:29:39"));
+    assert_eq!(at("spec.network.podCIDR").as_deref(), Some("cluster.yaml:29:59"));
     assert_eq!(at("spec.vars.kube_proxy_mode").as_deref(), Some("cluster.yaml:33:22"));
     assert_eq!(at("spec.time.servers"), None);
     let of = |host: &str, field: &str| cluster.host_position(host, field).map(ToString::to_string);

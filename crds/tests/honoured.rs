@@ -24,9 +24,6 @@ fn values() -> impl Iterator<Item = (&'static str, &'static str)> {
 /// What decides how an inventory is read has a test of its own.
 const OF_READING: &str = "ignore_assert_errors";
 
-/// There is one plugin so far, and what says it in words can't be changed to another.
-const ONE_VALUE: [&str; 1] = ["kube_network_plugin"];
-
 fn read(inventory: &str, extra: Option<String>) -> Cluster {
     let main = File { name: "hosts.yaml".to_owned(), text: inventory.to_owned(), role: Role::Main { cluster: None } };
     let extra = extra.map(|text| File { name: "-e".to_owned(), text, role: Role::Extra });
@@ -46,7 +43,7 @@ fn without_places(mut cluster: Cluster) -> Cluster {
 #[test]
 fn every_honoured_variable_changes_the_cluster() {
     let honoured: BTreeSet<&str> = variables().filter(|row| row.effect() == Effect::Honoured).map(|row| row.name).collect();
-    let tried: BTreeSet<&str> = values().map(|(name, _)| name).chain(ONE_VALUE).chain([OF_READING]).collect();
+    let tried: BTreeSet<&str> = values().map(|(name, _)| name).chain([OF_READING]).collect();
     assert_eq!(honoured, tried);
     for (name, value) in values() {
         let inventory = if name == "access_ip" { WITHOUT_IP } else { HOST };
@@ -73,22 +70,32 @@ fn every_setting_also_works_in_the_inline_form() {
     assert!(tried >= 21, "{tried}");
 }
 
+/// What is said of two hosts of which both are members of etcd, and these are control planes: notices and problems.
+fn said_of_two(control_planes: &str, vars: &str) -> (Vec<String>, Vec<String>) {
+    let text = format!(
+        "all: {{hosts: {{a: {{ip: 10.0.0.1}}, b: {{ip: 10.0.0.2}}}}, vars: {{kube_network_plugin: flannel, kube_version: 1.37.1, {vars}}}, \
+         children: {{kube_control_plane: {{hosts: {{{control_planes}}}}}, kube_node: {{hosts: {{a: , b: }}}}, etcd: {{hosts: {{a: , b: }}}}}}}}"
+    );
+    let input = read_input(&[File { name: "hosts.yaml".to_owned(), text, role: Role::Main { cluster: None } }]);
+    (input.notices.iter().map(ToString::to_string).collect(), input.problems.iter().map(ToString::to_string).collect())
+}
+
 #[test]
 fn an_even_number_of_etcd_members_is_a_notice_for_who_ignores_it() {
-    let text = |vars: &str| {
-        format!(
-            "all: {{hosts: {{a: {{ip: 10.0.0.1}}, b: {{ip: 10.0.0.2}}}}, vars: {{kube_network_plugin: flannel, {vars}}}, \
-             children: {{kube_control_plane: {{hosts: {{a: , b: }}}}, etcd: {{hosts: {{a: , b: }}}}}}}}"
-        )
-    };
     let read = |vars: &str| {
-        let main = File { name: "hosts.yaml".to_owned(), text: text(vars), role: Role::Main { cluster: None } };
-        let input = read_input(&[main]);
-        let says = |text: String| text.contains("even number of members");
-        (input.notices.iter().any(|notice| says(notice.to_string())), input.problems.iter().any(|problem| says(problem.to_string())))
+        let (notices, problems) = said_of_two("a: ", vars);
+        let says = |texts: &[String]| texts.iter().any(|text| text.contains("even number of members"));
+        (says(&notices), says(&problems))
     };
     assert_eq!(read("ignore_assert_errors: false"), (false, true));
     assert_eq!(read("ignore_assert_errors: true"), (true, false));
+}
+
+/// Members of etcd that are the control planes are told as these.
+#[test]
+fn an_even_number_of_control_planes_with_etcd_is_told_once() {
+    let (notices, problems) = said_of_two("a: , b: ", "ignore_assert_errors: false");
+    assert_eq!((notices.len(), problems.len()), (0, 1), "{notices:?} {problems:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-use kok_crds::{Effect, SUBJECTS, Variable, variable, variables};
+use kok_crds::{Effect, File, Role, SUBJECTS, Variable, read_input, variable, variables};
 
 /// Names that people of kube-on-kube, kubean and Kubespray set.
 const NAMES: &str = include_str!("variables/names.txt");
@@ -80,5 +80,49 @@ fn the_page_about_variables_is_current() {
 fn all_effects_occur() {
     for effect in Effect::ALL {
         assert!(variables().any(|row| row.effect() == effect), "{effect:?}");
+    }
+}
+
+/// What Kubespray has where nobody sets a variable.
+const DEFAULTS: &str = include_str!("variables/defaults.yaml");
+
+/// Defaults that say what kind of a cluster it is. kokctl makes another, and whoever writes them down is told.
+const CHOICES: [&str; 3] = ["etcd_deployment_type: host", "kube_network_plugin: calico", "kube_proxy_mode: ipvs"];
+
+fn problems_of(line: &str) -> Vec<String> {
+    let hosts = "all: {hosts: {cp1: {ip: 10.0.0.11}, w1: {ip: 10.0.0.12}}, \
+                 children: {kube_control_plane: {hosts: {cp1: }}, kube_node: {hosts: {w1: }}}}";
+    let flannel = if line.starts_with("kube_network_plugin:") { "" } else { "kube_network_plugin: flannel\n" };
+    let main = File { name: "hosts.yaml".to_owned(), text: hosts.to_owned(), role: Role::Main { cluster: None } };
+    let vars = File { name: "group_vars/all.yml".to_owned(), text: format!("{flannel}{line}\n"), role: Role::Beside };
+    read_input(&[main, vars]).problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn what_kubespray_has_anyway_may_be_written_out() {
+    let lines: Vec<&str> = DEFAULTS.lines().filter(|line| !line.starts_with('#')).collect();
+    let wrong: Vec<String> = lines.iter().flat_map(|line| problems_of(line)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    assert!(lines.len() > 300, "{}", lines.len());
+    for line in CHOICES {
+        assert_eq!(problems_of(line).len(), 1, "{line}");
+    }
+}
+
+#[test]
+fn other_values_of_the_same_variables_are_errors() {
+    for line in [
+        "kube_cpu_reserved: 200m",
+        "kubelet_bind_address: 192.0.2.1",
+        "etcd_client_url: 'https://192.0.2.1:2379'",
+        "kube_reserved: true",
+        "etcd_hosts: [w1]",
+        "etcd_access_addresses: 'https://192.0.2.1:2379'",
+        "etcd_peer_addresses: 'etcd1=https://10.0.0.11:2480'",
+        "kube_apiserver_endpoint: 'https://192.0.2.1:6443'",
+        "kube_apiserver_global_endpoint: 'https://10.0.0.11:8443'",
+        "containerd_base_runtime_specs: {cri-base.json: {process: {rlimits: [{type: RLIMIT_NOFILE, hard: 9, soft: 9}]}}}",
+    ] {
+        assert!(!problems_of(line).is_empty(), "{line}");
     }
 }

@@ -140,7 +140,7 @@ pub fn verify_kubeconfig(
 }
 
 /// Text out of base64.
-fn decoded(data: &str, what: &str) -> Result<Zeroizing<String>, PkiError> {
+pub(crate) fn decoded(data: &str, what: &str) -> Result<Zeroizing<String>, PkiError> {
     let unreadable = || PkiError::Kubeconfig(format!("its {what} is no text in base64"));
     let bytes = Zeroizing::new(STANDARD.decode(data.trim()).map_err(|_| unreadable())?);
     let text = std::str::from_utf8(&bytes).map_err(|_| unreadable())?;

@@ -1,9 +1,7 @@
 //! Kubeconfigs in one fixed form, with everything embedded.
 //!
-//! Every value is written as a JSON string, which is also a YAML string, so no name can change the structure around it. That holds for
+//! Every value is written in double quotes, so no name can change the structure around it. That holds for
 //! base64 too: a short one may consist of digits only, which YAML would take for a number.
-
-use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -79,21 +77,19 @@ fn write_head(text: &mut String, cluster_name: &str, server: &str, ca_pem: &str,
     }
 }
 
-/// The text as a JSON string in ASCII.
-fn quoted(text: &str) -> String {
+/// The text in double quotes and in ASCII, as every reader of YAML takes it.
+pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
-    for c in text.chars() {
-        match c {
+    for character in text.chars() {
+        match character {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
-            ' '..='~' => out.push(c),
-            _ => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    // Writing to a String cannot fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
+            '\n' => out.push_str("\\n"),
+            ' '..='~' => out.push(character),
+            // No halves of surrogates, as JSON has them: Go's reader of YAML refuses those.
+            '\u{10000}'.. => out.push_str(&format!("\\U{:08x}", u32::from(character))),
+            _ => out.push_str(&format!("\\u{:04x}", u32::from(character))),
         }
     }
     out.push('"');

@@ -6,6 +6,7 @@
 //! * [`Authorities`] are made once and then loaded from what was found on a control plane.
 //! * [`control_plane`] makes all files of one control-plane host; [`leaf_files`] and [`kubeconfig_file`] make single ones.
 //! * [`inspect_certificate`] and [`verify_leaf`] (and their like for kubeconfigs) say what was found, and whether it can stay.
+//! * [`merge_kubeconfig`] takes a cluster into somebody's own kubeconfig.
 
 mod authority;
 mod control_plane;
@@ -16,6 +17,7 @@ mod issue;
 mod key;
 mod kubeconfig;
 mod material;
+mod merge;
 mod profile;
 mod secret;
 mod verify;
@@ -29,6 +31,7 @@ pub use issue::{Issued, Policy, issue};
 pub use key::{KeyAlgorithm, PrivateKey, Randomness};
 pub use kubeconfig::{Credentials, discovery_kubeconfig, kubeconfig};
 pub use material::{Content, Material, MaterialFile};
+pub use merge::{MergeChange, MergeError, MergeSummary, Misfit, NewCluster, Taken, merge_kubeconfig};
 pub use profile::{AuthorityKind, KubeconfigUser, LOOPBACK_SANS, Leaf, Profile, San};
 pub use rcgen::KeyPair;
 pub use secret::Secret;

@@ -124,13 +124,13 @@ impl KubeconfigUser {
         Profile { organizations: groups.iter().map(|&group| group.to_owned()).collect(), ..client(AuthorityKind::Kubernetes, &name) }
     }
 
-    /// URL of the API server that the kubeconfig points to: components of the control plane talk to the API server beside them, all
-    /// others to the cluster's endpoint.
+    /// URL of the API server that the kubeconfig points to: components of the control plane and its kubelet talk to the API server beside
+    /// them (kubeadm does so since `ControlPlaneKubeletLocalMode`, KEP-4471), all others to the cluster's endpoint.
     #[must_use]
     pub fn server(self, host: &ControlPlane) -> String {
         match self {
-            Self::ControllerManager | Self::Scheduler => host.local_server(),
-            Self::Admin | Self::SuperAdmin | Self::Kubelet => host.cluster_server(),
+            Self::ControllerManager | Self::Scheduler | Self::Kubelet => host.local_server(),
+            Self::Admin | Self::SuperAdmin => host.cluster_server(),
         }
     }
 }

@@ -27,7 +27,7 @@ fn the_kubeconfigs_of_a_control_plane_point_where_kubeadm_points_them() {
     for (file, user, server) in [
         ("admin.conf", "kubernetes-admin", "https://api.demo.example:8443"),
         ("super-admin.conf", "kubernetes-super-admin", "https://api.demo.example:8443"),
-        ("kubelet.conf", "system:node:cp1", "https://api.demo.example:8443"),
+        ("kubelet.conf", "system:node:cp1", "https://10.0.0.11:6443"),
         ("controller-manager.conf", "system:kube-controller-manager", "https://10.0.0.11:6443"),
         ("scheduler.conf", "system:kube-scheduler", "https://10.0.0.11:6443"),
     ] {

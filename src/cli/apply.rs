@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kok_crds::count;
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, NetworkPlugin};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::{Plan, Selection};
 use kok_tasks::resources::Act;
@@ -77,7 +77,7 @@ fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Vec<F
 }
 
 async fn make_secrets(run: &Run<'_>, cluster: &Cluster, planned: &Planned, token: &Token) -> Result<Secrets, Vec<Failure>> {
-    let secrets = Secrets::prepare(cluster, &planned.plan, token, &planned.links, planned.now_seconds).await;
+    let secrets = Secrets::prepare(cluster, &planned.plan, planned.keeper.as_deref(), token, &planned.links, planned.now_seconds).await;
     let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
     if secrets.made() > 0 {
         run.events.send(EventKind::SecretsReady { made: secrets.made() });
@@ -92,7 +92,13 @@ fn say_done(run: &Run<'_>, arguments: &Arguments, cluster: &Cluster, selection: 
         run.say(&format!("{done} on {hosts} of {name}, {seconds:.1} s; this is not a whole cluster"));
         return run.say(&part);
     }
-    run.say(&format!("cluster {name} is ready: {}, {done}, {seconds:.1} s", count(cluster.hosts.len(), "host")));
+    let hosts = count(cluster.hosts.len(), "host");
+    if cluster.network.plugin == NetworkPlugin::None {
+        run.say(&format!("cluster {name} runs without a network: {hosts}, {done}, {seconds:.1} s"));
+        run.say("its nodes are not Ready, CoreDNS waits, and no pods have tried the network: install a network plugin that you choose");
+    } else {
+        run.say(&format!("cluster {name} is ready: {hosts}, {done}, {seconds:.1} s"));
+    }
     let file = arguments.cluster.path().display();
-    run.say(&format!("next: kokctl kubeconfig -f {file} > kubeconfig && kubectl --kubeconfig kubeconfig get nodes"));
+    run.say(&format!("next: kokctl kubeconfig -f {file} --merge && kubectl get nodes"));
 }

@@ -1,6 +1,7 @@
 //! What the verbs share that change hosts: a run from its lock to its end.
 
 use std::io::IsTerminal as _;
+use std::time::Duration;
 
 use clap::Args;
 use kok_crds::model::Cluster;
@@ -33,6 +34,9 @@ pub(super) struct Run<'a> {
     _lock: ClusterLock,
 }
 
+/// Often enough for whoever says that something takes long.
+const TICK: Duration = Duration::from_secs(1);
+
 /// What carrying out a plan needs that its verb knows.
 pub(super) struct Work {
     pub(super) secrets: Secrets,
@@ -58,6 +62,7 @@ impl<'a> Run<'a> {
             Box::new(Terminal::new(std::io::stderr().is_terminal() && !super::log::is_on_terminal()))
         };
         let events = Events::new(vec![screen, Box::new(journal), Box::new(Trace::default())]);
+        events.keep_time(TICK);
         events.send(EventKind::RunStarted {
             v: FORMAT,
             run: name.clone(),
@@ -91,7 +96,7 @@ impl<'a> Run<'a> {
     /// Carries out a plan; what is not complete is a failure.
     pub(super) async fn carry_out(&self, planned: &Planned, work: Work) -> Result<Outcome, Vec<Failure>> {
         let Work { secrets, bundle, whole, most_failed } = work;
-        let taking = Taking { run: self.name.clone(), take_over: self.arguments.take_over };
+        let taking = Taking { run: self.name.clone(), take_over: self.arguments.take_over, boots: planned.boots.clone() };
         let (links, standing, left_out) = (&planned.links, &planned.standing, &planned.left_out);
         if taking.take_over {
             let own = controller().map_err(|failure| vec![failure])?;

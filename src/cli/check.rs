@@ -1,10 +1,12 @@
 //! `kokctl check`
 
+mod text;
+
 use std::collections::BTreeMap;
 
 use clap::Args;
 use kok_crds::count;
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_tasks::observe::{Look, Looks};
 use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::preconditions::{self, Examined, Finding, Weight};
@@ -51,6 +53,9 @@ struct CheckReport {
     check: &'static str,
     status: Status,
     about: &'static str,
+    /// Hosts that took no part in a check of all together, because they could not be looked at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    away: Vec<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     findings: Vec<FindingReport>,
 }
@@ -59,6 +64,8 @@ struct CheckReport {
 #[serde(rename_all = "kebab-case")]
 enum Status {
     Ok,
+    /// Nobody could look.
+    NotChecked,
     Warning,
     Failed,
 }
@@ -81,7 +88,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (links, unreachable) = connect_each(&chosen, |_| true).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
-    let asked = chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, &host.name), facts: true })).collect();
+    let asked = chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, host), facts: true })).collect();
     if let Err(failures) = probe_all(&links, asked, &mut seen, &Events::new(vec![Box::new(Notes)])).await {
         unreachable.extend(failures);
     }
@@ -91,7 +98,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         let text = serde_json::to_string_pretty(&report).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
         line(&text);
     } else {
-        print(&report);
+        text::lines(&report).iter().for_each(|text| line(text));
     }
     if report.ok {
         return Ok(());
@@ -101,10 +108,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     Err(vec![failure.hint("mend what is shown above, and check again")])
 }
 
-fn looks(cluster: &Cluster, host: &str) -> Looks {
-    let mut looks: Looks = preconditions::looks(cluster).into_iter().collect();
-    if cluster.control_planes().next().is_some_and(|first| first.name == host) {
-        looks.extend([Look::Kubernetes]);
+fn looks(cluster: &Cluster, host: &Host) -> Looks {
+    let mut looks: Looks = preconditions::looks(cluster, host).into_iter().collect();
+    if host.roles.control_plane {
+        looks.extend([Look::ApiServer, Look::Kubernetes]);
+        // Where no API server answers, these say what runs there.
+        looks.extend(preconditions::CONFIGURATIONS.map(|path| Look::Content(path.to_owned())));
     }
     looks
 }
@@ -112,6 +121,7 @@ fn looks(cluster: &Cluster, host: &str) -> Looks {
 fn report((cluster, chosen): (&Cluster, &Cluster), seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> Report {
     let examined = preconditions::examine(cluster, seen);
     let mut by_host: BTreeMap<Option<String>, Vec<CheckReport>> = BTreeMap::new();
+    let away: Vec<&str> = chosen.hosts.iter().map(|host| host.name.as_str()).filter(|name| seen.facts(name).is_none()).collect();
     for check in examined {
         by_host.entry(check.host.clone()).or_default().push(CheckReport::from(check));
     }
@@ -126,6 +136,7 @@ fn report((cluster, chosen): (&Cluster, &Cluster), seen: &Seen, unreachable: &[F
     checks.extend(others.map(|failure| CheckReport { host: None, ..login(std::slice::from_ref(failure)) }));
     checks.push(CheckReport::new("holder", "no other run is at work on them", held));
     checks.extend(by_host.remove(&None).unwrap_or_default());
+    checks.iter_mut().filter(|check| check.host.is_none()).for_each(|check| check.without(&away, away.len() < chosen.hosts.len()));
     let ok = checks.iter().all(|check| check.status != Status::Failed);
     Report { cluster: cluster.name.clone(), ok, checks }
 }
@@ -138,7 +149,15 @@ impl CheckReport {
     /// A check that is no precondition of the planner.
     fn new(check: &'static str, about: &'static str, failures: Vec<Failure>) -> Self {
         let status = if failures.is_empty() { Status::Ok } else { Status::Failed };
-        Self { host: None, check, status, about, findings: failures.into_iter().map(FindingReport::from).collect() }
+        Self { host: None, check, status, about, away: Vec::new(), findings: failures.into_iter().map(FindingReport::from).collect() }
+    }
+
+    /// Hosts that could not be looked at took no part: what holds for the others may not hold for them.
+    fn without(&mut self, away: &[&str], are_others: bool) {
+        self.away = away.iter().map(|host| (*host).to_owned()).collect();
+        if self.status == Status::Ok && !are_others {
+            self.status = Status::NotChecked;
+        }
     }
 }
 
@@ -146,7 +165,7 @@ impl From<Examined> for CheckReport {
     fn from(examined: Examined) -> Self {
         let findings: Vec<FindingReport> = examined.findings.into_iter().map(FindingReport::from).collect();
         let status = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
-        Self { host: examined.host, check: examined.name, status, about: examined.about, findings }
+        Self { host: examined.host, check: examined.name, status, about: examined.about, away: Vec::new(), findings }
     }
 }
 
@@ -160,46 +179,10 @@ impl From<Finding> for FindingReport {
 
 impl From<Failure> for FindingReport {
     fn from(failure: Failure) -> Self {
-        Self { status: Status::Failed, what: failure.what, at: failure.at, because: failure.because, hint: failure.hint }
+        let because = failure.cause();
+        Self { status: Status::Failed, what: failure.what, at: failure.at, because, hint: failure.hint }
     }
 }
 
-fn print(report: &Report) {
-    let mut place: Option<&Option<String>> = None;
-    for check in &report.checks {
-        if place != Some(&check.host) {
-            if place.is_some() {
-                line("");
-            }
-            line(&format!("{}:", check.host.as_deref().unwrap_or("all hosts together")));
-            place = Some(&check.host);
-        }
-        print_check(check);
-    }
-}
-
-fn print_check(check: &CheckReport) {
-    if check.findings.is_empty() {
-        line(&format!("  ok       {:<10} {}", check.check, check.about));
-    }
-    for finding in &check.findings {
-        let word = match finding.status {
-            Status::Ok => "ok",
-            Status::Warning => "warning",
-            Status::Failed => "FAILED",
-        };
-        line(&shown(&format!("  {word:<8} {:<10} {}", check.check, finding.what)));
-        // Of a host's own findings the host stands above them.
-        let at = finding.at.as_ref().filter(|_| check.host.is_none());
-        for (label, text) in [("at", at), ("because", finding.because.as_ref()), ("fix", finding.hint.as_ref())] {
-            if let Some(text) = text {
-                line(&shown(&format!("           {label:>10} {}", text.replace('\n', "\n                      "))));
-            }
-        }
-    }
-}
-
-/// What hosts say may hold terminal escapes.
-fn shown(text: &str) -> String {
-    crate::ui::printable(text)
-}
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_crds::{count, listed};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::holder::Standing;
@@ -23,8 +23,12 @@ pub(super) struct Planned {
     pub(super) now_seconds: i64,
     /// What stood in the hosts' holder records.
     pub(super) standing: BTreeMap<String, Standing>,
+    /// The boot id of each host when it was probed.
+    pub(super) boots: BTreeMap<String, String>,
     /// Hosts that could not be reached and are left out, and why.
     pub(super) left_out: BTreeMap<String, String>,
+    /// The control plane that has the cluster's certificate authorities; none before they are made.
+    pub(super) keeper: Option<String>,
 }
 
 /// What a run puts up with.
@@ -149,7 +153,11 @@ impl Observed<'_> {
     fn planned(self, plan: Plan, warnings: Vec<Failure>, now_seconds: i64) -> Planned {
         warnings.iter().for_each(|warning| self.events.send(EventKind::Warning(warning.told())));
         tell(&plan, self.events);
-        Planned { plan, warnings, links: self.links, now_seconds, standing: self.seen.standing().clone(), left_out: self.left_out }
+        let boot = |host: &Host| Some((host.name.clone(), self.seen.facts(&host.name)?.boot_id.clone()?));
+        let boots = self.cluster.hosts.iter().filter_map(boot).collect();
+        let standing = self.seen.standing().clone();
+        let keeper = preconditions::keeper(self.cluster, &self.seen).map(|host| host.name.clone());
+        Planned { plan, warnings, links: self.links, now_seconds, standing, boots, left_out: self.left_out, keeper }
     }
 }
 
@@ -161,7 +169,15 @@ fn not_tolerated(away: usize, control_planes: &[&str], most: usize) -> Option<Fa
         [name] => format!("{name} is a control plane, and --max-fail leaves out none"),
         names => format!("{} are control planes, and --max-fail leaves out none", listed(names.iter().copied())),
     };
-    Some(Failure::new(Kind::Host, "nothing was begun without these hosts").because(because).hint("mend them, or choose hosts with --limit"))
+    let hint = match control_planes {
+        [] => "mend them, or choose hosts with --limit".to_owned(),
+        // What looks at all nodes would ask for this one too.
+        names => {
+            let others: Vec<String> = names.iter().map(|name| format!("!{name}")).collect();
+            format!("mend it; or do what needs no other host: --limit '{}' --skip network,network-check,load-balancer", others.join(","))
+        }
+    };
+    Some(Failure::new(Kind::Host, "nothing was begun without these hosts").because(because).hint(hint))
 }
 
 /// Tells what a plan is going to change.

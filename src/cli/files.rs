@@ -31,6 +31,13 @@ pub(super) struct ExtraVars {
     extra: Vec<String>,
 }
 
+impl ExtraVars {
+    /// What messages call one of them: of several, places in one must not look like places in another.
+    fn name(&self, number: usize) -> String {
+        if self.extra.len() == 1 { "-e".to_owned() } else { format!("-e no. {number}") }
+    }
+}
+
 impl ClusterFiles {
     /// The cluster, whatever an operation asks for, or everything that is wrong. What the user should know is said in one line: `validate`
     /// shows it.
@@ -45,9 +52,12 @@ impl ClusterFiles {
         let Some(cluster) = input.cluster.clone() else {
             return Err(input.problems.into_iter().map(Failure::problem).collect());
         };
-        exposed::private_keys(&cluster, &files)?;
+        let open = exposed::private_keys(&cluster);
+        if !open.is_empty() {
+            return Err(open.into_iter().map(Failure::problem).collect());
+        }
         exposed::passwords(&cluster).iter().for_each(|warning| status_line(&warning.as_warning()));
-        Noted::of(&input).line(&self.options()).iter().for_each(|line| status_line(line));
+        Noted::of(&input).line(&self.options(extra)).iter().for_each(|line| status_line(line));
         Ok((input, cluster))
     }
 
@@ -65,10 +75,10 @@ impl ClusterFiles {
         for path in &self.files {
             files.extend(read::read(path, &mut notices).map_err(|failure| vec![failure])?);
         }
-        for vars in &extra.extra {
+        for (vars, number) in extra.extra.iter().zip(1..) {
             files.push(match vars.trim_start().strip_prefix('@') {
                 Some(path) => read::one(Path::new(path), Role::ExtraFile).map_err(|failure| vec![failure])?,
-                None => File { name: "-e".to_owned(), text: vars.clone(), role: Role::Extra },
+                None => File { name: extra.name(number), text: vars.clone(), role: Role::Extra },
             });
         }
         Ok((files, notices))
@@ -79,9 +89,11 @@ impl ClusterFiles {
         self.files.first().map_or(Path::new("cluster.yaml"), PathBuf::as_path)
     }
 
-    /// All files as they were given, for a command that reads the same.
-    fn options(&self) -> String {
-        self.files.iter().map(|path| format!("-f {}", path.display())).collect::<Vec<_>>().join(" ")
+    /// All files as they were given, for a command that reads the same. What variables say may be secret.
+    fn options(&self, extra: &ExtraVars) -> String {
+        let variables = (!extra.extra.is_empty()).then(|| "-e …".to_owned());
+        let files = self.files.iter().map(|path| format!("-f {}", path.display()));
+        files.chain(variables).collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::files::{ClusterFiles, ExtraVars};
-use crate::remote::{Deadlines, HostKeyFault, KeyPrint, Scan, Target};
+use crate::remote::{ConnectError, Deadlines, HostKeyFault, KeyPrint, Scan, Target};
 use crate::run::targets;
 use crate::ui::{Failure, Kind, line, status_line};
 
@@ -41,11 +41,20 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     for target in in_order(targets(&cluster, |_| true)?) {
         match Scan::of(&target, &Deadlines::default()).await {
             Ok(scan) => outcome.take(&target, &scan),
-            Err(error) => outcome.failures.push(Failure::from(error)),
+            Err(error) => outcome.failures.push(not_scanned(error)),
         }
     }
     outcome.explain();
     if outcome.failures.is_empty() { Ok(()) } else { Err(outcome.failures) }
+}
+
+/// Behind a bastion whose key is not known nothing is reached: its own keys, which were shown before, come first.
+fn not_scanned(error: ConnectError) -> Failure {
+    const FIRST: &str = "compare the bastion's key, which is shown above, then run this again with --write, or set the bastion's hostKey \
+                         in the cluster file";
+    let is_behind_unknown = error.is_behind_unknown();
+    let failure = Failure::from(error);
+    if is_behind_unknown { failure.hint(FIRST) } else { failure }
 }
 
 /// Bastions before what is behind them, each server once.

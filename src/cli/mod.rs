@@ -100,7 +100,13 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// One core is left to the thread that decides what is next: it wakes the workers for every host, and with as many of them as cores they
+/// take turns with it. On two cores, at 40 and 50 hosts, that costs 3 to 10 % more processor time and makes no run shorter.
+fn workers() -> usize {
+    std::thread::available_parallelism().map_or(1, |cores| cores.get().saturating_sub(1).max(1))
+}
+
 fn runtime() -> Result<tokio::runtime::Runtime, Vec<Failure>> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers()).enable_all().build();
     runtime.map_err(|error| vec![Failure::new(Kind::Internal, "the program can't start its threads").because(error.to_string())])
 }

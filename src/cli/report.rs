@@ -61,7 +61,7 @@ pub(super) fn failures(outcome: &Outcome, again: &str) -> Vec<Failure> {
     }
     let mut by_cause: BTreeMap<(&str, String), Vec<&StepFailure>> = BTreeMap::new();
     for failure in &outcome.failed {
-        by_cause.entry((&failure.title, of_any_host(&failure.error, &failure.host))).or_default().push(failure);
+        by_cause.entry((&failure.title, of_any_host(&failure.error, &failure.host, None))).or_default().push(failure);
     }
     by_cause
         .into_iter()

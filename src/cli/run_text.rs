@@ -48,15 +48,7 @@ pub(super) fn run_text(record: &Record) -> String {
         lines.push(format!("{began} {took:>10}  {:<9} {}: {}", fate_word(&step.fate), step.step, step.summary));
     }
     for told in &record.refused {
-        let failure = Failure {
-            kind: Kind::Host,
-            what: told.what.clone(),
-            host: None,
-            at: told.at.clone(),
-            because: told.because.clone(),
-            hint: told.hint.clone(),
-        };
-        lines.push(format!("\n{failure}"));
+        lines.push(format!("\n{}", Failure::told_again(Kind::Host, told)));
     }
     for step in &record.steps {
         if let Fate::Failed { error, unknown } = &step.fate {

@@ -1,19 +1,26 @@
 //! `kokctl status`
 
+mod certificates;
+
 use std::collections::BTreeMap;
 
 use clap::Args;
+use kok_crds::count;
 use kok_crds::model::Cluster;
-use kok_tasks::observe::{KubernetesState, Look, Looks};
+use kok_tasks::observe::{EtcdState, KubernetesState, Look, Looks};
+use kok_tasks::operations::said_briefly;
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
+use kok_tasks::speaker::speaker;
+use kok_tasks::validity;
 use serde::Serialize;
 
+use self::certificates::Certificate;
 use super::files::{ClusterFiles, ExtraVars};
-use crate::run::{Events, LookAt, connect_each, probe_all};
-use crate::ui::{Failure, Kind, Notes, line};
+use crate::run::{Clock, Events, LookAt, connect_each, probe_all};
+use crate::ui::{Failure, Kind, Notes, line, status_line};
 
-/// Show the hosts and their nodes as they are
+/// Show the hosts and their nodes as they are, and when the control planes' certificates end
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -31,6 +38,7 @@ struct Status {
     cluster: String,
     api_server: String,
     hosts: Vec<HostStatus>,
+    certificates: Vec<Certificate>,
 }
 
 #[derive(Serialize)]
@@ -44,6 +52,10 @@ struct HostStatus {
     os: String,
     containerd: String,
     kubelet: String,
+    /// Of a control plane.
+    api_server: Option<String>,
+    /// Of a host that etcd runs on.
+    etcd: Option<String>,
     node: String,
     kubelet_version: Option<String>,
 }
@@ -58,7 +70,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     for host in &cluster.hosts {
         let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
         if host.roles.control_plane {
-            looks.add(Look::Kubernetes);
+            looks.extend([Look::ApiServer, Look::Kubernetes, Look::Etcd]);
+            looks.extend(validity::looks());
         }
         asked.insert(host.name.clone(), LookAt { looks, facts: true });
     }
@@ -75,25 +88,17 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     } else {
         print(&status);
     }
+    certificates::warnings(&status.certificates).iter().for_each(|warning| status_line(&warning.as_warning()));
     // What could be seen is shown; that not all could be is still said, and told by the exit code.
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
 fn status(cluster: &Cluster, seen: &Seen) -> Status {
-    let first = cluster.control_planes().next().map(|host| host.name.as_str()).unwrap_or_default();
-    let owner = seen.facts(first).map(|facts| facts.cluster.as_deref());
+    let speaker = speaker(cluster, seen).map(|host| host.name.as_str()).unwrap_or_default();
     // What another cluster's API server says of nodes of the same names would be taken for this one's.
-    let kubernetes = seen.observations(first).kubernetes.as_ref().filter(|_| owner == Some(Some(&cluster.name)));
-    let api_server = match kubernetes {
-        None if owner.is_none() => "unknown: the control plane could not be asked".to_owned(),
-        None if owner.flatten().is_some_and(|owner| owner != cluster.name) => "none of this cluster".to_owned(),
-        None | Some(KubernetesState::Absent) => "not installed".to_owned(),
-        Some(KubernetesState::NotReady(said)) => format!("not ready: {}", said.lines().next().unwrap_or_default()),
-        Some(KubernetesState::Unanswered(said)) => {
-            format!("ready, but it does not answer questions: {}", said.lines().next().unwrap_or_default())
-        }
-        Some(KubernetesState::Ready { .. }) => "ready".to_owned(),
-    };
+    let kubernetes = seen.observations(speaker).kubernetes.as_ref().filter(|_| is_ours(cluster, seen, speaker));
+    let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
+    let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
     let hosts = cluster.hosts.iter().map(|host| {
         let observations = seen.observations(&host.name);
         let unit = |name: &str| {
@@ -103,10 +108,11 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
                 .map_or_else(|| "unknown".to_owned(), |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() })
         };
         let node = kubernetes.and_then(|state| state.node(&host.name));
+        let control_plane = host.roles.control_plane;
         HostStatus {
             host: host.name.clone(),
             address: host.address.to_string(),
-            role: match (host.roles.control_plane, host.roles.worker) {
+            role: match (control_plane, host.roles.worker) {
                 (true, true) => "control-plane+worker",
                 (true, false) => "control-plane",
                 (false, _) => "worker",
@@ -115,19 +121,59 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
             os: seen.facts(&host.name).map(|facts| format!("{} {}", facts.os_id, facts.os_version)).unwrap_or_default(),
             containerd: unit(UNITS[0]),
             kubelet: unit(UNITS[1]),
-            node: node
-                .map_or(if kubernetes.is_some() || owner.is_some() { "none" } else { "unknown" }, |node| {
-                    if node.ready { "Ready" } else { "NotReady" }
-                })
-                .to_owned(),
+            api_server: control_plane.then(|| api_server(cluster, seen, &host.name)),
+            etcd: control_plane.then(|| etcd(cluster, seen, &host.name)),
+            node: node.map_or(without_node, |node| if node.ready { "Ready" } else { "NotReady" }).to_owned(),
             kubelet_version: node.map(|node| node.kubelet_version.clone()),
         }
     });
-    Status { cluster: cluster.name.clone(), api_server, hosts: hosts.collect() }
+    let certificates = certificates::certificates(cluster, seen, Clock::seconds());
+    Status { cluster: cluster.name.clone(), api_server: api_server(cluster, seen, speaker), hosts: hosts.collect(), certificates }
+}
+
+fn is_ours(cluster: &Cluster, seen: &Seen, host: &str) -> bool {
+    seen.facts(host).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name))
+}
+
+fn first_line(said: &str) -> &str {
+    said.lines().next().unwrap_or_default()
+}
+
+fn api_server(cluster: &Cluster, seen: &Seen, host: &str) -> String {
+    match seen.facts(host).map(|facts| facts.cluster.as_ref()) {
+        None => return "unknown: the control plane could not be asked".to_owned(),
+        Some(Some(owner)) if *owner != cluster.name => return "none of this cluster".to_owned(),
+        Some(_) => {}
+    }
+    match seen.observations(host).kubernetes.as_ref().filter(|_| is_ours(cluster, seen, host)) {
+        None | Some(KubernetesState::Absent) => "not installed".to_owned(),
+        Some(KubernetesState::NotReady(said)) => said_briefly(said).trim_start_matches("the API server ").to_owned(),
+        Some(KubernetesState::Unanswered(said)) => format!("ready, but it does not answer questions: {}", first_line(said)),
+        Some(KubernetesState::Ready { .. }) => "ready".to_owned(),
+    }
+}
+
+fn etcd(cluster: &Cluster, seen: &Seen, host: &str) -> String {
+    match seen.observations(host).etcd.as_ref().filter(|_| is_ours(cluster, seen, host)) {
+        None if seen.facts(host).is_none() => "unknown".to_owned(),
+        None | Some(EtcdState::Absent) => "not installed".to_owned(),
+        Some(EtcdState::NotReady(said)) => format!("not ready: {}", said.lines().next_back().unwrap_or_default()),
+        Some(EtcdState::Ready(member)) if !member.has_leader => "not ready: the members have no leader".to_owned(),
+        Some(EtcdState::Ready(member)) if !member.errors.is_empty() => format!("complains: {}", member.errors.join(", ")),
+        Some(EtcdState::Ready(member)) => format!("ready, {}", count(member.members.len(), "member")),
+    }
 }
 
 fn print(status: &Status) {
     line(&format!("cluster {}: API server {}", status.cluster, status.api_server));
+    let planes = status.hosts.iter().filter_map(|host| Some((&host.host, host.api_server.as_ref()?, host.etcd.as_ref()?)));
+    // Of the only control plane the API server was told already.
+    let several = planes.clone().nth(1).is_some();
+    for (host, api_server, etcd) in planes.filter(|(_, _, etcd)| several || !etcd.starts_with("ready")) {
+        let end = certificates::first_of(&status.certificates, host).map(|day| format!("; certificates until {day}")).unwrap_or_default();
+        line(&format!("  {host}: API server {api_server}; etcd {etcd}{end}"));
+    }
+    certificates::line(&status.certificates).iter().for_each(|text| line(text));
     line(&format!(
         "{:<16} {:<16} {:<20} {:<12} {:<11} {:<11} {:<9} {}",
         "HOST", "ADDRESS", "ROLE", "OS", "CONTAINERD", "KUBELET", "NODE", "VERSION"

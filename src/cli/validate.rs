@@ -7,6 +7,7 @@ use kok_crds::{Given, Input, Message, Outcome, Problem, count};
 use serde::Serialize;
 
 use super::common::{BundleArgument, print_json};
+use super::exposed;
 use super::files::{ClusterFiles, ExtraVars};
 use super::wanted::tasks;
 use crate::artifacts::BundleFolder;
@@ -32,6 +33,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let mut input = arguments.cluster.input(&arguments.extra)?;
     input.check_operations(&tasks());
+    input.problems.extend(input.cluster.iter().flat_map(exposed::private_keys));
     let bundle = arguments.bundle.open_if_named()?;
     bundle.iter().for_each(|bundle| compare(&mut input, bundle));
     if arguments.json {
@@ -76,9 +78,8 @@ fn show(input: &Input, bundle: Option<&BundleFolder>) {
         variables.iter().for_each(row);
     }
     notices.iter().for_each(|notice| line(&format!("\n{notice}")));
-    if is_valid(input) {
-        line("\nvalid");
-    }
+    // What is wrong follows, on the other stream.
+    line(if is_valid(input) { "\nvalid" } else { "" });
 }
 
 fn releases(bundle: &BundleFolder) -> Vec<&str> {

@@ -23,7 +23,8 @@ static SERVERS: Mutex<BTreeMap<String, Arc<Semaphore>>> = Mutex::new(BTreeMap::n
 /// A server that is to be handshaken with greets at once. One that does not costs nobody anything while it is waited for, so it waits
 /// without a place among the handshakes: a hundred hosts that hang take no longer than one.
 const PROMPT: Duration = Duration::from_secs(1);
-/// How often a connection is tried that sshd drops before it greets us, as it does at random above `MaxStartups`.
+/// How often a connection is tried that sshd drops before it greets us, as it does at random above `MaxStartups`, or that breaks before the
+/// host key is there.
 const ATTEMPTS: u32 = 5;
 /// The least wait before the second try, doubled for each further one: 3 to 6 s for all.
 const RETRY: Duration = Duration::from_millis(200);
@@ -100,9 +101,10 @@ impl Journey<'_> {
                 }
                 Err(ConnectFault::Dropped { said: Some(said), .. }) if said.contains(PENALTY) => ConnectFault::Penalty { said },
                 Err(ConnectFault::Dropped { said, .. }) => ConnectFault::Dropped { attempts, said },
+                Err(ConnectFault::Broken { reason, .. }) => ConnectFault::Broken { attempts, reason },
                 Err(fault) => fault,
             };
-            if !matches!(fault, ConnectFault::Dropped { .. }) || attempts == ATTEMPTS {
+            if !matches!(fault, ConnectFault::Dropped { .. } | ConnectFault::Broken { .. }) || attempts == ATTEMPTS {
                 return Err(here(fault));
             }
             drop(place);

@@ -23,7 +23,7 @@ pub struct ConnectError {
     /// The login that was tried there.
     pub user: String,
     /// The lines of an ssh_config that name them, in words.
-    pub origin: Option<String>,
+    pub(super) origin: Option<String>,
     /// What went wrong.
     pub fault: Arc<ConnectFault>,
 }
@@ -76,6 +76,15 @@ pub enum ConnectFault {
         attempts: u32,
         /// What it sent before, if anything.
         said: Option<String>,
+    },
+    /// The connection ended after the server's greeting and before its host key was there, each time we tried: the link broke, or the
+    /// server went down.
+    #[error("the connection broke during the key exchange, {attempts} times")]
+    Broken {
+        /// How often we tried.
+        attempts: u32,
+        /// How it ended.
+        reason: String,
     },
     /// The server does not speak SSH 2, or broke its rules.
     #[error("what answers there does not speak SSH as it should")]
@@ -157,6 +166,12 @@ impl ConnectError {
         matches!(*self.fault, ConnectFault::HostKey(_))
     }
 
+    /// Whether nothing is recorded of a bastion on the way.
+    #[must_use]
+    pub fn is_behind_unknown(&self) -> bool {
+        self.bastion.is_some() && matches!(*self.fault, ConnectFault::HostKey(HostKeyFault::Unknown { .. }))
+    }
+
     /// What is to be expected of a host that had let us in earlier.
     #[must_use]
     pub fn prospect(&self) -> Prospect {
@@ -166,6 +181,7 @@ impl ConnectError {
             | ConnectFault::Unreachable { .. }
             | ConnectFault::TimedOut { .. }
             | ConnectFault::Dropped { .. }
+            | ConnectFault::Broken { .. }
             | ConnectFault::Penalty { .. }
             | ConnectFault::NoTunnel { .. } => Prospect::Away,
             ConnectFault::LoginRefused { tried_password, .. } => Prospect::Closed { tried_password },

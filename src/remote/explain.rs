@@ -6,14 +6,9 @@ use super::passphrase::PASSPHRASE_FILE;
 use std::fmt::Display;
 
 impl ConnectError {
-    /// Why, as far as it is known, and which lines of an ssh_config name the server.
+    /// Why, as far as it is known.
     #[must_use]
     pub fn because(&self) -> Option<String> {
-        let parts = [self.reason(), self.origin.clone()];
-        Some(parts.into_iter().flatten().collect::<Vec<_>>().join("; ")).filter(|because| !because.is_empty())
-    }
-
-    fn reason(&self) -> Option<String> {
         match &*self.fault {
             ConnectFault::Refused => Some(format!("nothing listens on {}", self.address)),
             ConnectFault::Unreachable { source } | ConnectFault::Unresolved { source, .. } => Some(source.to_string()),
@@ -21,12 +16,35 @@ impl ConnectError {
             ConnectFault::NoTunnel { reason } => Some(reason.clone()),
             ConnectFault::Penalty { said } => Some(format!("it said: {said}")),
             ConnectFault::Dropped { said, .. } => said.as_ref().map(|said| format!("it said: {said}")),
-            ConnectFault::Protocol { reason } => Some(reason.clone()),
+            ConnectFault::Protocol { reason } | ConnectFault::Broken { reason, .. } => Some(reason.clone()),
             ConnectFault::NoCommonAlgorithm { offered, .. } => Some(format!("it offers {}", list(offered))),
             ConnectFault::HostKey(fault) => fault.because(),
             ConnectFault::Identity(fault) => fault.because(),
             ConnectFault::LoginRefused { tried, skipped, reason, .. } => Some(login_because(tried, skipped, reason.as_deref())),
         }
+    }
+
+    /// The lines of an ssh_config that name the server, where another address, port or user may be the remedy. They are no part of the cause:
+    /// each host may have lines of its own, and many hosts one cause.
+    #[must_use]
+    pub fn origin(&self) -> Option<&str> {
+        let may_explain = match &*self.fault {
+            ConnectFault::Refused
+            | ConnectFault::Unreachable { .. }
+            | ConnectFault::Unresolved { .. }
+            | ConnectFault::NoTunnel { .. }
+            | ConnectFault::HostKey(_)
+            | ConnectFault::LoginRefused { .. } => true,
+            // Packets to an address that nobody has, or that a firewall drops, are not answered.
+            ConnectFault::TimedOut { phase, .. } => *phase == Phase::Connecting,
+            ConnectFault::Penalty { .. }
+            | ConnectFault::Dropped { .. }
+            | ConnectFault::Broken { .. }
+            | ConnectFault::Protocol { .. }
+            | ConnectFault::NoCommonAlgorithm { .. }
+            | ConnectFault::Identity(_) => false,
+        };
+        self.origin.as_deref().filter(|_| may_explain)
     }
 
     /// What the user can do.
@@ -55,6 +73,7 @@ impl ConnectError {
                  PerSourcePenalties in its log, then try again"
                     .to_owned()
             }
+            ConnectFault::Broken { .. } => "try again; if it stays so, look at the way to the host and into its sshd's log".to_owned(),
             ConnectFault::Protocol { .. } => format!("check that an SSH server listens on {address}"),
             ConnectFault::NoCommonAlgorithm { .. } => "update OpenSSH on the host, or enable its default algorithms".to_owned(),
             ConnectFault::HostKey(fault) => fault.hint(),
@@ -85,7 +104,11 @@ impl HostKeyFault {
         match self {
             Self::Unknown { shown, lookup, files } => {
                 let files: Vec<_> = files.iter().map(|file| file.display()).collect();
-                Some(format!("the host showed {shown}; {} does not know {lookup}", list(&files)))
+                let know = match files.as_slice() {
+                    [file] => format!("{file} does not know {lookup}"),
+                    files => format!("none of {} knows {lookup}", list(files)),
+                };
+                Some(format!("the host showed {shown}; {know}"))
             }
             Self::Changed { shown, lookup, recorded } => {
                 let recorded: Vec<_> = recorded.iter().map(|(key, place)| format!("{key} at {place}")).collect();
@@ -227,4 +250,38 @@ impl RunError {
 
 fn list<T: Display>(items: &[T]) -> String {
     items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    #[test]
+    fn lines_of_an_ssh_config_are_told_where_they_may_explain_what_is_wrong() {
+        let origin = |fault: ConnectFault| {
+            let (host, address, user) = ("w1".to_owned(), "10.0.0.1:22".to_owned(), "root".to_owned());
+            let error = ConnectError { host, bastion: None, address, user, origin: Some("a line".to_owned()), fault: Arc::new(fault) };
+            error.origin().is_some()
+        };
+        let late = |phase| ConnectFault::TimedOut { phase, after: Duration::from_secs(4) };
+        let login =
+            ConnectFault::LoginRefused { user: "root".to_owned(), tried: vec![], skipped: vec![], tried_password: false, reason: None };
+        let unreachable = ConnectFault::Unreachable { source: io::Error::other("no route") };
+        let unresolved = ConnectFault::Unresolved { name: "w1".to_owned(), source: io::Error::other("no such name") };
+        let key = ConnectFault::HostKey(HostKeyFault::BadPin { pinned: "x".to_owned() });
+        for fault in [ConnectFault::Refused, unreachable, unresolved, login, key, late(Phase::Connecting)] {
+            let said = fault.to_string();
+            assert!(origin(fault), "{said}");
+        }
+        let passphrase = ConnectFault::Identity(IdentityFault::WrongPassphrase { path: "key".into() });
+        let dropped = ConnectFault::Dropped { attempts: 5, said: None };
+        let broken = ConnectFault::Broken { attempts: 5, reason: "reset".to_owned() };
+        for fault in [passphrase, dropped, broken, late(Phase::Login), ConnectFault::Protocol { reason: "noise".to_owned() }] {
+            let said = fault.to_string();
+            assert!(!origin(fault), "{said}");
+        }
+    }
 }

@@ -114,6 +114,11 @@ impl Identities {
         if target.password.is_some() {
             return Ok(Self::default());
         }
+        Self::found(target, socket.as_deref(), surroundings).await
+    }
+
+    /// What nobody named in the cluster's file: keys of the agent, and those of the ssh_config or the usual files.
+    async fn found(target: &Target, socket: Option<&Path>, surroundings: &Surroundings) -> Result<Self, IdentityFault> {
         let configured = &target.configured;
         let names = ["id_ed25519", "id_ecdsa", "id_rsa"];
         let home = surroundings.home.iter();
@@ -122,7 +127,7 @@ impl Identities {
             false => configured.identity_files.clone(),
         };
         let mut found = Self::default();
-        let held = found.ask_agent(socket.as_deref()).await;
+        let held = found.ask_agent(socket).await;
         // Like OpenSSH: a key of the agent that a file names comes before those that nobody named.
         let named: Vec<_> = searched.iter().filter(|path| path.exists()).collect();
         let publics: Vec<_> = named.iter().filter_map(|path| public_half(path)).collect();
@@ -211,13 +216,18 @@ fn public_half(path: &Path) -> Option<PublicKey> {
     text(Path::new(&beside)).and_then(|text| PublicKey::from_openssh(text.trim()).ok())
 }
 
+/// The mode of a file with a private key, if others than its owner may do anything with it. Like ssh: a file of another user, such as one of a
+/// virtual machine's tool, is that user's affair.
+pub(crate) fn mode_if_open(metadata: &std::fs::Metadata) -> Option<u32> {
+    let mode = metadata.mode() & 0o7777;
+    (mode & 0o077 != 0 && metadata.uid() == rustix::process::getuid().as_raw()).then_some(mode)
+}
+
 /// Reads and checks one key file.
 pub(super) fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
     let unreadable = |source| IdentityFault::Unreadable { path: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    let mode = metadata.mode() & 0o7777;
-    // Like ssh: a key of another user, such as one of a virtual machine's tool, is that user's affair.
-    if mode & 0o077 != 0 && metadata.uid() == rustix::process::getuid().as_raw() {
+    if let Some(mode) = mode_if_open(&metadata) {
         return Err(IdentityFault::TooOpen { path: path.to_owned(), mode });
     }
     let not_a_key = |reason: String| IdentityFault::NotAKey { path: path.to_owned(), reason };

@@ -35,7 +35,7 @@ pub use connection::{Connection, Streamed};
 pub use error::{ConnectError, ConnectFault, Phase, Prospect, RunError};
 pub use host_key::Accepted;
 pub use host_key_fault::{HostKeyFault, KeyPrint, Place};
-pub(crate) use identity::{Surroundings, given_key_fault, key_fault};
+pub(crate) use identity::{Surroundings, given_key_fault, key_fault, mode_if_open};
 pub use identity_fault::IdentityFault;
 pub use kok_tasks::shell::quote;
 pub(crate) use nonce::jittered;

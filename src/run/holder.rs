@@ -32,6 +32,8 @@ pub struct Taking {
     pub run: String,
     /// Whether an earlier run that still holds hosts is ended first.
     pub take_over: bool,
+    /// The boot id of each host when it was probed.
+    pub boots: BTreeMap<String, String>,
 }
 
 /// Hosts that a run holds.
@@ -78,9 +80,9 @@ pub(super) async fn take(
         let epoch = may_write(&standing, taking.take_over)?;
         *held = Held { line: holder.line(epoch), epoch, ..Held::default() };
         let (first, others) = hosts.split_at(1.min(hosts.len()));
-        let mut failures = take_all(links, first, &mut standing, taking.take_over, held, events).await;
+        let mut failures = take_all(links, first, &mut standing, taking, held, events).await;
         if failures.is_empty() {
-            failures = take_all(links, others, &mut standing, taking.take_over, held, events).await;
+            failures = take_all(links, others, &mut standing, taking, held, events).await;
         }
         if failures.is_empty() {
             return Ok(());
@@ -122,7 +124,7 @@ async fn take_all(
     links: &Links,
     hosts: &[String],
     standing: &mut BTreeMap<String, Standing>,
-    take_over: bool,
+    taking: &Taking,
     held: &mut Held,
     events: &Events,
 ) -> Vec<NotTaken> {
@@ -130,12 +132,12 @@ async fn take_all(
     for host in hosts {
         let Some(link) = links.get(host).map(Arc::clone) else { continue };
         let expected = standing.get(host).map(|standing| standing.line.clone()).unwrap_or_default();
-        let script = format!("{PRELUDE}{}", holder::take_script(&expected, &held.line, take_over));
+        let script = format!("{PRELUDE}{}", holder::take_script(&expected, &held.line, taking.take_over));
         held.asked.insert(host.clone());
-        let (host, events) = (host.clone(), events.clone());
+        let (host, boot, events) = (host.clone(), taking.boots.get(host).cloned(), events.clone());
         working.spawn(async move {
             // Where it was done already it does nothing.
-            let taken = resend(&host, &events, || try_send(&link, script.clone(), TAKE)).await;
+            let taken = resend(&host, boot.as_deref(), &events, || try_send(&link, script.clone(), TAKE)).await;
             (host, taken)
         });
     }
@@ -144,7 +146,7 @@ async fn take_all(
         match joined.map_err(|error| Failure::new(Kind::Internal, error.to_string())) {
             Ok((host, Ok(output))) if output.is_success() => {
                 standing.insert(host.clone(), Standing::parse(&held.line));
-                held.boots.insert(host, String::from_utf8_lossy(&output.stdout).trim().to_owned());
+                held.boots.insert(host, boot_of(&output));
             }
             Ok((host, Ok(output))) if output.status == ExitStatus::Exited(HELD) => {
                 failures.push(NotTaken::Held);
@@ -155,6 +157,11 @@ async fn take_all(
         }
     }
     failures
+}
+
+/// The boot id that a host says when it is taken.
+fn boot_of(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
 fn not_taken(host: &str, output: &Output) -> Failure {

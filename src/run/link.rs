@@ -144,15 +144,6 @@ fn wait_before_next(prospect: Prospect, waited: Duration, pause: Duration, patie
 /// The connections to all hosts of a cluster, by host name.
 pub type Links = BTreeMap<String, Arc<Link>>;
 
-/// Connects to every host at once.
-///
-/// # Errors
-/// One [`Failure`] for each host that can't be reached or that must not be trusted.
-pub async fn connect_all(cluster: &Cluster) -> Result<Links, Vec<Failure>> {
-    let (links, failures) = connect_each(cluster, |_| true).await?;
-    if failures.is_empty() { Ok(links) } else { Err(failures.into_values().collect()) }
-}
-
 /// Connects to these hosts at once; of those that can't be reached, or must not be trusted, it says why.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ pub use carry_out::{Means, carry_out};
 pub use clock::{Clock, random_bytes};
 pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, elapsed};
 pub use holder::{Taking, forget, may_write};
-pub use link::{Links, connect_all, connect_each};
+pub use link::{Link, Links, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Secrets, SystemRandomness, Token};

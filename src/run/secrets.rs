@@ -96,29 +96,40 @@ impl Secrets {
         Self { by_name: BTreeMap::new(), made: 0 }
     }
 
-    /// Makes or reads every secret that the plan names.
+    /// Makes or reads every secret that the plan names. The authorities are those of `keeper`, a control plane; where there is none, the
+    /// cluster is new, and they are made.
     ///
     /// # Errors
     /// [`Failure`] if an authority that is needed can't be read, or isn't one.
-    pub async fn prepare(cluster: &Cluster, plan: &Plan, token: &Token, links: &Links, now_seconds: i64) -> Result<Self, Failure> {
+    pub async fn prepare(
+        cluster: &Cluster,
+        plan: &Plan,
+        keeper: Option<&str>,
+        token: &Token,
+        links: &Links,
+        now_seconds: i64,
+    ) -> Result<Self, Failure> {
         let names = named(plan);
         let mut secrets = Self::none();
         if names.is_empty() {
             return Ok(secrets);
         }
-        let Some(first) = cluster.control_planes().next() else {
-            return Err(Failure::new(Kind::Internal, "the cluster has no control plane"));
-        };
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let fresh = plan.changes().any(|(step, _)| matches!(step.action, Action::Operation(Operation::PkiTree(_))));
         let signs = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::SuperAdminKubeconfig { .. });
-        let authorities = if fresh {
-            Signer::Keys(Box::new(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?))
-        } else if names.iter().any(signs) {
-            Signer::Keys(Box::new(read_authorities(first, links, now).await?))
-        } else {
+        let makes_all = |action: &Action| matches!(action, Action::Operation(Operation::PkiTree(_)));
+        let authorities = match keeper {
+            None if !plan.changes().any(|(step, _)| makes_all(&step.action)) => {
+                return Err(Failure::new(
+                    Kind::Internal,
+                    "something has to be signed, and no control plane is known to have the authorities",
+                ));
+            }
+            None => Signer::Keys(Box::new(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?)),
+            Some(keeper) if names.iter().any(signs) => Signer::Keys(Box::new(read_authorities(keeper, links, now).await?)),
             // Keys leave a control plane only where something has to be signed.
-            Signer::Certificate(read_files(first, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
+            Some(keeper) => {
+                Signer::Certificate(read_files(keeper, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
+            }
         };
         for name in names {
             let value = secrets.make(cluster, &authorities, token, now, &name)?;
@@ -168,9 +179,8 @@ impl Secrets {
                 let path = Material::Kubeconfig(KubeconfigUser::SuperAdmin).path();
                 return self.file(cluster, host(name)?, path, signer.keys()?, now);
             }
-            SecretName::BootstrapTokenConfiguration => {
-                let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
-                documents::bootstrap_token_configuration(cluster, first, &token.text()).map_err(defect)?
+            SecretName::BootstrapTokenConfiguration { host: name } => {
+                documents::bootstrap_token_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
             }
             SecretName::JoinConfiguration { host: name } => {
                 documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
@@ -246,7 +256,7 @@ const FILES: [&str; 7] = [CERTIFICATE, "ca.key", "etcd/ca.crt", "etcd/ca.key", "
 /// Certificates and keys are text of lines that begin with letters, digits or `-`.
 const SEPARATOR: &str = "= next =";
 
-async fn read_authorities(host: &Host, links: &Links, now: OffsetDateTime) -> Result<Authorities, Failure> {
+async fn read_authorities(host: &str, links: &Links, now: OffsetDateTime) -> Result<Authorities, Failure> {
     let files = read_files(host, links, &FILES).await?;
     let [kubernetes, kubernetes_key, etcd, etcd_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
         return Err(unreadable(host, "the answer was cut off"));
@@ -263,8 +273,8 @@ async fn read_authorities(host: &Host, links: &Links, now: OffsetDateTime) -> Re
 }
 
 /// These files of `/etc/kubernetes/pki`, in their order.
-async fn read_files(host: &Host, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
-    let link = links.get(&host.name).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {}", host.name)))?;
+async fn read_files(host: &str, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
+    let link = links.get(host).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))?;
     let lines: Vec<String> = files.iter().map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).collect();
     let output = link.scripts().await?.run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
     if !output.is_success() {
@@ -275,9 +285,9 @@ async fn read_files(host: &Host, links: &Links, files: &[&str]) -> Result<Vec<Ze
     Ok(text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect())
 }
 
-fn unreadable(host: &Host, because: &str) -> Failure {
+fn unreadable(host: &str, because: &str) -> Failure {
     Failure::new(Kind::Host, "the certificate authorities of the control plane can't be read")
-        .at(format!("host {}: /etc/kubernetes/pki", host.name))
+        .at(format!("host {host}: /etc/kubernetes/pki"))
         .because(because)
         .hint("restore the missing file from a backup")
 }

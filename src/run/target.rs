@@ -86,6 +86,23 @@ struct Hop<'a> {
     passed: BTreeSet<(String, u16)>,
 }
 
+/// What the cluster's file decides itself.
+fn overruled(ssh: &Ssh, jumps: &[Jump]) -> Overruled {
+    Overruled {
+        way: ssh.via.is_some() || !jumps.is_empty(),
+        login: ssh.private_key_file.is_some() || ssh.private_key.is_some() || ssh.password.is_some(),
+        host_key: ssh.known_hosts_file.is_some() || ssh.host_key.is_some(),
+        checking: ssh.host_key_checking.is_some(),
+    }
+}
+
+fn leads_nowhere(host: &str, address: &str, port: u16) -> Failure {
+    Failure::new(Kind::Input, format!("the way to {host} leads nowhere"))
+        .at(format!("host {host}"))
+        .because(format!("it comes by {address} port {port} twice, or by more than {MAX_HOPS} servers"))
+        .hint("in ssh_config, keep the bastion out of the block with its ProxyJump: Host * !BASTION")
+}
+
 impl Resolver<'_> {
     fn host(&self, name: &str, address: &str, ssh: &Ssh) -> Result<Target, Failure> {
         self.hop(name, ssh, &[], Hop { name, address, default_user: DEFAULT_USER, passed: BTreeSet::new() })
@@ -93,13 +110,8 @@ impl Resolver<'_> {
 
     /// `jumps` are the bastions that come before this one by the `ProxyJump` that named it.
     fn hop(&self, host: &str, ssh: &Ssh, jumps: &[Jump], mut hop: Hop<'_>) -> Result<Target, Failure> {
-        let overruled = Overruled {
-            way: ssh.via.is_some() || !jumps.is_empty(),
-            login: ssh.private_key_file.is_some() || ssh.private_key.is_some() || ssh.password.is_some(),
-            host_key: ssh.known_hosts_file.is_some() || ssh.host_key.is_some(),
-            checking: ssh.host_key_checking.is_some(),
-        };
-        let found = self.config.lookup(hop.address, ssh.user.as_deref(), overruled).map_err(|fault| failure(&fault, Some(host)))?;
+        let found = self.config.lookup(hop.address, ssh.user.as_deref(), overruled(ssh, jumps));
+        let found = found.map_err(|fault| failure(&fault, Some(host)))?;
         let Settings { host_name, port, user, checking, jumps: configured_jumps, mut configured } = found;
         // What the cluster's file says itself is not from there.
         configured.origin.port = configured.origin.port.filter(|_| ssh.port.is_none());
@@ -107,10 +119,7 @@ impl Resolver<'_> {
         let address = host_name.unwrap_or_else(|| hop.address.to_owned());
         let port = ssh.port.or(port).unwrap_or(DEFAULT_PORT);
         if hop.passed.len() == MAX_HOPS || !hop.passed.insert((address.to_ascii_lowercase(), port)) {
-            return Err(Failure::new(Kind::Input, format!("the way to {host} leads nowhere"))
-                .at(format!("host {host}"))
-                .because(format!("it comes by {address} port {port} twice, or by more than {MAX_HOPS} servers"))
-                .hint("in ssh_config, keep the bastion out of the block with its ProxyJump: Host * !BASTION"));
+            return Err(leads_nowhere(host, &address, port));
         }
         let jumps = match (&ssh.via, jumps) {
             (Some(_), _) => Vec::new(),

@@ -1,5 +1,7 @@
 //! What a terminal shows of a run at a moment: pure bookkeeping over its events.
 
+mod overdue;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::count;
@@ -41,6 +43,10 @@ pub(super) struct HostState {
 #[derive(Debug)]
 struct Running {
     began: u64,
+    /// The number of the event that it began with: steps of one script begin in its order, in the same moment.
+    order: u64,
+    /// After so long, in milliseconds, whoever waits is told that it takes long.
+    patience: u64,
     title: String,
     lane: Lane,
     /// Bytes sent, or what is waited for.
@@ -74,7 +80,7 @@ impl Board {
             }
             EventKind::HostLeftOut { host, .. } => drop(self.awaited.remove(host)),
             EventKind::StepPlanned { step, host, lane, needs, .. } => self.plan(step, host, *lane, needs),
-            EventKind::StepStarted { step, host, title, .. } => self.start(step, host, title, event.milliseconds),
+            EventKind::StepStarted { step, host, title, .. } => self.start(step, host, title, event),
             EventKind::StepWaiting { step, because, .. } => {
                 self.detail(step, because.lines().next().unwrap_or_default().to_owned());
             }
@@ -107,11 +113,12 @@ impl Board {
         state.pending.insert(step.to_owned(), needs.to_vec());
     }
 
-    fn start(&mut self, step: &str, host: &str, title: &str, began: u64) {
+    fn start(&mut self, step: &str, host: &str, title: &str, event: &Event) {
         let lane = self.lanes.get(step).copied().unwrap_or(Lane::Script);
+        let (began, order, patience) = (event.milliseconds, event.sequence, overdue::FIRST_MILLISECONDS);
         let state = self.host(host);
         state.pending.remove(step);
-        state.running.insert(step.to_owned(), Running { began, title: title.to_owned(), lane, detail: String::new() });
+        state.running.insert(step.to_owned(), Running { began, order, patience, title: title.to_owned(), lane, detail: String::new() });
     }
 
     fn detail(&mut self, step: &str, detail: String) {
@@ -176,7 +183,7 @@ impl Board {
 
     fn says(&self, host: &HostState, now: u64) -> String {
         // What acts goes before what only waits; of several, the one that has taken longest.
-        let primary = host.running.values().min_by_key(|running| (running.lane == Lane::Wait, running.began));
+        let primary = host.running.values().min_by_key(|running| (running.lane == Lane::Wait, running.began, running.order));
         let Some(running) = primary else {
             return match (host.is_done(), host.failed) {
                 (true, 0) => "done".to_owned(),

@@ -44,6 +44,15 @@ impl Kind {
     }
 }
 
+/// Whose a failure is. In a box, for most functions may end with a failure, and few of these are of a host that can't be reached.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Whose {
+    /// The host; `at` may name another place, such as a bastion before it.
+    pub(super) host: Option<String>,
+    /// The lines of an ssh_config that say where it is. Told with the cause, and no part of it: hosts with lines of their own may have one.
+    pub(super) origin: Option<String>,
+}
+
 /// What is wrong, where, why, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
@@ -51,8 +60,8 @@ pub struct Failure {
     pub kind: Kind,
     /// What is wrong.
     pub what: String,
-    /// The host of whose failure it speaks, if it is one host's; `at` may name another place, such as a bastion before it.
-    pub host: Option<Box<str>>,
+    /// Whose it is, if it is one host's.
+    pub(crate) whose: Option<Box<Whose>>,
     /// File, line and column, or the host.
     pub at: Option<String>,
     /// Why.
@@ -65,13 +74,28 @@ impl Failure {
     /// A failure that so far says only what is wrong.
     #[must_use]
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), host: None, at: None, because: None, hint: None }
+        Self { kind, what: what.into(), whose: None, at: None, because: None, hint: None }
     }
 
     /// Says whose it is.
     #[must_use]
-    pub fn of(self, host: impl Into<Box<str>>) -> Self {
-        Self { host: Some(host.into()), ..self }
+    pub fn of(mut self, host: impl Into<String>) -> Self {
+        self.whose.get_or_insert_default().host = Some(host.into());
+        self
+    }
+
+    /// Says which lines of an ssh_config have said where that is.
+    #[must_use]
+    pub(crate) fn found_by(mut self, origin: Option<String>) -> Self {
+        if origin.is_some() {
+            self.whose.get_or_insert_default().origin = origin;
+        }
+        self
+    }
+
+    /// The lines of an ssh_config that say where the host is.
+    pub(super) fn origin(&self) -> Option<&str> {
+        self.whose.as_ref()?.origin.as_deref()
     }
 
     /// Says where.
@@ -92,10 +116,17 @@ impl Failure {
         Self { hint: Some(hint.into()), ..self }
     }
 
+    /// Why, with the lines that say where the host is.
+    #[must_use]
+    pub fn cause(&self) -> Option<String> {
+        let parts: Vec<&str> = [self.because.as_deref(), self.origin()].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// What is wrong and why in one sentence, for where the place is known.
     #[must_use]
     pub fn one_line(&self) -> String {
-        match &self.because {
+        match self.cause() {
             Some(because) => format!("{}: {because}", self.what),
             None => self.what.clone(),
         }
@@ -108,7 +139,7 @@ impl Failure {
     }
 
     fn labelled(&self, label: &str) -> String {
-        let parts = [("     at", &self.at), ("because", &self.because), ("   hint", &self.hint)];
+        let parts = [("     at", &self.at), ("because", &self.cause()), ("   hint", &self.hint)];
         let said = parts.into_iter().filter_map(|(label, text)| Some((label, text.as_ref()?)));
         let lines = said.map(|(label, text)| format!("\n{label}: {}", printable(text).replace('\n', "\n         ")));
         format!("{label}: {}", printable(&self.what)) + &lines.collect::<String>()
@@ -117,27 +148,29 @@ impl Failure {
     /// As the journal has it.
     #[must_use]
     pub fn told(&self) -> Told {
-        let Self { what, at, because, hint, .. } = self.clone();
-        Told { what, at, because, hint }
+        let Self { what, at, hint, .. } = self.clone();
+        Told { what, at, because: self.cause(), hint }
+    }
+
+    /// What the journal has.
+    #[must_use]
+    pub fn told_again(kind: Kind, told: &Told) -> Self {
+        let Told { what, at, because, hint } = told.clone();
+        Self { at, because, hint, ..Self::new(kind, what) }
     }
 
     /// A refusal of the planner.
     #[must_use]
     pub fn refusal(kind: Kind, refusal: Refusal) -> Self {
-        Self { kind, what: refusal.what, host: None, at: refusal.at, because: refusal.because, hint: refusal.hint }
+        let Refusal { what, at, because, hint } = refusal;
+        Self { at, because, hint, ..Self::new(kind, what) }
     }
 
     /// What the reader of a cluster file found.
     #[must_use]
     pub fn problem(problem: kok_crds::Problem) -> Self {
-        Self {
-            kind: Kind::Input,
-            what: problem.message,
-            host: None,
-            at: problem.position.map(|position| position.to_string()),
-            because: problem.because,
-            hint: problem.hint,
-        }
+        let at = problem.position.map(|position| position.to_string());
+        Self { at, because: problem.because, hint: problem.hint, ..Self::new(Kind::Input, problem.message) }
     }
 }
 
@@ -146,16 +179,16 @@ impl From<ConnectError> for Failure {
         let server =
             error.bastion.as_ref().map_or_else(|| format!("host {}", error.host), |name| format!("bastion {name} of {}", error.host));
         let at = format!("{server} ({}@{})", error.user, error.address);
-        let (because, hint) = (error.because(), error.hint());
-        Self { kind: Kind::Host, what: error.to_string(), host: Some(error.host.into()), at: Some(at), because, hint }
+        let (because, origin, hint) = (error.because(), error.origin().map(str::to_owned), error.hint());
+        Self { because, hint, ..Self::new(Kind::Host, error.to_string()).of(error.host).found_by(origin).at(at) }
     }
 }
 
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
-        let host = error.host().to_owned();
-        let at = Some(format!("host {host}"));
-        Self { kind: Kind::Host, what: error.to_string(), host: Some(host.into()), at, because: error.because(), hint: error.hint() }
+        let host = error.host();
+        let failure = Self::new(Kind::Host, error.to_string()).of(host).at(format!("host {host}"));
+        Self { because: error.because(), hint: error.hint(), ..failure }
     }
 }
 

@@ -34,7 +34,7 @@ impl Failure {
     /// The host whose failure it is, if need be by the place that it names: `host NAME (…)`, `host NAME: …`.
     pub(crate) fn host(&self) -> Option<&str> {
         let named = || self.at.as_deref()?.strip_prefix("host ")?.split([' ', ':', ',']).next();
-        self.host.as_deref().or_else(named).filter(|name| !name.is_empty())
+        self.whose.as_ref().and_then(|whose| whose.host.as_deref()).or_else(named).filter(|name| !name.is_empty())
     }
 }
 
@@ -52,14 +52,8 @@ fn is_at(word: &str, address: Option<&str>) -> bool {
 fn without_host(failure: &Failure) -> Failure {
     let Some(host) = failure.host() else { return failure.clone() };
     let masked = |text: &String| masked(text, host, address(failure));
-    Failure {
-        kind: failure.kind,
-        what: masked(&failure.what),
-        host: None,
-        at: None,
-        because: failure.because.as_ref().map(masked),
-        hint: failure.hint.as_ref().map(masked),
-    }
+    let (because, hint) = (failure.because.as_ref().map(masked), failure.hint.as_ref().map(masked));
+    Failure { because, hint, ..Failure::new(failure.kind, masked(&failure.what)) }
 }
 
 /// A text in which words that name the host, or a login to it (`user@address:port`), are left out.
@@ -72,9 +66,10 @@ fn masked(text: &str, host: &str, address: Option<&str>) -> String {
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What one host says of itself, as every host would say it: for what is told of several together.
-pub(crate) fn of_any_host(text: &str, host: &str) -> String {
-    plain(&masked(text, host, None))
+/// What one host says of itself, as every host would say it: for what is told of several together. The address as it is reached, if that
+/// may be a part of it.
+pub(crate) fn of_any_host(text: &str, host: &str, address: Option<&str>) -> String {
+    plain(&masked(text, host, address))
 }
 
 fn plain(text: &str) -> String {
@@ -90,7 +85,16 @@ fn together(cause: Failure, group: &[Failure]) -> Failure {
     let names: BTreeSet<String> = group.iter().filter_map(place).collect();
     let at = format!("{}: {}", count(names.len(), "host"), listed(names.iter().map(String::as_str)));
     let told = |text: &Option<String>| text.as_deref().map(plain);
-    Failure { what: plain(&cause.what), at: Some(at), because: told(&cause.because), hint: told(&cause.hint), ..cause }
+    let failure = Failure::new(cause.kind, plain(&cause.what)).found_by(origin_of(group)).at(at);
+    Failure { because: told(&cause.because), hint: told(&cause.hint), ..failure }
+}
+
+/// The lines that say where all of these hosts are; or where one of them is, if they have lines of their own.
+fn origin_of(group: &[Failure]) -> Option<String> {
+    let (named, origin) = group.iter().find_map(|failure| Some((failure, failure.origin()?)))?;
+    let is_shared = group.iter().all(|failure| failure.origin() == Some(origin));
+    let host = named.host().filter(|_| !is_shared);
+    Some(host.map_or_else(|| origin.to_owned(), |host| format!("of {host}, for example, {origin}")))
 }
 
 #[cfg(test)]
@@ -154,6 +158,25 @@ mod tests {
                 "error: cannot connect to the host: connection refused\n     at: 2 hosts: w1 (root@10.0.0.1:22), w2 (root@10.0.0.2:22)\nbecause: nothing listens on the host"
             ]
         );
+    }
+
+    /// Hosts that an ssh_config names have lines of their own there, or one line for all.
+    #[test]
+    fn lines_of_an_ssh_config_do_not_keep_hosts_apart() {
+        let refused = |number: u32, line: u32| {
+            Failure::new(Kind::Host, format!("cannot connect to w{number}: connection refused"))
+                .at(format!("host w{number} (root@10.0.0.{number}:22)"))
+                .because(format!("nothing listens on 10.0.0.{number}:22"))
+                .found_by(Some(format!("the address is that of HostName at /home/me/.ssh/config:{line}")))
+        };
+        let causes = |failures: Vec<Failure>| grouped(failures).iter().filter_map(Failure::cause).collect::<Vec<_>>();
+        let line = "the address is that of HostName at /home/me/.ssh/config";
+        assert_eq!(
+            causes((1..=50).map(|number| refused(number, 3 * number)).collect()),
+            [format!("nothing listens on the host; of w1, for example, {line}:3")]
+        );
+        assert_eq!(causes((1..=2).map(|number| refused(number, 7)).collect()), [format!("nothing listens on the host; {line}:7")]);
+        assert_eq!(causes(vec![refused(1, 7)]), [format!("nothing listens on 10.0.0.1:22; {line}:7")]);
     }
 
     #[test]

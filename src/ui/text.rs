@@ -8,9 +8,9 @@ use kok_crds::{count, counted};
 use super::board::Board;
 use super::failure::printable;
 use super::live::Live;
-use super::trouble::trouble;
+use super::trouble::{trouble, warnings};
 use super::{duration, status_line};
-use crate::run::{Event, EventKind, Sink};
+use crate::run::{Event, EventKind, Sink, Told};
 
 /// Shows the progress of a run on standard error.
 pub struct Terminal {
@@ -19,9 +19,13 @@ pub struct Terminal {
     steps: BTreeMap<String, String>,
     waiting: BTreeMap<String, String>,
     probed: Vec<(String, u64, u64)>,
+    /// Each host has its own, one after the other; they are told together.
+    warnings: Vec<Told>,
     /// Steps of one script end together, and are told in one line.
     together: Option<Together>,
     is_reset: bool,
+    /// Whether the run has ended: what is said after that is followed by nothing.
+    is_over: bool,
     /// When a line about the whole run was written last.
     told: u64,
 }
@@ -52,8 +56,10 @@ impl Terminal {
             steps: BTreeMap::new(),
             waiting: BTreeMap::new(),
             probed: Vec::new(),
+            warnings: Vec::new(),
             together: None,
             is_reset: false,
+            is_over: false,
             told: 0,
         }
     }
@@ -94,6 +100,11 @@ impl Terminal {
                 self.say_at(self.told, &format!("{} probed; the slowest: {}", count(number, "host"), text(last)));
             }
         }
+    }
+
+    fn tell_warnings(&mut self, milliseconds: u64) {
+        let told = std::mem::take(&mut self.warnings);
+        warnings(&told).iter().for_each(|text| self.say_at(milliseconds, text));
     }
 
     fn step_waiting(&mut self, event: &Event, step: &str, host: &str, because: &str) {
@@ -139,11 +150,11 @@ impl Terminal {
     }
 
     /// A large fleet without a board.
-    fn sum_up(&mut self, event: &Event) {
+    fn sum_up(&mut self, milliseconds: u64) {
         let large = self.live.is_none() && self.board.hosts.len() > MOST_HOSTS_IN_LINES;
-        if large && !self.board.over && event.milliseconds >= self.told + SUMMARY_MILLISECONDS {
-            self.told = event.milliseconds;
-            self.say(event, &self.board.summary(event.milliseconds));
+        if large && !self.board.over && milliseconds >= self.told + SUMMARY_MILLISECONDS {
+            self.told = milliseconds;
+            self.say_at(milliseconds, &self.board.summary(milliseconds));
         }
     }
 
@@ -162,6 +173,7 @@ impl Terminal {
             EventKind::HostAsked { host, step, needed_by } => {
                 self.say(event, &format!("{host}: not chosen, but asked: {needed_by} needs to know of {step}"));
             }
+            EventKind::Warning(warning) => self.warnings.push(warning.clone()),
             EventKind::PlanMade { steps, changes } => {
                 let verb = if *changes == 1 { "changes" } else { "change" };
                 self.say(event, &format!("plan: {changes} of {} {verb} something", count(*steps, "step")));
@@ -181,7 +193,7 @@ impl Terminal {
             EventKind::StepDone { step, host, took_milliseconds } => self.step_done(event, step, host, *took_milliseconds),
             EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
             EventKind::StepProgress { .. } | EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}
-            EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => drop(self.live.take()),
+            EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => (self.live, self.is_over) = (None, true),
             other => trouble(other).iter().for_each(|text| self.say(event, text)),
         }
     }
@@ -196,8 +208,29 @@ impl Sink for Terminal {
         if !matches!(event.kind, EventKind::HostProbed { .. }) {
             self.tell_probes();
         }
+        if !matches!(event.kind, EventKind::Warning(_)) {
+            self.tell_warnings(event.milliseconds);
+        }
         self.with_board(|board| board.take(event));
         self.tell(event);
-        self.sum_up(event);
+        if self.is_over {
+            self.tell_warnings(event.milliseconds);
+        }
+        self.sum_up(event.milliseconds);
+    }
+
+    fn tick(&mut self, milliseconds: u64) {
+        if self.live.is_some() || self.is_over {
+            return;
+        }
+        if self.together.as_ref().is_some_and(|together| milliseconds > together.milliseconds + TOGETHER_MILLISECONDS) {
+            self.tell_together();
+        }
+        let overdue = self.board.overdue(milliseconds);
+        if self.lines_for_steps() {
+            overdue.iter().for_each(|text| self.say_at(milliseconds, text));
+        } else {
+            self.sum_up(milliseconds);
+        }
     }
 }

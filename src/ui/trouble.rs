@@ -2,12 +2,18 @@
 
 use std::time::Duration;
 
+use super::{Failure, Kind, grouped};
 use crate::run::{EventKind, Told};
+
+/// A line for each thing that is warned of: what is said of many hosts alike is said once.
+pub(super) fn warnings(told: &[Told]) -> Vec<String> {
+    let warnings = told.iter().map(|told| Failure::told_again(Kind::Host, told)).collect();
+    grouped(warnings).iter().map(|warning| warning_line(&warning.told())).collect()
+}
 
 /// The line for such an event; nothing for any other.
 pub(super) fn trouble(event: &EventKind) -> Option<String> {
     Some(match event {
-        EventKind::Warning(warning) => warning_line(warning),
         EventKind::HostLeftOut { host, because } => format!("{host} is left out: {because}"),
         EventKind::HostBusy { host, jobs } => {
             let what = if jobs.is_empty() { "a script".to_owned() } else { jobs.join(", ") };
@@ -30,7 +36,7 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
     })
 }
 
-/// Warnings are many where hosts are many, and so each has one line.
+/// Warnings stand between the lines of a run, and so each has one line.
 fn warning_line(Told { what, at, because, hint }: &Told) -> String {
     let at = at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
     let because = because.as_ref().map(|because| format!(": {because}")).unwrap_or_default();
@@ -41,6 +47,23 @@ fn warning_line(Told { what, at, because, hint }: &Told) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_are_warned_of_alike_once() {
+        let warning = |host: &str, what: &str| Told {
+            what: what.to_owned(),
+            at: Some(format!("host {host} (10.0.0.1)")),
+            because: Some("the kubelet\nis going to give it up".to_owned()),
+            hint: None,
+        };
+        let told = ["cp1", "w1", "w2", "w3"].map(|host| warning(host, "it has cgroup v1"));
+        assert_eq!(warnings(&told), ["warning: 4 hosts: cp1, w1, w2, w3: it has cgroup v1: the kubelet is going to give it up"]);
+        let apart = [warning("w1", "it has cgroup v1"), warning("w2", "it is full")];
+        let lines = warnings(&apart);
+        assert_eq!(lines.len(), 2);
+        assert!(lines.iter().zip(["w1", "w2"]).all(|(line, host)| line.starts_with(&format!("warning: host {host} (10.0.0.1): "))));
+        assert_eq!(warnings(&[]), Vec::<String>::new());
+    }
 
     #[test]
     fn what_an_earlier_run_has_left_at_work_is_named_while_it_is_waited_for() {

@@ -7,12 +7,15 @@ use kok_crds::model::{Cluster, Host};
 use kok_pki::LOOPBACK_SANS;
 use serde::Serialize;
 
-use crate::API_SERVER_PORT;
+use crate::identity::endpoint_text;
 use crate::templates::{TemplateError, render};
 
 /// How long a bootstrap token is valid: longer than a run takes, and no longer than a coffee break, in case the run dies before it
 /// removes it.
 const TOKEN_VALIDITY: &str = "30m0s";
+
+/// kubeadm wants no manifests where a host joins; ours is that of the load balancer.
+const MANIFESTS_ARE_THERE: &str = "DirAvailable--etc-kubernetes-manifests";
 
 /// What kubeadm's configuration of a control plane says.
 #[derive(Debug, Serialize)]
@@ -37,7 +40,7 @@ pub(crate) struct ControlPlaneDocument<'a> {
 }
 
 impl<'a> ControlPlaneDocument<'a> {
-    pub(crate) fn new(cluster: &'a Cluster, host: &'a Host, endpoint: &str) -> Self {
+    pub(crate) fn new(cluster: &'a Cluster, host: &'a Host) -> Self {
         let (network, settings) = (&cluster.network, &cluster.settings);
         Self {
             name: &host.name,
@@ -46,7 +49,7 @@ impl<'a> ControlPlaneDocument<'a> {
             ignore_preflight_errors: &settings.kubeadm_ignore_preflight_errors,
             cluster_name: &cluster.name,
             kubernetes_version: format!("v{}", cluster.kubernetes_version),
-            endpoint: endpoint.to_owned(),
+            endpoint: endpoint_text(cluster),
             pod_cidr: network.pod_cidr.to_string(),
             service_cidr: network.service_cidr.to_string(),
             cluster_domain: &network.cluster_domain,
@@ -97,14 +100,16 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
         name: &'a str,
         address: String,
         taints: Vec<TaintDocument>,
-        ignore_preflight_errors: &'a [String],
+        ignore_preflight_errors: Vec<&'a str>,
     }
+    let users = cluster.settings.kubeadm_ignore_preflight_errors.iter().map(String::as_str);
+    let own = cluster.is_highly_available().then_some(MANIFESTS_ARE_THERE);
     let context = Join {
         token,
         name: &host.name,
         address: host.address.to_string(),
         taints: taints(host),
-        ignore_preflight_errors: &cluster.settings.kubeadm_ignore_preflight_errors,
+        ignore_preflight_errors: users.chain(own).collect(),
     };
     render("kubeadm/join.yaml.j2", &context)
 }
@@ -114,7 +119,7 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
 /// # Errors
 /// [`TemplateError`] for a defect of the template.
 pub(crate) fn kubelet_configuration(cluster: &Cluster, host: &Host) -> Result<String, TemplateError> {
-    render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host, ""))
+    render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host))
 }
 
 /// kubeadm's InitConfiguration with the run's bootstrap token: a secret.
@@ -137,7 +142,7 @@ pub fn bootstrap_token_configuration(cluster: &Cluster, control_plane: &Host, to
         name: &control_plane.name,
         address: control_plane.address.to_string(),
         kubernetes_version: format!("v{}", cluster.kubernetes_version),
-        endpoint: std::net::SocketAddr::new(control_plane.address, API_SERVER_PORT).to_string(),
+        endpoint: endpoint_text(cluster),
     };
     render("kubeadm/bootstrap-token.yaml.j2", &context)
 }

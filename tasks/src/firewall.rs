@@ -26,7 +26,7 @@ impl Opening {
     /// What has to reach this host.
     #[must_use]
     pub fn of(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Self {
-        let ports = ports::of_host(host, cluster.network.plugin).collect();
+        let ports = ports::of_host(host, &cluster.network).collect();
         let with_address = facts.interfaces.iter().filter(|(_, interface)| interface.addresses.contains(&host.address));
         let interfaces = with_address.map(|(name, _)| name.clone()).collect();
         let peers = cluster.hosts.iter().map(|other| other.address).filter(|address| *address != host.address).collect();

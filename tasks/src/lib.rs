@@ -25,7 +25,15 @@ pub mod resources;
 pub mod script;
 pub mod secret_name;
 pub mod shell;
+pub mod speaker;
 pub mod templates;
+pub mod validity;
 
 /// Port of every API server.
 pub const API_SERVER_PORT: u16 = 6443;
+
+/// Port at which etcd's members talk to each other.
+pub const ETCD_PEER_PORT: u16 = 2380;
+
+/// Port at which a host's load balancer says whether it is well (Kubespray's default for `loadbalancer_apiserver_healthcheck_port`).
+pub const LOAD_BALANCER_HEALTH_PORT: u16 = 8081;

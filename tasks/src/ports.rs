@@ -1,6 +1,6 @@
-//! The ports that hosts of a cluster listen on (Kubernetes, "Ports and Protocols"; flannel's VXLAN).
+//! The ports that hosts of a cluster listen on (Kubernetes, "Ports and Protocols"; flannel's backends).
 
-use kok_crds::model::{Host, NetworkPlugin};
+use kok_crds::model::{FlannelBackend, Host, Network, NetworkPlugin};
 
 /// A port or range of ports that others of the cluster, or its users, reach a host at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,13 +30,18 @@ const NODE: &[Port] = &[
     Port { needed: false, protocol: "udp", ..tcp(30000, 32767, "services of the type NodePort") },
 ];
 
-const FLANNEL: &[Port] = &[Port { protocol: "udp", ..tcp(8472, 8472, "the pods' network") }];
+const VXLAN: &[Port] = &[Port { protocol: "udp", ..tcp(8472, 8472, "the pods' network") }];
+
+/// flannel takes the next one for IPv6, which there is none of here.
+const WIREGUARD: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51820, "the pods' network") }];
 
 /// The ports of a host with these roles.
-pub fn of_host(host: &Host, plugin: NetworkPlugin) -> impl Iterator<Item = Port> {
+pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
     let control_plane = if host.roles.control_plane { CONTROL_PLANE } else { &[] };
-    let network = match plugin {
-        NetworkPlugin::Flannel => FLANNEL,
+    let network = match (network.plugin, network.backend) {
+        (NetworkPlugin::None, _) | (NetworkPlugin::Flannel, FlannelBackend::HostGw) => &[],
+        (NetworkPlugin::Flannel, FlannelBackend::Vxlan) => VXLAN,
+        (NetworkPlugin::Flannel, FlannelBackend::Wireguard) => WIREGUARD,
     };
     control_plane.iter().chain(NODE).chain(network).copied()
 }

@@ -3,6 +3,7 @@
 //! Each check looks at one subject, of one host or of all together, and finds nothing, warnings, or reasons to refuse. `plan` and `apply`
 //! stop at the latter; `kokctl check` shows all of it.
 
+mod bootstrap;
 mod machine;
 mod network;
 mod owner;
@@ -15,10 +16,12 @@ mod together;
 use kok_crds::model::{Cluster, FirewallPolicy, Host};
 
 use crate::facts::HostFacts;
+use crate::list::host;
 use crate::observe::{Look, Observations};
 use crate::plan::{Refusal, Seen};
 
-pub use owner::check_reset;
+pub use bootstrap::CONFIGURATIONS;
+pub use owner::{check_reset, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
 
 /// How much a finding weighs.
@@ -68,13 +71,17 @@ impl Scope<'_> {
     }
 }
 
+fn refused(refusal: Refusal) -> Finding {
+    Finding { weight: Weight::Refusal, refusal }
+}
+
 /// Collects findings.
 #[derive(Debug, Default)]
 struct Findings(Vec<Finding>);
 
 impl Findings {
     fn refuse(&mut self, refusal: Refusal) {
-        self.0.push(Finding { weight: Weight::Refusal, refusal });
+        self.0.push(refused(refusal));
     }
 
     fn warn(&mut self, refusal: Refusal) {
@@ -108,6 +115,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     of_host("owner", "it belongs to no other cluster", owner::owner),
     of_host("runtime", "no container runtime or Kubernetes of somebody else", owner::runtime),
     of_host("system", "Linux with systemd, of a kernel and an architecture that fit", machine::system),
+    of_host("modules", "the kernel has the modules that are needed", machine::modules),
     of_host("cgroups", "control groups of version 2", machine::cgroups),
     of_host("size", "enough memory and processors", machine::size),
     of_host("swap", "no swap, or swap that can be switched off", machine::swap),
@@ -119,6 +127,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     of_host("ports", "the ports are free", network::ports),
     of_host("firewall", "no firewall closes a port that is needed", network::firewall),
     of_host("routes", "no route leads into the ranges of pods and services", network::routes),
+    of_host("subnet", "flannel reaches the other hosts as its backend needs it", network::subnet),
     of_host("names", "name servers that pods can ask", network::name_servers),
 ];
 
@@ -128,17 +137,20 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("clocks", "the clocks agree", together::clocks),
     of_cluster("ownership", "hosts that are part of the cluster are part of the same one", ownership::ownership),
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
+    of_cluster("founding", "etcd is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
 ];
 
 /// What the checks look at on a host besides its facts.
 #[must_use]
-pub fn looks(cluster: &Cluster) -> Vec<Look> {
+pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     let units = owner::FOREIGN.iter().map(|foreign| foreign.unit).chain(owner::OURS).chain(programs::CLOCKS.iter().copied());
     let mut looks: Vec<Look> = units.map(|unit| Look::Unit(unit.to_owned())).collect();
     if cluster.settings.host.firewall != FirewallPolicy::Ignore {
         looks.push(Look::Firewall);
     }
+    looks.extend(host::modules(cluster).into_iter().map(|name| Look::KernelModule(name.to_owned())));
+    looks.extend(bootstrap::looks(host));
     looks
 }
 

@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn secrets_stand_by_name() {
-        let name = SecretName::BootstrapTokenConfiguration;
+        let name = SecretName::BootstrapTokenConfiguration { host: "cp1".to_owned() };
         let mut fragment = Fragment::default();
         fragment.put("/run/x", 0o600, Content::Secret(&name));
         assert!(fragment.parts().contains(&Part::Secret(name)));

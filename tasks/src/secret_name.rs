@@ -21,7 +21,10 @@ pub enum SecretName {
         host: String,
     },
     /// kubeadm's InitConfiguration with the run's bootstrap token.
-    BootstrapTokenConfiguration,
+    BootstrapTokenConfiguration {
+        /// The control plane whose API server makes it.
+        host: String,
+    },
     /// kubeadm's JoinConfiguration of a host with the run's bootstrap token.
     JoinConfiguration {
         /// The host that joins.
@@ -37,7 +40,7 @@ impl fmt::Display for SecretName {
         match self {
             Self::ControlPlaneFile { host, path } => write!(f, "{path} of {host}"),
             Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
-            Self::BootstrapTokenConfiguration => f.write_str("InitConfiguration with the bootstrap token"),
+            Self::BootstrapTokenConfiguration { host } => write!(f, "InitConfiguration of {host} with the bootstrap token"),
             Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),
             Self::DiscoveryKubeconfig => f.write_str("discovery kubeconfig"),
         }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# From nothing to a cluster: three bare hosts on this machine, and `kokctl apply` over SSH.
+# From nothing to a highly available cluster: five bare hosts on this machine, and `kokctl apply` over SSH.
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
 
@@ -29,10 +29,12 @@ END
 hosts() {
     states=$("$programs/lab" ps | awk -v name="$name" '$1 == name { print $2, $NF }')
     running='cp1 on
+cp2 on
+cp3 on
 worker1 on
 worker2 on'
     case $states in
-        '') "$programs/lab" up --name "$name" --hosts 3 ;;
+        '') "$programs/lab" up --name "$name" --hosts 5 --control-planes 3 ;;
         "$running") say "the lab $name is up already: using it as it is" ;;
         *) fail "the lab $name is there, but not all of its hosts run" "$(echo "$states" | paste -sd, -)" '' \
             'run "make demo-down", then "make demo" again' ;;
@@ -43,9 +45,28 @@ worker2 on'
 
 apply() { in_lab "$programs/kokctl" apply -f "$cluster"; }
 
-look() {
+# A pod of the user's own, asked through the API server.
+answer() {
     (umask 077 && in_lab "$programs/kokctl" kubeconfig -f "$cluster" >"$demo/kubeconfig")
     export KUBECONFIG="$demo/kubeconfig"
+    in_lab "$demo/bin/kubectl" apply -f - <<END
+apiVersion: v1
+kind: Pod
+metadata: {name: echo}
+spec:
+  containers:
+  - name: echo
+    image: $(sed -n 's/.*"reference": "\(.*\/echo:[^"]*\)".*/\1/p' "$KOKCTL_BUNDLE/bundle.json" | head -n 1)
+    args: [serve, --listen, ":8080"]
+    env: [{name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]
+    readinessProbe: {httpGet: {path: /healthz, port: 8080}, periodSeconds: 1}
+END
+    in_lab "$demo/bin/kubectl" wait --for=condition=Ready --timeout=60s pod/echo
+    printf '\n$ kubectl get --raw /api/v1/namespaces/default/pods/echo:8080/proxy/\n'
+    in_lab "$demo/bin/kubectl" get --raw /api/v1/namespaces/default/pods/echo:8080/proxy/
+}
+
+look() {
     for what in 'get nodes -o wide' 'get pods -A -o wide'; do
         printf '\n$ kubectl %s\n' "$what"
         # shellcheck disable=SC2086 # words
@@ -56,8 +77,9 @@ look() {
 part 'packages and tools' sh tests/make/setup.sh demo
 part 'kokctl, lab and release' compile
 part 'bundle' bundle
-part 'three bare hosts' hosts
+part 'five bare hosts' hosts
 part 'kokctl apply' apply
+part 'a pod that answers' answer
 part 'nodes and pods' look
 print_times
 cat <<END

@@ -103,6 +103,18 @@ install_packages() {
     case $missing in *openssh-server*) systemctl --quiet disable ssh.service ssh.socket >&2 || : ;; esac
 }
 
+# haproxy's image is made of packages that apt downloads; in a container its lists may be empty.
+update_lists() {
+    if apt-cache show haproxy >/dev/null 2>&1; then return; fi
+    if [ "$(id -u)" -ne 0 ]; then
+        fail 'apt knows no package haproxy' '/var/lib/apt/lists' 'its lists are empty, and only root can renew them' 'sudo apt-get update'
+    fi
+    say 'updating the lists of packages'
+    apt-get -q -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 update >&2 </dev/null ||
+        fail 'the lists of packages could not be updated' 'apt-get update' 'apt-get failed, see above' \
+            'correct what it says (network, /etc/apt/sources.list) and run the same command again'
+}
+
 case $target in
     test) check_rust rustfmt cargo-clippy ;;
     unit) check_rust rustfmt cargo-clippy ;;
@@ -110,3 +122,4 @@ case $target in
 esac
 if [ "$target" != unit ]; then check_go; fi
 install_packages
+if [ "$target" != unit ]; then update_lists; fi

@@ -59,5 +59,11 @@ ln -s "$(command -v false)" "$folder/apt-get"
 says bundle 'packages could not be installed' 'binutils' 'because: ' 'hint: '
 pretend id 1000
 says bundle 'packages are missing' 'binutils' 'only root' 'apt-get install'
+pretend dpkg-query installed
+ln -s "$(command -v false)" "$folder/apt-cache"
+says bundle 'apt knows no package haproxy' 'only root' 'sudo apt-get update'
+pretend id 0
+says bundle 'lists of packages could not be updated' 'because: ' 'hint: '
+pretend id 1000
 says demo 'has to be run as root' 'at: user' 'make test-unit'
 exit "$failed"

@@ -13,9 +13,8 @@ mod cluster_story;
 mod cluster_support;
 mod lab_support;
 
-use std::time::Instant;
-
 use cluster_story::{drift, journal, killed, outside, reset, workload};
+use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::{again, bare, cluster, snapshot, up};
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
@@ -25,7 +24,7 @@ use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 fn hosts_become_a_cluster_and_bare_again() {
     let lab = up(3);
     let kokctl = Kokctl::new(&lab);
-    let mut clock = Clock(Instant::now());
+    let mut clock = Clock::start();
     again::log_every_command(&lab);
     reset::configure_swap(&lab);
     let before = snapshot::bare_state(&lab);
@@ -57,14 +56,4 @@ fn hosts_become_a_cluster_and_bare_again() {
     snapshot::assert_same(&tree, &snapshot::tree(&lab), "a killed apply has to end like one that was not");
     killed::nothing_secret_was_said(&lab, &kokctl);
     clock.lap("apply once more, with sudo");
-}
-
-/// Says how long each part took; seen where the test fails, or with --nocapture.
-struct Clock(Instant);
-
-impl Clock {
-    fn lap(&mut self, what: &str) {
-        println!("{:6.1} s  {what}", self.0.elapsed().as_secs_f64());
-        self.0 = Instant::now();
-    }
 }

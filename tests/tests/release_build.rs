@@ -1,4 +1,4 @@
-//! The whole builder on one small component. It needs Go and compiles Go's library twice, so it runs only when asked:
+//! The whole builder on one small component of each kind. It needs Go and compiles Go's library twice, so it runs only when asked:
 //! `cargo test -p kok-tests --test release_build -- --ignored`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -32,9 +32,13 @@ impl Place {
 
     /// With nothing compiled yet.
     fn fresh() -> Self {
+        Self::of("pause/3.10.2")
+    }
+
+    fn of(component: &str) -> Self {
         let root = tempfile::tempdir().unwrap();
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("release/pause/3.10.2");
-        let to = root.path().join("recipes/pause/3.10.2");
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("release").join(component);
+        let to = root.path().join("recipes").join(component);
         fs::create_dir_all(&to).unwrap();
         for entry in fs::read_dir(from).unwrap() {
             let entry = entry.unwrap();
@@ -83,6 +87,32 @@ fn the_same_sources_give_the_same_bytes_with_other_caches_and_settings() {
     command.env("GOFLAGS", "-race -tags=other").env("GOAMD64", "v3").env("CGO_ENABLED", "1").env("GOOS", "plan9");
     said(&command.output().unwrap());
     assert_eq!(one.index().unwrap(), other.index().unwrap());
+}
+
+#[test]
+#[ignore = "downloads packages"]
+fn packages_give_the_same_image_each_time_and_are_not_unpacked_again() {
+    let (one, other) = (Place::of("haproxy/debian"), Place::of("haproxy/debian"));
+    let said = one.build();
+    assert!(said.contains("1 of 1 components built") && !said.contains("haproxy debian"), "{said}");
+    other.build();
+    let index = one.index().unwrap();
+    assert_eq!(index, other.index().unwrap());
+    assert!(index.contains("\"ghcr.io/kokctl/haproxy:2."), "the tag is the package's version: {index}");
+    assert!(one.build().contains("0 of 1 components built"));
+}
+
+#[test]
+#[ignore = "downloads packages"]
+fn a_library_that_no_package_of_the_component_has_is_told() {
+    let place = Place::of("haproxy/debian");
+    let recipe = place.path("recipes/haproxy/debian/component.yaml");
+    let text = fs::read_to_string(&recipe).unwrap();
+    fs::write(&recipe, text.replace("    - libsystemd0\n", "")).unwrap();
+    let output = place.command().output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("libsystemd.so.0"), "{said}");
+    assert!(place.index().is_none());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::scalar::{is_block, one_line};
 use crate::Position;
+use crate::resolve::is_template;
 use crate::tree::{Entry, Node, Tag, Value};
 
 /// Fields that no copy may hold.
@@ -60,7 +61,7 @@ impl Emitter {
                 items.iter().for_each(|item| self.item(item, indent + 2));
             }
             Value::Text(text) if is_block(text) => {
-                self.text.push_str(&format!("{lead}{key}: |  # {}\n", place(&entry.node.position)));
+                self.text.push_str(&format!("{lead}{key}: {}|  # {}\n", tag(text), place(&entry.node.position)));
                 text.lines().for_each(|line| self.text.push_str(&format!("{:1$}{line}\n", "", indent + 2)));
             }
             _ if entry.node.tag == Tag::Implied => self.text.push_str(&format!("{lead}{key}: {}\n", one(&entry.node))),
@@ -100,6 +101,11 @@ fn place(position: &Position) -> String {
     format!("{}:{}", position.file, position.line).chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
+/// Where braces are only braces: a Cluster with a template is an error.
+fn tag(text: &str) -> &'static str {
+    if is_template(text) { "!unsafe " } else { "" }
+}
+
 /// A value in one line.
 fn one(node: &Node) -> String {
     match &node.value {
@@ -107,7 +113,7 @@ fn one(node: &Node) -> String {
         Value::Bool(value) => value.to_string(),
         Value::Integer(value) => value.to_string(),
         Value::Float => node.spelling.clone(),
-        Value::Text(text) => one_line(text),
+        Value::Text(text) => format!("{}{}", tag(text), one_line(text)),
         Value::List(_) => flow(node).unwrap_or_default(),
         Value::Map(_) => "{}".to_owned(),
     }

@@ -21,6 +21,11 @@ impl Wording {
         }
     }
 
+    /// The variable that is written for the field at a path, if it is one.
+    pub(super) fn variable(self, path: &str) -> Option<&'static str> {
+        if self == Self::Inventory { variable_of(path) } else { None }
+    }
+
     /// A field that nobody wrote.
     pub(super) fn missing(self, path: &str) -> String {
         let field = || format!("the field `{}`", path.rsplit('.').next().unwrap_or_default());

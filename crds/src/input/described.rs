@@ -4,6 +4,7 @@ use super::otherwise::Defaults;
 use super::{Input, conceal, extra, once, partly};
 use crate::decode::Wording;
 use crate::inventory::{Inventory, Vars};
+use crate::message::Kind;
 use crate::model::Cluster;
 use crate::objects::{Inputs, SshKey};
 use crate::operation::Operation;
@@ -74,19 +75,23 @@ pub(super) fn described(inventory: &Source, beside: &[Source], name: (&str, &Pos
     inventory.unread.vars |= extra.incomplete;
     let unread = inventory.unread;
     let (resolved, mut variables) = otherwise.resolve(inventory, extra.vars);
-    let Translation { tree, given, notices, mut problems } = translate(&resolved, &start, name);
+    let Translation { tree, given, notices, mut problems, sealed } = translate(&resolved, &start, name);
     variables.extend(given);
     // A tree without hosts would only be missed twice.
     let has_hosts = tree.entry("spec").is_some();
     let reading = if has_hosts { read_tree(&tree, Wording::Inventory) } else { Default::default() };
     // Of a host that says too little, the reader would say so once more.
     let known: Vec<Position> = problems.iter().filter_map(|problem| problem.position.clone()).filter(|known| *known != start).collect();
-    problems.extend(reading.problems.into_iter().filter(|problem| problem.position.as_ref().is_none_or(|at| !known.contains(at))));
+    // What an inventory lacks is missed by whoever translates it.
+    let is_said = !problems.is_empty() || !of_inventory.is_empty();
+    let is_missed = |problem: &Problem| is_said && problem.kind == Kind::Absent && problem.variable().is_some();
+    let is_known = |problem: &Problem| problem.position.as_ref().is_some_and(|at| known.contains(at));
+    problems.extend(reading.problems.into_iter().filter(|problem| !is_known(problem) && !is_missed(problem)));
     variables.extend(reading.variables);
     variables.sort_by(|a, b| (&a.name, &a.position).cmp(&(&b.name, &b.position)));
     let cluster = reading.cluster.map(|cluster| with_key(cluster, otherwise.key));
-    let problems = once::once(partly::joined(of_inventory, problems, unread), &resolved.inventory().hosts());
-    let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), ..Input::default() };
+    let problems = once::once(partly::joined(of_inventory, problems, unread));
+    let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), sealed, ..Input::default() };
     conceal::conceal(&mut input, &resolved.tainted());
     input.resolved = Some(resolved);
     input
@@ -95,8 +100,9 @@ pub(super) fn described(inventory: &Source, beside: &[Source], name: (&str, &Pos
 /// A key that the host itself names wins, as with Ansible.
 fn with_key(mut cluster: Cluster, key: Option<&SshKey>) -> Cluster {
     let Some(key) = key else { return cluster };
-    for ssh in cluster.hosts.iter_mut().map(|host| &mut host.ssh).filter(|ssh| ssh.private_key_file.is_none()) {
-        ssh.private_key = Some(key.key.clone());
+    for (index, host) in cluster.hosts.iter_mut().enumerate().filter(|(_, host)| host.ssh.private_key_file.is_none()) {
+        host.ssh.private_key = Some(key.key.clone());
+        cluster.positions.insert(format!("spec.hosts[{index}].ssh.privateKey"), key.position.clone());
     }
     cluster
 }

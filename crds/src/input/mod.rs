@@ -10,17 +10,19 @@ mod once;
 mod otherwise;
 mod partly;
 mod pending;
+mod refused;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::convert::inline_file;
+use crate::message::Kind;
 use crate::model::Cluster;
-use crate::objects::{ClusterForm, read_partly};
+use crate::objects::{ClusterForm, Objects, read_partly};
 use crate::operation::Operation;
 use crate::resolve::Resolved;
 use crate::tree::Node;
-use crate::variables::{Given, Outcome};
+use crate::variables::Given;
 use crate::{Notice, Position, Problem, Source};
 use described::{Extra, by_reference, described, inline};
 use hooks::Hooks;
@@ -92,6 +94,8 @@ pub struct Input {
     inline: Option<Node>,
     /// The inventory, if there is one.
     resolved: Option<Resolved>,
+    /// Where encrypted values stand that count for nothing.
+    sealed: BTreeSet<Position>,
 }
 
 impl Input {
@@ -130,6 +134,8 @@ pub fn read_input(files: &[File]) -> Input {
         ([], [_, second, ..]) => Input::wrong(vec![described_twice(&second.name, "there is another inventory")]),
         (_, [first, ..]) => Input::wrong(vec![described_twice(&first.name, "there is a manifest with objects too")]),
     };
+    let Input { problems, sealed, .. } = &mut input;
+    problems.retain(|problem| problem.kind != Kind::Encrypted || problem.position.as_ref().is_none_or(|at| !sealed.contains(at)));
     input.problems.sort_by(|a, b| a.position.cmp(&b.position));
     // What a template says of each host it says of all.
     input.problems.dedup_by(|a, b| a.position == b.position && a.message == b.message);
@@ -138,32 +144,9 @@ pub fn read_input(files: &[File]) -> Input {
     if !input.problems.is_empty() {
         input.cluster = None;
     }
-    refuse(&mut input);
+    refused::refuse(&mut input);
     conceal::parts_of_secrets(&mut input);
     input
-}
-
-/// A value at whose place there is a problem is not taken over, whatever its variable is otherwise.
-fn refuse(input: &mut Input) {
-    let wrong: BTreeMap<&Position, &Problem> =
-        input.problems.iter().filter_map(|problem| Some((problem.position.as_ref()?, problem))).collect();
-    // What is encrypted or stands twice is wrong at its name.
-    let named: BTreeMap<(&str, u64, &str), &Problem> = input.problems.iter().filter_map(of_name).collect();
-    for given in &mut input.variables {
-        let at = &given.position;
-        let of_name = || [0, 1].iter().find_map(|before| named.get(&(&*at.file, at.line.saturating_sub(*before), given.name.as_str())));
-        if let Some(problem) = wrong.get(at).or_else(of_name) {
-            given.outcome = Outcome::Refused;
-            given.because = problem.because.clone().unwrap_or_else(|| problem.message.clone());
-        }
-    }
-}
-
-/// The place of a problem, with the first name in it.
-fn of_name(problem: &Problem) -> Option<((&str, u64, &str), &Problem)> {
-    let position = problem.position.as_ref()?;
-    let name = problem.message.split('`').nth(1)?;
-    Some(((&*position.file, position.line, name), problem))
 }
 
 fn described_twice(file: &str, because: &str) -> Problem {
@@ -194,6 +177,7 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
     let (objects, mut problems) = read_partly(&texts);
     // A cluster that could not be read is there all the same.
     if objects.clusters.is_empty() && !problems.is_empty() {
+        problems.extend(without_cluster(&objects));
         let variables = objects.unread;
         return Input { operations: objects.operations, variables, notices: objects.notices, ..Input::wrong(problems) };
     }
@@ -214,7 +198,7 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
                 by_reference(operation, inputs, name, Extra { vars: from_line, incomplete }, is_known)
             }
         },
-        Err(problem) => Input::wrong(vec![problem]),
+        Err(problem) => Input::wrong(vec![without_cluster(&objects).unwrap_or(problem)]),
     };
     if let Some(Hooks { given, notices, problems: found }) = operation.map(Hooks::of) {
         input.variables.extend(given);
@@ -227,6 +211,12 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
     input.operations = objects.operations;
     input.problems.extend(problems);
     input
+}
+
+/// That an operation comes without any cluster.
+fn without_cluster(objects: &Objects) -> Option<Problem> {
+    let operation = objects.lacks_cluster.as_ref()?;
+    Some(objects.cluster(None).err()?.at(operation))
 }
 
 /// A name for messages.

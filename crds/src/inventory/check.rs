@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::message::Kind;
 use crate::tree::{Node, Tag, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
@@ -14,7 +15,7 @@ const ANSIBLE_VAULT: &str = "$ANSIBLE_VAULT;";
 /// Reports keys that stand twice and values that are encrypted; the latter count as having no value from here on.
 pub(super) fn check(node: &mut Node, problems: &mut Vec<Problem>) {
     let start = node.position.clone();
-    check_named(node, ("the document", &start), problems);
+    check_named(node, ("", &start), problems);
 }
 
 /// The same for a value that has a name, which is what it is called and where that stands.
@@ -28,7 +29,7 @@ pub(crate) fn check_named(node: &mut Node, name: (&str, &Position), problems: &m
                 if let Some(first) = seen.insert(&entry.key, &entry.key_position) {
                     problems.push(twice(&entry.key, first).at(&entry.key_position));
                 }
-                check_named(&mut entry.node, (&quote(&entry.key), &entry.key_position), problems);
+                check_named(&mut entry.node, (&entry.key, &entry.key_position), problems);
             }
         }
         _ => {}
@@ -38,11 +39,12 @@ pub(crate) fn check_named(node: &mut Node, name: (&str, &Position), problems: &m
 /// What is wrong with a name that stands twice in one map.
 fn twice(name: &str, first: &Position) -> Problem {
     Problem::new(format!("{} stands twice", quote(name)))
+        .of_variable(name)
         .because(format!("the first one stands at {first}; only one of them can count"))
         .hint("keep one of the two")
 }
 
-/// What is wrong with an encrypted value, which is forgotten; `name` is what it is called, and where that stands.
+/// What is wrong with an encrypted value, which is forgotten; `name` is its name, which a document has none of, and where that stands.
 pub(super) fn encrypted(node: &mut Node, (name, at): (&str, &Position)) -> Option<Problem> {
     let is_vault = match &node.value {
         Value::Text(text) => text.starts_with(KUBEAN_VAULT) || text.trim_start().starts_with(ANSIBLE_VAULT),
@@ -53,7 +55,8 @@ pub(super) fn encrypted(node: &mut Node, (name, at): (&str, &Position)) -> Optio
     }
     node.value = Value::Null;
     node.tag = Tag::Secret;
-    Some(vaulted(&format!("the value of {name}")).at(at))
+    let what = if name.is_empty() { "the document".to_owned() } else { quote(name) };
+    Some(vaulted(&format!("the value of {what}")).of_kind(Kind::Encrypted).of_variable(name).at(at))
 }
 
 /// What is wrong with encrypted text.

@@ -60,7 +60,7 @@ impl Line<'_> {
 /// Reads an INI inventory into the builder.
 pub(super) fn read(builder: &mut Builder, source: &Source) {
     if source.text.len() > MAX_BYTES {
-        builder.problems.push(tree::too_long(&source.text, MAX_BYTES).at(&source.position(1, 1)));
+        builder.problems.push(tree::too_long(&source.text, MAX_BYTES, "the file").at(&source.position(1, 1)));
         return;
     }
     let start = source.position(1, 1);
@@ -180,7 +180,7 @@ impl Reader<'_> {
     fn variable(&mut self, name: &str, value: &str, key_position: &Position, position: &Position) -> Variable {
         let mut node = literal::value(value, position);
         self.builder.notices.extend(literal::mistaken(&node, name));
-        self.builder.problems.extend(check::encrypted(&mut node, (&quote(name), key_position)));
+        self.builder.problems.extend(check::encrypted(&mut node, (name, key_position)));
         Variable { key_position: key_position.clone(), node }
     }
 

@@ -6,6 +6,7 @@
 mod beside;
 mod build;
 mod check;
+mod dynamic;
 mod graph;
 mod ini;
 mod legacy;
@@ -93,6 +94,9 @@ impl Inventory {
 
     /// As [`Self::read`], with what could be read of an inventory in which something is wrong; `None` if that is no use.
     pub(crate) fn read_partly(inventory: &Source, beside: &[Source]) -> (Option<Self>, Vec<Problem>) {
+        if let Some(problem) = dynamic::dynamic(inventory) {
+            return (None, vec![problem]);
+        }
         let mut builder = Builder::new(inventory.position(1, 1));
         if is_yaml(&inventory.text) {
             yaml::read(&mut builder, inventory);

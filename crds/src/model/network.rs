@@ -9,6 +9,8 @@ use ipnet::Ipv4Net;
 pub struct Network {
     /// The network plugin.
     pub plugin: NetworkPlugin,
+    /// How flannel carries packets from host to host.
+    pub backend: FlannelBackend,
     /// Range of the pods' addresses; each node gets a subnet of `node_prefix` bits of it.
     pub pod_cidr: Ipv4Net,
     /// Range of the services' addresses.
@@ -22,16 +24,48 @@ pub struct Network {
 /// A network plugin that this version installs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkPlugin {
-    /// flannel with VXLAN.
+    /// flannel.
     Flannel,
+    /// None: whoever runs the cluster installs one.
+    None,
 }
 
 impl NetworkPlugin {
+    /// All of them, the default first.
+    pub const ALL: [Self; 2] = [Self::Flannel, Self::None];
+
     /// The word that stands for the plugin in a user's file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flannel => "flannel",
+            Self::None => "none",
+        }
+    }
+}
+
+/// How flannel carries packets from host to host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlannelBackend {
+    /// In UDP, by the kernel's VXLAN.
+    Vxlan,
+    /// As they are, by a route to each host; the hosts have to be in one subnet.
+    HostGw,
+    /// Encrypted, by the kernel's WireGuard.
+    Wireguard,
+}
+
+impl FlannelBackend {
+    /// All of them, the default first.
+    pub const ALL: [Self; 3] = [Self::Vxlan, Self::HostGw, Self::Wireguard];
+
+    /// The word that stands for it in a user's file and in flannel's configuration.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Vxlan => "vxlan",
+            Self::HostGw => "host-gw",
+            Self::Wireguard => "wireguard",
         }
     }
 }

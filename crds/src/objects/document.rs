@@ -121,7 +121,11 @@ fn type_of(node: &Node, decoder: &mut Decoder) -> Option<(String, String)> {
                 None => Problem::new(format!("the field `{name}` is missing"))
                     .of_kind(crate::message::Kind::Absent)
                     .at(&node.position)
-                    .because("every object needs it"),
+                    .because("every object needs it")
+                    .hint(match name {
+                        "kind" => "write what it is, for example `kind: Cluster`",
+                        _ => "a Cluster has `apiVersion: kubeonkube.clay.io/v1alpha1`, a ConfigMap or a Secret `apiVersion: v1`",
+                    }),
             });
             None
         }

@@ -43,6 +43,8 @@ pub struct Objects {
     pub unread: Vec<Given>,
     /// Whether something could not be read that may have said more of a cluster; there is a problem about it.
     pub incomplete: bool,
+    /// Where an operation stands, if everything could be read and no document is a Cluster.
+    pub lacks_cluster: Option<Position>,
 }
 
 /// A `Cluster`.
@@ -140,6 +142,9 @@ pub(crate) fn read_partly(files: &[(&str, &str)]) -> (Objects, Vec<Problem>) {
     let texts: Vec<Text<'_>> = files.iter().map(|(name, text)| Text::new(name, text)).collect();
     let documents: Vec<Document<'_>> = texts.iter().flat_map(|text| document::read(text, &mut decoder)).collect();
     let mut incomplete = !decoder.is_clean();
+    let first = |kind| documents.iter().find(move |document| document.kind == kind);
+    let alone = first(Kind::Operation).filter(|_| !incomplete && first(Kind::Cluster).is_none());
+    let lacks_cluster = alone.map(|document| document.node.position.clone());
     if documents.is_empty() && decoder.is_clean() {
         decoder.report(
             Problem::new("the files hold no object that is read here")
@@ -166,7 +171,7 @@ pub(crate) fn read_partly(files: &[(&str, &str)]) -> (Objects, Vec<Problem>) {
     let notices = decoder.take_notices();
     problems.extend(decoder.finish().0);
     problems.sort_by(|a, b| a.position.cmp(&b.position));
-    (Objects { clusters, operations, notices, unread, incomplete }, problems)
+    (Objects { clusters, operations, notices, unread, incomplete, lacks_cluster }, problems)
 }
 
 /// An operation may come without its cluster, but not beside other clusters only.

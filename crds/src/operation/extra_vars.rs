@@ -71,7 +71,7 @@ fn check(vars: &mut [ExtraVars], decoder: &mut Decoder) {
             decoder.report(twice(&variable.name).at(&variable.position));
         }
         let mut problems = Vec::new();
-        check_named(&mut variable.node, (&quote(&variable.name), &variable.position), &mut problems);
+        check_named(&mut variable.node, (&variable.name, &variable.position), &mut problems);
         problems.into_iter().for_each(|problem| decoder.report(problem));
     }
 }
@@ -103,13 +103,12 @@ fn of_kind(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
 
 /// `{…}`, which is JSON or YAML.
 fn typed(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
-    let source = Source::placed("the value of `-e`", text(given.letters), place(given));
+    // What is behind the bracket is no file of its own.
+    let source = Source::placed("the value of `-e`", text(given.letters), place(given)).being("the value of `-e`");
     let nodes = match source.parse(Dialect::Ansible) {
         Ok(nodes) => nodes,
         Err(problem) => {
-            // What is behind the bracket is no file of its own.
-            let message = problem.message.replacen("the file", "the value of `-e`", 1);
-            decoder.report(Problem { message, ..problem });
+            decoder.report(problem);
             return Vec::new();
         }
     };
@@ -136,7 +135,7 @@ fn typed(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
 }
 
 fn twice(name: &str) -> Problem {
-    Problem::new(format!("the variable {} stands twice", quote(name))).hint("keep one of the two")
+    Problem::new(format!("the variable {} stands twice", quote(name))).of_variable(name).hint("keep one of the two")
 }
 
 /// Where the value stands: character by character if nothing was left out of it, otherwise where it begins.

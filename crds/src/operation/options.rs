@@ -192,8 +192,14 @@ impl CommandOption {
     pub(super) fn apply(&self, given: &Given<'_>, arguments: &mut Arguments, decoder: &mut Decoder) {
         match &self.meaning {
             Meaning::Flag(set, because) => {
+                let before = arguments.verbosity;
                 set(arguments);
-                because.iter().for_each(|because| decoder.note(unused(&format!("`{}`", given.option), because, &given.position())));
+                // `-vvv` is one option for whoever writes it.
+                let is_said = before > 0 && arguments.verbosity > before;
+                because
+                    .iter()
+                    .filter(|_| !is_said)
+                    .for_each(|because| decoder.note(unused(&format!("`{}`", given.option), because, &given.position())));
             }
             Meaning::Value(read) => read(arguments, given, decoder),
             Meaning::Nothing { because, .. } => decoder.note(unused(&format!("`{}`", given.option), because, &given.position())),

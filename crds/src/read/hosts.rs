@@ -16,7 +16,7 @@ use crate::{Position, Problem};
 
 pub(crate) const HOST: Form = Form {
     what: "a host",
-    fields: &["name", "address", "roles", "ssh", "labels", "taints"],
+    fields: &["name", "address", "roles", "ssh", "labels", "taints", "vars"],
     refused: &[
         ("ip", "write it as `address`"),
         ("access_ip", "write it as `address`"),
@@ -25,6 +25,7 @@ pub(crate) const HOST: Form = Form {
         ("ansible_port", "write it as `port` under `ssh`"),
         ("port", "write it under `ssh`"),
         ("user", "write it under `ssh`"),
+        ("containerRuntime", "leave it out: the `containerRuntime` of the spec holds for all hosts"),
     ],
 };
 
@@ -42,20 +43,22 @@ const FOREIGN_ROLES: [(&str, &str); 7] = [
 ];
 
 /// A host as far as it could be read, so that one wrong value doesn't hide what else is wrong.
-pub(crate) struct ReadHost {
+pub(crate) struct ReadHost<'a> {
     pub(crate) name: Option<(String, Position)>,
     pub(crate) address: Option<(IpAddr, Position)>,
     pub(crate) roles: Option<(Roles, Position)>,
+    /// What it says of variables.
+    pub(crate) vars: Option<Field<'a>>,
     /// The whole host, if nothing was wrong with it.
     pub(crate) host: Option<Host>,
 }
 
-pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>, ssh: &Ssh) -> Option<Vec<ReadHost>> {
+pub(super) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, ssh: &Ssh) -> Option<Vec<ReadHost<'a>>> {
     let items = decoder.list(field, "it is a list of hosts")?;
     Some(items.iter().filter_map(|item| read_one(decoder, item, ssh)).collect())
 }
 
-fn read_one(decoder: &mut Decoder, item: &Field<'_>, ssh: &Ssh) -> Option<ReadHost> {
+fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<ReadHost<'a>> {
     let fields = decoder.fields(item, &HOST)?;
     let name = placed(decoder, &fields, "name", |decoder, field| read_label(decoder, field, "the name of a host"));
     let address = placed(decoder, &fields, "address", read_address);
@@ -74,7 +77,7 @@ fn read_one(decoder: &mut Decoder, item: &Field<'_>, ssh: &Ssh) -> Option<ReadHo
             origin: item.position().clone(),
         })
     };
-    Some(ReadHost { host: whole(), name, address, roles })
+    Some(ReadHost { host: whole(), name, address, roles, vars: fields.get("vars") })
 }
 
 /// A required value with its place.

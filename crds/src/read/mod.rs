@@ -1,7 +1,10 @@
 //! From the tree to the model: one file per part of a Cluster.
 
+pub(crate) mod addons;
+pub(crate) mod endpoint;
 pub(crate) mod hosts;
 pub(crate) mod network;
+pub(crate) mod parts;
 pub(crate) mod ssh;
 pub(crate) mod time;
 
@@ -10,12 +13,12 @@ use semver::Version;
 pub(crate) use hosts::ReadHost;
 
 use crate::check;
-use crate::decode::{Decoder, Field, Form, Wording};
-use crate::model::{Cluster, Settings};
+use crate::decode::{Decoder, Field, Fields, Form, Wording};
+use crate::model::{Cluster, Network, Settings};
 use crate::position::Positions;
 use crate::syntax::name::dns_label;
 use crate::tree::{self, Node, Value};
-use crate::variables::{Given, read_vars};
+use crate::variables::{Given, Sayings};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
@@ -50,8 +53,23 @@ pub(crate) const METADATA: Form = Form {
     refused: &[],
 };
 
-pub(crate) const SPEC: Form =
-    Form { what: "the spec of a Cluster", fields: &["kubernetesVersion", "ssh", "hosts", "network", "time", "vars"], refused: REFERENCES };
+pub(crate) const SPEC: Form = Form {
+    what: "the spec of a Cluster",
+    fields: &[
+        "kubernetesVersion",
+        "ssh",
+        "hosts",
+        "network",
+        "apiEndpoint",
+        "etcd",
+        "containerRuntime",
+        "time",
+        "hostResources",
+        "addons",
+        "vars",
+    ],
+    refused: REFERENCES,
+};
 
 /// Fields by which kube-on-kube points to ConfigMaps and Secrets, and what stands in their place here.
 const REFERENCES: &[(&str, &str)] = &[
@@ -209,10 +227,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let hosts = decoder.required(&fields, "hosts").and_then(|field| hosts::read(decoder, &field, &ssh));
     let network = network::read(decoder, fields.get("network"));
     let time = time::read(decoder, fields.get("time"));
-    let settings = match fields.get("vars") {
-        Some(field) => read_vars(decoder, &field),
-        None => Settings::default(),
-    };
+    let settings = read_settings(decoder, &fields, hosts.as_deref().unwrap_or_default(), network.as_ref());
     let hosts = hosts?;
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
     if let Some(network) = &network {
@@ -228,6 +243,20 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         settings,
         positions: Positions::default(),
     })
+}
+
+/// What is said by fields that are variables, and under `vars`.
+fn read_settings(decoder: &mut Decoder, spec: &Fields<'_>, hosts: &[ReadHost<'_>], network: Option<&Network>) -> Settings {
+    let mut said = parts::read(decoder, spec);
+    if let Some(field) = spec.get("apiEndpoint") {
+        endpoint::read(decoder, &field, hosts, &mut said);
+    }
+    if let Some(field) = spec.get("addons") {
+        addons::read(decoder, &field);
+    }
+    let sayings = Sayings::new(said, spec.get("vars"), hosts);
+    check::implied(decoder, &sayings, hosts, network);
+    sayings.read(decoder)
 }
 
 fn read_version(decoder: &mut Decoder, field: &Field<'_>) -> Option<Version> {

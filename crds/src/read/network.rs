@@ -6,15 +6,16 @@ use ipnet::{IpNet, Ipv4Net};
 
 use crate::Problem;
 use crate::decode::{Decoder, Field, Form, Wording};
-use crate::model::{Network, NetworkPlugin};
+use crate::model::{FlannelBackend, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
 use crate::words::{quote, with_nearest};
 
 pub(crate) const NETWORK: Form = Form {
     what: "the network of a cluster",
-    fields: &["plugin", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
+    fields: &["plugin", "backend", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
     refused: &[
+        ("flannelBackend", "write it as `backend`"),
         ("dnsDomain", "write it as `clusterDomain`"),
         ("podSubnet", "write it as `podCIDR`"),
         ("serviceSubnet", "write it as `serviceCIDR`"),
@@ -28,16 +29,22 @@ const DEFAULT_SERVICES: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 233, 0, 
 const DEFAULT_NODE_PREFIX: u8 = 24;
 
 /// Plugins that people ask for; this version installs none of them.
-const OTHER_PLUGINS: [&str; 8] = ["calico", "canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave", "none"];
+const OTHER_PLUGINS: [&str; 7] = ["calico", "canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave"];
 
-pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Network> {
-    let mut network = Network {
+/// What holds where nothing is said.
+fn defaults() -> Network {
+    Network {
         plugin: NetworkPlugin::Flannel,
+        backend: FlannelBackend::Vxlan,
         pod_cidr: DEFAULT_PODS,
         service_cidr: DEFAULT_SERVICES,
         node_prefix: DEFAULT_NODE_PREFIX,
         cluster_domain: "cluster.local".into(),
-    };
+    }
+}
+
+pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Network> {
+    let mut network = defaults();
     let Some(field) = field else {
         return Some(network);
     };
@@ -46,6 +53,19 @@ pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Ne
     let mut keep = |read: Option<()>| good &= read.is_some();
     if let Some(field) = fields.get("plugin") {
         keep(read_plugin(decoder, &field).map(|plugin| network.plugin = plugin));
+    }
+    if let Some(field) = fields.get("backend") {
+        let backends = FlannelBackend::ALL.map(|backend| (backend.as_str(), backend));
+        keep(decoder.choice(&field, &backends).map(|backend| network.backend = backend));
+        if network.plugin == NetworkPlugin::None {
+            keep(None);
+            decoder.report(
+                Problem::new(format!("`{}` says something about flannel, and no network plugin is installed", field.name()))
+                    .at(field.position())
+                    .because(format!("the network plugin is `{}`", network.plugin.as_str()))
+                    .hint("leave it out, or let flannel be installed"),
+            );
+        }
     }
     if let Some(field) = fields.get("podCIDR") {
         keep(read_range(decoder, &field).map(|range| network.pod_cidr = range));
@@ -65,9 +85,8 @@ pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Ne
 
 fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin> {
     let text = decoder.text(field)?;
-    let flannel = NetworkPlugin::Flannel;
-    if text == flannel.as_str() {
-        return Some(flannel);
+    if let Some(plugin) = NetworkPlugin::ALL.into_iter().find(|plugin| plugin.as_str() == text) {
+        return Some(plugin);
     }
     let problem = Problem::new(format!("this version cannot install the network plugin {}", quote(text)))
         .at(field.position())
@@ -79,7 +98,7 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
             Wording::Inventory => "write `kube_network_plugin: flannel`",
         })
     } else {
-        with_nearest(problem, text, &[flannel.as_str()])
+        with_nearest(problem, text, &NetworkPlugin::ALL.map(NetworkPlugin::as_str))
     });
     None
 }

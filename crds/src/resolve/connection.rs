@@ -116,7 +116,7 @@ impl Reader<'_> {
     }
 
     fn wrong(&mut self, name: &str, position: &Position, because: &str) {
-        let problem = Problem::new(format!("`{name}` of the host {} cannot have this value", quote(self.host)));
+        let problem = Problem::new(format!("`{name}` of the host {} cannot have this value", quote(self.host))).of_host(self.host);
         self.problems.push(problem.at(position).because(because));
     }
 
@@ -198,7 +198,7 @@ impl Reader<'_> {
             let text = if let Value::Text(text) = &node.value { text.as_str() } else { "" };
             if !values.contains(&text) {
                 let problem = Problem::new(format!("`{name}` of the host {} cannot be {}", quote(self.host), quote(text)));
-                let problem = problem.at(&node.position).because(because);
+                let problem = problem.of_host(self.host).at(&node.position).because(because);
                 self.problems.push(match text {
                     "local" => problem.hint("allow SSH to the host itself and leave the variable out"),
                     _ => problem.hint("leave the variable out"),

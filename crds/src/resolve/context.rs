@@ -1,5 +1,6 @@
 //! What a template sees: the variables of a host, and what Ansible itself says about hosts and groups.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -54,7 +55,8 @@ impl Scope {
     /// The names that were missing, without those for which the text itself has something to fall back to.
     pub(super) fn missing(&self, text: &str) -> Vec<String> {
         let mut names = self.missing.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        names.dedup();
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(name.clone()));
         let words: String = text.split_whitespace().collect();
         let excused =
             |name: &String| ["|default", "|d(", "isdefined", "isnotdefined"].iter().any(|after| words.contains(&format!("{name}{after}")));

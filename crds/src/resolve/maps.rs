@@ -43,7 +43,7 @@ struct Merge {
 
 /// Ansible's `combine`: the maps as one, of which the later ones win.
 pub(super) fn combine(value: &Value, others: Rest<Value>, options: Kwargs) -> Result<Value, Error> {
-    let recursive = options.get::<Option<bool>>("recursive")?.unwrap_or_default();
+    let recursive = options.get::<Option<Value>>("recursive")?.is_some_and(|value| value.is_true());
     let word = options.get::<Option<String>>("list_merge")?;
     options.assert_all_used()?;
     let lists = match word.as_deref() {

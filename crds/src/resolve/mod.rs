@@ -36,6 +36,7 @@ pub(crate) use render::has_template;
 pub(crate) use ssh_options::field as field_of_ssh_options;
 pub(crate) use taint::Tainted;
 use taint::Taints;
+pub(crate) use template::is_template;
 
 /// The variables of all hosts of an inventory.
 #[derive(Debug, Clone)]

@@ -261,8 +261,8 @@ fn may_hold_a_secret(name: &str) -> bool {
 }
 
 fn failed((name, host, text): (&str, &str, &str), reason: &str, hides: bool) -> Problem {
-    let problem = Problem::new(format!("{} cannot be worked out: {reason}", quote(name)));
-    if hides { problem } else { problem.because(format!("for the host {} it is {}", quote(host), quote(text))) }
+    let problem = Problem::new(format!("{} cannot be worked out: {reason}", quote(name))).of_variable(name);
+    if hides { problem } else { problem.of_host(host).because(format!("for the host {} it is {}", quote(host), quote(text))) }
 }
 
 fn explained(error: &Error, place: (&str, &str, &str), scope: &Scope, tainted: bool, hides: bool) -> Problem {
@@ -271,7 +271,8 @@ fn explained(error: &Error, place: (&str, &str, &str), scope: &Scope, tainted: b
     let reason = match error.kind() {
         ErrorKind::UndefinedError if !missing.is_empty() => {
             let names: Vec<_> = missing.iter().map(|name| quote(name)).collect();
-            let hint = format!("set it, or give a value to fall back to: `{} | default(…)`", missing.join(" or "));
+            let (it, first) = (if missing.len() == 1 { "it" } else { "them" }, missing.first().map_or("", String::as_str));
+            let hint = format!("set {it}, or give a value to fall back to: `{first} | default(…)`");
             let problem = failed(place, &format!("{} is not defined", names.join(" or ")), hides).of_kind(Kind::Absent);
             return problem.hint(hint);
         }

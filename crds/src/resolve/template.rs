@@ -72,7 +72,7 @@ pub(super) fn scan(text: &str) -> Result<Template<'_>, String> {
 }
 
 /// Whether a text has anything that is evaluated.
-pub(super) fn is_template(text: &str) -> bool {
+pub(crate) fn is_template(text: &str) -> bool {
     ["{{", "{%", "{#"].iter().any(|opening| text.contains(opening))
 }
 

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, texts, time, word};
-use super::{Kind, column, object, rule};
-use crate::model::{NetworkPlugin, TaintEffect};
+use super::{Kind, column, object, parts, rule};
+use crate::model::{FlannelBackend, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
 use crate::read::hosts::{HOST, TAINT};
 use crate::read::network::NETWORK;
+use crate::read::parts::{CONTAINER_RUNTIME, ETCD};
 use crate::read::ssh::{DEFAULTS, OF_HOST};
 use crate::read::time::{MOST_SKEW_SECONDS, TIME};
 
@@ -67,7 +68,12 @@ fn inline() -> Vec<Property> {
             .with("x-kubernetes-list-type", "map")
             .with("x-kubernetes-list-map-keys", json!(["name"])),
         property("network", "Address ranges, and the plugin that carries the pods' traffic.", network()),
+        property("apiEndpoint", "Where the API server is reached.", parts::api_endpoint()),
+        property("etcd", "How etcd runs.", parts::schema(&ETCD, Vec::new())),
+        property("containerRuntime", "What runs containers, and where it has images from.", parts::schema(&CONTAINER_RUNTIME, Vec::new())),
         property("time", "Where the hosts take their time from.", time_sync()),
+        property("hostResources", "What is kept for the hosts, and how much pods may take.", parts::host_resources()),
+        property("addons", "What is installed besides; this version installs none yet.", json!({"type": "array", "items": parts::addon()})),
         property("vars", "Everything else, by the names that Kubespray uses.", json!({"type": "object"}))
             .with("x-kubernetes-preserve-unknown-fields", true),
     ]
@@ -117,6 +123,8 @@ fn host() -> Value {
         property("ssh", "How to log in, where that differs from the cluster's `ssh`.", map(&fields(&OF_HOST), &[], login())),
         property("labels", "Labels of the node.", label),
         property("taints", "Taints of the node.", json!({"type": "array", "items": taint()})),
+        property("vars", "Variables of the host; a setting is the same on all hosts.", json!({"type": "object"}))
+            .with("x-kubernetes-preserve-unknown-fields", true),
     ];
     map(&fields(&HOST), &["name", "address", "roles"], properties)
 }
@@ -133,7 +141,8 @@ fn taint() -> Value {
 
 fn network() -> Value {
     let properties = vec![
-        word("plugin", "The network plugin.", &[NetworkPlugin::Flannel.as_str()]),
+        word("plugin", "The network plugin; with `none` you install one yourself.", &NetworkPlugin::ALL.map(NetworkPlugin::as_str)),
+        word("backend", "How flannel carries packets from host to host.", &FlannelBackend::ALL.map(FlannelBackend::as_str)),
         text("podCIDR", "Range of the pods' addresses."),
         text("serviceCIDR", "Range of the services' addresses."),
         integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),

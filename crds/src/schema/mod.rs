@@ -5,6 +5,7 @@
 
 mod cluster;
 mod operation;
+mod parts;
 mod property;
 
 use serde_json::{Value, json};

@@ -1,11 +1,11 @@
 //! What an inventory says of the cluster as a whole.
 
-use std::net::Ipv4Addr;
-
 use super::build::{Map, implied, list, text};
-use super::values::{Shared, Values, spelled};
+use super::values::{Shared, Values};
+use crate::check;
+use crate::decode::Wording;
 use crate::tree::{Node, Value};
-use crate::variables::flag;
+use crate::variables::{flag, spelled};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
@@ -39,9 +39,12 @@ pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut V
 pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node> {
     let mut map = Map::at(start);
     add(&mut map, "plugin", plugin(values, start));
-    for (field, name) in
-        [("podCIDR", "kube_pods_subnet"), ("serviceCIDR", "kube_service_addresses"), ("nodePrefix", "kube_network_node_prefix")]
-    {
+    for (field, name) in [
+        ("backend", "flannel_backend_type"),
+        ("podCIDR", "kube_pods_subnet"),
+        ("serviceCIDR", "kube_service_addresses"),
+        ("nodePrefix", "kube_network_node_prefix"),
+    ] {
         add(&mut map, field, values.shared(name));
     }
     let domain = values.shared("dns_domain").or_else(|| values.shared("cluster_name"));
@@ -135,40 +138,19 @@ pub(super) fn check(values: &mut Values<'_>, node_prefix: Option<u8>) {
             values.problems.push(crate::words::with_nearest(problem.because(format!("it is one of {}", words.join(", "))), &word, words));
         }
     }
-    max_pods(values, node_prefix.unwrap_or(24));
+    let pods: Vec<Problem> = values
+        .distinct("kubelet_max_pods")
+        .iter()
+        .filter_map(|value| check::max_pods(&value.node, node_prefix.unwrap_or(24), Wording::Inventory))
+        .collect();
+    values.problems.extend(pods);
     dns_server(values);
 }
 
-/// Kubespray's own place for the DNS service, and kubeadm's.
-const DNS_SERVERS: [u32; 2] = [3, 10];
-
-/// Whoever writes down where the DNS service is counts on it; but for Kubespray's default, which people copy with the rest of its samples.
+/// Whoever writes down where the DNS service is counts on it.
 fn dns_server(values: &mut Values<'_>) {
     let range = values.distinct("kube_service_addresses").into_iter().next().map_or(SERVICES.to_owned(), |value| spelled(&value.node));
-    let Some(first) = range.parse::<ipnet::Ipv4Net>().ok().map(|range| u32::from(range.network())) else { return };
-    let [third, tenth] = DNS_SERVERS.map(|number| Ipv4Addr::from(first.saturating_add(number)).to_string());
-    for node in values.known("skydns_server") {
-        let text = spelled(&node);
-        if !text.is_empty() && ![&third, &tenth].contains(&&text) {
-            let problem = Problem::new(format!("`skydns_server` cannot be {}", quote(&text))).at(&node.position);
-            let problem = problem.because(format!("the DNS service has the tenth address of the services' range, {tenth}"));
-            values.problems.push(problem.hint("leave it out"));
-        }
-    }
-}
-
-/// Each pod needs an address of the node's share.
-fn max_pods(values: &mut Values<'_>, node_prefix: u8) {
-    let room = 1_i64.checked_shl(32_u32.saturating_sub(node_prefix.into())).unwrap_or(i64::MAX).saturating_sub(2);
-    for value in values.distinct("kubelet_max_pods") {
-        let Value::Integer(pods) = value.node.value else { continue };
-        if pods > room {
-            values.problems.push(
-                Problem::new(format!("a node has addresses for {room} pods, and `kubelet_max_pods` is {pods}"))
-                    .at(&value.node.position)
-                    .because(format!("each pod has an address of its node's share of the pods' range, a /{node_prefix}"))
-                    .hint("make `kubelet_max_pods` smaller, or the shares larger by a smaller `kube_network_node_prefix`"),
-            );
-        }
-    }
+    let Ok(range) = range.parse() else { return };
+    let problems: Vec<Problem> = values.known("skydns_server").iter().filter_map(|node| check::dns_server(node, range)).collect();
+    values.problems.extend(problems);
 }

@@ -5,15 +5,25 @@ use crate::inventory::{Variable, Vars};
 use crate::tree::{Node, Value};
 
 /// Kubespray's defaults; where it is otherwise here, what holds here.
-const DEFAULTS: [(&str, &str); 80] = [
+const DEFAULTS: [(&str, &str); 91] = [
+    ("authorization_modes", "{{ ['Node', 'RBAC'] }}"),
     ("bin_dir", "/usr/local/bin"),
     ("cloud_provider", ""),
     ("cluster_name", "cluster.local"),
     ("container_manager", "containerd"),
+    ("containerd_base_runtime_spec_rlimit_nofile", "65535"),
+    // Kubespray asks the host for it, and changes only how many files may be open.
+    ("containerd_default_base_runtime_spec", "{{ {} }}"),
+    (
+        "containerd_default_base_runtime_spec_patch",
+        "{{ {'process': {'rlimits': [{'type': 'RLIMIT_NOFILE', 'hard': containerd_base_runtime_spec_rlimit_nofile, \
+         'soft': containerd_base_runtime_spec_rlimit_nofile}]}} }}",
+    ),
     ("containerd_cfg_dir", "/etc/containerd"),
     ("containerd_limit_open_file_num", "1048576"),
     ("containerd_state_dir", "/run/containerd"),
     ("containerd_storage_dir", "/var/lib/containerd"),
+    ("containerd_use_systemd_cgroup", "true"),
     ("cri_socket", "unix:///run/containerd/containerd.sock"),
     ("dl_k8s_io_url", "https://dl.k8s.io"),
     ("dns_domain", "{{ cluster_name }}"),
@@ -30,6 +40,7 @@ const DEFAULTS: [(&str, &str); 80] = [
     ("event_ttl_duration", "1h0m0s"),
     ("external_cloud_provider", ""),
     ("first_kube_control_plane", "{{ groups['kube_control_plane'] | first }}"),
+    ("first_kube_control_plane_address", "{{ hostvars[first_kube_control_plane].main_access_ip }}"),
     ("flannel_backend_type", "vxlan"),
     ("flannel_vxlan_port", "8472"),
     ("flannel_vxlan_vni", "1"),
@@ -48,6 +59,7 @@ const DEFAULTS: [(&str, &str); 80] = [
     ("kube_apiserver_ip", "{{ kube_service_addresses | ipaddr('net') | ipaddr(1) | ipaddr('address') }}"),
     ("kube_apiserver_node_port_range", "30000-32767"),
     ("kube_apiserver_port", "6443"),
+    ("kube_apiserver_use_authorization_config_file", "false"),
     ("kube_cert_dir", "/etc/kubernetes/pki"),
     ("kube_cert_group", "root"),
     ("kube_config_dir", "/etc/kubernetes"),
@@ -69,9 +81,13 @@ const DEFAULTS: [(&str, &str); 80] = [
     ("kube_token_dir", "{{ kube_config_dir }}/tokens"),
     ("kube_version", super::cluster::DEFAULT_VERSION),
     ("kube_vip_enabled", "false"),
+    ("kubeadm_init_phases_skip_default", "{{ ['addon/coredns'] }}"),
+    ("kubeadm_join_phases_skip_default", "{{ [] }}"),
     ("kubelet_max_pods", "110"),
+    ("kubelet_rotate_server_certificates", "false"),
     ("kubernetes_audit", "false"),
     ("loadbalancer_apiserver_healthcheck_port", "8081"),
+    ("loadbalancer_apiserver_localhost", "{{ loadbalancer_apiserver is not defined }}"),
     ("loadbalancer_apiserver_port", "{{ kube_apiserver_port }}"),
     ("local_release_dir", "/tmp/releases"),
     ("main_access_ip", "{{ access_ip | default(main_ip) }}"),

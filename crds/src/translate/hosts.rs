@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 use super::build::{Map, list, text};
 use super::groups::Groups;
 use super::login;
-use super::values::{Values, spelled};
+use super::values::Values;
+use crate::check;
 use crate::resolve::aliases;
 use crate::tree::{Node, Value};
+use crate::variables::{Member, OF_MEMBERS, other_members, spelled};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -15,6 +17,7 @@ use crate::{Position, Problem};
 pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>) -> Node {
     let hosts: Vec<&str> = groups.members.clone();
     let items: Vec<Node> = hosts.iter().map(|host| one(values, groups, host)).collect();
+    check_members(values, groups, &items);
     list(items, &groups.position)
 }
 
@@ -48,25 +51,35 @@ fn check_name(values: &mut Values<'_>, host: &str) {
     let name = spelled(&node);
     if name != host && !name.is_empty() {
         let problem = Problem::new(format!("the node of {} cannot have the name {}", quote(host), quote(&name))).at(&node.position);
-        values.problems.push(problem.because("a node has the name of its host here").hint("give the host that name in the inventory"));
+        values
+            .problems
+            .push(problem.of_host(host).because("a node has the name of its host here").hint("give the host that name in the inventory"));
     }
 }
-
-/// Variables that can only say what the host's address is.
-const OF_ADDRESS: [&str; 5] =
-    ["etcd_access_address", "etcd_address", "kube_apiserver_access_address", "kube_apiserver_address", "kubelet_address"];
 
 /// Whoever gives a part of the cluster another address counts on it.
 fn check_addresses(values: &mut Values<'_>, host: &str, address: Option<&Node>) {
     let Some(address) = address.map(spelled) else { return };
-    for name in OF_ADDRESS {
+    for name in check::OF_ADDRESS {
         let Some(node) = values.known_of_host(host, name) else { continue };
-        let other = spelled(&node);
-        if !other.is_empty() && other != address {
-            let problem = Problem::new(format!("`{name}` of the host {} cannot be {}", quote(host), quote(&other))).at(&node.position);
-            let problem = problem.because(format!("all parts of the cluster have the host's own address here, {}", quote(&address)));
-            values.problems.push(problem.hint("leave it out; the host's own address is `ip`"));
-        }
+        let problem = check::other_address(name, host, &node, &address);
+        values.problems.extend(problem.map(|problem| problem.hint("leave it out; the host's own address is `ip`")));
+    }
+}
+
+/// Whoever writes down where etcd and the API server are counts on it.
+fn check_members(values: &mut Values<'_>, groups: &Groups<'_>, items: &[Node]) {
+    let said = |item: &Node, name: &str| item.entry(name).map(|entry| spelled(&entry.node));
+    let member = |host: &&str| -> Option<Member> {
+        let item = items.iter().find(|item| said(item, "name").as_deref() == Some(*host))?;
+        Some(((*host).to_owned(), said(item, "address")?))
+    };
+    let members: Option<Vec<Member>> = groups.control_planes.iter().map(member).collect();
+    // What is wrong with an address is said already.
+    let Some(members) = members else { return };
+    for name in OF_MEMBERS {
+        let problems: Vec<Problem> = values.known(name).iter().filter_map(|node| other_members(name, node, &members)).collect();
+        values.problems.extend(problems);
     }
 }
 
@@ -79,6 +92,7 @@ fn address(values: &mut Values<'_>, host: &str) -> Option<Node> {
     {
         values.problems.push(
             Problem::new(format!("{} has two addresses: `ip` and `access_ip` differ", quote(host)))
+                .of_host(host)
                 .at(&access.position)
                 .because(format!("nodes are reached at their own address here, which is {} at {}", quote(&spelled(own)), own.position))
                 .hint("leave `access_ip` out; where SSH reaches the host, if that is elsewhere, is `ansible_host`"),
@@ -97,6 +111,7 @@ fn is_address(node: &Node) -> bool {
 
 fn no_address(host: &str) -> Problem {
     Problem::new(format!("the address of {} is not known", quote(host)))
+        .of_host(host)
         .because("it stands in certificates, so it has to be an address and not a name; Kubespray would ask the host for it")
         .hint("write it as `ip: 10.0.0.11` for the host, or as `ansible_host`")
 }

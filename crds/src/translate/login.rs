@@ -2,9 +2,10 @@
 
 use super::build::{Map, text};
 use super::groups::Groups;
-use super::values::{Values, spelled};
+use super::values::Values;
 use crate::resolve::{Connection, Jump, aliases};
 use crate::tree::{Node, Value};
+use crate::variables::spelled;
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -87,13 +88,13 @@ fn check_root(values: &mut Values<'_>, host: &str, connection: &Connection) {
     let is_root = connection.user.as_deref().is_none_or(|user| user == "root");
     if connection.become_other == Some(false) && !is_root {
         let problem = Problem::new(format!("`ansible_become` of the host {} is false, and its login is not root", quote(host)));
-        values
-            .problems
-            .push(problem.at(&at).because("what is done needs root").hint("leave `ansible_become` out; kokctl uses sudo by itself"));
+        values.problems.push(
+            problem.of_host(host).at(&at).because("what is done needs root").hint("leave `ansible_become` out; kokctl uses sudo by itself"),
+        );
     }
     if let Some(user) = connection.become_user.as_deref().filter(|user| *user != "root") {
         let problem = Problem::new(format!("the host {} cannot be changed as {}", quote(host), quote(user)));
-        values.problems.push(problem.at(&at).because("what is done needs root").hint("leave `ansible_become_user` out"));
+        values.problems.push(problem.of_host(host).at(&at).because("what is done needs root").hint("leave `ansible_become_user` out"));
     }
 }
 

@@ -9,8 +9,11 @@ mod groups;
 mod hosts;
 mod lift;
 mod login;
+mod sealed;
 mod settings;
 mod values;
+
+use std::collections::BTreeSet;
 
 use crate::resolve::Resolved;
 use crate::tree::Node;
@@ -30,6 +33,8 @@ pub(crate) struct Translation {
     pub(crate) given: Vec<Given>,
     pub(crate) notices: Vec<Notice>,
     pub(crate) problems: Vec<Problem>,
+    /// Where encrypted values stand that count for nothing.
+    pub(crate) sealed: BTreeSet<Position>,
 }
 
 /// Translates an inventory; `start` is where it begins, `name` that of the cluster and where that stands.
@@ -49,7 +54,8 @@ pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Pos
     };
     problems.append(&mut values.problems);
     notices.append(&mut values.notices);
-    Translation { tree, given, notices, problems }
+    let sealed = if given.is_empty() { BTreeSet::new() } else { sealed::without_effect(&values) };
+    Translation { tree, given, notices, problems, sealed }
 }
 
 fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), notices: &mut Vec<Notice>) -> (Node, Vec<Given>) {

@@ -34,6 +34,15 @@ pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Option<Node>, 
 fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Map, report: &mut Report) {
     let idle = values.definitions.get(name).iter().filter(|place| place.hosts.is_empty());
     report.add(name, Some(row), idle.map(|place| (place, beside(values, place, row))));
+    let before = (values.problems.len(), report.given.len());
+    counted(values, name, row, vars, report);
+    if values.problems.len() > before.0 && report.given.len() == before.1 {
+        all(values, name, row, Outcome::Refused, "a problem says why", report);
+    }
+}
+
+/// What counts for hosts of the cluster.
+fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Map, report: &mut Report) {
     match row.rule {
         Rule::Setting(_) => {
             if let Some(shared) = values.shared(name) {
@@ -131,7 +140,14 @@ fn all(values: &Values<'_>, name: &str, row: &'static Variable, outcome: Outcome
 
 /// Values that are compared with what is known of them.
 fn judged(values: &mut Values<'_>, name: &str, row: &'static Variable, report: &mut Report) {
-    for value in values.distinct(name) {
+    let before = values.problems.len();
+    let distinct = values.distinct(name);
+    // What is not done yet counts for nothing, so that it need not be known.
+    if matches!(row.rule, Rule::Later) && values.problems.len() > before {
+        values.problems.truncate(before);
+        return all(values, name, row, Outcome::NotYet, row.about, report);
+    }
+    for value in distinct {
         let (outcome, because) = match judge(row, name, &value.node, &value.key_position) {
             Verdict::Read => continue,
             Verdict::Anyway => (Outcome::Anyway, String::new()),

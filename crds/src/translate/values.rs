@@ -7,7 +7,7 @@ use super::groups::Groups;
 use crate::inventory::Variable as Written;
 use crate::resolve::{self, Resolved, has_template};
 use crate::tree::{Node, Value};
-use crate::variables::{Shape, Variable, flag, plain, same, variable};
+use crate::variables::{Shape, Variable, flag, plain, same, spelled, variable};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
@@ -172,9 +172,4 @@ fn typed(row: Option<&Variable>, node: Node) -> Node {
         Some(value) => Node { spelling: spelled(&node), value, ..node },
         None => node,
     }
-}
-
-/// A scalar as it was written.
-pub(super) fn spelled(node: &Node) -> String {
-    if node.spelling.is_empty() { plain(node) } else { node.spelling.clone() }
 }

@@ -22,7 +22,7 @@ pub(crate) enum Verdict {
 
 /// Judges the value of a variable; `at` is where its name stands.
 pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position) -> Verdict {
-    let problem = |message: String| Problem::new(message).at(at);
+    let problem = |message: String| Problem::new(message).of_variable(name).at(at);
     match variable.rule {
         Rule::Setting(_) | Rule::Field(_) => return Verdict::Read,
         Rule::Moot(because) => return Verdict::NoMeaning(because),
@@ -36,6 +36,7 @@ pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
         _ if is_idle(variable, node) => Verdict::Anyway,
         Rule::Reading(_) => Verdict::NoMeaning("it is about inventories only"),
         Rule::Later => Verdict::NotYet,
+        _ if variable.usual.iter().any(|usual| same(variable, node, usual)) => Verdict::NotYet,
         Rule::Only { accepted, .. } if accepted.iter().any(|accepted| same(variable, node, accepted)) => Verdict::Anyway,
         Rule::Only { because, hint, .. } => {
             let value = if variable.secret { String::new() } else { format!(" {}", quote(&shown(node))) };
@@ -43,9 +44,7 @@ pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
         }
         Rule::Refused { because, hint } => Verdict::Refused(problem(format!("{} may not be set", quote(name))).because(because).hint(hint)),
         Rule::Needed(because) => Verdict::Refused(
-            problem(format!("{} is not honoured yet", quote(name)))
-                .because(format!("without it {because}"))
-                .hint("leave it out if the cluster may be without it"),
+            problem(format!("{} is not honoured yet", quote(name))).because(format!("without it {because}")).hint(variable.way_out),
         ),
     }
 }

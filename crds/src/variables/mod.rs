@@ -6,6 +6,8 @@
 mod given;
 mod judge;
 mod lookup;
+mod members;
+mod of_hosts;
 mod plain;
 mod read;
 mod row;
@@ -19,6 +21,9 @@ pub use table::{SUBJECTS, Subject};
 
 pub(crate) use judge::{Verdict, judge, neither, same};
 pub(crate) use lookup::nearest_variable;
-pub(crate) use plain::{flag, plain};
+pub(crate) use members::{Member, OF_MEMBERS, other_members};
+pub(crate) use plain::{flag, plain, spelled};
+pub(crate) use read::host::url;
+pub(crate) use read::load_balancing::LOAD_BALANCERS;
 pub(crate) use row::{Rule, Shape};
-pub(crate) use spec::read_vars;
+pub(crate) use spec::{Said, Sayings};

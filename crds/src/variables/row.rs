@@ -20,6 +20,11 @@ pub struct Variable {
     pub(crate) rule: Rule,
     /// Values that ask for nothing, besides the default and those that are empty.
     pub(crate) idle: &'static [&'static str],
+    /// Values that Kubespray has where nobody sets the variable, and that don't hold here. People write them out with its samples, so that
+    /// they are listed and stop nothing.
+    pub(crate) usual: &'static [&'static str],
+    /// What to do about a value that is not done yet.
+    pub(crate) way_out: &'static str,
     /// Whether no message may repeat the value.
     pub(crate) secret: bool,
 }
@@ -117,7 +122,12 @@ impl Variable {
             Rule::Moot(because) => because.to_owned(),
             Rule::Refused { because, hint } => format!("{because}; {hint}"),
             Rule::Later => "`kokctl validate` lists it".to_owned(),
-            Rule::Needed(because) => format!("an error, because {because}"),
+            Rule::Needed(because) => {
+                let usual: Vec<String> = self.usual.iter().map(|value| format!("`{value}`")).collect();
+                let but =
+                    if usual.is_empty() { String::new() } else { format!("; {}, as with Kubespray, is only listed", usual.join(" or ")) };
+                format!("an error, because {because}{but}; {}", self.way_out)
+            }
         }
     }
 
@@ -153,7 +163,18 @@ impl Variable {
     }
 
     const fn new(name: &'static str, kind: &'static str, shape: Shape, default: &'static str, about: &'static str) -> Self {
-        Self { name, kind, default, about, shape, rule: Rule::Later, idle: &[], secret: false }
+        Self {
+            name,
+            kind,
+            default,
+            about,
+            shape,
+            rule: Rule::Later,
+            idle: &[],
+            usual: &[],
+            way_out: "leave it out if the cluster may be without it",
+            secret: false,
+        }
     }
 
     /// Becomes a setting.
@@ -201,6 +222,18 @@ impl Variable {
     /// These values ask for nothing either.
     pub(crate) const fn or(mut self, idle: &'static [&'static str]) -> Self {
         self.idle = idle;
+        self
+    }
+
+    /// What to do as long as it is not done.
+    pub(crate) const fn instead(mut self, way_out: &'static str) -> Self {
+        self.way_out = way_out;
+        self
+    }
+
+    /// These values are Kubespray's own, and not what holds here.
+    pub(crate) const fn usually(mut self, usual: &'static [&'static str]) -> Self {
+        self.usual = usual;
         self
     }
 

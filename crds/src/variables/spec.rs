@@ -1,14 +1,19 @@
-//! Reading `spec.vars`.
+//! Reading what a Cluster says of variables: under `vars`, as fields of its own, and for single hosts.
+
+use std::collections::BTreeMap;
 
 use super::given::{Given, Outcome};
 use super::judge::{Verdict, judge};
 use super::lookup::{nearest_variable, variable};
+use super::of_hosts::{OfHost, Settled};
 use super::row::{Rule, Variable};
-use crate::Problem;
-use crate::decode::{Decoder, Field};
+use crate::decode::{Decoder, Field, Wording};
 use crate::model::Settings;
-use crate::tree::{Entry, Value};
+use crate::read::ReadHost;
+use crate::resolve::has_template;
+use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
+use crate::{Position, Problem};
 
 /// Variables of Kubespray that are fields of a Cluster here; rows of fields say less, for an inventory has no fields.
 const INSTEAD: [(&str, &str); 4] = [
@@ -18,36 +23,108 @@ const INSTEAD: [(&str, &str); 4] = [
     ("ansible_port", "spec.ssh.port"),
 ];
 
-/// Reads `spec.vars`.
-pub(crate) fn read_vars(decoder: &mut Decoder, field: &Field<'_>) -> Settings {
-    let mut settings = Settings::default();
-    for entry in decoder.entries(field, "the vars of a cluster").unwrap_or_default() {
-        match variable(&entry.key) {
-            Some(row) => read_one(decoder, field, entry, row, &mut settings),
-            None => decoder.report(unknown(&entry.key).at(&entry.key_position)),
-        }
-    }
-    settings
+/// A field of a Cluster that says what a variable says.
+pub(crate) struct Said<'a> {
+    pub(crate) variable: &'static str,
+    pub(crate) field: Field<'a>,
 }
 
-fn read_one(decoder: &mut Decoder, field: &Field<'_>, entry: &Entry, row: &'static Variable, settings: &mut Settings) {
-    let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
+impl Said<'_> {
+    /// Whether the variable is a setting, of which a reader looks at the value.
+    pub(crate) fn is_setting(name: &str) -> bool {
+        variable(name).is_some_and(|row| matches!(row.rule, Rule::Setting(_)))
+    }
+
+    /// The field as messages call it.
+    fn name(&self) -> &str {
+        self.field.path.strip_prefix("spec.").unwrap_or(&self.field.path)
+    }
+}
+
+/// Everything that a Cluster says of variables.
+pub(crate) struct Sayings<'a> {
+    fields: Vec<Said<'a>>,
+    vars: Option<Field<'a>>,
+    hosts: Vec<OfHost<'a>>,
+}
+
+impl<'a> Sayings<'a> {
+    pub(crate) fn new(fields: Vec<Said<'a>>, vars: Option<Field<'a>>, hosts: &[ReadHost<'a>]) -> Self {
+        let of_host = |(index, host): (usize, &ReadHost<'a>)| OfHost {
+            // A name may be missing, or be none.
+            name: host.name.as_ref().map_or_else(|| format!("hosts[{index}]"), |(name, _)| name.clone()),
+            vars: host.vars.clone(),
+        };
+        Self { fields, vars, hosts: hosts.iter().enumerate().map(of_host).collect() }
+    }
+
+    /// The values of a variable, each with the number of the host that it is of, if it is not of all.
+    pub(crate) fn of(&self, name: &'static str) -> impl Iterator<Item = (Option<usize>, &'a Node)> {
+        let fields = self.fields.iter().filter(move |said| said.variable == name).map(|said| (None, said.field.node));
+        let vars = self.vars.iter().filter_map(move |vars| Some((None, vars.node.entry(name).map(|entry| &entry.node)?)));
+        let hosts = self.hosts.iter().enumerate().filter_map(move |(index, host)| Some((Some(index), host.node(name)?)));
+        fields.chain(vars).chain(hosts)
+    }
+
+    /// Reads all of them.
+    pub(crate) fn read(&self, decoder: &mut Decoder) -> Settings {
+        let mut settings = Settings::default();
+        let entries = self.vars.as_ref().and_then(|vars| decoder.entries(vars, "the vars of a cluster")).unwrap_or_default();
+        let mut of_all: BTreeMap<&str, &Node> = entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect();
+        of_all.extend(self.fields.iter().map(|said| (said.variable, said.field.node)));
+        of_all.retain(|_, node| !matches!(node.value, Value::Null));
+        let settled = super::of_hosts::read(decoder, &self.hosts, &of_all, &mut settings);
+        for said in &self.fields {
+            read_field(decoder, said, &settled, &mut settings);
+        }
+        for (entry, vars) in entries.iter().zip(self.vars.iter().cycle()) {
+            let item = Field { path: format!("{}.{}", vars.path, entry.key), node: &entry.node };
+            let said = self.fields.iter().find(|said| said.variable == entry.key && !matches!(entry.node.value, Value::Null));
+            match (said, row_of(decoder, entry)) {
+                (Some(said), _) => decoder.report(twice(entry, said)),
+                (None, Some(row)) if settled.contains(row.name) => decoder.give(overruled(&entry.key, row, &entry.node)),
+                (None, Some(row)) => read_one(decoder, &item, (&entry.key, &entry.key_position), row, &mut settings),
+                (None, None) => {}
+            }
+        }
+        settings
+    }
+}
+
+/// The row of a variable that somebody sets; `None` if it is no variable here, which is reported, or if it has no value, as with fields.
+pub(super) fn row_of(decoder: &mut Decoder, entry: &Entry) -> Option<&'static Variable> {
+    let Some(row) = variable(&entry.key) else {
+        decoder.report(unknown(&entry.key).at(&entry.key_position));
+        return None;
+    };
     if let Rule::Field(path) = row.rule {
-        return decoder.report(instead(&entry.key, path).at(&entry.key_position));
+        decoder.report(instead(&entry.key, path).at(&entry.key_position));
+        return None;
     }
-    // As with fields: a name without a value leaves the default.
-    if matches!(entry.node.value, Value::Null) {
-        return;
+    if decoder.wording() == Wording::Cluster && !row.is_moot() && has_template(&entry.node) {
+        decoder.report(template(&entry.key).at(&entry.node.position));
+        return None;
     }
-    if matches!(&entry.node.value, Value::Text(text) if text.trim().is_empty()) && row.is_unset_by_default() {
-        return decoder.give(Given::new(&entry.key, Some(row), &entry.node, Outcome::Anyway, String::new()));
+    (!matches!(entry.node.value, Value::Null)).then_some(row)
+}
+
+/// Reads a variable; `name` is what it is called, and where that stands.
+pub(super) fn read_one(
+    decoder: &mut Decoder,
+    item: &Field<'_>,
+    (name, at): (&str, &Position),
+    row: &'static Variable,
+    settings: &mut Settings,
+) {
+    let mut give = |outcome, because: String| decoder.give(Given::new(name, Some(row), item.node, outcome, because));
+    if matches!(&item.node.value, Value::Text(text) if text.trim().is_empty()) && row.is_unset_by_default() {
+        return give(Outcome::Anyway, String::new());
     }
-    let mut give = |outcome, because: String| decoder.give(Given::new(&entry.key, Some(row), &entry.node, outcome, because));
-    match judge(row, &entry.key, &entry.node, &entry.key_position) {
+    match judge(row, name, item.node, at) {
         Verdict::Read => {
-            give(Outcome::Honoured, format!("spec.vars.{}", entry.key));
+            give(Outcome::Honoured, item.path.clone());
             if let Rule::Setting(reader) = row.rule {
-                reader(decoder, &item, settings);
+                reader(decoder, item, settings);
             }
         }
         Verdict::Anyway => give(Outcome::Anyway, String::new()),
@@ -60,10 +137,51 @@ fn read_one(decoder: &mut Decoder, field: &Field<'_>, entry: &Entry, row: &'stat
     }
 }
 
+/// As of other fields, nothing is listed of one that is right.
+fn read_field(decoder: &mut Decoder, said: &Said<'_>, settled: &Settled, settings: &mut Settings) {
+    let Some(row) = variable(said.variable) else { return };
+    let (name, node) = (said.name(), said.field.node);
+    decoder.place(&said.field);
+    if settled.contains(row.name) {
+        return decoder.give(overruled(name, row, node));
+    }
+    match judge(row, name, node, &node.position) {
+        Verdict::Read => {
+            if let Rule::Setting(reader) = row.rule {
+                reader(decoder, &said.field, settings);
+            }
+        }
+        Verdict::Anyway => {}
+        Verdict::NoMeaning(because) => decoder.give(Given::new(name, Some(row), node, Outcome::NoMeaning, because)),
+        Verdict::NotYet => {
+            let problem = Problem::new(format!("`{name}` is not honoured yet")).at(&node.position);
+            decoder.report(problem.because("that is not done by this version").hint(row.way_out));
+        }
+        Verdict::Refused(problem) => decoder.report(problem),
+    }
+}
+
+fn overruled(name: &str, row: &Variable, node: &Node) -> Given {
+    Given::new(name, Some(row), node, Outcome::Overruled, "every host says otherwise under its own `vars`")
+}
+
+fn twice(entry: &Entry, said: &Said<'_>) -> Problem {
+    Problem::new(format!("{} is said twice", quote(&entry.key)))
+        .at(&entry.key_position)
+        .because(format!("`spec.{}` says it at {}", said.name(), said.field.position()))
+        .hint("keep one of the two")
+}
+
 fn instead(name: &str, path: &str) -> Problem {
     let path = INSTEAD.iter().find(|(variable, _)| *variable == name).map_or(path, |(_, path)| path);
     let problem = Problem::new(format!("{} is no variable here", quote(name)));
     problem.because("that is a field of a Cluster here").hint(format!("write it as `{path}`"))
+}
+
+fn template(name: &str) -> Problem {
+    Problem::new(format!("{} has a template as its value", quote(name)))
+        .because("templates are worked out in inventories; in a Cluster of this form they would be plain text")
+        .hint("write out the value; text that has to hold `{{`, `{%` or `{#` is written as `!unsafe \"…\"`")
 }
 
 fn unknown(name: &str) -> Problem {

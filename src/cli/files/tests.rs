@@ -50,18 +50,37 @@ fn secrets_that_others_may_read_are_not_passed_over() {
     assert!(warning.at.as_deref().unwrap().ends_with("host_vars/w1.yml:2:26"), "{warning:?}");
     let said = warning.as_warning();
     assert!(said.contains("0640") && said.contains("chmod 600") && !said.contains("sesame"), "{said}");
+}
 
-    let file = folder.path().join("referenced.yaml");
-    fs::write(&file, "ssh-privatekey").unwrap();
-    let mut cluster = read(folder.path().join("berlin"), &[]);
-    cluster.hosts.first_mut().unwrap().ssh.private_key = Some(kok_crds::Secret::new("key"));
+/// The Secret lies in a file of its own beside the Cluster, as it may: only that one has to be private.
+#[test]
+fn a_file_with_a_private_key_is_judged_as_ssh_judges_a_key() {
+    let whole = include_str!("../../../tests/corpus/good/kube-on-kube-readme/cluster.yaml");
+    let is_secret = |document: &&str| document.contains("kind: Secret");
+    let (secret, others): (Vec<&str>, Vec<&str>) = whole.split("---\n").partition(is_secret);
+    let folder = tempfile::tempdir().unwrap();
+    let (key, cluster) = (folder.path().join("key.yaml"), folder.path().join("cluster.yaml"));
+    fs::write(&key, secret.join("---\n")).unwrap();
+    // A word in a comment makes no key of it.
+    fs::write(&cluster, format!("# ssh-privatekey is elsewhere\n{}", others.join("---\n"))).unwrap();
+    fs::set_permissions(&cluster, fs::Permissions::from_mode(0o644)).unwrap();
     let refused = |mode: u32| {
-        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).unwrap();
-        let given = super::read::one(&file, kok_crds::Role::Main { cluster: None }).unwrap();
-        exposed::private_keys(&cluster, &[given])
+        fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+        let files = ClusterFiles { files: vec![cluster.clone(), key.clone()] };
+        files.read(&ExtraVars::default()).err().unwrap_or_default()
     };
-    assert_eq!(refused(0o600), Ok(()));
-    assert!(refused(0o644).unwrap_err().first().unwrap().hint.as_deref().unwrap().starts_with("chmod 600 /"));
+    assert_eq!(refused(0o600), []);
+    for mode in [0o644, 0o610, 0o602] {
+        let [failure] = <[_; 1]>::try_from(refused(mode)).unwrap();
+        assert!(failure.at.as_deref().unwrap().contains("key.yaml:8:"), "{failure}");
+        assert!(failure.because.as_deref().unwrap().contains(&format!("{mode:04o}")), "{failure}");
+        assert_eq!(failure.hint, Some(format!("chmod 600 {}", key.display())));
+    }
+    // What another user has mounted there, as a Secret is into a pod, is that user's affair.
+    if rustix::process::getuid().is_root() {
+        std::os::unix::fs::chown(&key, Some(65534), None).unwrap();
+        assert_eq!(refused(0o644), []);
+    }
 }
 
 #[test]
@@ -73,6 +92,19 @@ fn extra_variables_win_and_come_from_files_too() {
     let mode = |extra: &[&str]| read(folder.path().join("berlin"), extra).settings.kube_proxy_mode.as_str();
     assert_eq!(mode(&[&from_file]), "nftables");
     assert_eq!(mode(&[&from_file, "kube_proxy_mode=iptables"]), "iptables");
+}
+
+/// A place in one of them is none in another: what is said of the one would be taken for said of both.
+#[test]
+fn several_extra_variables_have_names_of_their_own() {
+    let folder = folder();
+    let extra = ["kube_proxy_mode=ipvs", "cert_management=none"].map(str::to_owned).to_vec();
+    let input = ClusterFiles { files: vec![folder.path().join("berlin")] }.input(&ExtraVars { extra }).unwrap();
+    let said: Vec<String> = input.problems.iter().filter_map(|problem| problem.position.as_ref()).map(ToString::to_string).collect();
+    assert_eq!(said, ["-e no. 1:1:21", "-e no. 2:1:21"]);
+    let files = ClusterFiles { files: vec!["a.yaml".into()] };
+    assert_eq!(files.options(&ExtraVars { extra: vec!["ansible_password=sesame".to_owned()] }), "-f a.yaml -e …");
+    assert_eq!(files.options(&ExtraVars::default()), "-f a.yaml");
 }
 
 #[test]

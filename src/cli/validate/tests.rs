@@ -1,10 +1,12 @@
 #![allow(clippy::unwrap_used)]
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
+use clap::{Args as _, Command, FromArgMatches as _};
 use kok_crds::{File, Input, Outcome, Role, read_input};
 use kok_tasks::bundle::INDEX;
 
-use super::{BundleFolder, Document, compare, is_valid, told};
+use super::{Arguments, BundleFolder, Document, compare, is_valid, run, told};
 
 const HOSTS: &str = "
 [all:vars]
@@ -45,6 +47,22 @@ fn the_bundle_has_to_have_the_version() {
     let mut input = read("inventory.ini", HOSTS.replace("VERSION", "1.37.1"));
     compare(&mut input, &bundle);
     assert!(is_valid(&input));
+}
+
+/// What every other verb refuses is not valid.
+#[test]
+fn a_file_with_a_private_key_has_to_be_private() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cluster.yaml");
+    fs::write(&path, include_str!("../../../tests/corpus/good/kube-on-kube-readme/cluster.yaml")).unwrap();
+    let validated = |mode: u32| {
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        let matches = Arguments::augment_args(Command::new("validate")).get_matches_from(["validate", "-f", path.to_str().unwrap()]);
+        run(&Arguments::from_arg_matches(&matches).unwrap())
+    };
+    assert_eq!(validated(0o600), Ok(()));
+    let [failure] = <[_; 1]>::try_from(validated(0o644).unwrap_err()).unwrap();
+    assert_eq!((failure.what.as_str(), failure.kind.exit_code()), ("a private key is open to others", 2));
 }
 
 #[test]

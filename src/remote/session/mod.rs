@@ -78,7 +78,7 @@ fn config(host_keys: &HostKeys) -> Config {
 
 impl Session {
     /// From a TCP connection to a verified host key. [`ConnectFault::Dropped`] means that the server closed before it greeted us,
-    /// which it may not do the next time.
+    /// and [`ConnectFault::Broken`] that the connection ended after that; either may not happen the next time.
     pub(super) async fn handshake(
         mut socket: Socket,
         host_keys: Arc<HostKeys>,
@@ -100,6 +100,7 @@ impl Session {
             Ok(Err(ClientError::HostKey(fault))) => Err(fault.into()),
             Ok(Err(ClientError::Ssh(russh::Error::NoCommonAlgo { kind, theirs, .. }))) => Err(no_common(kind, &theirs)),
             Ok(Err(error)) if error.is_closed() && !greeting.is_ssh() => Err(ConnectFault::Dropped { attempts: 1, said: greeting.said() }),
+            Ok(Err(error)) if error.is_closed() => Err(ConnectFault::Broken { attempts: 1, reason: error.text() }),
             Ok(Err(error)) => Err(ConnectFault::Protocol { reason: error.text() }),
         }
     }

@@ -1,6 +1,8 @@
-use super::harness::{BlackHole, LONG, Relay, Sshd, open};
-use crate::remote::{ConnectFault, Connection, Deadlines, Phase, RunError, Script, Surroundings, Target};
+use super::harness::{BlackHole, LONG, Relay, Sshd, open, refused};
+use crate::remote::{ConnectFault, Connection, Deadlines, Phase, Prospect, RunError, Script, Surroundings, Target};
 use std::time::{Duration, Instant};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
 
 /// What we promise, and what a busy machine may add.
 const PROMISED: Duration = Duration::from_secs(20);
@@ -13,6 +15,35 @@ async fn until_lost(connection: &Connection) -> Duration {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     start.elapsed()
+}
+
+/// Ends the first connections when the server has greeted, and passes the others on.
+async fn breaks(sshd: &Sshd, number: usize) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (port, sshd) = (listener.local_addr().unwrap().port(), sshd.port);
+    tokio::spawn(async move {
+        for count in 0.. {
+            let (mut client, _) = listener.accept().await.unwrap();
+            if count < number {
+                client.write_all(b"SSH-2.0-gone\r\n").await.unwrap();
+                continue;
+            }
+            let mut server = TcpStream::connect(("127.0.0.1", sshd)).await.unwrap();
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut client, &mut server).await });
+        }
+    });
+    port
+}
+
+/// It is no reason to believe that the host speaks no SSH, nor to give it up.
+#[tokio::test]
+async fn a_link_that_breaks_in_the_key_exchange_is_tried_again() {
+    let sshd = Sshd::start();
+    let by = |port: u16| Target { port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() };
+    open(&by(breaks(&sshd, 2).await)).await.unwrap();
+    let error = refused(&by(breaks(&sshd, usize::MAX).await)).await;
+    assert!(matches!(*error.fault, ConnectFault::Broken { attempts: 5, .. }), "{error:?}");
+    assert_eq!(error.prospect(), Prospect::Away);
 }
 
 /// Gives data for ever.

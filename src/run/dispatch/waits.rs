@@ -54,8 +54,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty() && !self.looking.contains(host)) else { return };
         let mut looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
         let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max();
-        if looks.asks_kubernetes() && waited.is_some_and(|waited| waited > PATIENCE) {
-            looks.add(Look::Warnings);
+        if waited.is_some_and(|waited| waited > PATIENCE) {
+            looks.extend(looks.asks_kubernetes().then_some(Look::Warnings));
+            looks.extend(looks.asks_control_plane().then_some(Look::LastWords));
         }
         let (host, hosts, pause) = (host.to_owned(), Arc::clone(&self.hosts), wait.pause);
         self.looking.insert(host.clone());
@@ -83,23 +84,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
         };
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
-            let because = match seen.as_ref().map(|seen| (step.diff(seen), seen)) {
-                Ok((Verdict::Same, _)) => {
-                    self.done(&id);
-                    wait.said.remove(&id);
-                    continue;
-                }
-                Ok((Verdict::Differs(change), seen)) => self.hosts.redact(&with_warnings(&change.because, seen)),
-                Ok((Verdict::Unseen, _)) => "nobody looked".to_owned(),
-                Err(failure) => failure.clone(),
-            };
-            let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
-            if waited >= step.deadline {
-                self.fail(&id, &format!("after {} s: {because}", waited.as_secs()), false);
+            let Some(Reason { because, looked }) = self.still_waits(&step, &seen) else {
+                wait.said.remove(&id);
                 continue;
-            }
-            // One that came to the others while they were looked at has not been looked at yet.
-            let looked = !matches!(seen.as_ref().map(|seen| step.diff(seen)), Ok(Verdict::Unseen));
+            };
             if looked && wait.said.get(&id) != Some(&because) {
                 self.events.send(EventKind::StepWaiting { step: id.to_string(), host: host.to_owned(), because: because.clone() });
             }
@@ -111,6 +99,40 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.waits.insert(host.to_owned(), wait);
         self.to_look.insert(host.to_owned());
     }
+
+    /// Decides about one condition: nothing is left of it if it has come about, or has not come about in time.
+    fn still_waits(&mut self, step: &Step, seen: &Result<Observations, String>) -> Option<Reason> {
+        let (because, looked) = match seen.as_ref().map(|seen| (step.diff(seen), seen)) {
+            Ok((Verdict::Same, _)) => {
+                self.done(&step.id);
+                return None;
+            }
+            Ok((Verdict::Differs(change), seen)) => (self.hosts.redact(&with_warnings(&change.because, seen)), true),
+            Ok((Verdict::Unseen, _)) => ("nobody looked".to_owned(), false),
+            Err(failure) => (failure.clone(), true),
+        };
+        let waited = self.began.get(&step.id).map(Instant::elapsed).unwrap_or_default();
+        if waited >= step.deadline {
+            let last_words = seen.as_ref().map(|seen| last_words(step, seen)).unwrap_or_default();
+            self.fail(&step.id, &self.hosts.redact(&format!("after {} s: {because}{last_words}", waited.as_secs())), false);
+            return None;
+        }
+        Some(Reason { because, looked })
+    }
+}
+
+/// Why a condition is waited for any longer.
+struct Reason {
+    because: String,
+    /// Whether that was seen: a condition that came to the others while they were looked at has not been looked at yet.
+    looked: bool,
+}
+
+/// What the containers that a step waits for complained of last: said at the end only, for it changes from look to look.
+fn last_words(step: &Step, seen: &Observations) -> String {
+    let looks: Looks = step.looks().into_iter().collect();
+    let words = seen.last_words.iter().flatten().filter(|_| looks.asks_control_plane());
+    words.map(|(name, said)| format!("; {name} said last: {said}")).collect()
 }
 
 fn with_warnings(because: &str, seen: &Observations) -> String {

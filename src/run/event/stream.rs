@@ -1,7 +1,7 @@
 //! From whoever has something to tell to whoever wants to hear it.
 
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::{Event, EventKind};
 
@@ -9,6 +9,9 @@ use super::{Event, EventKind};
 pub trait Sink: Send {
     /// Takes one event. Must not block for long, and must not fail: what it can't do it leaves.
     fn take(&mut self, event: &Event);
+
+    /// Hears what time it is, when nothing else is told. Nothing to do for those that tell only what happened.
+    fn tick(&mut self, _milliseconds: u64) {}
 
     /// Makes what it took last: returns when a crash of the machine can't undo it. Nothing to do for those that keep nothing.
     fn flush(&mut self) {}
@@ -35,8 +38,7 @@ impl Events {
 
     /// Sends an event to every consumer.
     pub fn send(&self, kind: EventKind) {
-        // A consumer that panicked must not silence the others.
-        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut inner = lock(&self.inner);
         let event = Event { sequence: inner.next, milliseconds: elapsed(inner.began), kind };
         inner.next += 1;
         for sink in &mut inner.sinks {
@@ -46,15 +48,34 @@ impl Events {
 
     /// Returns when what was sent so far outlasts a crash, as far as a consumer keeps it.
     pub fn flush(&self) {
-        let mut inner = self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        inner.sinks.iter_mut().for_each(|sink| sink.flush());
+        lock(&self.inner).sinks.iter_mut().for_each(|sink| sink.flush());
+    }
+
+    /// Lets every consumer know what time it is, again and again, as long as anybody can still send an event.
+    pub fn keep_time(&self, pause: Duration) {
+        let inner = Arc::downgrade(&self.inner);
+        tokio::spawn(async move {
+            loop {
+                // Not a wait for something to happen: time itself is what is told.
+                tokio::time::sleep(pause).await;
+                let Some(inner) = inner.upgrade() else { return };
+                let mut inner = lock(&inner);
+                let now = elapsed(inner.began);
+                inner.sinks.iter_mut().for_each(|sink| sink.tick(now));
+            }
+        });
     }
 
     /// Milliseconds since the stream was opened.
     #[must_use]
     pub fn milliseconds(&self) -> u64 {
-        elapsed(self.inner.lock().unwrap_or_else(std::sync::PoisonError::into_inner).began)
+        elapsed(lock(&self.inner).began)
     }
+}
+
+fn lock(inner: &Mutex<Inner>) -> MutexGuard<'_, Inner> {
+    // A consumer that panicked must not silence the others.
+    inner.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Milliseconds since `since`.

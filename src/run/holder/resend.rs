@@ -6,6 +6,7 @@ use kok_tasks::holder::{BUSY, TAKE_SECONDS};
 use tokio::time::Instant;
 
 use super::super::event::{EventKind, Events};
+use super::boot_of;
 use crate::remote::{ExitStatus, Output, RunError};
 use crate::ui::Failure;
 
@@ -60,11 +61,17 @@ async fn is_noticed(is_lost: impl Fn() -> bool) -> bool {
     true
 }
 
-/// Sends a script to a host until it is answered, and says so when the link breaks and when it is there again.
+/// Sends a script to a host until it is answered, and says so when the link breaks and when it is there again. A host that is taken says its
+/// boot id: another one than `boot`, which it had when it was probed, means that it was started anew.
 ///
 /// # Errors
 /// [`Failure`] of the last try.
-pub(super) async fn resend<F: Future<Output = Sent>>(host: &str, events: &Events, send: impl Fn() -> F) -> Result<Output, Failure> {
+pub(super) async fn resend<F: Future<Output = Sent>>(
+    host: &str,
+    boot: Option<&str>,
+    events: &Events,
+    send: impl Fn() -> F,
+) -> Result<Output, Failure> {
     let (mut lost, mut pause, mut breaks): (Option<Instant>, Duration, u32) = (None, FIRST_PAUSE, 0);
     loop {
         match (send().await, lost) {
@@ -74,7 +81,8 @@ pub(super) async fn resend<F: Future<Output = Sent>>(host: &str, events: &Events
             (Sent::Answered(output), lost) => {
                 if let Some(since) = lost {
                     let after_milliseconds = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-                    events.send(EventKind::HostBack { host: host.to_owned(), after_milliseconds, restarted: false });
+                    let restarted = output.is_success() && boot.is_some_and(|boot| boot_of(&output) != boot);
+                    events.send(EventKind::HostBack { host: host.to_owned(), after_milliseconds, restarted });
                 }
                 return Ok(output);
             }

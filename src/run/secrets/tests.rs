@@ -29,7 +29,10 @@ fn no_line_of_a_secret_is_printed() {
         "discovery:\n  tlsBootstrapToken: \"kokabc.0123456789abcdef\"\nnodeRegistration:\n  name: \"w\"\n",
     );
     assert_eq!(join.redact("invalid token kokabc.0123456789abcdef given"), "invalid token [secret] given");
-    let list = with(SecretName::BootstrapTokenConfiguration, "bootstrapTokens:\n- token: \"kokabc.0123456789abcdef\"\n  ttl: \"30m\"\n");
+    let list = with(
+        SecretName::BootstrapTokenConfiguration { host: "c".into() },
+        "bootstrapTokens:\n- token: \"kokabc.0123456789abcdef\"\n  ttl: \"30m\"\n",
+    );
     assert_eq!(list.redact("kokabc.0123456789abcdef"), "[secret]");
     let body = "MHcCAQEEIIr0fPq3vQf4G0y4m2Pq0n8w3l1s6y7u8i9o0p1a2s3d";
     let key = with(

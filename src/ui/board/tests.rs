@@ -100,3 +100,40 @@ fn hosts_that_say_nothing_are_named_when_few_are_left() {
     hosts.iter().skip(2).for_each(|host| told.take(&event(1000, probed(host))));
     assert!(told.summary(1000).ends_with("6 of 8 hosts probed  waiting for w1, w2"), "{}", told.summary(1000));
 }
+
+#[test]
+fn what_takes_long_is_said_when_the_time_has_doubled() {
+    let mut told = Board::default();
+    let kinds = [
+        planned("a/claim", Lane::Script, &[]),
+        planned("a/begin", Lane::Script, &[]),
+        planned("a/ready", Lane::Wait, &[]),
+        planned("b/packages", Lane::Script, &[]),
+        planned("c/packages", Lane::Script, &[]),
+        started("a/claim", "claim"),
+        started("a/begin", "begin"),
+        started("a/ready", "API server"),
+        EventKind::StepWaiting { step: "a/ready".to_owned(), host: "a".to_owned(), because: "refused\nmore".to_owned() },
+        started("b/packages", "packages"),
+        started("c/packages", "packages"),
+    ];
+    for (sequence, kind) in (0..).zip(kinds) {
+        told.take(&Event { sequence, milliseconds: 1000, kind });
+    }
+    assert_eq!(told.overdue(30_999), Vec::<String>::new());
+    let lines = [
+        "a: 2 changes, from claim to begin: still at work after 30.0 s",
+        "a: API server: still waits after 30.0 s: refused",
+        "b, c: packages: still at work after 30.0 s",
+    ];
+    assert_eq!(told.overdue(31_000), lines);
+    assert_eq!(told.overdue(60_999), Vec::<String>::new(), "it was said half a minute ago");
+    ["a/claim", "a/begin", "b/packages"].iter().for_each(|step| told.take(&event(60_000, done(step))));
+    assert_eq!(
+        told.overdue(61_000),
+        ["a: API server: still waits after 1 min 00 s: refused", "c: packages: still at work after 1 min 00 s"]
+    );
+    assert_eq!(told.overdue(700_000).len(), 2);
+    assert_eq!(told.overdue(960_000), Vec::<String>::new(), "what was missed is not made up for");
+    assert_eq!(told.overdue(961_000).len(), 2);
+}

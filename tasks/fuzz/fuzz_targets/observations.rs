@@ -25,6 +25,9 @@ static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
         Look::Kubernetes,
         Look::NetworkCheck,
         Look::Warnings,
+        Look::LastWords,
+        Look::Etcd,
+        Look::LoadBalancers,
         Look::TimeTracking,
     ]
     .into_iter()

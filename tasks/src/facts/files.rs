@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::observe::ParseError;
 
 pub(super) const HOSTNAME: &str = "/proc/sys/kernel/hostname";
+pub(super) const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 pub(super) const KERNEL: &str = "/proc/sys/kernel/osrelease";
 pub(super) const MEMORY: &str = "/proc/meminfo";
 pub(super) const PROCESSORS: &str = "/sys/devices/system/cpu/online";
@@ -24,6 +25,7 @@ pub(super) const HOST_KEYS: &str = "/etc/ssh/ssh_host_*_key.pub";
 /// All of them.
 pub(super) const FILES: &[&str] = &[
     HOSTNAME,
+    BOOT_ID,
     KERNEL,
     MEMORY,
     PROCESSORS,

@@ -4,15 +4,17 @@ mod files;
 mod parse;
 mod script;
 mod storage;
+mod targets;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::Ipv4Net;
 
 pub use parse::parse;
 pub(crate) use script::script;
 pub use storage::{FOLDERS, Storage, Unwritable};
+pub use targets::{TARGETS, Target, Writer};
 
 /// Commands that kubeadm, the kubelet and kokctl run on a host and that a minimal installation may lack, each with the package that has it:
 /// of Debian, and of the RHEL family.
@@ -63,6 +65,8 @@ pub struct Program {
 pub struct HostFacts {
     /// The kernel's host name.
     pub hostname: String,
+    /// What is another one after each start of the host.
+    pub boot_id: Option<String>,
     /// `/etc/machine-id`: 32 hexadecimal digits on a healthy host.
     pub machine_id: String,
     /// The firmware's UUID; `None` where there is none or it is not readable.
@@ -143,6 +147,8 @@ pub struct Route {
     pub to: Ipv4Net,
     /// The interface that it uses.
     pub interface: String,
+    /// The router that it leads by; `None` where whoever is meant is reached directly.
+    pub via: Option<Ipv4Addr>,
 }
 
 /// What SELinux does.

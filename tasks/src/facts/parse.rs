@@ -49,6 +49,7 @@ fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
     let authority = files.lines(files::AUTHORITY).join("\n");
     Ok(HostFacts {
         hostname: files.first(files::HOSTNAME).to_owned(),
+        boot_id: some(files::BOOT_ID),
         machine_id: files.first(files::MACHINE_ID).to_owned(),
         product_uuid: some(files::PRODUCT_UUID),
         os_id: os("ID"),
@@ -143,10 +144,11 @@ fn swaps(files: &Files<'_>) -> Result<BTreeMap<String, u64>, ParseError> {
 /// A line of /proc/net/route: interface, destination, gateway, flags, …, mask; addresses are hexadecimal with their bytes reversed.
 fn route(line: &str) -> Option<Route> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
-    let [interface, destination, _, _, _, _, _, mask, ..] = fields.as_slice() else { return None };
+    let [interface, destination, gateway, _, _, _, _, mask, ..] = fields.as_slice() else { return None };
     let address = |hex: &str| Some(Ipv4Addr::from(u32::from_str_radix(hex, 16).ok()?.swap_bytes()));
     let to = Ipv4Net::with_netmask(address(destination)?, address(mask)?).ok()?;
-    (to.prefix_len() > 0).then(|| Route { to: to.trunc(), interface: (*interface).to_owned() })
+    let via = address(gateway).filter(|gateway| !gateway.is_unspecified());
+    (to.prefix_len() > 0).then(|| Route { to: to.trunc(), interface: (*interface).to_owned(), via })
 }
 
 fn name_servers(lines: &[&str]) -> Vec<IpAddr> {

@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 
 use super::files::FILES;
-use super::storage::{FOLDERS, MOUNT_POINTS, TARGETS};
-use super::{CHRONY, COMMANDS, OTHER_COMMANDS, Program, TRUST_DEBIAN};
+use super::storage::{FOLDERS, MOUNT_POINTS};
+use super::{CHRONY, COMMANDS, OTHER_COMMANDS, Program, TARGETS, TRUST_DEBIAN};
 
 /// The script. It reads files, and of commands meant for people only `ip`, `df` and, where they are active, the firewall's.
 pub(crate) fn script() -> String {
@@ -47,7 +47,7 @@ unwritable() {{
 for folder in {targets}; do [ -w "$folder" ] || [ ! -e "$folder" ] || unwritable "$folder"; done
 ( set -e; mkdir -p -m 700 /run/kokctl; : >/run/kokctl/.probe; rm -f /run/kokctl/.probe ) 2>/dev/null || unwritable /run
 "#,
-        targets = TARGETS.join(" ")
+        targets = TARGETS.iter().map(|target| target.path).collect::<Vec<_>>().join(" ")
     );
 }
 

@@ -54,31 +54,6 @@ pub(super) const MOUNT_POINTS: &[&str] = &[
     "/sys/fs/cgroup",
 ];
 
-/// Folders that files are put into. Each may be a mount of its own, of which those above know nothing.
-pub(super) const TARGETS: &[&str] = &[
-    "/etc",
-    "/etc/cni/net.d",
-    "/etc/containerd",
-    "/etc/kubernetes",
-    "/etc/kubernetes/manifests",
-    "/etc/kubernetes/pki",
-    "/etc/modules-load.d",
-    "/etc/sysctl.d",
-    "/etc/systemd/system",
-    "/opt",
-    "/opt/cni/bin",
-    "/usr/local",
-    "/usr/local/bin",
-    "/usr/local/sbin",
-    "/var/lib",
-    "/var/lib/cni",
-    "/var/lib/containerd",
-    "/var/lib/etcd",
-    "/var/lib/kokctl",
-    "/var/lib/kubelet",
-    "/var/log",
-];
-
 /// A folder in which files are to be put, and can't be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unwritable {

@@ -20,7 +20,7 @@ pub(super) const NAME: &str = "certificates";
 /// The whole set at once.
 const TREE: &str = "set";
 
-fn absolute(material: Material) -> String {
+pub(crate) fn absolute(material: Material) -> String {
     format!("/etc/kubernetes/{}", material.path())
 }
 
@@ -34,16 +34,19 @@ fn of_tree() -> Vec<Material> {
     Material::all().into_iter().filter(|material| !matches!(material, Material::Kubeconfig(_))).collect()
 }
 
+/// The certificates, which are public.
+pub(crate) fn certificates() -> impl Iterator<Item = Material> {
+    of_tree().into_iter().filter(|material| matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_)))
+}
+
 /// What is needed to judge the certificates of a control plane: the certificates themselves, which are public, and whether the keys are
 /// there.
 pub(crate) fn looks(host: &Host) -> Vec<Look> {
     if !host.roles.control_plane {
         return Vec::new();
     }
-    let certificate = |material: &Material| matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_));
-    let all = of_tree();
-    let contents = all.iter().copied().filter(certificate).map(|material| Look::Content(absolute(material)));
-    let paths = all.iter().copied().chain(kubeconfigs()).map(|material| Look::Path(absolute(material)));
+    let contents = certificates().map(|material| Look::Content(absolute(material)));
+    let paths = of_tree().into_iter().chain(kubeconfigs()).map(|material| Look::Path(absolute(material)));
     contents.chain(paths).collect()
 }
 
@@ -57,7 +60,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     }
     let seen = view.observations();
     let folder = view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER);
-    let fresh = !has_authority(seen);
+    // Half of a set is none that could be made whole.
+    let present = |material: Material| matches!(seen.paths.get(&absolute(material)), Some(PathState::Present(_)));
+    let fresh = !has_authority(seen) && !of_tree().into_iter().any(present);
     if fresh {
         let files = of_tree().into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
         let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files }));
@@ -85,7 +90,7 @@ fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> 
             return Err(Refusal::new(format!("{} is missing", absolute(material)))
                 .at(format!("host {}", view.host.name))
                 .because("the control plane has other certificates of its set, and a new one of this kind would fit none of them")
-                .hint("restore the file from a backup; or, if the cluster can go, take it down with `kokctl reset`"));
+                .hint("copy the file from another control plane, or from a backup; or, if the cluster can go, take it down with `kokctl reset`"));
         }
     }
     for leaf in Leaf::ALL {

@@ -6,7 +6,7 @@ use kok_crds::model::TomlScalar;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{host, proxy, selinux, trust};
+use super::{host, network, proxy, selinux, trust};
 use crate::artifact::{Artifact, Placed};
 use crate::bundle::BundleFile;
 use crate::operations::BINARIES;
@@ -94,7 +94,8 @@ fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let parent = draft.add("cni-folder", Resource::Directory(Directory { path: "/opt/cni".to_owned(), mode: 0o755 }));
     let folder = draft.add("plugin-folder", Resource::Directory(Directory { path: PLUGIN_FOLDER.to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
-    for (step, name) in PLUGINS.into_iter().zip(["cni-plugins", "flannel-cni-plugin"]) {
+    let plugins = PLUGINS.into_iter().zip(["cni-plugins", "flannel-cni-plugin"]);
+    for (step, name) in plugins.take(if network::is_ours(view) { 2 } else { 1 }) {
         let file = view.file(name, None)?;
         let step = unpack(draft, step, file, PLUGIN_FOLDER, "");
         draft.needs(&step, &folder, Reason::Inside);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
-use super::{certificates, container_runtime, etcd, host, images, kubelet, kubelet_join};
+use super::{certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names};
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, KubeletFinalize, KubeletStart, MarkNode, Operation,
     Preflight, RemoveTokens, StaticPods, UploadConfiguration,
@@ -34,19 +34,23 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let manifests = manifests(view, draft, &configuration);
     let kubelet = start_kubelet(view, draft, &configuration, &manifests);
     let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
-    // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes.
-    draft.within(Duration::from_secs(240));
+    // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes. With several, more than half of etcd's
+    // members have to be there, and another host may be slower than this one.
+    draft.within(Duration::from_secs(if view.cluster().is_highly_available() { 600 } else { 240 }));
     draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
     draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
-    let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
-    draft.needs(&administrators, &ready, Reason::TalksTo);
-    cluster_wide(view, draft, &administrators)?;
+    if view.is_speaker() {
+        let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
+        draft.needs(&administrators, &ready, Reason::TalksTo);
+        cluster_wide(view, draft, &administrators)?;
+    }
+    mark(view, draft, &ready)?;
     finalize(view, draft, &configuration, &kubelet, &ready);
     Ok(())
 }
 
 fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) {
-    let operation = Preflight { configuration: configuration.path.clone(), source: configuration.source() };
+    let operation = Preflight { configuration: configuration.path.clone(), source: configuration.source.clone() };
     let step = draft.add("preflight", Operation::Preflight(operation));
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
@@ -58,7 +62,7 @@ fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
 
 fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) -> StepId {
     let operation =
-        StaticPods { component: Component::ControlPlane, configuration: configuration.path.clone(), source: configuration.source() };
+        StaticPods { component: Component::ControlPlane, configuration: configuration.path.clone(), source: configuration.source.clone() };
     let step = draft.add("manifests", Operation::StaticPods(operation));
     draft.needs(&step, &view.id(NAME, "preflight"), Reason::Because("kubeadm checks a host before it changes it"));
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
@@ -68,7 +72,8 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
 }
 
 fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> StepId {
-    let operation = KubeletStart { configuration: configuration.path.clone(), source: configuration.source(), reads: kubelet::reads(view) };
+    let operation =
+        KubeletStart { configuration: configuration.path.clone(), source: configuration.source.clone(), reads: kubelet::reads(view) };
     let step = draft.add("kubelet", Operation::KubeletStart(operation));
     draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
     draft.needs(
@@ -78,16 +83,17 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     );
     draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &step);
+    names::needed_by(view, draft, &step);
     certificates::needed_by(view, draft, &step);
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
     images::needed_by(view, draft, &step, &["pause"]);
     step
 }
 
-/// What only one control plane does, for all: in this version there is only one.
+/// What one control plane does for all.
 fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) -> Result<(), Refusal> {
     let uploaded = kubeadm_configuration::cluster(view)?;
-    let (step, path, source) = (uploaded.step, uploaded.path.clone(), uploaded.source());
+    let (step, path, source) = (uploaded.step, uploaded.path, uploaded.source);
     let upload = UploadConfiguration { configuration: path.clone(), source: source.clone() };
     let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
     draft.needs(&upload, administrators, Reason::Because("only administrators may"));
@@ -97,7 +103,7 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     draft.needs(&addons, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
 
     let joining = kubelet_join::joining(view)?;
-    let token = BootstrapToken { id: view.inputs.token_id.to_owned(), needed: !joining.is_empty() };
+    let token = BootstrapToken { host: view.host.name.clone(), id: view.inputs.token_id.to_owned(), needed: !joining.is_empty() };
     let token = draft.add(TOKEN, Operation::BootstrapToken(token));
     draft.needs(&token, administrators, Reason::Because("only administrators may"));
     let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
@@ -109,12 +115,11 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
             Reason::Because("that host still needs the token"),
         );
     }
-    mark(view, draft, administrators);
     Ok(())
 }
 
 /// The labels and the taint that kubeadm's `mark-control-plane` gives, and what the owner asks for.
-fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) {
+fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<(), Refusal> {
     let own = ["node-role.kubernetes.io/control-plane", "node.kubernetes.io/exclude-from-external-load-balancers"];
     let mut labels: BTreeMap<String, String> = own.map(|label| (label.to_owned(), String::new())).into_iter().collect();
     labels.extend(view.host.labels.clone());
@@ -123,14 +128,18 @@ fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) {
         labels,
         taints: crate::documents::taints(view.host).iter().map(ToString::to_string).collect(),
     };
-    let step = draft.add("marked", Operation::MarkNode(mark));
-    draft.needs(&step, administrators, Reason::Because("only administrators may"));
+    let speaker = &view.speaker()?.name;
+    let step = draft.add_on(speaker, "marked", Operation::MarkNode(mark));
+    draft.needs(&step, &StepId::new(speaker, NAME, ADMINISTRATORS), Reason::Because("only administrators may"));
+    draft.needs(&step, ready, Reason::Because("the kubelet makes the node through the API server beside it"));
+    Ok(())
 }
 
 fn finalize(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, kubelet: &StepId, ready: &StepId) {
     let credential = draft.add("kubelet-credential", Operation::CredentialReady(CredentialReady));
     draft.within(Duration::from_secs(240));
     draft.needs(&credential, kubelet, Reason::Because("the kubelet writes it"));
+    draft.needs(&credential, ready, Reason::Because("the kubelet gets it through the API server beside it"));
     let finalized =
         draft.add("kubelet-finalized", Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
     draft.needs(&finalized, &credential, Reason::Reads);

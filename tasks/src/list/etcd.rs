@@ -1,14 +1,19 @@
 //! The etcd member of a control plane: its data directory and its static pod.
 
+use std::time::Duration;
+
 use super::{certificates, kubeadm_configuration};
-use crate::operations::{Component, Operation, StaticPods};
-use crate::plan::{Draft, HostView, Reason, Refusal};
+use crate::operations::{Component, EtcdMemberReady, Operation, StaticPods};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Directory, Resource};
 
 pub(super) const NAME: &str = "etcd";
 
 /// Step that writes the manifest.
 pub(super) const MANIFEST: &str = "manifest";
+
+/// Step after which the host's member is part of a cluster that works.
+const MEMBER: &str = "member";
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.etcd() {
@@ -17,8 +22,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     // etcd refuses a directory that others may enter.
     let data = draft.add("data", Resource::Directory(Directory { path: "/var/lib/etcd".to_owned(), mode: 0o700 }));
     let configuration = kubeadm_configuration::bootstrap(view)?;
-    let source = configuration.source();
-    let manifest = StaticPods { component: Component::Etcd, configuration: configuration.path, source };
+    let manifest = StaticPods { component: Component::Etcd, configuration: configuration.path, source: configuration.source };
     let manifest = draft.add(MANIFEST, Operation::StaticPods(manifest));
     draft.needs(&manifest, &data, Reason::Because("etcd's data lies in that folder"));
     draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
@@ -29,5 +33,27 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         &view.id(super::control_plane::NAME, "preflight"),
         Reason::Because("kubeadm checks a host before it changes it"),
     );
+    member(view, draft)
+}
+
+/// All members are started at once, and none waits for another; each is ready when all have found each other.
+fn member(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let image = view.release_image("etcd")?;
+    let members = view.cluster().control_planes().map(|host| host.name.clone()).collect();
+    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version: version(&image.reference).to_owned(), members }));
+    // As long as kubeadm gives a control plane.
+    draft.within(Duration::from_secs(240));
+    for host in view.cluster().control_planes() {
+        let kubelet = StepId::new(&host.name, super::control_plane::NAME, "kubelet");
+        draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));
+    }
+    draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
     Ok(())
+}
+
+/// etcd's version out of the name of its image: `…/etcd:3.6.8-0` has a number of the packing behind it.
+fn version(reference: &str) -> &str {
+    let tag = reference.rsplit_once(':').map_or(reference, |(_, tag)| tag);
+    let tag = tag.strip_prefix('v').unwrap_or(tag);
+    tag.split_once('-').map_or(tag, |(version, _)| version)
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, FlannelBackend};
 use serde::Serialize;
 
 use crate::operations::{Claim, Operation};
@@ -39,10 +39,21 @@ struct Sysctls<'a> {
     sysctls: BTreeMap<&'a str, &'a str>,
 }
 
-/// Modules that Kubernetes needs, and those of the user.
-fn modules(cluster: &Cluster) -> Vec<&str> {
+/// What flannel's encrypted links are made of. It makes no other by itself, and without one its daemon does not start.
+pub(crate) const WIREGUARD: &str = "wireguard";
+
+/// Modules that Kubernetes and the pod network need.
+fn needed(cluster: &Cluster) -> Vec<&'static str> {
+    let network = (cluster.network.backend == FlannelBackend::Wireguard).then_some(WIREGUARD);
+    MODULES.iter().copied().chain(network).collect()
+}
+
+/// These, and those of the user.
+pub(crate) fn modules(cluster: &Cluster) -> Vec<&str> {
+    let needed = needed(cluster);
     let users = cluster.settings.host.additional_kernel_modules.iter().map(String::as_str);
-    MODULES.iter().copied().chain(users.filter(|name| !MODULES.contains(name))).collect()
+    let users: Vec<&str> = users.filter(|name| !needed.contains(name)).collect();
+    [needed, users].concat()
 }
 
 /// Parameters that Kubernetes needs, and those of the user.
@@ -82,7 +93,7 @@ pub(crate) fn cluster_id(inputs: &Inputs<'_>, seen: &Seen) -> Option<String> {
 
 /// Says that a step needs every kernel setting of the host.
 pub(super) fn needs_kernel(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    for module in MODULES {
+    for module in needed(view.cluster()) {
         draft.needs(step, &view.id(NAME, &format!("module-{module}")), Reason::NeedsKernel);
     }
     for (name, _) in SYSCTLS {

@@ -1,6 +1,6 @@
 //! The images that a host's roles need, and no others.
 
-use super::container_runtime;
+use super::{container_runtime, network};
 use crate::artifact::Artifact;
 use crate::bundle::BundleImage;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -19,7 +19,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     for component in NODE.iter().take(1).chain(control_plane).chain(NODE.iter().skip(1)) {
         add(view, draft, component, view.release_image(component)?);
     }
-    for name in ["flannel", "echo"] {
+    let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some("haproxy");
+    let of_network: &[&str] = if network::is_ours(view) { &["flannel", "echo"] } else { &[] };
+    for name in of_network.iter().copied().chain(balancer) {
         add(view, draft, name, view.image(name)?);
     }
     Ok(())

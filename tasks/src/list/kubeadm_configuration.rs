@@ -1,7 +1,11 @@
 //! kubeadm and its configuration on a control plane.
 
+use std::net::SocketAddr;
+
+use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
+use crate::ETCD_PEER_PORT;
 use crate::digest::sha256;
 use crate::documents::ControlPlaneDocument;
 use crate::operations::BINARIES;
@@ -20,40 +24,59 @@ pub(super) const FOLDER: &str = "folder";
 /// Folder of what kubeadm is given.
 const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
 
-/// One of the two configurations of a control plane: its path, its sum and the name of the step that writes it.
+/// One of the two configurations of a control plane.
 pub(super) struct Configuration {
+    /// The step that writes it.
     pub(super) step: &'static str,
+    /// Where it is on the host.
     pub(super) path: String,
-    pub(super) text: String,
+    text: String,
+    /// The sum of what counts of it: what is made from it is made anew when this changes.
+    pub(super) source: String,
 }
 
-impl Configuration {
-    pub(super) fn source(&self) -> String {
-        sha256(self.text.as_bytes())
-    }
-}
-
-/// The configuration by which this host's manifests are made: etcd founds a new cluster. It never leaves the host.
+/// The configuration by which this host's manifests are made: etcd founds a new cluster, with all members at once. It never leaves the host,
+/// and the list of members, which counts for a member's first start only, is no reason to make a manifest anew.
 pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
-    configuration(view, "bootstrap", "new")
+    let step = "bootstrap";
+    let members = view.cluster().is_highly_available().then(|| initial_cluster(view.cluster()));
+    let text = whole(view, "new", members.as_deref())?;
+    let source = sha256(whole(view, "new", None)?.as_bytes());
+    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source })
 }
 
 /// The configuration that is uploaded and that later joins and upgrades read: an etcd member that has lost its data must not found a
-/// second cluster.
+/// second cluster. What it says of the host from which it is uploaded does not count.
 pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
-    configuration(view, "cluster", "existing")
+    let step = "cluster";
+    let text = whole(view, "existing", None)?;
+    // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
+    let counts = if view.cluster().is_highly_available() { common(view, "existing", None)? } else { text.clone() };
+    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source: sha256(counts.as_bytes()) })
 }
 
-fn configuration(view: &HostView<'_>, step: &'static str, initial_cluster_state: &'static str) -> Result<Configuration, Refusal> {
+/// All members of etcd with their addresses, in the order of the file (etcd's `--initial-cluster`).
+pub(crate) fn initial_cluster(cluster: &Cluster) -> String {
+    let member = |host: &Host| format!("{}=https://{}", host.name, SocketAddr::new(host.address, ETCD_PEER_PORT));
+    cluster.control_planes().map(member).collect::<Vec<_>>().join(",")
+}
+
+/// What a configuration says of this host, then what it says of the cluster.
+fn whole(view: &HostView<'_>, state: &str, members: Option<&str>) -> Result<String, Refusal> {
+    let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host))?;
+    Ok(format!("{of_host}---\n{}", common(view, state, members)?))
+}
+
+fn common(view: &HostView<'_>, initial_cluster_state: &str, initial_cluster: Option<&str>) -> Result<String, Refusal> {
     #[derive(Serialize)]
     struct Context<'a> {
         #[serde(flatten)]
         document: ControlPlaneDocument<'a>,
-        initial_cluster_state: &'static str,
+        initial_cluster_state: &'a str,
+        initial_cluster: Option<&'a str>,
     }
-    let document = ControlPlaneDocument::new(view.cluster(), view.host, &view.endpoint()?);
-    let text = render("kubeadm/cluster.yaml.j2", &Context { document, initial_cluster_state })?;
-    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text })
+    let document = ControlPlaneDocument::new(view.cluster(), view.host);
+    Ok(render("kubeadm/cluster.yaml.j2", &Context { document, initial_cluster_state, initial_cluster })?)
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {

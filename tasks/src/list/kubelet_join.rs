@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
-use super::{container_runtime, control_plane, host, images, kubeadm_configuration, kubelet};
+use super::{container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names};
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
@@ -44,11 +44,11 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if view.host.roles.control_plane {
         return Ok(());
     }
-    let first = view.control_plane()?.name.clone();
+    let speaker = view.speaker()?.name.clone();
     let join = draft.add(JOINED, Operation::Join(operation(view, view.host)?));
     // kubeadm waits 5 minutes for the kubelet's certificate (`tlsBootstrap`).
     draft.within(Duration::from_secs(360));
-    let of_control_plane = |name: &str| StepId::new(&first, control_plane::NAME, name);
+    let of_control_plane = |name: &str| StepId::new(&speaker, control_plane::NAME, name);
     draft.needs(&join, &of_control_plane(control_plane::TOKEN), Reason::Because("it needs the token"));
     draft.needs(
         &join,
@@ -59,12 +59,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.needs(&join, &view.id(kubeadm_configuration::NAME, FOLDER), Reason::Inside);
     draft.needs(&join, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &join);
+    names::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &["pause"]);
     host::needs_kernel(view, draft, &join);
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
     if !view.host.labels.is_empty() || !taints.is_empty() {
         let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints };
-        let marked = draft.add_on(&first, "marked", Operation::MarkNode(mark));
+        let marked = draft.add_on(&speaker, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
     }
     Ok(())

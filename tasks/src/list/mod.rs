@@ -7,9 +7,10 @@ mod etcd;
 mod firewall;
 pub(crate) mod host;
 mod images;
-mod kubeadm_configuration;
+pub(crate) mod kubeadm_configuration;
 mod kubelet;
 mod kubelet_join;
+mod load_balancer;
 mod mirrors;
 pub(crate) mod names;
 mod network;
@@ -56,6 +57,11 @@ pub const TASKS: &[Task] = &[
         name: control_plane::NAME,
         about: "API server, controller manager, scheduler and what the cluster needs first",
         plan: control_plane::plan,
+    },
+    Task {
+        name: load_balancer::NAME,
+        about: "a load balancer before the API servers of several control planes, on hosts without one",
+        plan: load_balancer::plan,
     },
     Task { name: kubelet_join::NAME, about: "a worker becomes a node", plan: kubelet_join::plan },
     Task { name: network::NAME, about: "the pod network", plan: network::plan },

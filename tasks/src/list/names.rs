@@ -1,10 +1,17 @@
 //! The host's own name, and the names of all hosts.
 
+use std::net::{IpAddr, Ipv4Addr};
+
+use kok_crds::model::{Cluster, Host};
+
 use crate::observe::{Look, PathState};
-use crate::plan::{Draft, HostView, Refusal};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Block, File, Hostname, Resource};
 
 pub(super) const NAME: &str = "names";
+
+/// Step that names the hosts, and the API where it has a name.
+const HOSTS_FILE: &str = "hosts-file";
 
 /// Where cloud-init looks for its settings; without this one it gives a host its old name back at the next start.
 const CLOUD_INIT: &str = "/etc/cloud/cloud.cfg.d";
@@ -23,11 +30,45 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
             draft.add("cloud-init", Resource::File(File::text(format!("{CLOUD_INIT}/99-kokctl.cfg"), text)));
         }
     }
-    if settings.populate_inventory_to_hosts_file {
-        let domain = &view.cluster().network.cluster_domain;
-        let line = |host: &kok_crds::model::Host| format!("{} {name}.{domain} {name}\n", host.address, name = host.name);
-        let text = view.cluster().hosts.iter().map(line).collect();
-        draft.add("hosts-file", Resource::Block(Block { path: "/etc/hosts".to_owned(), text }));
+    let text = hosts_file(view);
+    if !text.is_empty() {
+        draft.add(HOSTS_FILE, Resource::Block(Block { path: "/etc/hosts".to_owned(), text }));
     }
     Ok(())
+}
+
+/// All hosts by their names, and where this host reaches the API if that has a name.
+fn hosts_file(view: &HostView<'_>) -> String {
+    let cluster = view.cluster();
+    let mut text = String::new();
+    if cluster.settings.host.populate_inventory_to_hosts_file {
+        let domain = &cluster.network.cluster_domain;
+        let line = |host: &Host| format!("{} {name}.{domain} {name}\n", host.address, name = host.name);
+        text.extend(cluster.hosts.iter().map(line));
+    }
+    if let Some(name) = cluster.api_endpoint_name() {
+        text.extend(api_servers(cluster, view.host).iter().map(|address| format!("{address} {name}\n")));
+    }
+    text
+}
+
+/// Where a host reaches the API: a control plane at its own API server; another at its load balancer and, while that is not there, at the
+/// control planes. Clients take the addresses of a name in turn, and keep the connection that they get: so each host begins with another one.
+fn api_servers(cluster: &Cluster, host: &Host) -> Vec<IpAddr> {
+    if host.roles.control_plane {
+        return vec![host.address];
+    }
+    let mut planes: Vec<IpAddr> = cluster.control_planes().map(|host| host.address).collect();
+    let number = cluster.balanced_hosts().position(|other| other.name == host.name).unwrap_or_default();
+    let first = number.checked_rem(planes.len()).unwrap_or_default();
+    planes.rotate_left(first);
+    let local = cluster.has_load_balancers().then_some(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    local.into_iter().chain(planes).collect()
+}
+
+/// Says that a step reaches the API by its name.
+pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    if view.cluster().api_endpoint_name().is_some() {
+        draft.needs(step, &view.id(NAME, HOSTS_FILE), Reason::Because("it finds the API server by a name of that file"));
+    }
 }

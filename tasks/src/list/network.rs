@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use kok_crds::model::NetworkPlugin;
 use serde::Serialize;
 use serde_json::json;
 
 use super::{container_runtime, control_plane, images, kubelet_join};
-use crate::API_SERVER_PORT;
+use crate::identity::endpoint;
 use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Directory, File, Resource};
@@ -34,25 +35,54 @@ pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
     let configuration = json!({
         "Network": network.pod_cidr.to_string(),
         "EnableNFTables": true,
-        "Backend": {"Type": "vxlan"},
+        "Backend": {"Type": network.backend.as_str()},
     });
+    let api = endpoint(view.cluster()).ok_or_else(|| Refusal::new("the cluster has no control plane"))?;
     let context = Flannel {
         image: &view.image("flannel")?.reference,
         network_configuration: configuration.to_string(),
-        api_server_host: view.control_plane()?.address.to_string(),
-        api_server_port: API_SERVER_PORT.to_string(),
+        api_server_host: api.host,
+        api_server_port: api.port.to_string(),
     };
     let text = render("flannel/flannel.yaml.j2", &context)?;
     Ok(ApplyManifest { what: "flannel", text, namespace: "kube-flannel", name: "kube-flannel-ds" })
 }
 
+/// Whether there is a network that is ours. Without one nodes are not Ready, and pods with addresses of their own wait.
+pub(super) fn is_ours(view: &HostView<'_>) -> bool {
+    view.cluster().network.plugin != NetworkPlugin::None
+}
+
+/// kube-proxy has the host's network and needs no other.
+fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
+    let [_, name, _] = RUNNING;
+    let at_least = view.cluster().hosts.len() as u64;
+    let workload = WorkloadReady { kind: "DaemonSet", namespace: "kube-system", name: "kube-proxy", at_least };
+    let step = draft.add(name, Operation::WorkloadReady(workload));
+    draft.within(WAIT);
+    let addons = view.id(control_plane::NAME, control_plane::ADDONS);
+    draft.follows(&step, &addons, Reason::Because("it has to be in the cluster before it can run"));
+    for host in &view.cluster().hosts {
+        draft.needs(&step, &StepId::new(&host.name, images::NAME, "kube-proxy"), Reason::StartsImage);
+        let node = if host.roles.control_plane { "kubelet-finalized" } else { kubelet_join::JOINED };
+        let task = if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME };
+        draft.needs(&step, &StepId::new(&host.name, task, node), Reason::Because("it runs on every node"));
+    }
+}
+
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !is_ours(view) {
+        if view.is_speaker() {
+            without_plugin(view, draft);
+        }
+        return Ok(());
+    }
     let parent = draft.add("folder", Resource::Directory(Directory { path: "/etc/cni".to_owned(), mode: 0o755 }));
     let folder = draft.add("configuration-folder", Resource::Directory(Directory { path: "/etc/cni/net.d".to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
     let subnet = draft.add("subnet", Operation::SubnetReady(SubnetReady));
     draft.within(WAIT);
-    draft.needs(&subnet, &StepId::new(&view.control_plane()?.name, NAME, "flannel"), Reason::Because("flannel's daemon writes it"));
+    draft.needs(&subnet, &StepId::new(&view.speaker()?.name, NAME, "flannel"), Reason::Because("flannel's daemon writes it"));
     draft.needs(&subnet, &view.id(images::NAME, "flannel"), Reason::StartsImage);
     let node = if view.host.roles.control_plane {
         view.id(control_plane::NAME, "kubelet")
@@ -72,7 +102,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
             Reason::Because("the runtime takes the network as ready once the file is there"),
         );
     }
-    if view.host.name == view.control_plane()?.name {
+    if view.is_speaker() {
         cluster_wide(view, draft)?;
     }
     Ok(())
@@ -88,10 +118,12 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusa
     let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
     draft.within(WAIT);
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
-    draft.needs(&ready, &view.id(control_plane::NAME, "kubelet-finalized"), Reason::Because("that restarts the kubelet"));
     for host in &view.cluster().hosts {
         draft.needs(&ready, &StepId::new(&host.name, NAME, "configuration"), Reason::Because("a node without a network is not Ready"));
-        if !host.roles.control_plane {
+        if host.roles.control_plane {
+            let finalized = StepId::new(&host.name, control_plane::NAME, "kubelet-finalized");
+            draft.needs(&ready, &finalized, Reason::Because("that restarts the kubelet"));
+        } else {
             draft.needs(
                 &ready,
                 &StepId::new(&host.name, kubelet_join::NAME, kubelet_join::JOINED),

@@ -17,7 +17,7 @@ struct Check<'a> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if view.host.name != view.control_plane()?.name {
+    if !view.is_speaker() || !network::is_ours(view) {
         return Ok(());
     }
     let hosts = &view.cluster().hosts;

@@ -5,22 +5,33 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::parse::ParseError;
+use super::parse::{ParseError, Section, text_of};
 
-/// Objects that tasks look at. Asked for in one command, by `kubectl get -f`; what does not exist is left out of the answer.
-pub(super) const SCRIPT: &str = r#"mark kube-ready
+/// Whether this host's API server is ready, asked as the administrator. Whatever the name of the API leads to, it is this host's that is
+/// asked.
+pub(super) const READY: &str = r#"mark kube-ready
+api_server=
 if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
-  kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=5s "$@"; }
-  if kube get --raw /readyz 2>&1; then
-    mark kube-nodes
-    kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\n"}{end}' 2>&1
-    mark kube-objects
-    kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
+  kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 --request-timeout=5s "$@"; }
+  if kube get --raw /readyz 2>&1; then api_server=ready; fi
+else
+  echo absent
+fi
+"#;
+
+/// Objects that tasks look at. Asked for in one command, by `kubectl get -f`; what does not exist is left out of the answer. After
+/// [`READY`].
+pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
+  mark kube-nodes
+  kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\n"}{end}' 2>&1
+  mark kube-objects
+  kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubeadm-config","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubelet-config","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kokctl","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cluster-info","namespace":"kube-public"}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kube-flannel-cfg","namespace":"kube-flannel"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-proxy","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"coredns","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-flannel-ds","namespace":"kube-flannel"}},
@@ -29,25 +40,30 @@ if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"kubeadm:node-autoapprove-bootstrap"}}
 ]}
 KUBERNETES_OBJECTS
-    mark kube-tokens
-    kube -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name 2>&1
-  fi
-else
-  echo absent
+  mark kube-tokens
+  kube -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name 2>&1
 fi
 "#;
 
-/// The last two warnings of the cluster. Only after [`SCRIPT`].
+/// Whether the load balancers of hosts have found an API server, by node. After [`READY`].
+pub(super) const LOAD_BALANCERS: &str = r#"mark kube-load-balancers
+if [ -n "$api_server" ]; then
+  kube -n kube-system get pods -l app.kubernetes.io/name=kokctl-load-balancer \
+    -o jsonpath='{range .items[*]}{.spec.nodeName} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>/dev/null
+fi
+"#;
+
+/// The last two warnings of the cluster. After [`READY`].
 pub(super) const WARNINGS: &str = r#"mark kube-warnings
-if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
+if [ -n "$api_server" ]; then
   kube get events -A --field-selector type=Warning --sort-by=.lastTimestamp \
     -o jsonpath='{range .items[-2:]}{.involvedObject.kind} {.involvedObject.name}: {.message}{"\n"}{end}' 2>/dev/null
 fi
 "#;
 
-/// Asks each pod of the network check, through the API server's proxy, to ask all pods and the service. Only after [`SCRIPT`].
+/// Asks each pod of the network check, through the API server's proxy, to ask all pods and the service. After [`READY`].
 pub(super) const NETWORK_CHECK: &str = r#"mark network-check-pods
-if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
+if [ -n "$api_server" ]; then
   pods=$(kube -n kokctl-network-check get pods -o jsonpath='{range .items[*]}{.spec.nodeName} {.metadata.name} {.status.podIP}{"\n"}{end}' 2>/dev/null)
   query="timeout=3s&target=http://network-check.kokctl-network-check:8080/"
   while read -r node pod address; do
@@ -64,6 +80,17 @@ $pods
 PODS
 fi
 "#;
+
+/// The API server of a control plane.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ApiServerState {
+    /// No administrator's kubeconfig or no kubectl on the host: nothing was set up yet.
+    Absent,
+    /// It doesn't answer or isn't ready; what it or kubectl said.
+    NotReady(String),
+    /// It is ready.
+    Ready,
+}
 
 /// The cluster as one API server shows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -158,7 +185,7 @@ struct Taint {
     effect: String,
 }
 
-pub(super) fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
+fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
     let mut nodes = BTreeMap::new();
     for line in body.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split('\t').collect();
@@ -186,7 +213,7 @@ fn parse_json_or_default<T: Default + for<'a> Deserialize<'a>>(text: &str) -> Op
     if text.is_empty() { Some(T::default()) } else { serde_json::from_str(text).ok() }
 }
 
-pub(super) fn parse_objects(body: &str) -> Result<BTreeMap<String, KubernetesObject>, ParseError> {
+fn parse_objects(body: &str) -> Result<BTreeMap<String, KubernetesObject>, ParseError> {
     if body.trim().is_empty() {
         return Ok(BTreeMap::new());
     }
@@ -204,4 +231,36 @@ pub(super) fn parse_objects(body: &str) -> Result<BTreeMap<String, KubernetesObj
         objects.insert(format!("{kind}/{namespace}/{name}"), object);
     }
     Ok(objects)
+}
+
+/// `/readyz` says `ok`, and kubectl nothing else; anything else is why it doesn't.
+pub(super) fn read_api_server(sections: &[Section<'_>]) -> Result<ApiServerState, ParseError> {
+    Ok(match text_of(sections, "kube-ready")?.trim() {
+        "absent" => ApiServerState::Absent,
+        // kubectl may warn of something before.
+        said if said.lines().next_back() == Some("ok") => ApiServerState::Ready,
+        said => ApiServerState::NotReady(said.chars().take(4000).collect()),
+    })
+}
+
+/// Everything that the answer says of the cluster.
+pub(super) fn read(sections: &[Section<'_>]) -> Result<KubernetesState, ParseError> {
+    let ready = text_of(sections, "kube-ready")?.trim();
+    if ready == "absent" {
+        return Ok(KubernetesState::Absent);
+    }
+    if !sections.iter().any(|section| section.name == "kube-nodes") {
+        return Ok(KubernetesState::NotReady(ready.chars().take(4000).collect()));
+    }
+    let (nodes, objects) = (text_of(sections, "kube-nodes")?, text_of(sections, "kube-objects")?);
+    // Without rights, or when the API server goes away between two questions, kubectl prints an error where a table is expected.
+    let (Ok(nodes), Ok(objects)) = (parse_nodes(nodes), parse_objects(objects)) else {
+        return Ok(KubernetesState::Unanswered(format!("{} {}", excerpt(nodes), excerpt(objects))));
+    };
+    let tokens = text_of(sections, "kube-tokens")?.lines().filter_map(|line| line.strip_prefix("secret/")).map(str::to_owned);
+    Ok(KubernetesState::Ready { nodes, objects, bootstrap_tokens: tokens.collect() })
+}
+
+fn excerpt(text: &str) -> String {
+    text.trim().chars().take(200).collect()
 }

@@ -35,12 +35,20 @@ pub enum Look {
     KernelModule(String),
     /// The images that containerd holds for Kubernetes.
     Images,
+    /// Whether this host's API server is ready.
+    ApiServer,
     /// Nodes and objects of the cluster, asked from this host's API server.
     Kubernetes,
+    /// Whether the load balancers of hosts without an API server have found one, asked from this host's API server.
+    LoadBalancers,
+    /// What this host's etcd says of itself and the other members.
+    Etcd,
     /// What the pods of the network check say of each other, asked through this host's API server.
     NetworkCheck,
     /// The cluster's last warnings, for those who wait for it too long.
     Warnings,
+    /// What etcd and the API server of this host complained of last, for those who wait for them too long.
+    LastWords,
     /// What chronyd says of its synchronisation.
     TimeTracking,
     /// Lines of a file from [`super::BLOCK_BEGIN`] to [`super::BLOCK_END`], both included.
@@ -67,9 +75,13 @@ pub struct Looks {
     pub(super) sysctls: BTreeSet<String>,
     pub(super) modules: BTreeSet<String>,
     pub(super) images: bool,
+    pub(super) api_server: bool,
     pub(super) kubernetes: bool,
+    pub(super) load_balancers: bool,
+    pub(super) etcd: bool,
     pub(super) network_check: bool,
     pub(super) warnings: bool,
+    pub(super) last_words: bool,
     pub(super) time: bool,
     pub(super) blocks: BTreeSet<String>,
     pub(super) commands: BTreeSet<String>,
@@ -82,46 +94,32 @@ impl Looks {
     /// Adds one thing to look at; the same thing twice costs nothing.
     pub fn add(&mut self, look: Look) {
         match look {
-            Look::Path(path) => {
-                self.paths.insert(path);
-            }
+            Look::Path(path) => drop(self.paths.insert(path)),
             Look::File { path, expected } => {
                 self.paths.insert(path.clone());
                 self.files.insert(path, expected);
             }
-            Look::Edited { path, copy } => {
-                self.edited.insert((path, copy));
-            }
+            Look::Edited { path, copy } => drop(self.edited.insert((path, copy))),
             Look::LargeFile(path) => {
                 self.paths.insert(path.clone());
                 self.large.insert(path);
             }
-            Look::Content(path) => {
-                self.contents.insert(path);
-            }
-            Look::Unit(name) => {
-                self.units.insert(name);
-            }
-            Look::Sysctl(name) => {
-                self.sysctls.insert(name);
-            }
-            Look::KernelModule(name) => {
-                self.modules.insert(name);
-            }
+            Look::Content(path) => drop(self.contents.insert(path)),
+            Look::Unit(name) => drop(self.units.insert(name)),
+            Look::Sysctl(name) => drop(self.sysctls.insert(name)),
+            Look::KernelModule(name) => drop(self.modules.insert(name)),
             Look::Images => self.images = true,
+            Look::ApiServer => self.api_server = true,
             Look::Kubernetes => self.kubernetes = true,
+            Look::LoadBalancers => self.load_balancers = true,
+            Look::Etcd => self.etcd = true,
             Look::NetworkCheck => self.network_check = true,
             Look::Warnings => self.warnings = true,
+            Look::LastWords => self.last_words = true,
             Look::TimeTracking => self.time = true,
-            Look::Block(path) => {
-                self.blocks.insert(path);
-            }
-            Look::Command(name) => {
-                self.commands.insert(name);
-            }
-            Look::Matching(pattern) => {
-                self.patterns.insert(pattern);
-            }
+            Look::Block(path) => drop(self.blocks.insert(path)),
+            Look::Command(name) => drop(self.commands.insert(name)),
+            Look::Matching(pattern) => drop(self.patterns.insert(pattern)),
             Look::Swap => self.swap = true,
             Look::Firewall => self.firewall = true,
         }
@@ -147,7 +145,9 @@ impl Looks {
         let contents = self.contents.iter().cloned().map(Look::Content);
         let units = self.units.iter().cloned().map(Look::Unit);
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
-        let cluster = asked(self.kubernetes, Look::Kubernetes).chain(asked(self.network_check, Look::NetworkCheck));
+        let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
+        let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
+        let cluster = cluster.chain(asked(self.network_check, Look::NetworkCheck));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block));
@@ -159,6 +159,17 @@ impl Looks {
     #[must_use]
     pub fn asks_kubernetes(&self) -> bool {
         self.kubernetes
+    }
+
+    /// Whether it is asked whether etcd or the API server works.
+    #[must_use]
+    pub fn asks_control_plane(&self) -> bool {
+        self.api_server || self.etcd
+    }
+
+    /// Whether anything is asked that begins with the question whether the API server is ready.
+    pub(super) fn asks_api_server(&self) -> bool {
+        self.api_server || self.kubernetes || self.load_balancers || self.network_check || self.warnings
     }
 
     /// Whether there is nothing to look at.

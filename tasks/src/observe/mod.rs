@@ -4,8 +4,10 @@
 //! The answer is hostile input. It is cut into sections by lines that begin with a nonce that the host could not know before; whatever is
 //! missing, cut off or of the wrong shape becomes a [`ParseError`] that names the section and never a panic.
 
+mod etcd;
 mod firewall;
 mod kubernetes;
+mod last_words;
 mod look;
 mod parse;
 mod script;
@@ -13,14 +15,15 @@ mod state;
 mod swap;
 mod time;
 
+pub use etcd::{EtcdMember, EtcdPeer, EtcdState};
 pub use firewall::{Firewall, Firewalld, Zone};
-pub use kubernetes::{KubernetesObject, KubernetesState, NodeState};
+pub use kubernetes::{ApiServerState, KubernetesObject, KubernetesState, NodeState};
 pub use look::{Look, Looks};
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};
 pub(crate) use script::glob;
 pub use script::{Nonce, probe_script, section_marker};
-pub use state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, UnitState};
+pub use state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observations, PathState, UnitState};
 pub use swap::SwapState;
 pub use time::{TimeSource, TimeTracking};
 

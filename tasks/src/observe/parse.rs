@@ -5,10 +5,9 @@ use std::str;
 
 use thiserror::Error;
 
-use super::kubernetes::{KubernetesState, parse_nodes, parse_objects};
 use super::look::Looks;
 use super::script::{Nonce, sysctl_file};
-use super::state::{ImageState, ImageStore, Kind, Metadata, Observations, PathState, UnitState};
+use super::state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observations, PathState, UnitState};
 
 /// An answer that isn't what the probe's script prints.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -101,26 +100,46 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
     }
     if !looks.modules.is_empty() {
         let text = body("modules")?;
-        seen.modules = looks.modules.iter().map(|name| (name.clone(), text.lines().any(|line| line == name))).collect();
+        seen.modules = looks.modules.iter().map(|name| (name.clone(), ModuleState::read(text, name))).collect();
     }
     read_host(&sections, looks, &mut seen)?;
+    read_programs(&sections, looks, &mut seen)?;
+    Ok(seen)
+}
+
+/// What programs of the host say: containerd, chronyd and the API server.
+fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -> Result<(), ParseError> {
+    let body = |name: &str| text_of(sections, name);
     if looks.images {
         seen.images = Some(read_images(body("images")?)?);
     }
     if looks.time {
         seen.time = Some(super::time::read(body("time")?, body("time-sources").unwrap_or_default()));
     }
+    if looks.etcd {
+        seen.etcd = Some(super::etcd::read(sections)?);
+    }
+    if looks.asks_api_server() {
+        seen.api_server = Some(super::kubernetes::read_api_server(sections)?);
+    }
     if looks.kubernetes {
-        seen.kubernetes = Some(read_kubernetes(&sections)?);
+        seen.kubernetes = Some(super::kubernetes::read(sections)?);
+    }
+    if looks.load_balancers {
+        let lines = body("kube-load-balancers")?.lines().filter_map(|line| line.split_once(' '));
+        seen.load_balancers = Some(lines.map(|(node, ready)| (node.to_owned(), ready == "True")).collect());
+    }
+    if looks.last_words {
+        seen.last_words = Some(super::last_words::read(sections));
     }
     if looks.warnings {
         seen.warnings = Some(body("kube-warnings")?.trim().to_owned());
     }
     if looks.network_check {
         body("network-check-pods")?;
-        seen.network_check = Some(read_reports(&sections));
+        seen.network_check = Some(read_reports(sections));
     }
-    Ok(seen)
+    Ok(())
 }
 
 fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -> Result<(), ParseError> {
@@ -265,25 +284,4 @@ fn read_images(text: &str) -> Result<ImageStore, ParseError> {
         images.insert(reference.to_owned(), ImageState { digest: digest.to_owned(), pinned });
     }
     Ok(ImageStore::Images(images))
-}
-
-fn read_kubernetes(sections: &[Section<'_>]) -> Result<KubernetesState, ParseError> {
-    let ready = text_of(sections, "kube-ready")?.trim();
-    if ready == "absent" {
-        return Ok(KubernetesState::Absent);
-    }
-    if !sections.iter().any(|section| section.name == "kube-nodes") {
-        return Ok(KubernetesState::NotReady(ready.chars().take(4000).collect()));
-    }
-    let (nodes, objects) = (text_of(sections, "kube-nodes")?, text_of(sections, "kube-objects")?);
-    // Without rights, or when the API server goes away between two questions, kubectl prints an error where a table is expected.
-    let (Ok(nodes), Ok(objects)) = (parse_nodes(nodes), parse_objects(objects)) else {
-        return Ok(KubernetesState::Unanswered(format!("{} {}", excerpt(nodes), excerpt(objects))));
-    };
-    let tokens = text_of(sections, "kube-tokens")?.lines().filter_map(|line| line.strip_prefix("secret/")).map(str::to_owned);
-    Ok(KubernetesState::Ready { nodes, objects, bootstrap_tokens: tokens.collect() })
-}
-
-fn excerpt(text: &str) -> String {
-    text.trim().chars().take(200).collect()
 }

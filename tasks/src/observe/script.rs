@@ -60,17 +60,34 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     if looks.images {
         script.push_str(IMAGES);
     }
+    push_cluster(&mut script, looks);
+    script.push_str("mark end\n");
+    script
+}
+
+/// What etcd and the API server of a control plane are asked.
+fn push_cluster(script: &mut String, looks: &Looks) {
+    if looks.etcd {
+        script.push_str(super::etcd::SCRIPT);
+    }
+    if looks.asks_api_server() {
+        script.push_str(super::kubernetes::READY);
+    }
     if looks.kubernetes {
         script.push_str(super::kubernetes::SCRIPT);
+    }
+    if looks.load_balancers {
+        script.push_str(super::kubernetes::LOAD_BALANCERS);
     }
     if looks.warnings {
         script.push_str(super::kubernetes::WARNINGS);
     }
+    if looks.last_words {
+        script.push_str(super::last_words::SCRIPT);
+    }
     if looks.network_check {
         script.push_str(super::kubernetes::NETWORK_CHECK);
     }
-    script.push_str("mark end\n");
-    script
 }
 
 /// Wall clock, then the clock by which systemd dates the starts of units: CLOCK_MONOTONIC, which stands still while a machine sleeps, as
@@ -194,7 +211,8 @@ pub(super) fn sysctl_file(name: &str) -> String {
 }
 
 /// Kernel parameters and modules. A module counts as there when it is loaded or built in: `/sys/module`
-/// has both (for those with parameters), `modules.builtin` the rest, and some are known by what they provide.
+/// has both (for those with parameters), `modules.builtin` the rest, and some are known by what they provide. Of one that is not there,
+/// modprobe knows whether it would find it.
 fn push_kernel(script: &mut String, looks: &Looks) {
     if !looks.sysctls.is_empty() {
         // Not `read`: dash reads byte by byte, and these files answer the first read only.
@@ -210,7 +228,8 @@ fn push_kernel(script: &mut String, looks: &Looks) {
             let _ = writeln!(
                 script,
                 "if [ -d /sys/module/{name} ]; then echo {name}; else case \"$builtin$filesystems\" in */{name}.ko*|*\"\t\"{name}*) echo {name};; \
-                 *) [ {name} = br_netfilter ] && [ -d /proc/sys/net/bridge ] && echo {name};; esac; fi"
+                 *) if [ {name} = br_netfilter ] && [ -d /proc/sys/net/bridge ]; then echo {name}; \
+                 elif ! command -v modprobe >/dev/null 2>&1 || modprobe -n -q -- {name} 2>/dev/null; then echo can {name}; fi;; esac; fi"
             );
         }
     }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::etcd::EtcdState;
 use super::firewall::Firewall;
-use super::kubernetes::KubernetesState;
+use super::kubernetes::{ApiServerState, KubernetesState};
 use super::swap::SwapState;
 use super::time::TimeTracking;
 
@@ -18,16 +19,24 @@ pub struct Observations {
     pub units: BTreeMap<String, UnitState>,
     /// Kernel parameters; `None` where the kernel has no such parameter.
     pub sysctls: BTreeMap<String, Option<String>>,
-    /// Kernel modules: loaded or built in.
-    pub modules: BTreeMap<String, bool>,
+    /// Kernel modules.
+    pub modules: BTreeMap<String, ModuleState>,
     /// Images of containerd.
     pub images: Option<ImageStore>,
+    /// This host's API server.
+    pub api_server: Option<ApiServerState>,
+    /// This host's member of etcd.
+    pub etcd: Option<EtcdState>,
+    /// Load balancers of hosts, by node: whether they have found an API server.
+    pub load_balancers: Option<BTreeMap<String, bool>>,
     /// The cluster as this host's API server shows it.
     pub kubernetes: Option<KubernetesState>,
     /// What the pods of the network check report, by the node that they run on.
     pub network_check: Option<BTreeMap<String, String>>,
     /// The cluster's last warnings, one a line.
     pub warnings: Option<String>,
+    /// What containers of this host's control plane complained of last, by their names.
+    pub last_words: Option<BTreeMap<String, String>>,
     /// chronyd's own report.
     pub time: Option<TimeTracking>,
     /// Blocks of ours in files of others, with their marks; empty where there is none.
@@ -44,6 +53,29 @@ pub struct Observations {
     pub monotonic_microseconds: u64,
     /// The host's wall clock when it was probed, in nanoseconds since 1970.
     pub clock_nanoseconds: i128,
+}
+
+/// A kernel module.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModuleState {
+    /// It is loaded, or built in.
+    Loaded,
+    /// modprobe would find it, or there is no modprobe that could be asked.
+    Loadable,
+    /// The kernel has none of this name.
+    Missing,
+}
+
+impl ModuleState {
+    /// The state of a module by a probe's answer: names of those that are loaded, and `can` before those that could be.
+    pub(super) fn read(answer: &str, name: &str) -> Self {
+        let mut lines = answer.lines();
+        match lines.clone().any(|line| line == name) {
+            true => Self::Loaded,
+            false if lines.any(|line| line.strip_prefix("can ") == Some(name)) => Self::Loadable,
+            false => Self::Missing,
+        }
+    }
 }
 
 /// A path on a host.
@@ -140,9 +172,13 @@ impl Observations {
             sysctls: BTreeMap::new(),
             modules: BTreeMap::new(),
             images: None,
+            api_server: None,
+            etcd: None,
+            load_balancers: None,
             kubernetes: None,
             network_check: None,
             warnings: None,
+            last_words: None,
             time: None,
             blocks: BTreeMap::new(),
             commands: BTreeMap::new(),
@@ -163,9 +199,13 @@ impl Observations {
         self.sysctls.extend(later.sysctls);
         self.modules.extend(later.modules);
         self.images = later.images.or(self.images.take());
+        self.api_server = later.api_server.or(self.api_server.take());
+        self.etcd = later.etcd.or(self.etcd.take());
+        self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());
         self.network_check = later.network_check.or(self.network_check.take());
         self.warnings = later.warnings.or(self.warnings.take());
+        self.last_words = later.last_words.or(self.last_words.take());
         self.time = later.time.or(self.time.take());
         self.blocks.extend(later.blocks);
         self.commands.extend(later.commands);

@@ -10,6 +10,8 @@ use crate::secret_name::SecretName;
 /// The run's bootstrap token with its rules and the ConfigMap `cluster-info`, by kubeadm's phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootstrapToken {
+    /// The control plane that asks its own API server.
+    pub host: String,
     /// The public half of the token, with kokctl's prefix (see [`super::tokens`]).
     pub id: String,
     /// Whether the token itself is needed, because a host joins in this run.
@@ -43,7 +45,7 @@ impl BootstrapToken {
     pub(super) fn act(&self, _: &Change) -> Act {
         // Here for a job that could not be started, and in the job for one that nobody waits for any more.
         let mut fragment = Fragment::text(format!("trap 'rm -f {CONFIGURATION}' EXIT\n"));
-        fragment.put(CONFIGURATION, 0o600, Content::Secret(&SecretName::BootstrapTokenConfiguration));
+        fragment.put(CONFIGURATION, 0o600, Content::Secret(&SecretName::BootstrapTokenConfiguration { host: self.host.clone() }));
         let script =
             format!("trap 'rm -f {CONFIGURATION}' EXIT\nkubeadm init phase bootstrap-token --skip-token-print --config={CONFIGURATION}\n");
         fragment.feed(Content::Bytes(script.as_bytes()), "job bootstrap-token");

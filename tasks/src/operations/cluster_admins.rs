@@ -18,7 +18,7 @@ pub struct ClusterAdmins {
 const NAME: &str = "kubeadm:cluster-admins";
 
 const SCRIPT: &str = r"trap 'rm -f /run/kokctl/super-admin.conf' EXIT
-HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/run/kokctl/super-admin.conf --request-timeout=20s apply --server-side=true --field-manager=kokctl --force-conflicts=true -f - <<'--BINDING--'
+HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/run/kokctl/super-admin.conf --server=https://127.0.0.1:6443 --request-timeout=20s apply --server-side=true --field-manager=kokctl --force-conflicts=true -f - <<'--BINDING--'
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:

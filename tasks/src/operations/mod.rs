@@ -5,9 +5,11 @@ mod addons;
 mod bootstrap_token;
 mod claim;
 mod cluster_admins;
+mod etcd_member;
 mod finalize;
 mod join;
 mod kubelet;
+mod load_balancers;
 mod manifest;
 mod mark;
 mod network_check;
@@ -26,15 +28,17 @@ pub use addons::Addons;
 pub use bootstrap_token::BootstrapToken;
 pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
+pub use etcd_member::EtcdMemberReady;
 pub use finalize::KubeletFinalize;
 pub use join::Join;
 pub use kubelet::KubeletStart;
+pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
 pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stage};
 pub use pki_tree::PkiTree;
 pub use preflight::Preflight;
-pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady};
+pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly};
 pub use reset::Reset;
 pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
@@ -49,10 +53,9 @@ use crate::resources::Act;
 /// Where the binaries of a bundle are installed.
 pub const BINARIES: &str = "/usr/local/bin";
 
-/// Start of a script that talks to the API server as the administrator. Credentials stay in the file; `HOME` keeps kubectl's cache of the
-/// API's kinds in a tmpfs.
-pub(crate) const KUBECTL: &str =
-    "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --request-timeout=20s \"$@\"; }\n";
+/// Start of a script that talks to the host's own API server as the administrator. Credentials stay in the file; `HOME` keeps kubectl's
+/// cache of the API's kinds in a tmpfs.
+pub(crate) const KUBECTL: &str = "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 --request-timeout=20s \"$@\"; }\n";
 
 /// JSON pointer of the annotation that says from which source an object was made; `~1` is `/`.
 pub(crate) const SOURCE_ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
@@ -70,6 +73,10 @@ pub enum Operation {
     StaticPods(StaticPods),
     /// The kubelet's configuration and its start.
     KubeletStart(KubeletStart),
+    /// The host's member of etcd works, with all others.
+    EtcdMemberReady(EtcdMemberReady),
+    /// Load balancers of hosts have found an API server.
+    LoadBalancersReady(LoadBalancersReady),
     /// The local API server answers.
     ApiServerReady(ApiServerReady),
     /// The administrators' group has its rights.
@@ -116,6 +123,8 @@ macro_rules! each {
             Operation::Preflight($it) => $call,
             Operation::StaticPods($it) => $call,
             Operation::KubeletStart($it) => $call,
+            Operation::EtcdMemberReady($it) => $call,
+            Operation::LoadBalancersReady($it) => $call,
             Operation::ApiServerReady($it) => $call,
             Operation::ClusterAdmins($it) => $call,
             Operation::UploadConfiguration($it) => $call,

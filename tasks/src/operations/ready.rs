@@ -3,11 +3,12 @@
 use kok_crds::{count, counted};
 
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{KubernetesState, Look, Observations, PathState};
+use crate::observe::{ApiServerState, KubernetesState, Look, Observations, PathState};
 use crate::resources::Act;
 
 /// What kubectl or the API server said, cut to what matters: of a long list of checks those that fail, of an error its first sentence.
-fn said_briefly(said: &str) -> String {
+#[must_use]
+pub fn said_briefly(said: &str) -> String {
     let failing: Vec<&str> = said.split("\\n").flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("[-]")).collect();
     if let [first, ..] = failing.as_slice() {
         let names: Vec<&str> = failing.iter().map(|line| line.split(' ').next().unwrap_or(line)).collect();
@@ -17,6 +18,10 @@ fn said_briefly(said: &str) -> String {
             names.join(", ")
         };
         return format!("the API server is not ready yet: {names}");
+    }
+    // The rules by which everybody may ask are made in its first seconds.
+    if said.contains("(Forbidden)") {
+        return "the API server is not ready yet: it has no rules of access".to_owned();
     }
     let sentence = said.trim().lines().next().unwrap_or_default().split(" - did you").next().unwrap_or_default();
     format!("the API server does not answer: {sentence}")
@@ -31,21 +36,21 @@ pub struct ApiServerReady;
 
 impl ApiServerReady {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Kubernetes, Look::Unit("kubelet.service".to_owned())]
+        vec![Look::ApiServer, Look::Unit("kubelet.service".to_owned())]
     }
 
     /// The kubelet starts the API server, so a kubelet that does not stay up is the cause, and what its clients say is not.
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let kubelet = seen!(seen.units.get("kubelet.service"));
-        match seen!(&seen.kubernetes) {
-            KubernetesState::Ready { .. } | KubernetesState::Unanswered(_) => Verdict::Same,
+        match seen!(&seen.api_server) {
+            ApiServerState::Ready => Verdict::Same,
             _ if !["active", ""].contains(&kubelet.active.as_str()) => Verdict::differs(
                 WAIT,
                 format!("the kubelet is {} and can't start it; `journalctl -u kubelet` on the host says why", kubelet.active),
             ),
             // That it does not answer was seen.
-            KubernetesState::NotReady(said) => Verdict::differs(WAIT, said_briefly(said)),
-            other => unanswered(WAIT, other),
+            ApiServerState::NotReady(said) => Verdict::differs(WAIT, said_briefly(said)),
+            ApiServerState::Absent => Verdict::differs(WAIT, "there is no control plane yet"),
         }
     }
 

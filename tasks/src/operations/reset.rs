@@ -49,14 +49,15 @@ const PATHS: &[&str] = &[
 
 const UNITS: [&str; 2] = ["kubelet.service", "containerd.service"];
 
-/// `kubeadm reset` ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
+/// `kubeadm reset` does not take the member out of etcd's list: all members go, and what is left of them could not agree to it for minutes. It
+/// ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
 /// Shims outlive containerd (`KillMode=process`), so their control groups are ended by systemd and what is left of them by containerd's
 /// own record of its tasks.
 const SCRIPT: &str = r#"set +e
 kubeadm=/usr/local/bin/kubeadm
 systemctl disable --now kubelet.service 2>&1
 if [ -x "$kubeadm" ] && [ -S /run/containerd/containerd.sock ]; then
-  "$kubeadm" reset --force --cri-socket=unix:///run/containerd/containerd.sock 2>&1
+  "$kubeadm" reset --force --skip-phases=remove-etcd-member --cri-socket=unix:///run/containerd/containerd.sock 2>&1
 fi
 if [ -x /usr/local/bin/ctr ] && [ -S /run/containerd/containerd.sock ]; then
   for task in $(/usr/local/bin/ctr -n k8s.io tasks ls -q); do /usr/local/bin/ctr -n k8s.io tasks kill -s SIGKILL "$task"; done
@@ -72,7 +73,12 @@ while read -r _ where _; do
   case $where in /var/lib/kubelet/*|/var/lib/containerd/*|/run/containerd/*|/run/netns/cni-*|/var/run/netns/cni-*) echo "$where";; esac
 done </proc/mounts | sort -r | while IFS= read -r where; do umount -l "$(printf '%b' "$where")"; done
 rm -f /run/netns/cni-* 2>/dev/null
-for link in flannel.1 cni0; do ip link delete "$link" 2>/dev/null; done
+for link in flannel.1 flannel-wg cni0; do ip link delete "$link" 2>/dev/null; done
+# Without links of its own, flannel has routes through the other hosts, which no link takes along.
+pods=$(sed -n 's/^FLANNEL_NETWORK=//p' /run/flannel/subnet.env 2>/dev/null)
+[ -z "$pods" ] || ip -4 route show root "$pods" | while read -r to by address _; do
+  [ "$by" != via ] || ip -4 route delete "$to" via "$address"
+done
 for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
 for folder in /var/lib/kubelet /var/lib/containerd /run/containerd; do
   if grep -q " $folder/" /proc/mounts; then

@@ -12,6 +12,7 @@ use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
 use crate::observe::Observations;
 use crate::resources::Resource;
+use crate::speaker::speaker;
 
 /// Long enough for any single change of a file or unit on a busy host.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -57,21 +58,18 @@ impl<'a> HostView<'a> {
         self.seen.observations(&self.host.name)
     }
 
-    /// The first control plane of the file: the one that cluster-wide steps of this version run on.
+    /// The control plane that steps of the whole cluster run on ([`speaker`]).
     ///
     /// # Errors
     /// [`Refusal`] if there is none; the reader of the file has made sure that there is one.
-    pub fn control_plane(&self) -> Result<&'a Host, Refusal> {
-        self.cluster().control_planes().next().ok_or_else(|| Refusal::new("the cluster has no control plane"))
+    pub fn speaker(&self) -> Result<&'a Host, Refusal> {
+        speaker(self.cluster(), self.seen).ok_or_else(|| Refusal::new("the cluster has no control plane"))
     }
 
-    /// Where the API server is reached by everybody: `address:port`.
-    ///
-    /// # Errors
-    /// As [`HostView::control_plane`].
-    pub fn endpoint(&self) -> Result<String, Refusal> {
-        let host = self.control_plane()?;
-        Ok(std::net::SocketAddr::new(host.address, crate::API_SERVER_PORT).to_string())
+    /// Whether this host is that one.
+    #[must_use]
+    pub fn is_speaker(&self) -> bool {
+        speaker(self.cluster(), self.seen).is_some_and(|speaker| speaker.name == self.host.name)
     }
 
     /// A file of the bundle by name, for the host's architecture: of the version given, or the newest.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
 
+use super::ask;
 use super::compare::{Asked, Compared, compare};
 use super::draft::{Draft, HostView};
 use super::graph::{Plan, Reason, StepId};
@@ -135,9 +136,15 @@ pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Res
     if !refusals.is_empty() {
         return Err(refusals);
     }
+    let speakers = ask::speakers(inputs.cluster, seen);
+    if !speakers.is_empty() {
+        return Ok(Making::AskFirst(speakers));
+    }
     let expected = HostFacts::expected();
     let plan = ordered(drafts(inputs, seen, &expected)?).map_err(|refusal| vec![refusal])?;
-    compared(plan, seen, selection)
+    let making = compared(plan, seen, selection)?;
+    let keepers = if let Making::Made(plan) = &making { ask::keepers(inputs.cluster, seen, plan) } else { BTreeMap::new() };
+    Ok(if keepers.is_empty() { making } else { Making::AskFirst(keepers) })
 }
 
 /// No plan leaves this module that breaks a rule.

@@ -1,5 +1,6 @@
 //! The plan: what is to be done on which host, in which order and why. Data, and nothing else.
 
+mod ask;
 mod compare;
 mod draft;
 mod graph;

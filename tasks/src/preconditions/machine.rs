@@ -1,9 +1,11 @@
 //! What a machine is: its system, its size, swap, SELinux.
 
-use kok_crds::model::KubeProxyMode;
+use kok_crds::model::{FlannelBackend, KubeProxyMode};
 
 use super::{Findings, Scope};
 use crate::facts::Selinux;
+use crate::list::host;
+use crate::observe::ModuleState;
 use crate::plan::Refusal;
 
 /// The oldest kernel that Kubernetes' own checks take (kubeadm: `SystemVerification`).
@@ -63,6 +65,25 @@ fn kernel(scope: &Scope<'_>, found: &mut Findings) {
                 .hint("update the host's system, or set vars.kube_proxy_mode: iptables"),
         );
     }
+}
+
+/// What is not loaded yet is loaded by a step; what the kernel does not have, by none.
+pub(super) fn modules(scope: &Scope<'_>, found: &mut Findings) {
+    let is_missing = |name: &&str| scope.seen.modules.get(*name) == Some(&ModuleState::Missing);
+    let missing: Vec<&str> = host::modules(scope.cluster).into_iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return;
+    }
+    let modules = if missing.len() == 1 { "module" } else { "modules" };
+    let encrypts = missing.contains(&host::WIREGUARD) && scope.cluster.network.backend == FlannelBackend::Wireguard;
+    let instead = if encrypts { "; or choose another backend than wireguard (spec.network.backend)" } else { "" };
+    found.refuse(
+        Refusal::new(format!("its kernel has no {modules} {}", missing.join(", ")))
+            .because(format!("modprobe finds none for the kernel {}", scope.facts.kernel))
+            .hint(format!(
+                "install the package with the kernel's further modules, or boot the kernel whose modules are installed{instead}"
+            )),
+    );
 }
 
 /// The first two numbers of a kernel's release.

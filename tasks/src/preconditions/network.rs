@@ -3,11 +3,12 @@
 use std::net::IpAddr;
 
 use ipnet::Ipv4Net;
-use kok_crds::model::FirewallPolicy;
+use kok_crds::model::{FirewallPolicy, FlannelBackend, NetworkPlugin};
 
 use super::{Findings, Scope};
-use crate::firewall;
+use crate::facts::Route;
 use crate::plan::Refusal;
+use crate::{API_SERVER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
 
 /// Ports that a control plane listens on (kubeadm, "Ports and Protocols").
 const CONTROL_PLANE_PORTS: &[(u16, &str)] = &[
@@ -17,6 +18,10 @@ const CONTROL_PLANE_PORTS: &[(u16, &str)] = &[
     (10257, "the controller manager"),
     (10259, "the scheduler"),
 ];
+
+/// Ports of the load balancer of a host without an API server.
+const LOAD_BALANCER_PORTS: &[(u16, &str)] =
+    &[(API_SERVER_PORT, "the way to the API servers"), (LOAD_BALANCER_HEALTH_PORT, "the health of the load balancer")];
 
 /// Ports of every node.
 const NODE_PORTS: &[(u16, &str)] = &[(10250, "the kubelet"), (10256, "kube-proxy's health")];
@@ -42,8 +47,12 @@ pub(super) fn ports(scope: &Scope<'_>, found: &mut Findings) {
     if !scope.is_fresh() || facts.certificate_authority.is_some() {
         return;
     }
-    let of_control_plane = if scope.host.roles.control_plane { CONTROL_PLANE_PORTS } else { &[] };
-    let taken: Vec<String> = of_control_plane
+    let of_role = match scope.host.roles.control_plane {
+        true => CONTROL_PLANE_PORTS,
+        false if scope.cluster.has_load_balancers() => LOAD_BALANCER_PORTS,
+        false => &[],
+    };
+    let taken: Vec<String> = of_role
         .iter()
         .chain(NODE_PORTS)
         .filter(|(port, _)| facts.listening_ports.contains(port))
@@ -75,16 +84,23 @@ pub(super) fn firewall(scope: &Scope<'_>, found: &mut Findings) {
     }
 }
 
-/// Interfaces whose routes lead to pods and services because we made them.
-fn is_ours(interface: &str) -> bool {
-    interface == "cni0" || interface.starts_with("flannel") || interface == "kube-ipvs0"
+/// Whether a route leads to pods or services because we made it: by an interface of ours, or to another host that has the pods.
+fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
+    let interface = route.interface.as_str();
+    let pods = !scope.is_fresh() && scope.cluster.network.pod_cidr.contains(&route.to);
+    // Nobody knows what the interfaces of the user's own network are called.
+    if pods && scope.cluster.network.plugin == NetworkPlugin::None {
+        return true;
+    }
+    let by_a_host = || route.via.is_some_and(|via| scope.cluster.hosts.iter().any(|host| host.address == IpAddr::V4(via)));
+    interface == "cni0" || interface.starts_with("flannel") || interface == "kube-ipvs0" || (pods && by_a_host())
 }
 
 pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
     let network = &scope.cluster.network;
     let overlap = |one: &Ipv4Net, other: &Ipv4Net| one.contains(other) || other.contains(one);
     for (what, field, range) in [("pods", "podCIDR", network.pod_cidr), ("services", "serviceCIDR", network.service_cidr)] {
-        let hit = scope.facts.routes.iter().filter(|route| !is_ours(&route.interface)).find(|route| overlap(&route.to, &range));
+        let hit = scope.facts.routes.iter().filter(|route| !is_ours(scope, route)).find(|route| overlap(&route.to, &range));
         if let Some(route) = hit {
             found.refuse(
                 Refusal::new(format!("its route to {} overlaps with the range {range} of the {what}", route.to))
@@ -94,6 +110,35 @@ pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
         }
     }
 }
+
+/// With `host-gw` a host is the router to its pods, and the kernel takes only neighbours as such.
+pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
+    let (facts, address) = (scope.facts, scope.host.address);
+    let of_address = facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&address));
+    // That no interface has the address is told by another check.
+    let Some((interface, _)) = of_address.filter(|_| scope.cluster.network.backend == FlannelBackend::HostGw) else { return };
+    let subnets: Vec<Ipv4Net> =
+        facts.routes.iter().filter(|route| route.interface == *interface && route.via.is_none()).map(|route| route.to).collect();
+    let is_near = |other: IpAddr| matches!(other, IpAddr::V4(other) if subnets.iter().any(|subnet| subnet.contains(&other)));
+    let far = scope.cluster.hosts.iter().filter(|other| other.address != address && !is_near(other.address));
+    let far: Vec<String> = far.map(|other| format!("{} ({})", other.name, other.address)).collect();
+    if far.is_empty() {
+        return;
+    }
+    let more = far.len().saturating_sub(MOST_NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let named = far.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let has = subnets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let has = if has.is_empty() { "no subnet".to_owned() } else { format!("the subnet {has}") };
+    found.refuse(
+        Refusal::new(format!("it reaches other hosts by a router: {named}{more}"))
+            .because(format!("{interface} has {has}, and flannel's backend host-gw needs all hosts in one subnet"))
+            .hint("write `vxlan` (or `wireguard`) at spec.network.backend, or give the hosts addresses of one subnet"),
+    );
+}
+
+/// So many hosts show what is wrong.
+const MOST_NAMED: usize = 3;
 
 /// The pods that answer for names ask the servers that the kubelet gives them: those of systemd-resolved where that runs (kubeadm sets it
 /// so), else those of /etc/resolv.conf. A server on a loopback address would be the pod itself: CoreDNS finds that loop and gives up.

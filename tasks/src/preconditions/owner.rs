@@ -106,13 +106,28 @@ pub(super) fn runtime(scope: &Scope<'_>, found: &mut Findings) {
     }
 }
 
-/// A worker's certificate authority must be the control plane's.
+/// The control plane whose certificate authorities are the cluster's: the first that has any, and belongs to it. They are made only where
+/// there is none.
+#[must_use]
+pub fn keeper<'a>(cluster: &'a Cluster, seen: &Seen) -> Option<&'a Host> {
+    cluster.control_planes().find(|host| is_recorded(cluster, host, seen) && authority(host, seen).is_some())
+}
+
+fn is_recorded(cluster: &Cluster, host: &Host, seen: &Seen) -> bool {
+    seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name))
+}
+
+/// Every host's certificate authority must be the control planes'.
 pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
-    let Some(first) = cluster.control_planes().next().filter(|host| seen.facts(&host.name).is_some()) else { return };
-    let ours = authority(first, seen);
+    // While one was not asked, it may be the one that has them.
+    let all_asked = cluster.control_planes().all(|host| seen.facts(&host.name).is_some());
+    let first = || cluster.control_planes().next().filter(|_| all_asked);
+    let keeper = keeper(cluster, seen);
+    let Some(first) = keeper.or_else(first) else { return };
+    let ours = keeper.and_then(|keeper| authority(keeper, seen));
     for host in cluster.hosts.iter().filter(|host| authority(host, seen).is_some_and(|theirs| Some(theirs) != ours)) {
         let ca = format!("its /etc/kubernetes/pki/ca.crt is not that of the control plane {}", first.name);
-        let recorded = seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
+        let recorded = is_recorded(cluster, host, seen);
         let refusal = if ours.is_none() && recorded {
             Refusal::new("it still belongs to an earlier cluster of this name")
                 .because(format!("{ca}, which has none: a reset did not come to its end"))

@@ -1,12 +1,14 @@
 //! What a running cluster can't take over by another `apply`: each is an operation of its own.
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, NetworkPlugin};
+use serde_json::Value;
 
 use super::Findings;
-use crate::API_SERVER_PORT;
+use crate::identity;
 use crate::observe::{KubernetesState, Observations, PathState};
-use crate::operations::FOUNDED;
+use crate::operations::{FOUNDED, SOURCE_ANNOTATION};
 use crate::plan::{Refusal, Seen};
+use crate::speaker::speaker;
 
 /// kubeadm's configuration on a control plane, for when its API server does not answer.
 const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
@@ -16,15 +18,17 @@ const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 
 /// Checks the cluster that is there against the one that is asked for.
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
-    let Some(first) = cluster.control_planes().next() else { return };
-    let observed = seen.observations(&first.name);
+    let Some(speaker) = speaker(cluster, seen) else { return };
+    let observed = seen.observations(&speaker.name);
     if let Some(text) = configuration(observed) {
         changed(cluster, &text).into_iter().for_each(|refusal| found.refuse(refusal));
     }
     let Some(state @ KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return };
-    if let Some(refusal) = lost_data(state, observed) {
-        found.refuse(refusal.at(format!("host {} ({})", first.name, first.address)));
+    let founded = cluster.control_planes().any(|host| seen.observations(&host.name).contents.contains_key(FOUNDED));
+    if let Some(refusal) = lost_data(state, founded) {
+        found.refuse(refusal.at(format!("host {} ({})", speaker.name, speaker.address)));
     }
+    other_network(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     for name in nodes.keys().filter(|name| cluster.host(name).is_none()) {
         found.refuse(
             Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
@@ -46,13 +50,12 @@ fn configuration(seen: &Observations) -> Option<String> {
 
 fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
     let network = &cluster.network;
-    let endpoint = cluster.control_planes().next().map(|host| std::net::SocketAddr::new(host.address, API_SERVER_PORT).to_string());
     let desired = [
         ("kubernetesVersion", "spec.kubernetesVersion", format!("v{}", cluster.kubernetes_version)),
         ("podSubnet", "spec.network.podCIDR", network.pod_cidr.to_string()),
         ("serviceSubnet", "spec.network.serviceCIDR", network.service_cidr.to_string()),
         ("dnsDomain", "spec.network.clusterDomain", network.cluster_domain.clone()),
-        ("controlPlaneEndpoint", "spec.hosts", endpoint.unwrap_or_default()),
+        ("controlPlaneEndpoint", "spec.hosts", identity::endpoint_text(cluster)),
     ];
     // Not a field of kubeadm's: an argument of the controller manager, which would give new nodes other shares of the range.
     let mask = is.lines().skip_while(|line| !line.ends_with("name: node-cidr-mask-size")).nth(1).and_then(|line| value_of(line, "value"));
@@ -69,13 +72,44 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
     differing.collect()
 }
 
+/// Another plugin, or another backend of the same one. A flannel without our mark is the user's own.
+fn other_network(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> {
+    if cluster.network.plugin == NetworkPlugin::Flannel {
+        return other_backend(cluster, state);
+    }
+    let daemon = state.object("DaemonSet", "kube-flannel", "kube-flannel-ds")?;
+    daemon.text(SOURCE_ANNOTATION)?;
+    let field = "spec.network.plugin";
+    let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
+    let refusal = Refusal::new("the network plugin of the running cluster is flannel, the file asks for none").at(place);
+    Some(
+        refusal
+            .because("taking a network away from under its pods is no part of apply")
+            .hint(format!("set {field} back to flannel; a cluster without it has to be made anew")),
+    )
+}
+
+/// Links and routes of the one backend would stay beside those of the other, and pods keep the packet size that they were started with.
+fn other_backend(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> {
+    let map = state.object("ConfigMap", "kube-flannel", "kube-flannel-cfg")?;
+    let configuration: Value = serde_json::from_str(map.text("/data/net-conf.json")?).ok()?;
+    let is = configuration.pointer("/Backend/Type")?.as_str()?;
+    let (field, desired) = ("spec.network.backend", cluster.network.backend.as_str());
+    (is != desired).then(|| {
+        let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
+        Refusal::new(format!("flannel's backend in the running cluster is {is}, the file asks for {desired}"))
+            .at(place)
+            .because("apply can't change it: links and routes of the old one would stay on the hosts, and pods keep its packet size")
+            .hint(format!("set {field} back to {is}; a cluster gets another one when it is made anew"))
+    })
+}
+
 fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": ")).map(|value| value.trim_matches('"'))
 }
 
-/// A control plane that was founded once and now knows nothing has lost etcd's data. To set it up anew would bury that.
-fn lost_data(state: &KubernetesState, seen: &Observations) -> Option<Refusal> {
-    let founded = seen.contents.contains_key(FOUNDED);
+/// A cluster that was founded once and now knows nothing has lost etcd's data. To set it up anew would bury that.
+fn lost_data(state: &KubernetesState, founded: bool) -> Option<Refusal> {
     let objects = [("ConfigMap", "kubeadm-config"), ("DaemonSet", "kube-proxy"), ("Deployment", "coredns")];
     let empty = objects.iter().all(|(kind, name)| state.object(kind, "kube-system", name).is_none());
     (founded && empty).then(|| {

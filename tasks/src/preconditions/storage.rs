@@ -2,8 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Findings, Scope};
-use crate::facts::{FOLDERS, Storage, Unwritable};
+use kok_crds::model::FirewallPolicy;
+
+use super::{Findings, Scope, missing_programs};
+use crate::facts::{FOLDERS, Storage, TARGETS, Unwritable, Writer};
+use crate::observe::Firewall;
 use crate::plan::Refusal;
 
 /// Files of the images that every host gets, unpacked, with those of their writable layers: some 3,000. Half as much again for pods.
@@ -37,6 +40,31 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
     }
 }
 
+/// Whether this host's roles and settings put files into a folder. Others may be as they are.
+fn is_written(scope: &Scope<'_>, folder: &str) -> bool {
+    let (roles, settings) = (&scope.host.roles, &scope.cluster.settings);
+    let balanced = scope.cluster.has_load_balancers() && !roles.control_plane;
+    let writes = |writer: Writer| match writer {
+        Writer::Host => true,
+        Writer::ControlPlane => roles.control_plane,
+        Writer::Etcd => roles.etcd(),
+        Writer::Firewall => {
+            let is_active = scope.seen.firewall.as_ref().is_some_and(|firewall| *firewall != Firewall::None);
+            settings.host.firewall == FirewallPolicy::Open && is_active
+        }
+        Writer::LoadBalancer => balanced,
+        Writer::StaticPods => roles.control_plane || balanced,
+        Writer::Mirrors => !settings.containerd_registries_mirrors.is_empty(),
+        Writer::Name => settings.host.override_system_hostname,
+        Writer::Packages => !missing_programs(scope.facts, scope.cluster).is_empty(),
+        Writer::Proxy => settings.host.has_proxy(),
+        Writer::Selinux => settings.host.preinstall_selinux_state.is_some(),
+        Writer::Time => scope.cluster.time.is_managed(),
+        Writer::Trust => !settings.host.trusted_certificates.is_empty(),
+    };
+    TARGETS.iter().find(|target| target.path == folder).is_none_or(|target| writes(target.writer))
+}
+
 /// Folders that files are put into, by the mount that forbids it.
 fn unwritable(scope: &Scope<'_>, found: &mut Findings) {
     // Of the file systems that are measured it is said with what they are for.
@@ -45,7 +73,7 @@ fn unwritable(scope: &Scope<'_>, found: &mut Findings) {
         whole.map(|(_, storage)| &storage.mount).any(|mount| *mount == one.mount)
     };
     let mut by_mount: BTreeMap<(&str, bool), Vec<&str>> = BTreeMap::new();
-    for one in scope.facts.unwritable.iter().filter(|one| !is_told(one)) {
+    for one in scope.facts.unwritable.iter().filter(|one| is_written(scope, &one.folder) && !is_told(one)) {
         by_mount.entry((&one.mount, one.read_only)).or_default().push(&one.folder);
     }
     for ((mount, read_only), folders) in by_mount {

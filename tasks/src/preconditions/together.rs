@@ -8,6 +8,7 @@ use super::Findings;
 use crate::facts::HostFacts;
 use crate::observe::KubernetesState;
 use crate::plan::{Refusal, Seen};
+use crate::speaker::speaker;
 
 /// Cloned machines, and one machine under two names.
 pub(super) fn identity(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
@@ -99,8 +100,8 @@ fn machine_ids(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
 
 /// A node that is there must not be another machine of the file.
 fn nodes(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
-    let first = cluster.control_planes().next().and_then(|host| seen.observations(&host.name).kubernetes.as_ref());
-    let Some(KubernetesState::Ready { nodes, .. }) = first else { return };
+    let speaker = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).kubernetes.as_ref());
+    let Some(KubernetesState::Ready { nodes, .. }) = speaker else { return };
     for host in &cluster.hosts {
         let Some(facts) = seen.facts(&host.name).filter(|facts| !facts.machine_id.is_empty()) else { continue };
         let twin = nodes.iter().find(|(name, node)| **name != host.name && node.machine_id == facts.machine_id);

@@ -2,7 +2,7 @@
 
 use super::Act;
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{Look, Observations};
+use crate::observe::{Look, ModuleState, Observations};
 use crate::script::Fragment;
 use crate::shell::quote;
 
@@ -19,7 +19,10 @@ impl KernelModule {
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        if *seen!(seen.modules.get(&self.name)) { Verdict::Same } else { Verdict::differs("load", "it is neither loaded nor built in") }
+        match seen!(seen.modules.get(&self.name)) {
+            ModuleState::Loaded => Verdict::Same,
+            ModuleState::Loadable | ModuleState::Missing => Verdict::differs("load", "it is neither loaded nor built in"),
+        }
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

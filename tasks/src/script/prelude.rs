@@ -18,6 +18,11 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///   holder nothing is compared.
 ///   Nothing of several lines may stand in the unit's command or description: systemd reads its own file of a transient unit wrong then
 ///   when somebody reloads it, and forgets the unit's settings.
+///   What it prints goes through a pipe, because a file could fill `/run`: into `NAME.log`, which becomes `NAME.log.1` after 2048 pieces of
+///   512 bytes at the most, if there is more. `dd` writes each piece as it comes, which `head` does not. The unit's first process waits until all
+///   that the job printed is in the file, for a second at the most, because systemd then kills what is left of the unit; it hands on the
+///   signal that asks it to end, and ends as the job's shell did. That it waits by a lock leaves no process behind: of what systemd has to
+///   kill in cgroups of version 1 it may hear nothing more until the unit's time to stop is over.
 ///   That the unit has ended is asked of systemd itself: `systemd-run --wait` returns early when somebody reloads systemd meanwhile.
 /// * `jobs_end SECONDS` waits until no job is at work any more, and fails if one still is.
 /// * `is_ours` says whether the record of the holder still is `$kokctl_holder`.
@@ -79,7 +84,7 @@ job() {
   elif [ -n "$attached" ] && grep -qxF "input ${input%% *}" "$base.record" 2>/dev/null; then
     rm -f "$base.next"
   else
-    rm -f "$base.record"
+    rm -f "$base.record" "$base.log.1"
     (umask 077; printf 'attempt %s\ninput %s\nboot %s\nstarted %s\n' "$attempt" "${input%% *}" "$(cat /proc/sys/kernel/random/boot_id)" "$(date +%s)" >"$base.about"; : >"$base.log")
     mv -f "$base.next" "$base.sh"
     systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
@@ -90,7 +95,7 @@ job() {
     job_ends "$1"
     systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
   fi
-  [ -f "$base.record" ] || { rm -f "$base.sh" "$base.about" "$base.log"; echo "kokctl-$1.service left no record" >&2; return 1; }
+  [ -f "$base.record" ] || { rm -f "$base.sh" "$base.about" "$base.log" "$base.log.1"; echo "kokctl-$1.service left no record" >&2; return 1; }
   sed '1,/^output$/d' "$base.record" | tail -n 60
   ended=$(sed -n '/^output$/q; s/^exit //p' "$base.record")
   case $ended in
@@ -100,17 +105,49 @@ job() {
   echo "kokctl-$1.service was ended: $ended" >&2
   return 1
 }
-job_begin='exec >"$1.log" 2>&1 9>/run/kokctl/lock; flock -s 9
+job_begin='base="$1"
+rm -f "$base.pipe"
+mkfifo -m 600 "$base.pipe"
+{
+  umask 077
+  exec 5>"$base.lock"
+  flock 5
+  exec <"$base.pipe"
+  while dd bs=512 count=2047 >>"$base.log" && dd bs=1 count=1 >"$base.after" && [ -s "$base.after" ]; do
+    mv -f "$base.log" "$base.log.1"
+    mv -f "$base.after" "$base.log"
+  done
+  cat
+} >/dev/null 2>&1 &
+exec >"$base.pipe" 2>&1
+rm -f "$base.pipe"
+drain() {
+  trap - TERM
+  exec >/dev/null 2>&1 9>&-
+  flock -w 1 "$base.lock" true
+}
+exec 9>/run/kokctl/lock
+flock -s 9
 if [ -n "$2" ]; then
   held=; { read -r held </var/lib/kokctl/holder; } 2>/dev/null || :
-  [ "$held" = "$2" ] || { echo "another run has taken this host over: $held"; exit 76; }
+  [ "$held" = "$2" ] || { echo "another run has taken this host over: $held"; drain; exit 76; }
 fi
-exec /bin/sh -eu "$1.sh"'
+/bin/sh -eu "$base.sh" &
+job=$!
+trap "kill $job; drain; kill $$" TERM
+wait "$job"
+code=$?
+drain
+exit "$code"'
 job_end='umask 077
 base="/run/kokctl/jobs/$1"
 [ -f "$base.about" ] || exit 0
-{ cat "$base.about"; printf "ended %s\nresult %s\nexit %s %s\noutput\n" "$(date +%s)" "${SERVICE_RESULT-}" "${EXIT_CODE-}" "${EXIT_STATUS-}"; tail -c 8192 "$base.log"; } >"$base.part"
+{
+  cat "$base.about"
+  printf "ended %s\nresult %s\nexit %s %s\noutput\n" "$(date +%s)" "${SERVICE_RESULT-}" "${EXIT_CODE-}" "${EXIT_STATUS-}"
+  cat "$base.log.1" "$base.log" 2>/dev/null | tail -c 8192
+} >"$base.part"
 sync "$base.part"
 mv -f "$base.part" "$base.record"
-rm -f "$base.about" "$base.log" "$base.sh"'
+rm -f "$base.about" "$base.log" "$base.log.1" "$base.after" "$base.lock" "$base.pipe" "$base.sh"'
 "#;

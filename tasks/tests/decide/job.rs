@@ -1,5 +1,7 @@
 //! Jobs and the holder's record, in the shells that hosts have, with a systemd that runs a unit where it is asked for.
 
+mod log;
+
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
@@ -61,6 +63,7 @@ impl Host {
         let root = self.folder.root().to_str().unwrap();
         let script = format!("{PRELUDE}{script}").replace("/run/kokctl", &format!("{root}/run/kokctl"));
         let script = script.replace("/var/lib/kokctl", &format!("{root}/var/lib/kokctl")).replace("PATH=/", &format!("PATH={root}/bin:/"));
+        let script = script.replace("/bin/sh", &self.shell.join(" "));
         run(self.shell, &[], &format!("PATH={root}/bin:$PATH\n{script}"))
     }
 

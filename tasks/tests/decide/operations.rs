@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 
 use kok_tasks::change::Verdict;
 use kok_tasks::digest::sha256;
-use kok_tasks::observe::{Kind, KubernetesObject, KubernetesState, Metadata, NodeState, Observations, PathState, UnitState};
+use kok_tasks::observe::{
+    ApiServerState, EtcdMember, EtcdPeer, EtcdState, Kind, KubernetesObject, KubernetesState, Metadata, NodeState, Observations, PathState,
+    UnitState,
+};
 use kok_tasks::operations::{
-    ApiServerReady, BootstrapToken, Component, KubeletStart, NetworkCheck, NodesReady, Operation, RemoveTokens, Stage, StaticPods,
-    WorkloadReady,
+    ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, LoadBalancersReady, NetworkCheck, NodesReady, Operation,
+    RemoveTokens, Stage, StaticPods, WorkloadReady,
 };
 use serde_json::{Value, json};
 
@@ -122,10 +125,10 @@ fn with(state: KubernetesState) -> Observations {
 fn the_api_server_is_ready_when_it_says_so() {
     let operation = Operation::ApiServerReady(ApiServerReady);
     assert_eq!(said(&operation, &Observations::default()), "unseen");
-    assert_eq!(said(&operation, &ready(&[], &[])), "same");
-    assert_eq!(said(&operation, &with(KubernetesState::Unanswered("Forbidden".into()))), "same");
-    assert_ne!(said(&operation, &with(KubernetesState::Absent)), "same");
-    let refused = with(KubernetesState::NotReady("connection refused".into()));
+    let with = |state| Observations { api_server: Some(state), ..with(KubernetesState::Absent) };
+    assert_eq!(said(&operation, &with(ApiServerState::Ready)), "same");
+    assert_ne!(said(&operation, &with(ApiServerState::Absent)), "same");
+    let refused = with(ApiServerState::NotReady("connection refused".into()));
     assert!(said(&operation, &refused).contains("connection refused"));
     let mut failed = refused;
     failed.units.get_mut("kubelet.service").unwrap().active = "failed".into();
@@ -139,17 +142,61 @@ fn what_could_not_be_asked_is_assumed() {
         Verdict::Differs(change) => change.assumed,
         other => panic!("{other:?}"),
     };
-    let token = || Operation::BootstrapToken(BootstrapToken { id: "kokab2".into(), needed: true });
+    let token = || Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true });
     assert!(!assumed(token(), KubernetesState::Absent));
     assert!(assumed(token(), KubernetesState::NotReady("connection refused".into())));
     assert!(assumed(Operation::RemoveTokens(RemoveTokens), KubernetesState::Unanswered("Forbidden".into())));
-    assert!(!assumed(Operation::ApiServerReady(ApiServerReady), KubernetesState::NotReady("connection refused".into())));
+}
+
+/// A member of three that works.
+fn member() -> EtcdMember {
+    let peer = |name: &str| EtcdPeer { name: name.to_owned(), peer_url: String::new(), is_started: true };
+    let members = ["cp1", "cp2", "cp3"].map(peer).into();
+    EtcdMember { cluster_id: "7".into(), version: "3.7.0".into(), has_leader: true, is_learner: false, errors: Vec::new(), members }
+}
+
+#[test]
+fn a_member_of_etcd_is_ready_with_all_others_and_a_vote() {
+    let members = ["cp1", "cp2", "cp3"].map(str::to_owned).into();
+    let operation = Operation::EtcdMemberReady(EtcdMemberReady { version: "3.7.0".into(), members });
+    let of = |state| said(&operation, &Observations { etcd: Some(state), ..Observations::default() });
+    assert_eq!(said(&operation, &Observations::default()), "unseen");
+    assert_eq!(of(EtcdState::Absent), "there is no etcd yet");
+    assert_eq!(of(EtcdState::NotReady("x\nconnection refused".into())), "etcd does not answer: connection refused");
+    let with = |change: &dyn Fn(&mut EtcdMember)| {
+        let mut member = member();
+        change(&mut member);
+        of(EtcdState::Ready(member))
+    };
+    assert_eq!(with(&|_| ()), "same");
+    assert!(with(&|member| member.has_leader = false).contains("not elected a leader"));
+    assert!(with(&|member| member.is_learner = true).contains("no vote"));
+    assert_eq!(with(&|member| member.errors.push("NOSPACE".into())), "etcd complains: NOSPACE");
+    assert_eq!(with(&|member| member.version = "3.6.8".into()), "it runs etcd 3.6.8, and the cluster is to have 3.7.0");
+    assert_eq!(with(&|member| drop(member.members.pop())), "its list lacks cp3");
+    assert_eq!(with(&|member| member.members[2].is_started = false), "the member cp3 was never started");
+    let other = |member: &mut EtcdMember| member.members.push(EtcdPeer { name: "old".into(), peer_url: String::new(), is_started: true });
+    assert_eq!(with(&other), "its list has 4 members, and the cluster 3");
+}
+
+#[test]
+fn load_balancers_are_ready_on_every_node_that_should_have_one() {
+    let operation = Operation::LoadBalancersReady(LoadBalancersReady { nodes: vec!["w1".into(), "w2".into()] });
+    let of = |found: &[(&str, bool)]| {
+        let load_balancers = Some(found.iter().map(|(node, ready)| ((*node).to_owned(), *ready)).collect());
+        said(&operation, &Observations { api_server: Some(ApiServerState::Ready), load_balancers, ..Observations::default() })
+    };
+    assert_eq!(of(&[("w1", true), ("w2", true), ("w3", false)]), "same");
+    assert_eq!(of(&[("w1", true)]), "node w2 has no load balancer");
+    assert_eq!(of(&[("w1", false), ("w2", true)]), "the load balancer of node w1 is not ready");
+    let away = Observations { api_server: Some(ApiServerState::NotReady("refused".into())), ..Observations::default() };
+    assert_eq!(said(&operation, &away), "the API server does not answer yet");
 }
 
 #[test]
 fn tokens_come_and_go() {
     let rules = [("ClusterRoleBinding//kubeadm:node-autoapprove-bootstrap", json!({})), ("ConfigMap/kube-public/cluster-info", json!({}))];
-    let token = |needed| Operation::BootstrapToken(BootstrapToken { id: "kokab2".into(), needed });
+    let token = |needed| Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed });
     assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokab2"])), "same");
     assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokold"])), "hosts are to join");
     assert_eq!(said(&token(false), &ready(&rules, &[])), "same");

@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use kok_crds::model::FlannelBackend;
 use kok_tasks::list::TASKS;
-use kok_tasks::plan::{Plan, Reason, StepId, lint};
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::{Action, Plan, Reason, StepId, lint};
+use kok_tasks::ports;
 
 use crate::support::world::World;
-use crate::support::{bundle, cluster, inputs};
+use crate::support::{bundle, cluster, highly_available, inputs};
 
 fn bare() -> Plan {
     World::bare().plan()
@@ -51,6 +54,30 @@ fn what_the_settings_add_to_the_plan() {
     let tasks = ["packages", "names", "swap", "selinux", "firewall", "trust", "proxy", "time-sync", "host", "mirrors"];
     let host = of_host.into_iter().filter(|step| tasks.iter().any(|task| step.starts_with(&format!("{task}/"))));
     insta::assert_snapshot!(host.collect::<Vec<_>>().join("\n"));
+}
+
+#[test]
+fn the_backend_decides_what_flannel_is_told_and_what_it_needs() {
+    let expected = [
+        (FlannelBackend::Vxlan, r#"{\"Type\":\"vxlan\"}"#, "8472/udp", false),
+        (FlannelBackend::HostGw, r#"{\"Type\":\"host-gw\"}"#, "", false),
+        (FlannelBackend::Wireguard, r#"{\"Type\":\"wireguard\"}"#, "51820/udp", true),
+    ];
+    for (backend, told, ports, has_module) in expected {
+        let mut cluster = cluster();
+        cluster.network.backend = backend;
+        let of_pods = ports::of_host(&cluster.hosts[0], &cluster.network).filter(|port| port.what == "the pods' network");
+        assert_eq!(of_pods.map(|port| port.dashed()).collect::<Vec<_>>().join(" "), ports);
+        let plan = World::bare_of(cluster).plan();
+        let manifest = plan.steps().find_map(|step| match &step.action {
+            Action::Operation(Operation::ApplyManifest(manifest)) if manifest.what == "flannel" => Some(manifest.text.as_str()),
+            _ => None,
+        });
+        assert!(manifest.unwrap().contains(told), "{manifest:?}");
+        let module = StepId::new("worker1", "host", "module-wireguard");
+        let joined = StepId::new("worker1", "kubelet-join", "joined");
+        assert_eq!(behind(&plan, &joined).contains(&module), has_module, "{told}");
+    }
 }
 
 #[test]
@@ -182,9 +209,9 @@ fn no_secret_stands_in_a_plan() {
 
 #[test]
 fn every_task_has_steps_and_a_sentence() {
-    let plan = World::with_everything().plan();
+    let plans = [World::with_everything().plan(), World::bare_of(highly_available()).plan()];
     for task in TASKS {
-        assert!(plan.steps().any(|step| step.task == task.name), "{} has no step", task.name);
+        assert!(plans.iter().flat_map(Plan::steps).any(|step| step.task == task.name), "{} has no step", task.name);
         assert!(!task.about.is_empty() && !task.about.ends_with('.'), "{}", task.name);
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use kok_tasks::digest::sha256;
 use kok_tasks::facts::{self, Unwritable};
 use kok_tasks::holder::look_script;
-use kok_tasks::observe::{Kind, Look, Looks, Observations, PathState, parse, probe_script, section_marker};
+use kok_tasks::observe::{Kind, Look, Looks, ModuleState, Observations, PathState, parse, probe_script, section_marker};
 use proptest::prelude::*;
 
 use crate::support::nonce;
@@ -72,6 +72,7 @@ fn a_folder_on_a_read_only_mount_is_named_with_that() {
     let facts = facts::parse(&nonce(), &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
     let bin = "/usr/local/bin".to_owned();
     assert_eq!(facts.unwritable, [Unwritable { folder: bin.clone(), mount: bin, read_only: true }]);
+    assert_eq!(facts.boot_id.as_deref(), Some(std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap().trim()));
 }
 
 #[test]
@@ -136,7 +137,27 @@ fn kernel_settings_are_read() {
     let seen = probe(&looks.into_iter().collect());
     assert_eq!(seen.sysctls["kernel.ostype"].as_deref(), Some("Linux"));
     assert_eq!(seen.sysctls["no.such.thing"], None);
-    assert!(!seen.modules["no_such_module"]);
+    assert_ne!(seen.modules["no_such_module"], ModuleState::Loaded);
+}
+
+/// A module that is not loaded is one that modprobe finds, or none; without modprobe nobody knows.
+#[test]
+fn modprobe_says_whether_a_module_could_be_loaded() {
+    let folder = Folder::new();
+    fs::write(folder.path("modprobe"), "#!/bin/sh\n[ \"$*\" = '-n -q -- kok_found' ]\n").unwrap();
+    fs::set_permissions(folder.path("modprobe"), fs::Permissions::from_mode(0o755)).unwrap();
+    let looks: Looks = ["kok_found", "kok_lost"].map(|name| Look::KernelModule(name.to_owned())).into_iter().collect();
+    let states = |path: &str| {
+        let output = run(SHELLS[0], &[], &format!("PATH={path}\n{}", probe_script(&nonce(), &looks, false)));
+        let seen = parse(&nonce(), &looks, &output.stdout).unwrap();
+        ["kok_found", "kok_lost"].map(|name| seen.modules[name])
+    };
+    assert_eq!(states(&format!("{}:/usr/bin:/bin", folder.text(""))), [ModuleState::Loadable, ModuleState::Missing]);
+    let without = Folder::new();
+    for program in ["cat", "date", "uname"] {
+        symlink(format!("/usr/bin/{program}"), without.path(program)).unwrap();
+    }
+    assert_eq!(states(&without.text("")), [ModuleState::Loadable; 2]);
 }
 
 fn odd_name() -> impl Strategy<Value = String> {

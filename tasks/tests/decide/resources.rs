@@ -12,7 +12,8 @@ use kok_tasks::bundle::ArchiveEntry;
 use kok_tasks::change::Verdict;
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
-    Firewall, ImageState, ImageStore, Kind, Looks, Metadata, Observations, PathState, SwapState, UnitState, parse, probe_script,
+    Firewall, ImageState, ImageStore, Kind, Looks, Metadata, ModuleState, Observations, PathState, SwapState, UnitState, parse,
+    probe_script,
 };
 use kok_tasks::resources::{
     Absent, Act, Archive, Binary, Block, Directory, File, FileContent, Hostname, Image, KernelModule, Manager, NoSwap, OpenFirewall,
@@ -157,8 +158,8 @@ fn kernel() {
     assert_eq!(said(&sysctl, &with(None)), "set to 1 2 because the kernel does not have it yet");
     let module = Resource::KernelModule(KernelModule { name: "m".to_owned() });
     let with = |there| Observations { modules: [("m".to_owned(), there)].into(), ..Observations::default() };
-    assert_eq!((said(&module, &Observations::default()).as_str(), said(&module, &with(true)).as_str()), ("unseen", "same"));
-    assert_eq!(said(&module, &with(false)), "load because it is neither loaded nor built in");
+    assert_eq!((said(&module, &Observations::default()).as_str(), said(&module, &with(ModuleState::Loaded)).as_str()), ("unseen", "same"));
+    assert_eq!(said(&module, &with(ModuleState::Missing)), "load because it is neither loaded nor built in");
 }
 
 #[test]

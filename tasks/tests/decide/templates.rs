@@ -32,8 +32,13 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/bootstrap-token.yaml.j2" => {
             json!({"token": text, "ttl": text, "name": text, "address": text, "kubernetes_version": text, "endpoint": text})
         }
+        "kubeadm/init.yaml.j2" => json!({"name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text]}),
+        "haproxy/haproxy.cfg.j2" => {
+            json!({"port": 6443, "health_port": 8081, "servers": [{"name": "cp1", "address": "10.20.0.11:6443"}]})
+        }
+        "haproxy/haproxy.yaml.j2" => json!({"image": text, "health_port": 8081, "configuration_sum": text}),
         "kubeadm/cluster.yaml.j2" => json!({
-            "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text], "cluster_name": text,
+            "cluster_name": text, "initial_cluster": text,
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,

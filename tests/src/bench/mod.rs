@@ -4,6 +4,7 @@
 
 mod capture;
 mod converged;
+pub mod create;
 mod first;
 mod measure;
 mod report;

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::process::{self, Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use clap::builder::TypedValueParser as _;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Image, Lab, LabError, LabSpec, Proxy, down, names, serve};
 
@@ -37,6 +38,9 @@ enum Verb {
         /// How many hosts.
         #[arg(long, default_value_t = 5)]
         hosts: usize,
+        /// How many of them are control planes: cp1, cp2, …; the others are worker1, worker2, …
+        #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
+        control_planes: usize,
         /// What they run.
         #[arg(long, value_enum, default_value_t)]
         image: Image,
@@ -184,8 +188,8 @@ fn main() -> ExitCode {
 
 fn carry_out(verb: Verb) -> Result<ExitCode, Box<dyn Error>> {
     match verb {
-        Verb::Up { lab, hosts, image, light, bastions } => {
-            let spec = LabSpec::new(&lab.name, hosts).image(image);
+        Verb::Up { lab, hosts, control_planes, image, light, bastions } => {
+            let spec = LabSpec::new(&lab.name, hosts).control_planes(control_planes).image(image);
             up(if light { spec.light() } else { spec }.behind_bastions(bastions))?;
         }
         Verb::Down { lab, all } => take_down(&lab.name, all)?,

@@ -78,6 +78,16 @@ impl LabSpec {
         Self { name: name.to_owned(), hosts: (0..count.min(1)).map(|_| HostSpec::new("cp1")).chain(workers).collect() }
     }
 
+    /// The same with `count` control planes among as many hosts: `cp1`, `cp2`, …, then workers. All are control planes if there are no more
+    /// hosts.
+    #[must_use]
+    pub fn control_planes(mut self, count: usize) -> Self {
+        let (count, total) = (count.min(self.hosts.len()), self.hosts.len());
+        let names = (1..=count).map(|number| format!("cp{number}")).chain((1..=total - count).map(|number| format!("worker{number}")));
+        self.hosts.iter_mut().zip(names).for_each(|(host, name)| host.name = name);
+        self
+    }
+
     /// A lab with a name that no other lab on this machine has, for tests, with `count` hosts as of [`LabSpec::new`].
     #[must_use]
     pub fn unique(count: usize) -> Self {
@@ -178,6 +188,8 @@ mod tests {
     #[test]
     fn hosts_are_named_in_order_and_unique() {
         assert_eq!(names(&LabSpec::new("lab", 3)), ["cp1", "worker1", "worker2"]);
+        assert_eq!(names(&LabSpec::new("lab", 5).control_planes(3)), ["cp1", "cp2", "cp3", "worker1", "worker2"]);
+        assert_eq!(names(&LabSpec::new("lab", 2).control_planes(3)), ["cp1", "cp2"]);
         assert!(LabSpec::new("lab", 0).check().is_err());
         assert!(LabSpec::new("lab", MOST_HOSTS + 1).check().is_err());
         let twice = LabSpec { name: "lab".to_owned(), hosts: vec![HostSpec::new("a"), HostSpec::new("a")] };

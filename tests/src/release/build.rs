@@ -10,6 +10,7 @@ use kok_tasks::bundle::{Bundle, FORMAT};
 use super::RECIPE_VERSION;
 use super::assemble::Output;
 use super::cache::{Cache, CachedComponent};
+use super::debian::{Archive, Deb};
 use super::error::{ReleaseError, Result};
 use super::golang::Go;
 use super::host::{self, Packages};
@@ -60,9 +61,15 @@ pub fn native_architecture() -> &'static str {
 /// When something that is needed is missing, a component can't be built, or the components don't make a whole bundle. The
 /// components that were built until then stay in the cache, and the output has no index unless it was whole and unchanged.
 pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
-    let components = discover(&options.recipes, native_architecture())?;
+    let mut components = discover(&options.recipes, native_architecture())?;
+    let archive = Archive::query(&components)?;
+    for component in &mut components {
+        if let Some(version) = archive.version(component)? {
+            *component = component.with_version(&version, native_architecture())?;
+        }
+    }
     // Everything that can be missing is found out before the first minute of building.
-    let builder = Builder::new(&components, options)?;
+    let builder = Builder::new(&components, archive, options)?;
     let cache = Cache::open(&options.cache, progress)?;
     let mut output = Output::open(&options.output)?;
     let mut built = Vec::new();
@@ -84,12 +91,13 @@ pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
 struct Builder {
     go: Go,
     packages: Packages,
+    archive: Archive,
     compiler: Option<String>,
     host_files: HostFiles,
 }
 
 impl Builder {
-    fn new(components: &[Component], options: &Options) -> Result<Self> {
+    fn new(components: &[Component], archive: Archive, options: &Options) -> Result<Self> {
         let build_cache = &options.build_cache;
         fs::create_dir_all(build_cache).map_err(ReleaseError::io("create", build_cache))?;
         let go = Go::find(components, build_cache, native_architecture())?;
@@ -100,11 +108,12 @@ impl Builder {
         let programs: BTreeSet<&String> = images.flat_map(|image| &image.host_programs).collect();
         let host_files =
             programs.into_iter().map(|program| Ok((program.clone(), host::with_libraries(program)?))).collect::<Result<_>>()?;
-        Ok(Self { go, packages, compiler, host_files })
+        Ok(Self { go, packages, archive, compiler, host_files })
     }
 
-    fn key(&self, component: &Component) -> String {
-        let packages = self.packages.select(&component.recipe.packages).unwrap_or_default();
+    fn key(&self, component: &Component, debs: &[Deb]) -> String {
+        let mut packages = self.packages.select(&component.recipe.packages).unwrap_or_default();
+        packages.extend(debs.iter().map(|deb| (deb.package.clone(), deb.sha256.clone())));
         let programs = component.recipe.images.iter().flat_map(|image| &image.host_programs);
         let host_files: BTreeMap<String, String> = programs.filter_map(|program| self.host_files.get(program)).flatten().cloned().collect();
         let host_files: Vec<_> = host_files.into_iter().collect();
@@ -112,7 +121,7 @@ impl Builder {
             component,
             &Surroundings {
                 recipe_version: RECIPE_VERSION,
-                go_version: self.go.version(),
+                go_version: if component.go_version.is_empty() { "" } else { self.go.version() },
                 architecture: native_architecture(),
                 compiler: self.compiler.as_deref().filter(|_| component.recipe.go.cgo),
                 packages: &packages,
@@ -129,7 +138,8 @@ impl Builder {
         output: &mut Output,
         progress: &mut Progress,
     ) -> Result<(CachedComponent, Option<Duration>)> {
-        let key = self.key(component);
+        let debs = self.archive.select(component)?;
+        let key = self.key(component, &debs);
         let folder = cache.folder(component, &key);
         if let Some(cached) = cache.load(component, &key) {
             match output.place(&cached, &folder) {
@@ -142,20 +152,21 @@ impl Builder {
             }
         }
         let started = Instant::now();
-        let built = self.make(component, &key, cache, progress)?;
+        let built = self.make(component, &key, &debs, cache, progress)?;
         output.place(&built, &folder)?;
         progress.line(&format!("built in {}", clock(started.elapsed())));
         Ok((built, Some(started.elapsed())))
     }
 
-    fn make(&self, component: &Component, key: &str, cache: &Cache, progress: &mut Progress) -> Result<CachedComponent> {
+    fn make(&self, component: &Component, key: &str, debs: &[Deb], cache: &Cache, progress: &mut Progress) -> Result<CachedComponent> {
         let folder = cache.work_folder()?;
         let (work, to) = (folder.path().join("work"), folder.path().join("component"));
         for path in [&work, &to] {
             fs::create_dir(path).map_err(ReleaseError::io("create", path))?;
         }
         progress.line("building");
-        let making = Making { component, key, architecture: native_architecture(), host_files: &self.host_files, work: &work, to: &to };
+        let making =
+            Making { component, key, architecture: native_architecture(), host_files: &self.host_files, debs, work: &work, to: &to };
         let built = making.run(&self.go, progress)?;
         cache.store(component, &built, &to)?;
         Ok(built)

@@ -97,12 +97,13 @@ fn extensions(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
     entries.map(|entry| entry.map(|entry| entry.path()).map_err(ReleaseError::io("list", &folder))).collect()
 }
 
-fn parse_ldd(text: &str) -> std::result::Result<Vec<String>, String> {
+/// The paths of the libraries in what `ldd` or the loader itself lists.
+pub(super) fn parse_ldd(text: &str) -> std::result::Result<Vec<String>, String> {
     let mut libraries = Vec::new();
     for line in text.lines().map(str::trim) {
         let place = line.split_once(" => ").map_or(line, |(_, place)| place);
         if place.starts_with("not found") {
-            return Err(format!("a library is missing: {line}. Reinstall the package of the program"));
+            return Err(format!("a library is missing: {line}. Reinstall its package, or add that to the component"));
         }
         // What has no path of its own is the kernel's: linux-vdso.so.1.
         if let Some((path, _)) = place.split_once(" (").filter(|(path, _)| path.starts_with('/')) {

@@ -9,14 +9,16 @@ use std::path::{Path, PathBuf};
 use kok_tasks::bundle::{BundleFile, BundleImage};
 
 use super::cache::CachedComponent;
+use super::debian::Deb;
 use super::digest::{HashWriter, sha256_file};
 use super::error::{ReleaseError, Result};
 use super::golang::Go;
 use super::oci::{ImageSpec, write_image};
 use super::progress::Progress;
 use super::recipe::{FileRecipe, ImageRecipe, split_reference};
+use super::rootfs::Rootfs;
 use super::source::Component;
-use super::{archive, elf, kubeadm};
+use super::{archive, debian, elf, kubeadm};
 
 /// Files of this machine by the program that needs them, with their SHA-256: the program itself and its libraries.
 pub type HostFiles = BTreeMap<String, Vec<(String, String)>>;
@@ -31,6 +33,8 @@ pub struct Making<'a> {
     pub architecture: &'a str,
     /// Programs that go into images.
     pub host_files: &'a HostFiles,
+    /// Packages that are unpacked for images.
+    pub debs: &'a [Deb],
     /// Where binaries and layers stand meanwhile.
     pub work: &'a Path,
     /// Where the component's files and images come to stand.
@@ -41,21 +45,33 @@ impl Making<'_> {
     /// Builds and packs.
     ///
     /// # Errors
-    /// When Go fails, a binary is not static, or a file can't be read or written.
+    /// When Go or apt fails, a binary is not static, or a file can't be read or written.
     pub fn run(&self, go: &Go, progress: &mut Progress) -> Result<CachedComponent> {
         let binaries = self.work.join("bin");
-        go.build(self.component, &binaries, progress)?;
-        for name in self.component.recipe.go.binaries.keys() {
+        let recipe = &self.component.recipe;
+        if !recipe.go.binaries.is_empty() {
+            go.build(self.component, &binaries, progress)?;
+        }
+        for name in recipe.go.binaries.keys() {
             self.check_static(&binaries.join(name))?;
         }
-        let recipe = &self.component.recipe;
+        let rootfs = self.unpack(progress)?;
         let files = recipe.files.iter().map(|file| self.file(file, &binaries)).collect::<Result<_>>()?;
-        let images = recipe.images.iter().map(|image| self.image(image, &binaries)).collect::<Result<_>>()?;
+        let images = recipe.images.iter().map(|image| self.image(image, &binaries, rootfs.as_ref())).collect::<Result<_>>()?;
         let kubernetes = match &recipe.kubernetes_release {
             Some(release) => Some(kubeadm::release_images(&binaries.join(&release.kubeadm), &self.component.version, self.work)?),
             None => None,
         };
         Ok(CachedComponent { key: self.key.to_owned(), files, images, kubernetes })
+    }
+
+    fn unpack(&self, progress: &mut Progress) -> Result<Option<Rootfs>> {
+        if self.debs.is_empty() {
+            return Ok(None);
+        }
+        progress.alive(&format!("downloading {} packages", self.debs.len()));
+        let archives = debian::download(self.debs, &self.work.join("debs"))?;
+        Rootfs::unpack(&archives, &self.work.join("rootfs")).map(Some)
     }
 
     fn check_static(&self, binary: &Path) -> Result<()> {
@@ -92,7 +108,7 @@ impl Making<'_> {
         Ok(BundleFile { name, version, architecture: self.architecture.to_owned(), path, size, sha256, contents })
     }
 
-    fn image(&self, recipe: &ImageRecipe, binaries: &Path) -> Result<BundleImage> {
+    fn image(&self, recipe: &ImageRecipe, binaries: &Path, rootfs: Option<&Rootfs>) -> Result<BundleImage> {
         // The description was checked when it was read, so there is a tag.
         let (repository, tag) = split_reference(&recipe.reference).unwrap_or((&recipe.reference, "latest"));
         let path = format!("images/{repository}/{tag}-linux-{}.tar", self.architecture);
@@ -100,7 +116,8 @@ impl Making<'_> {
         let spec = ImageSpec {
             reference: &recipe.reference,
             architecture: self.architecture,
-            files: self.image_files(recipe, binaries),
+            files: self.image_files(recipe, binaries, rootfs)?,
+            user: recipe.user.as_deref(),
             entrypoint: &recipe.entrypoint,
         };
         let manifest_digest = write_image(&spec, self.work, &target)?;
@@ -117,14 +134,20 @@ impl Making<'_> {
         })
     }
 
-    fn image_files(&self, recipe: &ImageRecipe, binaries: &Path) -> BTreeMap<String, PathBuf> {
+    fn image_files(&self, recipe: &ImageRecipe, binaries: &Path, rootfs: Option<&Rootfs>) -> Result<BTreeMap<String, PathBuf>> {
         let inside = |path: &str| path.trim_start_matches('/').to_owned();
         let mut files: BTreeMap<String, PathBuf> =
             recipe.contents.iter().map(|(path, binary)| (inside(path), binaries.join(binary))).collect();
         for (path, _) in recipe.host_programs.iter().filter_map(|program| self.host_files.get(program)).flatten() {
             files.insert(inside(path), PathBuf::from(path));
         }
-        files
+        if let Some(rootfs) = rootfs.filter(|_| !recipe.package_programs.is_empty()) {
+            for program in &recipe.package_programs {
+                files.extend(rootfs.program(program)?);
+            }
+            files.extend(rootfs.licences()?);
+        }
+        Ok(files)
     }
 
     fn target(&self, path: &str) -> Result<PathBuf> {

@@ -38,6 +38,8 @@ pub struct ImageSpec<'a> {
     pub architecture: &'a str,
     /// Source file by path inside, without the leading `/`.
     pub files: BTreeMap<String, PathBuf>,
+    /// Numbers of user and group that a container runs as; root without it.
+    pub user: Option<&'a str>,
     /// What a container runs.
     pub entrypoint: &'a [String],
 }
@@ -140,11 +142,15 @@ fn write_layer(files: &BTreeMap<String, PathBuf>, path: &Path) -> Result<Descrip
 }
 
 fn config(spec: &ImageSpec<'_>, layer: &str) -> serde_json::Value {
+    let mut run = serde_json::json!({ "Env": [PATH], "Entrypoint": spec.entrypoint });
+    if let (Some(run), Some(user)) = (run.as_object_mut(), spec.user) {
+        run.insert("User".to_owned(), user.into());
+    }
     serde_json::json!({
         "created": CREATED,
         "architecture": spec.architecture,
         "os": "linux",
-        "config": { "Env": [PATH], "Entrypoint": spec.entrypoint },
+        "config": run,
         "rootfs": { "type": "layers", "diff_ids": [layer] },
         "history": [{ "created": CREATED, "created_by": "kokctl release" }],
     })

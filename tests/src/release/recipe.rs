@@ -11,8 +11,12 @@ use super::golang::executable_name;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Recipe {
-    /// What Go builds.
+    /// What Go builds. Without binaries there is no `go.mod`.
+    #[serde(default)]
     pub go: GoRecipe,
+    /// Programs that Debian builds.
+    #[serde(default)]
+    pub debian: Option<DebianRecipe>,
     /// Debian packages that must be installed where it is built, alternatives as in `pkgconf | pkg-config`. Their versions are
     /// part of the component's key.
     #[serde(default)]
@@ -29,10 +33,11 @@ pub struct Recipe {
 }
 
 /// What Go builds in the component's folder. Every binary is linked statically.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct GoRecipe {
     /// Package by name of the binary.
+    #[serde(default)]
     pub binaries: BTreeMap<String, String>,
     /// Whether C parts are compiled in; the packages must then name a C compiler and library.
     #[serde(default)]
@@ -43,6 +48,15 @@ pub struct GoRecipe {
     /// String variables that the linker sets, by import path and name.
     #[serde(default)]
     pub define: BTreeMap<String, String>,
+}
+
+/// Packages of the distribution that are downloaded and unpacked, never installed.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct DebianRecipe {
+    /// Package names. The first has to be there and gives the component its version. Others that the distribution doesn't have
+    /// are left out: libraries are named differently from one release to the next, and one that is missing then is told.
+    pub packages: Vec<String>,
 }
 
 /// A file of the bundle: a binary as it is, or an archive of binaries. Exactly one of the two is given.
@@ -70,10 +84,17 @@ pub struct ImageRecipe {
     /// Reference with tag.
     pub reference: String,
     /// Binary by absolute path inside.
+    #[serde(default)]
     pub contents: BTreeMap<String, String>,
+    /// Absolute paths of programs in the packages of `debian`; they come with their libraries and the packages' licences.
+    #[serde(default)]
+    pub package_programs: Vec<String>,
     /// Programs of this machine that are put into the image with the libraries that they need, at the same paths.
     #[serde(default)]
     pub host_programs: Vec<String>,
+    /// Numbers of the user and group that a container runs as, `65532:65532`; without it as root.
+    #[serde(default)]
+    pub user: Option<String>,
     /// The program that a container runs, with its first arguments.
     pub entrypoint: Vec<String>,
 }
@@ -88,9 +109,6 @@ pub struct KubernetesReleaseRecipe {
 
 impl GoRecipe {
     fn check(&self) -> Result<(), String> {
-        if self.binaries.is_empty() {
-            return Err("go.binaries is empty: name at least one binary with its package".to_owned());
-        }
         let mut executables = BTreeSet::new();
         for name in self.binaries.values().map(|package| executable_name(package)) {
             if !executables.insert(name) {
@@ -134,7 +152,13 @@ impl Recipe {
     }
 
     fn check(&self) -> Result<(), String> {
+        if self.go.binaries.is_empty() && self.debian.is_none() {
+            return Err("go.binaries is empty: name at least one binary with its package, or packages under `debian`".to_owned());
+        }
         self.go.check()?;
+        if self.debian.as_ref().is_some_and(|debian| debian.packages.is_empty()) {
+            return Err("debian.packages is empty: name the package that holds the program".to_owned());
+        }
         self.files.iter().try_for_each(|file| self.check_file(file))?;
         self.images.iter().try_for_each(|image| self.check_image(image))?;
         if let Some(release) = &self.kubernetes_release {
@@ -180,10 +204,24 @@ impl Recipe {
         if image.entrypoint.is_empty() {
             return Err(format!("{what}: entrypoint is empty"));
         }
+        if image.user.as_ref().is_some_and(|user| !is_user(user)) {
+            return Err(format!("{what}: user is not two numbers such as 65532:65532"));
+        }
+        self.check_package_programs(&what, &image.package_programs)?;
         image.contents.iter().try_for_each(|(path, binary)| {
             let inner = path.strip_prefix('/').ok_or_else(|| format!("{what}: {path:?} is not absolute"))?;
             check_relative(&what, inner)?;
             self.check_binary(&what, binary)
+        })
+    }
+
+    fn check_package_programs(&self, what: &str, programs: &[String]) -> Result<(), String> {
+        if !programs.is_empty() && self.debian.is_none() {
+            return Err(format!("{what} names packagePrograms, but there are no packages under `debian`"));
+        }
+        programs.iter().try_for_each(|path| {
+            let inner = path.strip_prefix('/').ok_or_else(|| format!("{what}: {path:?} is not absolute"))?;
+            check_relative(what, inner)
         })
     }
 
@@ -202,6 +240,12 @@ pub fn split_reference(reference: &str) -> Option<(&str, &str)> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let valid = repository.contains('/') && !tag.is_empty() && !tag.contains('/') && reference.replace(':', "").chars().all(allowed);
     (valid && check_relative("", repository).is_ok() && tag != "." && tag != "..").then_some((repository, tag))
+}
+
+/// Numbers only: there is no list of names in these images.
+fn is_user(text: &str) -> bool {
+    let number = |part: &str| part.parse::<u32>().is_ok();
+    text.split_once(':').is_some_and(|(user, group)| number(user) && number(group))
 }
 
 fn check_relative(what: &str, path: &str) -> Result<(), String> {

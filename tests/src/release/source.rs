@@ -15,13 +15,14 @@ pub const RECIPE_FILE: &str = "component.yaml";
 pub struct Component {
     /// Name of the outer folder.
     pub name: String,
-    /// Name of the inner folder: the version without a leading `v`.
+    /// Name of the inner folder: the version without a leading `v`. For what Debian builds, the version of its package once that
+    /// is known.
     pub version: String,
     /// The folder.
     pub folder: PathBuf,
     /// What its `component.yaml` says.
     pub recipe: Recipe,
-    /// Lowest Go version that its `go.mod` asks for.
+    /// Lowest Go version that its `go.mod` asks for; empty when Go builds nothing.
     pub go_version: String,
     /// Every file of the folder by its path inside, with its SHA-256; sorted.
     pub files: Vec<(String, String)>,
@@ -34,24 +35,32 @@ impl Component {
         format!("{} {}", self.name, self.version)
     }
 
+    /// The same component with another version than its folder's name.
+    ///
+    /// # Errors
+    /// When its description can't be read, or doesn't go with that version.
+    pub fn with_version(&self, version: &str, architecture: &str) -> Result<Self> {
+        Self::read(&self.name, version, &self.folder, architecture)
+    }
+
     fn read(name: &str, version: &str, folder: &Path, architecture: &str) -> Result<Self> {
         let recipe_path = folder.join(RECIPE_FILE);
         let text = fs::read_to_string(&recipe_path).map_err(ReleaseError::io("read", &recipe_path))?;
         let recipe = Recipe::parse(&text, version, architecture).map_err(|message| ReleaseError::Recipe { path: recipe_path, message })?;
-        let module_path = folder.join("go.mod");
-        let module = fs::read_to_string(&module_path).map_err(ReleaseError::io("read", &module_path))?;
-        let go_version =
-            module.lines().find_map(|line| line.strip_prefix("go ")).map(|version| version.trim().to_owned()).ok_or_else(|| {
-                ReleaseError::Recipe {
-                    path: module_path,
-                    message: "there is no `go` line: say which Go it needs, such as `go 1.26.0`".to_owned(),
-                }
-            })?;
+        let go_version = if recipe.go.binaries.is_empty() { String::new() } else { go_version(&folder.join("go.mod"))? };
         let mut files = Vec::new();
         collect_files(folder, "", &mut files)?;
         files.sort();
         Ok(Self { name: name.to_owned(), version: version.to_owned(), folder: folder.to_path_buf(), recipe, go_version, files })
     }
+}
+
+fn go_version(module: &Path) -> Result<String> {
+    let text = fs::read_to_string(module).map_err(ReleaseError::io("read", module))?;
+    text.lines().find_map(|line| line.strip_prefix("go ")).map(|version| version.trim().to_owned()).ok_or_else(|| {
+        let message = "there is no `go` line: say which Go it needs, such as `go 1.26.0`".to_owned();
+        ReleaseError::Recipe { path: module.to_path_buf(), message }
+    })
 }
 
 /// All components below the folder, sorted by name and version.

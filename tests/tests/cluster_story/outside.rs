@@ -1,6 +1,7 @@
 //! The cluster as it is seen from the machine of its owner.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 use serde_json::Value;
@@ -12,13 +13,17 @@ pub fn shows_the_cluster(lab: &Lab, kokctl: &Kokctl<'_>) {
     status_for_programs(lab, kokctl);
     status_while_a_host_is_away(lab, kokctl);
     kubeconfig_works(lab, kokctl);
+    kubeconfig_is_merged(lab, kokctl);
 }
 
 fn status_for_people(lab: &Lab, kokctl: &Kokctl<'_>) {
     let said = kokctl.verb("status", &[]);
     assert_eq!(said.code, 0, "{said:?}");
-    let rows: Vec<Vec<&str>> = said.stdout.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    let rows: Vec<Vec<&str>> = said.stdout.lines().skip(3).map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(said.stdout.lines().next(), Some(format!("cluster {}: API server ready", lab.name()).as_str()));
+    let certificates = said.stdout.lines().nth(1).unwrap_or_default();
+    assert!(certificates.starts_with("certificates: the first end on ") && certificates.contains("apiserver of cp1"), "{certificates}");
+    assert!(!said.stderr.contains("certificate"), "{}", said.stderr);
     let version = format!("v{DEFAULT_KUBERNETES_VERSION}");
     for (row, (host, role)) in rows.iter().zip([("cp1", "control-plane"), ("worker1", "worker"), ("worker2", "worker")]) {
         let address = lab.host(host).unwrap().address();
@@ -38,6 +43,12 @@ fn status_for_programs(lab: &Lab, kokctl: &Kokctl<'_>) {
     for host in hosts {
         assert_eq!(host["node"], "Ready", "{host}");
         assert_eq!(host["kubeletVersion"], format!("v{DEFAULT_KUBERNETES_VERSION}"));
+    }
+    let certificates = status["certificates"].as_array().unwrap();
+    assert_eq!(certificates.len(), 10, "seven leaves and three authorities: {certificates:?}");
+    for certificate in certificates {
+        let days = certificate["daysLeft"].as_i64().unwrap();
+        assert!(if certificate["authority"] == true { days > 3600 } else { (360..=365).contains(&days) }, "{certificate}");
     }
 }
 
@@ -65,5 +76,27 @@ fn kubeconfig_works(lab: &Lab, kokctl: &Kokctl<'_>) {
     kubectl.arg("--kubeconfig").arg(&path).args(["--request-timeout=20s", "get", "nodes", "-o", "name"]);
     let output = kubectl.output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout), "node/cp1\nnode/worker1\nnode/worker2\n", "{output:?}");
+    fs::remove_file(&path).unwrap();
+}
+
+/// Into a file that has another cluster already.
+fn kubeconfig_is_merged(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let path = kokctl.folder().join("own");
+    let others = "contexts:\n- name: other\n  context: {cluster: a, user: b}\ncurrent-context: other\nx-mine: 0600\n";
+    fs::write(&path, others).unwrap();
+    let merge = || kokctl.verb("kubeconfig", &["--merge", "--into", path.to_str().unwrap()]);
+    let said = merge();
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.contains("is the current one now (before: other)"), "{said:?}");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains("x-mine: 0600\n") && text.contains("name: other\n"));
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let mut kubectl = lab.command(program_of(kokctl.bundle(), "kubectl")).unwrap();
+    kubectl.arg("--kubeconfig").arg(&path).args(["--context", lab.name(), "--request-timeout=20s", "get", "nodes", "-o", "name"]);
+    let output = kubectl.output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "node/cp1\nnode/worker1\nnode/worker2\n", "{output:?}");
+    let again = merge();
+    assert!(again.code == 0 && again.stdout.contains("nothing to do"), "{again:?}");
+    assert!(fs::read_to_string(&path).unwrap() == text, "the second time nothing changes");
     fs::remove_file(&path).unwrap();
 }

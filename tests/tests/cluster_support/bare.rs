@@ -12,7 +12,7 @@ pub fn assert_bare(lab: &Lab) {
 }
 
 fn is_bare(host: &Host) {
-    let [paths, folders, programs, processes, mounts, links, packet_filter, units] = each(
+    let [paths, folders, programs, processes, mounts, links, routes, packet_filter, units] = each(
         host,
         [
             "ls -d /etc/kubernetes /etc/cni /etc/containerd /opt/cni /var/lib/cni /var/lib/kokctl /run/containerd /run/flannel",
@@ -21,6 +21,7 @@ fn is_bare(host: &Host) {
             FOREIGN_PROCESSES,
             "grep -e /var/lib/kubelet/ -e /run/containerd -e /run/netns -e /var/lib/containerd/ /proc/mounts",
             "ip -brief link | grep -e cni0 -e flannel -e veth",
+            "ip -4 route show root 10.233.64.0/18",
             "nft list ruleset | grep -i -e kube -e flannel -e cni",
             "systemctl list-units --all --plain --no-legend 'kube*' 'containerd*'",
         ],
@@ -32,6 +33,7 @@ fn is_bare(host: &Host) {
         ("processes", processes),
         ("mounts", mounts),
         ("links", links),
+        ("routes", routes),
         ("packet filter", packet_filter),
         ("units", units),
     ];

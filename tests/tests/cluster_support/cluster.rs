@@ -1,6 +1,6 @@
 //! A cluster as it has to be after `apply`, by what its hosts and its API server say.
 
-use kok_tests::lab::{Host, Lab};
+use kok_tests::lab::{Host, Lab, Power};
 use serde_json::Value;
 
 use super::{each, hosts, ok};
@@ -19,9 +19,19 @@ const SHORT_LIVED: [&str; 7] = [
     "/run/kokctl/jobs/*",
 ];
 
-/// Output of kubectl on the first control plane, as administrator.
+/// Output of kubectl on the first control plane that is on, as administrator.
 pub fn kubectl(lab: &Lab, arguments: &str) -> String {
-    ok(&lab.host("cp1").unwrap(), &format!("kubectl --kubeconfig /etc/kubernetes/admin.conf {arguments}"))
+    let on = control_planes(lab).into_iter().find(|host| host.power().unwrap() == Power::On).unwrap();
+    ok(&on, &format!("kubectl --kubeconfig /etc/kubernetes/admin.conf {arguments}"))
+}
+
+/// The hosts that a lab calls so.
+pub fn control_planes(lab: &Lab) -> Vec<Host> {
+    hosts(lab).into_iter().filter(is_control_plane).collect()
+}
+
+fn is_control_plane(host: &Host) -> bool {
+    host.name().starts_with("cp")
 }
 
 /// The same as JSON.
@@ -44,10 +54,12 @@ pub fn assert_complete(lab: &Lab, version: &str) {
     pods_run(lab);
     no_check_is_left(lab);
     no_token_is_left(lab);
-    let control_plane = lab.host("cp1").unwrap();
-    certificates_are_valid(&control_plane);
+    let control_planes = control_planes(lab);
+    control_planes.iter().for_each(certificates_are_valid);
+    // Where each worker has a way of its own to several API servers.
+    let load_balancer = if control_planes.len() > 1 { "kokctl-haproxy.yaml" } else { "" };
     for host in hosts(lab) {
-        host_is_as_it_should_be(&host, host.name() != control_plane.name());
+        host_is_as_it_should_be(&host, load_balancer);
     }
 }
 
@@ -62,8 +74,10 @@ fn nodes_are_ready(lab: &Lab, version: &str) {
         assert!(node["status"]["nodeInfo"]["containerRuntimeVersion"].as_str().unwrap().starts_with("containerd://2."));
         let host = lab.host(node["metadata"]["name"].as_str().unwrap()).unwrap();
         assert_eq!(node["status"]["nodeInfo"]["machineID"], host.machine_id().unwrap());
-        assert_eq!(node["metadata"]["labels"].get("node-role.kubernetes.io/control-plane").is_some(), host.name() == "cp1");
-        assert_eq!(node["spec"].get("taints").is_some(), host.name() == "cp1", "{}", node["spec"]);
+        let control_plane = is_control_plane(&host);
+        assert_eq!(node["metadata"]["labels"].get("node-role.kubernetes.io/control-plane").is_some(), control_plane);
+        // Whoever is alone does all work.
+        assert_eq!(node["spec"].get("taints").is_some(), control_plane && hosts(lab).len() > 1, "{}", node["spec"]);
     }
     let server = kubectl_json(lab, "version");
     assert_eq!(server["serverVersion"]["gitVersion"], format!("v{version}"));
@@ -113,7 +127,7 @@ fn certificates_are_valid(control_plane: &Host) {
 }
 
 /// What the hosts say, a line of shell each.
-fn host_is_as_it_should_be(host: &Host, is_worker: bool) {
+fn host_is_as_it_should_be(host: &Host, load_balancer: &str) {
     let name = host.name();
     let short_lived = format!("ls -d {}", SHORT_LIVED.join(" "));
     let [left, halves, jobs, failed, open, images, keys, kubeconfigs, manifests] = each(
@@ -140,11 +154,11 @@ fn host_is_as_it_should_be(host: &Host, is_worker: bool) {
         assert!(line.contains("io.cri-containerd.pinned=pinned"), "{name}: {line}");
     }
     let of_control_plane = CONTROL_PLANE_IMAGES.iter().filter(|image| images.contains(*image)).count();
-    if is_worker {
+    if !is_control_plane(host) {
         assert_eq!(of_control_plane, 0, "{name}: {images}");
         assert_eq!(keys, "/etc/kubernetes/pki/ca.crt", "{name}");
         assert_eq!(kubeconfigs, "/etc/kubernetes/kubelet.conf", "{name}");
-        assert_eq!(manifests, "", "{name}");
+        assert_eq!(manifests, load_balancer, "{name}");
     } else {
         assert_eq!(of_control_plane, CONTROL_PLANE_IMAGES.len(), "{name}: {images}");
         assert_eq!(manifests, "etcd.yaml\nkube-apiserver.yaml\nkube-controller-manager.yaml\nkube-scheduler.yaml");

@@ -3,6 +3,7 @@
 
 pub mod again;
 pub mod bare;
+pub mod clock;
 pub mod cluster;
 pub mod kokctl;
 pub mod secrets;

@@ -5,3 +5,4 @@ pub(crate) mod host;
 pub(crate) mod kube_proxy;
 pub(crate) mod kubeadm;
 pub(crate) mod kubelet;
+pub(crate) mod load_balancing;

@@ -22,9 +22,11 @@ pub(super) static ROWS: &[Variable] = &[
     flag("csi_snapshot_controller_enabled", "false", "Installs the controller of snapshots."),
     flag("scheduler_plugins_enabled", "false", "Installs further plugins of the scheduler."),
     flag("ingress_nginx_enabled", "false", "Installs an ingress that Kubespray has removed.")
-        .needed("nothing would answer for objects of kind Ingress; install an ingress or a gateway into the cluster yourself"),
+        .needed("nothing would answer for objects of kind Ingress")
+        .instead("leave it out, and install an ingress or a gateway into the cluster with its own chart"),
     flag("dashboard_enabled", "false", "Installs a dashboard that Kubespray has removed.")
-        .needed("there would be no dashboard; install one into the cluster yourself"),
+        .needed("there would be no dashboard")
+        .instead("leave it out, and install a dashboard into the cluster with its own chart"),
     flag("krew_enabled", "false", "Installs krew, which Kubespray has removed.").moot("Kubespray has removed it"),
     text("krew_root_dir", "none", "Where krew is.").moot("Kubespray has removed it"),
     flag("ingress_alb_enabled", "false", "Installs an ingress of AWS."),
@@ -44,7 +46,7 @@ pub(super) static ROWS: &[Variable] = &[
     value("snapshot_controller_*", "none", "none", "A setting of the controller of snapshots.").moot(OFF),
     value("scheduler_plugins_*", "none", "none", "A setting of further plugins of the scheduler.").moot(OFF),
     value("dashboard_*", "none", "none", "A setting of the dashboard.").moot(OFF),
-    value("storage_classes", "list", "[]", "Storage classes.").needed("pods that ask for such storage could not start"),
+    value("storage_classes", "list", "[]", "Storage classes.").moot("it is read with persistent_volumes_enabled only"),
     text("prometheus_operator_crds_version", "none", "Which kinds those are.").moot(OFF),
     value("snapshot_classes", "list", "none", "Classes of snapshots.").moot("it is read with cinder_csi_enabled only"),
 ];

@@ -11,7 +11,11 @@ pub(super) static ROWS: &[Variable] = &[
         "leave it out",
     ),
     flag("auto_renew_certificates", "false", "Renews the control plane's certificates by a timer.")
-        .needed("they would end after a year, unless somebody renews them"),
+        .needed("they would end after a year, unless somebody renews them")
+        .instead(
+            "leave it out, and within a year type `kubeadm certs renew all` on the control planes and restart \
+their static pods",
+        ),
     value("auto_renew_certificates_*", "none", "none", "When that is.").moot("it is read with auto_renew_certificates only"),
     word("kube_asymmetric_encryption_algorithm", "ECDSA-P256", "ECDSA-P256", "The kind of keys."),
     value(
@@ -20,13 +24,19 @@ pub(super) static ROWS: &[Variable] = &[
         "[]",
         "Further names and addresses of the API server in its certificate.",
     )
-    .needed("whoever reaches the API server by them would not trust it"),
+    .needed("whoever reaches the API server by them would not trust it")
+    .instead(
+        "leave it out; a kubeconfig with such an address needs `tls-server-name: kubernetes`, a name that \
+the certificate has",
+    ),
     word("kube_cert_validity_period", "time", "8760h", "How long certificates are valid.").or(&["8760h0m0s"]),
     word("kube_ca_cert_validity_period", "time", "87600h", "How long authorities are valid.").or(&["87600h0m0s"]),
     number("certificates_duration", "none", "How many days etcd's certificates are valid.")
         .moot("they are valid as long as the others, a year"),
     number("certificates_key_size", "none", "How long etcd's keys are.").moot(KEY),
     flag("kubeadm_upgrade_auto_cert_renewal", "true", "Renews certificates at an upgrade.").moot("this version upgrades no cluster"),
-    flag("kube_external_ca_mode", "false", "Certificates are made by somebody else.").needed("kokctl would make an authority of its own"),
+    flag("kube_external_ca_mode", "false", "Certificates are made by somebody else.")
+        .needed("kokctl would make an authority of its own")
+        .instead("leave it out, and let kokctl make the authorities"),
     text("force_certificate_regeneration", "false", "Makes certificates again."),
 ];

@@ -14,7 +14,9 @@ pub(super) static ROWS: &[Variable] = &[
     flag("cilium_hubble_install", "none", "Whether Cilium shows what flows, on pages of its own.").moot(CILIUM),
     text("cilium_install_extra_flags", "none", "Options of Cilium's installer.").moot(CILIUM),
     value("cilium_extra_values", "map", "none", "Values of Cilium's chart.").moot(CILIUM),
-    flag("cilium_deploy_additionally", "false", "Adds Cilium to another plugin.").needed("the cluster would be without Cilium"),
+    flag("cilium_deploy_additionally", "false", "Adds Cilium to another plugin.")
+        .needed("the cluster would be without Cilium")
+        .instead("leave it out, or write `false`: the network is flannel's alone"),
     text("cilium_ipsec_key", "none", "The key by which Cilium encrypts.").moot(CILIUM).hidden(),
     value("cilium_*", "none", "none", "A setting of Cilium.").moot(CILIUM),
 ];

@@ -7,26 +7,31 @@ const STORAGE: &str = "pods that ask for such storage could not start";
 const VOLUMES: &str = "it is read with persistent_volumes_enabled only";
 const UNREAD: &str = "it is read with external_cloud_provider only";
 
+// What to do as long as it is not done.
+const DRIVER: &str = "leave it out, and install the driver of that storage into the cluster yourself";
+const CONTROLLER: &str = "leave it out; volumes need a driver, and services of type LoadBalancer something like MetalLB, both \
+installed into the cluster yourself";
+
 pub(super) static ROWS: &[Variable] = &[
-    word("cloud_provider", "empty or external", "none", "Whether a cloud's controller finishes nodes.").needed(CLOUD),
-    word("external_cloud_provider", "name of a cloud", "none", "Which cloud that is.").needed(CLOUD),
+    word("cloud_provider", "empty or external", "none", "Whether a cloud's controller finishes nodes.").needed(CLOUD).instead(CONTROLLER),
+    word("external_cloud_provider", "name of a cloud", "none", "Which cloud that is.").needed(CLOUD).instead(CONTROLLER),
     text("external_openstack_*", "none", "A setting of OpenStack.").moot(UNREAD).hidden(),
     text("external_vsphere_*", "none", "A setting of vSphere.").moot(UNREAD).hidden(),
     text("external_hcloud_*", "none", "A setting of Hetzner's cloud.").moot(UNREAD).hidden(),
     text("external_oci_*", "none", "A setting of Oracle's cloud.").moot(UNREAD).hidden(),
     text("external_huaweicloud_*", "none", "A setting of Huawei's cloud.").moot(UNREAD).hidden(),
     text("external_*", "none", "A setting of a cloud.").moot(UNREAD).hidden(),
-    flag("cinder_csi_enabled", "false", "Storage of OpenStack.").needed(STORAGE),
+    flag("cinder_csi_enabled", "false", "Storage of OpenStack.").needed(STORAGE).instead(DRIVER),
     value("cinder_*", "none", "none", "A setting of that storage.").moot("it is read with cinder_csi_enabled only").hidden(),
-    flag("aws_ebs_csi_enabled", "false", "Storage of AWS.").needed(STORAGE),
+    flag("aws_ebs_csi_enabled", "false", "Storage of AWS.").needed(STORAGE).instead(DRIVER),
     value("aws_ebs_csi_*", "none", "none", "A setting of that storage.").moot("it is read with aws_ebs_csi_enabled only"),
-    flag("azure_csi_enabled", "false", "Storage of Azure.").needed(STORAGE),
+    flag("azure_csi_enabled", "false", "Storage of Azure.").needed(STORAGE).instead(DRIVER),
     value("azure_*", "none", "none", "A setting of Azure.").moot(UNREAD).hidden(),
-    flag("gcp_pd_csi_enabled", "false", "Storage of Google's cloud.").needed(STORAGE),
+    flag("gcp_pd_csi_enabled", "false", "Storage of Google's cloud.").needed(STORAGE).instead(DRIVER),
     value("gcp_pd_csi_*", "none", "none", "A setting of that storage.").moot("it is read with gcp_pd_csi_enabled only"),
-    flag("vsphere_csi_enabled", "false", "Storage of vSphere.").needed(STORAGE),
+    flag("vsphere_csi_enabled", "false", "Storage of vSphere.").needed(STORAGE).instead(DRIVER),
     value("vsphere_*", "none", "none", "A setting of that storage.").moot("it is read with vsphere_csi_enabled only").hidden(),
-    flag("upcloud_csi_enabled", "false", "Storage of UpCloud.").needed(STORAGE),
+    flag("upcloud_csi_enabled", "false", "Storage of UpCloud.").needed(STORAGE).instead(DRIVER),
     value("upcloud_*", "none", "none", "A setting of that storage.").moot("it is read with upcloud_csi_enabled only").hidden(),
     value("oci_*", "none", "none", "A setting of Oracle's cloud, by its old name.").moot(UNREAD).hidden(),
     value("aws_ebs_availability_zones", "list", "none", "Where that storage is.").moot(VOLUMES),

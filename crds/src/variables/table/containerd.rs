@@ -8,6 +8,9 @@ const SPEC: &str = "containers would start otherwise than asked for";
 const OWN_PATHS: (&str, &str) = ("kokctl has its files at places of its own", "leave it out");
 const BUNDLE: &str = "the bundle says which containerd and runc are installed";
 
+// What to do as long as it is not done.
+const OPEN_FILES: &str = "leave it out; how many files a container may have open is `containerd_limit_open_file_num`";
+
 pub(super) static ROWS: &[Variable] =
     &[
         word("container_manager", "containerd", "containerd", "What runs containers.").only(
@@ -44,7 +47,7 @@ pub(super) static ROWS: &[Variable] =
         value("containerd_registries", "map", "{}", "Mirrors of registries, in a form that Kubespray no longer reads.")
             .moot("Kubespray has not read it since 2.23; write containerd_registries_mirrors"),
         value("containerd_registry_auth", "list of registry, username and password", "[]", "Logins to registries.")
-            .needed("images that need a login could not be pulled; use imagePullSecrets in the cluster")
+            .needed("images that need a login could not be pulled").instead("leave it out, and give pods the login by `imagePullSecrets`")
             .hidden(),
         word("containerd_storage_dir", "path", "/var/lib/containerd", "Where images and containers lie.").only(
             &["/var/lib/containerd"],
@@ -73,25 +76,45 @@ pub(super) static ROWS: &[Variable] =
             "write `runc`, or leave it out",
         ),
         value("containerd_additional_runtimes", "list", "[]", "Further programs that start containers.")
-            .needed("pods that ask for them could not start"),
+            .needed("pods that ask for them could not start")
+            .instead("leave it out, and let runc start these pods"),
         flag("containerd_use_config_path", "true", "Whether mirrors stand in files of their own.").moot("they always do"),
         text("containerd_metrics_address", "none", "Where containerd tells numbers about itself."),
-        text("containerd_extra_args", "none", "Further configuration of containerd, as it stands in its file.").needed(OTHERWISE),
-        value("containerd_base_runtime_specs", "map", "{}", "What containers have that say nothing else.").needed(SPEC),
-        value("containerd_default_base_runtime_spec*", "map", "none", "What containers have that say nothing else.").needed(SPEC),
+        text("containerd_extra_args", "none", "Further configuration of containerd, as it stands in its file.")
+            .needed(OTHERWISE)
+            .instead("leave it out; what is an option of the CRI runtime plugin goes under `containerd_extra_runtime_args`"),
+        value("containerd_base_runtime_specs", "map", "{}", "What containers have that say nothing else.")
+            // As it is written out, and as templates make it, which may sort the keys.
+            .usually(&[
+                "{cri-base.json: {process: {rlimits: [{type: RLIMIT_NOFILE, hard: 65535, soft: 65535}]}}}",
+                "{cri-base.json: {process: {rlimits: [{hard: 65535, soft: 65535, type: RLIMIT_NOFILE}]}}}",
+            ])
+            .needed(SPEC)
+            .instead(OPEN_FILES),
+        value("containerd_default_base_runtime_spec*", "map", "none", "What containers have that say nothing else.")
+            .usually(&["{process: {rlimits: [{type: RLIMIT_NOFILE, hard: 65535, soft: 65535}]}}"])
+            .needed(SPEC)
+            .instead(OPEN_FILES),
         number(
             "containerd_base_runtime_spec_rlimit_nofile",
             "that of containerd_limit_open_file_num",
             "Most files that a container may have open.",
         )
-        .or(&["65535"])
-        .needed("containers could have as many as `containerd_limit_open_file_num` says"),
-        value("containerd_runc_runtime", "map", "none", "How runc is called.").needed(SPEC),
-        flag("containerd_enable_selinux", "false", "Whether SELinux confines containers.").needed("SELinux would not confine containers"),
+        .usually(&["65535"])
+        .needed("containers could have as many as `containerd_limit_open_file_num` says")
+        .instead("write the number as `containerd_limit_open_file_num`, which holds for containers too"),
+        value("containerd_runc_runtime", "map", "none", "How runc is called.")
+            .usually(&["{name: runc, type: io.containerd.runc.v2, base_runtime_spec: cri-base.json, options: {Root: , SystemdCgroup: true, BinaryName: /usr/local/bin/runc}}"])
+            .needed(SPEC)
+            .instead("leave it out: runc is in /usr/local/sbin and leaves control groups to systemd"),
+        flag("containerd_enable_selinux", "false", "Whether SELinux confines containers.")
+            .needed("SELinux would not confine containers")
+            .instead("leave it out; what SELinux does on the hosts is `preinstall_selinux_state`"),
         flag("containerd_disable_apparmor", "false", "Keeps AppArmor from confining containers.")
-            .needed("AppArmor would keep containers from what they are to do"),
-        flag("containerd_enable_unprivileged_ports", "true", "Whether containers without rights may use ports below 1024.").or(&["false"]),
-        flag("containerd_enable_unprivileged_icmp", "true", "Whether containers without rights may send pings.").or(&["false"]),
+            .needed("AppArmor would keep containers from what they are to do")
+            .instead("write `disable_apparmor: true` under `containerd_extra_runtime_args`"),
+        flag("containerd_enable_unprivileged_ports", "true", "Whether containers without rights may use ports below 1024."),
+        flag("containerd_enable_unprivileged_icmp", "true", "Whether containers without rights may send pings."),
         flag("containerd_disable_hugetlb_controller", "true", "Leaves huge pages of memory out of control groups."),
         flag("containerd_tolerate_missing_hugetlb_controller", "true", "Does without huge pages of memory where there are none."),
         flag("containerd_discard_unpacked_layers", "false", "Throws layers of images away that are unpacked."),
@@ -107,7 +130,7 @@ pub(super) static ROWS: &[Variable] =
         flag("containerd_tracing_enabled", "false", "Tells a collector of OpenTelemetry what containerd does."),
         value("containerd_tracing_*", "none", "none", "Which collector that is, and how much it is told.")
             .moot("it is read with containerd_tracing_enabled only"),
-        flag("enable_cdi", "true", "Whether devices may be given to containers by CDI.").or(&["false"]),
+        flag("enable_cdi", "true", "Whether devices may be given to containers by CDI."),
         flag("nri_enabled", "true", "Whether other programs may change containers by NRI."),
         flag("deploy_container_engine", "true", "Whether containerd is installed.").only(&["true"], "every node needs it", "leave it out"),
         word("cri_socket", "address of a socket", "unix:///run/containerd/containerd.sock", "Where the kubelet reaches containerd.").only(

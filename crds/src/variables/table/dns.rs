@@ -7,6 +7,10 @@ const ANSWERS: &str = "CoreDNS would answer otherwise than asked for";
 const SCALES: &str = "this version does not scale CoreDNS by itself";
 const CACHE: &str = "it is of the node-local DNS cache, which this version does not install";
 
+// What to do as long as it is not done.
+const COREFILE: &str = "leave it out; by hand it goes into the ConfigMap `coredns` of kube-system, which later runs leave as it is";
+const ON_HOSTS: &str = "leave it out, and set this up on the hosts";
+
 pub(super) static ROWS: &[Variable] = &[
     word("dns_mode", "coredns", "coredns", "What answers DNS in the cluster.").only(
         &["coredns"],
@@ -30,29 +34,34 @@ pub(super) static ROWS: &[Variable] = &[
     flag("enable_dns_autoscaler", "false", "More CoreDNS for more nodes."),
     text("dns_autoscaler_*", "none", "A setting of that.").moot(SCALES),
     value("upstream_dns_servers", "list of addresses", "those of the host", "Where CoreDNS asks for names outside.")
-        .needed("CoreDNS would ask the name servers of the hosts"),
+        .needed("CoreDNS would ask the name servers of the hosts")
+        .instead(COREFILE),
     value("nameservers", "list of addresses", "those of the host", "Name servers of hosts, which CoreDNS asks too.")
-        .needed("hosts and CoreDNS would ask the name servers that the hosts have; set these up on the hosts"),
+        .needed("hosts and CoreDNS would ask the name servers that the hosts have")
+        .instead(ON_HOSTS),
     value("searchdomains", "list of domains", "those of the host", "Search domains of hosts.")
-        .needed("hosts would have the search domains that they have; set these up on the hosts"),
+        .needed("hosts would have the search domains that they have")
+        .instead(ON_HOSTS),
     number("ndots", "5 in pods", "How many dots make a name complete.").moot(HOSTS),
     number("dns_timeout", "none", "How many seconds hosts wait for a name server.").moot(HOSTS),
     number("dns_attempts", "none", "How often hosts ask a name server.").moot(HOSTS),
     flag("dns_late", "false", "When Kubespray changes the name resolution of hosts.").moot(HOSTS),
-    value("cloud_resolver", "list of addresses", "[]", "Name servers of a cloud.").needed("hosts would not ask them"),
+    value("cloud_resolver", "list of addresses", "[]", "Name servers of a cloud.").needed("hosts would not ask them").instead(ON_HOSTS),
     text("resolveconf_cloud_init_conf", "none", "Where Kubespray tells cloud-init of name servers.").moot(HOSTS),
     flag("systemd_resolved_disable_stub_listener", "false", "Switches a part of systemd-resolved off.").moot(HOSTS),
     flag("disable_host_nameservers", "false", "Keeps the hosts' name servers from being asked.").moot(HOSTS),
     flag("remove_default_searchdomains", "false", "Leaves the hosts' search domains out.").moot(HOSTS),
-    value("coredns_external_zones", "list", "[]", "Zones that CoreDNS asks other servers for.").needed(ANSWERS),
-    text("coredns_rewrite_block", "none", "Names that CoreDNS takes for others.").needed(ANSWERS),
-    value("coredns_additional_configs", "text", "none", "Further configuration of CoreDNS.").needed(ANSWERS),
+    value("coredns_external_zones", "list", "[]", "Zones that CoreDNS asks other servers for.").needed(ANSWERS).instead(COREFILE),
+    text("coredns_rewrite_block", "none", "Names that CoreDNS takes for others.").needed(ANSWERS).instead(COREFILE),
+    value("coredns_additional_configs", "text", "none", "Further configuration of CoreDNS.").needed(ANSWERS).instead(COREFILE),
     value("coredns_additional_error_config", "text", "none", "Which errors CoreDNS tells less often of."),
     text("coredns_default_zone_cache_block", "30 seconds", "How long CoreDNS remembers answers."),
-    text("coredns_kubernetes_extra_opts", "none", "Further configuration of CoreDNS for services.").needed(ANSWERS),
-    text("coredns_kubernetes_extra_domains", "none", "Further domains of services.").needed(ANSWERS),
-    value("dns_upstream_forward_extra_opts", "map", "{}", "How CoreDNS asks for names outside.").needed(ANSWERS),
-    value("old_dns_domains", "list of domains", "[]", "Further domains of services, which they had before.").needed(ANSWERS),
+    text("coredns_kubernetes_extra_opts", "none", "Further configuration of CoreDNS for services.").needed(ANSWERS).instead(COREFILE),
+    text("coredns_kubernetes_extra_domains", "none", "Further domains of services.").needed(ANSWERS).instead(COREFILE),
+    value("dns_upstream_forward_extra_opts", "map", "{}", "How CoreDNS asks for names outside.").needed(ANSWERS).instead(COREFILE),
+    value("old_dns_domains", "list of domains", "[]", "Further domains of services, which they had before.")
+        .needed(ANSWERS)
+        .instead(COREFILE),
     flag("enable_coredns_reverse_dns_lookups", "true", "Whether CoreDNS knows names of addresses.").only(
         &["true"],
         "this version sets CoreDNS up so",
@@ -62,7 +71,7 @@ pub(super) static ROWS: &[Variable] = &[
     number("coredns_replicas", "2", "How many CoreDNS there are."),
     value("coredns_affinity", "map", "none", "Where CoreDNS runs."),
     text("coredns_deployment_nodeselector", "kubernetes.io/os: linux", "Where CoreDNS runs.").or(&["{kubernetes.io/os: linux}"]),
-    text("coredns_svc_name", "kube-dns", "How the service is called.").or(&["coredns"]),
+    text("coredns_svc_name", "kube-dns", "How the service is called."),
     text("coredns_ordinal_suffix", "none", "Which of two CoreDNS it is.").moot("Kubespray works it out itself for its own use"),
     flag("coredns_pod_disruption_budget", "false", "Keeps all CoreDNS from being evicted at once."),
     text("coredns_pod_disruption_budget_max_unavailable", "none", "How many may be.")
@@ -71,17 +80,17 @@ pub(super) static ROWS: &[Variable] = &[
     text("dns_cpu_requests", "100m", "Processor time for CoreDNS."),
     text("dns_cpu_limit", "none", "Most processor time of CoreDNS."),
     text("dns_memory_requests", "70Mi", "Memory for CoreDNS."),
-    text("dns_memory_limit", "170Mi", "Most memory of CoreDNS.").or(&["300Mi"]),
+    text("dns_memory_limit", "170Mi", "Most memory of CoreDNS."),
     number("dns_min_replicas", "none", "How few CoreDNS there are.").moot(SCALES),
     number("dns_nodes_per_replica", "none", "For how many nodes there is one.").moot(SCALES),
     number("dns_cores_per_replica", "none", "For how many processors there is one.").moot(SCALES),
     text("dns_prevent_single_point_failure", "none", "Whether there are two at least.").moot(SCALES),
     text("dnsautoscaler_version", "none", "Which program counts them.").moot(SCALES),
-    text("dns_etchosts", "none", "Names that CoreDNS knows by itself.").needed(ANSWERS),
+    text("dns_etchosts", "none", "Names that CoreDNS knows by itself.").needed(ANSWERS).instead(COREFILE),
     text("coredns_k8s_external_zone", "none", "The zone under which services are known outside.")
         .moot("it is read with enable_coredns_k8s_external only"),
-    flag("enable_coredns_k8s_external", "false", "Makes services known under a zone of their own.").needed(ANSWERS),
-    flag("enable_coredns_k8s_endpoint_pod_names", "false", "Names of pods in DNS.").needed(ANSWERS),
+    flag("enable_coredns_k8s_external", "false", "Makes services known under a zone of their own.").needed(ANSWERS).instead(COREFILE),
+    flag("enable_coredns_k8s_endpoint_pod_names", "false", "Names of pods in DNS.").needed(ANSWERS).instead(COREFILE),
     flag("kube_dns_*", "none", "A setting of kube-dns.").moot("no Kubernetes of today has kube-dns"),
     value("manual_dns_server", "address", "none", "A DNS server of the user's own.").moot("it is read with dns_mode manual only"),
 ];

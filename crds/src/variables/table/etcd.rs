@@ -4,10 +4,14 @@ use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const ADDRESS: &str = "it is the host's address; another one is an error";
 const ONE: &str = "there is no second etcd for events";
-const BESIDE: &str = "the API server would use the etcd beside it";
+const BESIDE: &str = "it runs on the control planes, each API server uses the one beside it, and other places are an error";
 const UNTRUSTED: &str = "whoever reaches etcd by them would not trust it";
 const ROOT: &str = "all files belong to root here, and only root reads keys";
 const KUBEADM: &str = "the API server is told by kubeadm where etcd is";
+
+// What to do as long as it is not done.
+const NAMES: &str = "leave it out, and reach etcd by the host's own name or address";
+const EVENTS: &str = "leave it out: the one etcd takes events too";
 
 pub(super) static ROWS: &[Variable] = &[
     word("etcd_deployment_type", "kubeadm", "kubeadm", "How etcd runs.").only(
@@ -23,11 +27,11 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_access_address", "the host's address", "Where others reach the member.").moot(ADDRESS),
     text("etcd_events_access_address", "none", "Where others reach the member of a second etcd.").moot(ONE),
     value("etcd_events_*", "none", "none", "A setting of a second etcd.").moot(ONE),
-    value("etcd_hosts", "list of hosts", "the control planes", "Which hosts have etcd.").needed(BESIDE),
-    text("etcd_access_addresses", "the host's own", "Where the API server reaches etcd.").needed(BESIDE),
-    text("etcd_client_url", "https://, the host's address and 2379", "Where clients reach the member.").needed(BESIDE),
-    text("etcd_peer_url", "https://, the host's address and 2380", "Where other members reach the member.").needed(BESIDE),
-    text("etcd_peer_addresses", "those of the control planes", "Where members reach each other.").needed(BESIDE),
+    value("etcd_hosts", "list of hosts", "the control planes", "Which hosts have etcd.").moot(BESIDE),
+    text("etcd_access_addresses", "the host's own", "Where the API server reaches etcd.").moot(BESIDE),
+    text("etcd_client_url", "https://, the host's address and 2379", "Where clients reach the member.").moot(ADDRESS),
+    text("etcd_peer_url", "https://, the host's address and 2380", "Where other members reach the member.").moot(ADDRESS),
+    text("etcd_peer_addresses", "those of the control planes", "Where members reach each other.").moot(BESIDE),
     text("etcd_metrics_addresses", "those of the control planes", "Where etcd tells numbers about itself.")
         .moot("Kubespray works it out itself for its own use"),
     word("etcd_data_dir", "path", "/var/lib/etcd", "Where etcd keeps its data.").only(
@@ -39,15 +43,19 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_config_dir", "none", "Where etcd's configuration lies.").moot("it is in the manifest of its pod"),
     text("etcd_cert_dir", "/etc/kubernetes/pki/etcd", "Where etcd's certificates lie.").moot("they are where kubeadm has them"),
     value("etcd_cert_alt_names", "list of names", "localhost and the host's name", "Further names in etcd's certificates.")
-        .or(&["[etcd.kube-system.svc.cluster.local, etcd.kube-system.svc, etcd.kube-system, etcd]"])
-        .needed(UNTRUSTED),
+        .usually(&["[etcd.kube-system.svc.cluster.local, etcd.kube-system.svc, etcd.kube-system, etcd]"])
+        .needed(UNTRUSTED)
+        .instead(NAMES),
     value("etcd_cert_alt_ips", "list of addresses", "the host's and the loopback's", "Further addresses in etcd's certificates.")
-        .needed(UNTRUSTED),
+        .needed(UNTRUSTED)
+        .instead(NAMES),
     number("etcd_quota_backend_bytes", "2147483648", "How large etcd's data may become.")
         .or(&["0"])
-        .needed("etcd would take no more writes at 2 GiB, or at more than asked for"),
+        .needed("etcd would take no more writes at 2 GiB, or at more than asked for")
+        .instead("leave it out if 2 GiB are enough; else wait for a version that does it"),
     number("etcd_max_request_bytes", "1572864", "How large one write to etcd may be.")
-        .needed("etcd would refuse what it is to take, or take what it is to refuse"),
+        .needed("etcd would refuse what it is to take, or take what it is to refuse")
+        .instead("leave it out if no object has more than 1.5 MiB; else wait for a version that does it"),
     number("etcd_max_snapshots", "5", "How many snapshots etcd keeps for itself."),
     number("etcd_max_wals", "5", "How many files of its journal etcd keeps."),
     word("etcd_log_level", "word", "info", "How much etcd logs."),
@@ -70,10 +78,14 @@ pub(super) static ROWS: &[Variable] = &[
     word("etcd_metrics", "basic or extensive", "basic", "Which numbers etcd tells about itself."),
     text("etcd_listen_metrics_urls", "http://127.0.0.1:2381", "Where etcd tells them."),
     number("etcd_backup_retention_count", "none", "How many backups are kept.").moot("kokctl makes no backups yet"),
-    value("etcd_extra_vars", "map", "{}", "Further settings of etcd.").needed("etcd would behave otherwise than asked for"),
+    value("etcd_extra_vars", "map", "{}", "Further settings of etcd.")
+        .needed("etcd would behave otherwise than asked for")
+        .instead("leave it out if etcd may run as kubeadm sets it up; else wait for a version that does it"),
     number("etcd_retries", "none", "How often Ansible looks whether etcd answers.").moot("kokctl waits for it with a limit of its own"),
-    flag("etcd_events_cluster_enabled", "false", "A second etcd for events.").needed("events would be in the one etcd"),
-    flag("etcd_events_cluster_setup", "false", "Sets up a second etcd for events.").needed("events would be in the one etcd"),
+    flag("etcd_events_cluster_enabled", "false", "A second etcd for events.").needed("events would be in the one etcd").instead(EVENTS),
+    flag("etcd_events_cluster_setup", "false", "Sets up a second etcd for events.")
+        .needed("events would be in the one etcd")
+        .instead(EVENTS),
     flag("etcd_cluster_setup", "true", "Whether etcd is set up.").moot("kokctl finds out what is there"),
     flag("force_etcd_cert_refresh", "false", "Distributes etcd's certificates again.")
         .moot("kokctl replaces certificates where they are wrong"),
@@ -87,7 +99,9 @@ pub(super) static ROWS: &[Variable] = &[
         "etcd holds all secrets of the cluster",
         "leave it out",
     ),
-    text("etcd_tls_cipher_suites", "etcd's own", "Which ciphers etcd uses.").needed("weaker ciphers than asked for would be accepted"),
+    text("etcd_tls_cipher_suites", "etcd's own", "Which ciphers etcd uses.")
+        .needed("weaker ciphers than asked for would be accepted")
+        .instead("leave it out if etcd's own will do; else wait for a version that does it"),
     text("etcd_memory_limit", "none", "How much memory etcd may use."),
     text("kube_etcd_*", "kubeadm's own", "Where the API server finds what it needs for etcd.").moot(KUBEADM),
 ];

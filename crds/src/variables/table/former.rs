@@ -3,16 +3,23 @@
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const GONE: &str = "Kubespray has removed it";
-const STORAGE: &str = "pods that ask for such storage could not start; install a driver of Ceph into the cluster yourself";
+const STORAGE: &str = "pods that ask for such storage could not start";
 const CEPH: &str = "it belongs to storage that Kubespray has removed";
 const NETCHECKER: &str = "Kubespray has removed it; kokctl checks the network itself at the end of each run";
 const ROOM: &str = "pods could take what is to be kept for the host";
 const COMPUTED: &str = "Kubespray computed it itself for its own use";
 
+// What to do as long as it is not done.
+const DRIVER: &str = "leave it out, and install the driver of that storage into the cluster yourself";
+const RESERVE_CPU: &str = by_hand!("--system-reserved=cpu=…");
+const RESERVE_MEMORY: &str = "leave it out, and keep room by `memory.available` under `eviction_hard`";
+const RESERVE_DISK: &str = "leave it out, and keep room by `nodefs.available` under `eviction_hard`";
+const RESERVE_PIDS: &str = "leave it out, and keep room by `pid.available` under `eviction_hard`";
+
 pub(super) static ROWS: &[Variable] = &[
-    flag("cephfs_provisioner_enabled", "false", "Storage of Ceph as folders.").needed(STORAGE),
+    flag("cephfs_provisioner_enabled", "false", "Storage of Ceph as folders.").needed(STORAGE).instead(DRIVER),
     value("cephfs_provisioner_*", "none", "none", "A setting of that storage.").moot(CEPH).hidden(),
-    flag("rbd_provisioner_enabled", "false", "Storage of Ceph as disks.").needed(STORAGE),
+    flag("rbd_provisioner_enabled", "false", "Storage of Ceph as disks.").needed(STORAGE).instead(DRIVER),
     value("rbd_provisioner_*", "none", "none", "A setting of that storage.").moot(CEPH).hidden(),
     value("netchecker_*", "none", "none", "A setting of a check of the network.").moot(NETCHECKER),
     value("netcheck_*", "none", "none", "A setting of a check of the network.").moot(NETCHECKER),
@@ -22,14 +29,24 @@ pub(super) static ROWS: &[Variable] = &[
     text("krew_no_upgrade_check", "none", "Whether krew looks for a newer one.").moot(GONE),
     value("podsecuritypolicy_*", "none", "none", "Policies of pods that Kubernetes has removed.")
         .moot("it was read with podsecuritypolicy_enabled only"),
-    word("kube_master_cpu_reserved", "amount", "none", "Processor time for the kubelet of control planes.").needed(ROOM),
-    word("kube_master_memory_reserved", "amount", "none", "Memory for the kubelet of control planes.").needed(ROOM),
-    word("kube_master_ephemeral_storage_reserved", "amount", "none", "Disk for the kubelet of control planes.").needed(ROOM),
-    word("kube_master_pid_reserved", "amount", "none", "Processes of the kubelet of control planes.").needed(ROOM),
-    word("system_master_cpu_reserved", "amount", "none", "Processor time for the programs of control planes.").needed(ROOM),
-    word("system_master_memory_reserved", "amount", "none", "Memory for the programs of control planes.").needed(ROOM),
-    word("system_master_ephemeral_storage_reserved", "amount", "none", "Disk for the programs of control planes.").needed(ROOM),
-    word("system_master_pid_reserved", "amount", "none", "Processes of the programs of control planes.").needed(ROOM),
+    word("kube_master_cpu_reserved", "amount", "none", "Processor time for the kubelet of control planes.")
+        .needed(ROOM)
+        .instead(RESERVE_CPU),
+    word("kube_master_memory_reserved", "amount", "none", "Memory for the kubelet of control planes.").needed(ROOM).instead(RESERVE_MEMORY),
+    word("kube_master_ephemeral_storage_reserved", "amount", "none", "Disk for the kubelet of control planes.")
+        .needed(ROOM)
+        .instead(RESERVE_DISK),
+    word("kube_master_pid_reserved", "amount", "none", "Processes of the kubelet of control planes.").needed(ROOM).instead(RESERVE_PIDS),
+    word("system_master_cpu_reserved", "amount", "none", "Processor time for the programs of control planes.")
+        .needed(ROOM)
+        .instead(RESERVE_CPU),
+    word("system_master_memory_reserved", "amount", "none", "Memory for the programs of control planes.")
+        .needed(ROOM)
+        .instead(RESERVE_MEMORY),
+    word("system_master_ephemeral_storage_reserved", "amount", "none", "Disk for the programs of control planes.")
+        .needed(ROOM)
+        .instead(RESERVE_DISK),
+    word("system_master_pid_reserved", "amount", "none", "Processes of the programs of control planes.").needed(ROOM).instead(RESERVE_PIDS),
     flag("disable_swap", "true", "Whether swap is switched off.").only(
         &["true"],
         "swap is switched off with `kubelet_fail_swap_on: true`, the default, and left alone with false",
@@ -39,8 +56,12 @@ pub(super) static ROWS: &[Variable] = &[
     word("kube_proxy_udp_idle_timeout", "time", "none", "How long kube-proxy once knew what UDP had sent.")
         .moot("no Kubernetes of today reads it"),
     text("containerd_repo_info", "none", "Where containerd's packages come from.").moot("the bundle has containerd"),
-    flag("coredns_host_network", "false", "Whether CoreDNS is on the host's network.").needed("CoreDNS would be on the pods' network"),
-    number("coredns_port", "53", "The port of CoreDNS.").needed("CoreDNS would listen at port 53"),
+    flag("coredns_host_network", "false", "Whether CoreDNS is on the host's network.")
+        .needed("CoreDNS would be on the pods' network")
+        .instead("leave it out: pods ask it by the address of the DNS service"),
+    number("coredns_port", "53", "The port of CoreDNS.")
+        .needed("CoreDNS would listen at port 53")
+        .instead("leave it out: pods ask the DNS service, which has port 53 as well"),
     text("coredns_image_is_namespaced", "none", "How the image of CoreDNS is called.").moot("the bundle has it"),
     value("crictl_supported_versions", "map", "none", "Which crictl belongs to which Kubernetes.").moot("the bundle has it"),
     text("crun_bin_dir", "none", "Where crun lies.").moot("this version does not install crun"),

@@ -9,6 +9,10 @@ const PHASES: &str = "kubeadm would do what it is to leave out";
 const WAITS: &str = "kokctl waits for what has to become ready, each step with a limit of its own";
 const ROOT: &str = "all files belong to root here, and only root reads keys";
 
+// What to do as long as it is not done.
+const GATES: &str = "leave it out, and do without what the gate switches on";
+const ALL_PHASES: &str = "leave it out, and take what kubeadm installs";
+
 pub(super) static ROWS: &[Variable] = &[
     word("kube_version", "version with its patch number", "1.37.1", "The version of Kubernetes, with or without a leading v.")
         .field_of("spec.kubernetesVersion"),
@@ -39,24 +43,37 @@ pub(super) static ROWS: &[Variable] = &[
     text("kube_owner", "root", "Who owns the files of Kubernetes.").moot(ROOT),
     text("kube_cert_group", "root", "Which group owns the certificates.").moot(ROOT),
     number("kube_log_level", "0", "How much the components of Kubernetes log."),
-    value("kube_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of all components.").needed(FEATURES),
-    value("kube_apiserver_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the API server.").needed(FEATURES),
+    value("kube_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of all components.")
+        .needed(FEATURES)
+        .instead(GATES),
+    value("kube_apiserver_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the API server.")
+        .needed(FEATURES)
+        .instead(GATES),
     value("kube_controller_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the controller manager.")
-        .needed(FEATURES),
-    value("kube_scheduler_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the scheduler.").needed(FEATURES),
-    value("kube_proxy_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of kube-proxy.").needed(FEATURES),
+        .needed(FEATURES)
+        .instead(GATES),
+    value("kube_scheduler_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the scheduler.")
+        .needed(FEATURES)
+        .instead(GATES),
+    value("kube_proxy_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of kube-proxy.")
+        .needed(FEATURES)
+        .instead(GATES),
     value("kubeadm_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of kubeadm.")
-        .needed("other features make another cluster"),
+        .needed("other features make another cluster")
+        .instead(GATES),
     value("kubeadm_patches", "list of target, type and patch", "[]", "Changes of what kubeadm writes.")
-        .needed("kubeadm's manifests would not be those that are asked for"),
+        .needed("kubeadm's manifests would not be those that are asked for")
+        .instead("leave it out if the components may run as kubeadm sets them up; else wait for a version that does it"),
     text("kubeadm_patches_dir", "none", "Where Kubespray puts kubeadm's patches.").moot("kokctl has no patches"),
     flag("kubeadm_enabled", "true", "Whether kubeadm makes the cluster.").moot("no Kubespray of today reads it; kubeadm always does"),
     word("kubeadm_init_timeout", "time", "without a limit of its own", "How long the first control plane may take.").moot(WAITS),
     flag("kubeadm_config_validate_enabled", "true", "Whether kubeadm's configuration is checked before it is used.").moot("it always is"),
     value("kubeadm_init_phases_skip*", "list of phases", "[]", "What kubeadm leaves out on the first control plane.")
-        .or(&["[addon/coredns]"])
-        .needed(PHASES),
-    value("kubeadm_join_phases_skip*", "list of phases", "[]", "What kubeadm leaves out on the others.").needed(PHASES),
+        // As a list, and as the text that Kubespray's own template becomes.
+        .or(&["[addon/coredns]", "['addon/coredns']", r#"["addon/coredns"]"#])
+        .needed(PHASES)
+        .instead(ALL_PHASES),
+    value("kubeadm_join_phases_skip*", "list of phases", "[]", "What kubeadm leaves out on the others.").needed(PHASES).instead(ALL_PHASES),
     value("kubeadm_upgrade_node_phases_skip*", "list of phases", "[]", "What kubeadm leaves out at upgrades.")
         .moot("this version upgrades no cluster"),
     word("kubeadm_join_timeout", "time", "without a limit of its own", "How long joining may take.").moot(WAITS),
@@ -81,10 +98,13 @@ pub(super) static ROWS: &[Variable] = &[
     text("artifacts_dir", "none", "Where those copies lie.").moot("kokctl copies nothing to the machine that it runs on"),
     flag("volume_cross_zone_attachment", "false", "Whether volumes of other zones may be attached."),
     flag("persistent_volumes_enabled", "false", "Makes storage classes of a cloud.")
-        .needed("pods that ask for such storage could not start"),
+        .needed("pods that ask for such storage could not start")
+        .instead("leave it out, and write storage classes for the driver that you install into the cluster"),
     flag("deploy_netchecker", "false", "A check of the network that Kubespray once had.")
         .moot("Kubespray has removed it; kokctl checks the network itself at the end of each run"),
-    flag("win_nodes_enabled", "false", "Whether nodes with Windows may join.").needed("they could not"),
+    flag("win_nodes_enabled", "false", "Whether nodes with Windows may join.")
+        .needed("they could not")
+        .instead("leave it out, and give the cluster hosts with Linux only"),
     text("kubernetes_user_manifests_path", "none", "Where Kubespray puts manifests for nodes with Windows.")
         .moot("it is read with win_nodes_enabled only"),
     text("kube_cert_compat_dir", "/etc/kubernetes/pki", "Where kubeadm looks for certificates.").moot("kokctl has them there"),

@@ -7,22 +7,32 @@ const PORTS: &str = "services of type NodePort would answer at more addresses of
 const COMPUTED: &str = "Kubespray computes it itself and reads it from nobody";
 const IPVS: &str = "kube-proxy does not use ipvs here";
 
+// What to do as long as it is not done.
+const IPV4_ONLY: &str = "leave it out, or write `false`";
+const PRIMARY: &str = "leave it out: with `kube_proxy_mode: nftables`, the default, they answer at the node's own address only";
+
 pub(super) static ROWS: &[Variable] = &[
-    word("kube_network_plugin", "flannel", "flannel in a Cluster; an inventory that says nothing means calico", "The network plugin.")
-        .field_of("spec.network.plugin"),
+    word(
+        "kube_network_plugin",
+        "flannel or none",
+        "flannel in a Cluster; an inventory that says nothing means calico",
+        "The network plugin; with none you install one yourself.",
+    )
+    .field_of("spec.network.plugin"),
     word("kube_pods_subnet", "IPv4 range", "10.233.64.0/18", "The range of the pods' addresses.").field_of("spec.network.podCIDR"),
     word("kube_service_addresses", "IPv4 range", "10.233.0.0/18", "The range of the services' addresses.")
         .field_of("spec.network.serviceCIDR"),
     number("kube_network_node_prefix", "24", "The prefix length of each node's share of the pods' range.")
         .field_of("spec.network.nodePrefix"),
     flag("ipv4_stack", "true", "Whether the cluster talks over IPv4.").only(&["true"], IPV4, "write `true`, or leave it out"),
-    flag("ipv6_stack", "false", "Whether the cluster talks over IPv6.").needed(IPV4),
-    flag("enable_dual_stack_networks", "false", "Whether the cluster talks over IPv4 and IPv6.").needed(IPV4),
+    flag("ipv6_stack", "false", "Whether the cluster talks over IPv6.").needed(IPV4).instead(IPV4_ONLY),
+    flag("enable_dual_stack_networks", "false", "Whether the cluster talks over IPv4 and IPv6.").needed(IPV4).instead(IPV4_ONLY),
     word("kube_pods_subnet_ipv6", "IPv6 range", "none", "The range of the pods' IPv6 addresses.").moot(IPV4),
     word("kube_service_addresses_ipv6", "IPv6 range", "none", "The range of the services' IPv6 addresses.").moot(IPV4),
     number("kube_network_node_prefix_ipv6", "none", "The prefix length of each node's IPv6 share.").moot(IPV4),
     flag("kube_network_plugin_multus", "false", "Adds multus, for several networks in one pod.")
-        .needed("pods that ask for further networks would not get them"),
+        .needed("pods that ask for further networks would not get them")
+        .instead("leave it out, and install Multus into the cluster with its own manifest"),
     text("multus_*", "none", "A setting of multus.").moot("this version does not install multus"),
     flag("enable_network_policy", "false", "Whether network policies are enforced; flannel enforces none, with Kubespray as well.")
         .moot("it is read with Calico only"),
@@ -39,8 +49,10 @@ pub(super) static ROWS: &[Variable] = &[
     value("kube_proxy_exclude_cidrs", "list of ranges", "[]", "Ranges that ipvs leaves alone.").moot(IPVS),
     word("kube_proxy_masquerade_all", "boolean", "false", "Whether all traffic to services gets the node's address."),
     text("kube_proxy_masquerade_bit", "14", "Which mark of a packet kube-proxy uses."),
-    value("kube_proxy_nodeport_addresses", "list of ranges", "[]", "Which addresses of a node answer for node ports.").needed(PORTS),
-    text("kube_proxy_nodeport_addresses_cidr", "none", "Which addresses of a node answer for node ports.").needed(PORTS),
+    value("kube_proxy_nodeport_addresses", "list of ranges", "[]", "Which addresses of a node answer for node ports.")
+        .needed(PORTS)
+        .instead(PRIMARY),
+    text("kube_proxy_nodeport_addresses_cidr", "none", "Which addresses of a node answer for node ports.").needed(PORTS).instead(PRIMARY),
     word("kube_proxy_bind_address", "address", "0.0.0.0", "Where kube-proxy listens.").only(
         &["0.0.0.0", "::"],
         "this version lets it listen at all addresses of the host",
@@ -58,7 +70,7 @@ pub(super) static ROWS: &[Variable] = &[
     ]),
     word("kube_proxy_config_sync_period", "time", "15m0s", "How often kube-proxy reads everything again.").or(&["15m"]),
     word("kube_proxy_sync_period", "time", "30s", "How often kube-proxy writes everything again."),
-    word("kube_proxy_min_sync_period", "time", "1s", "How often kube-proxy writes changes at most.").or(&["0s"]),
+    word("kube_proxy_min_sync_period", "time", "1s", "How often kube-proxy writes changes at most."),
     number("kube_proxy_conntrack_min", "131072", "Connections that the kernel tracks at least."),
     word("kube_proxy_conntrack_tcp_close_wait_timeout", "time", "1h0m0s", "How long half-closed connections are tracked.").or(&["1h"]),
     word("kube_proxy_conntrack_tcp_established_timeout", "time", "24h0m0s", "How long silent connections are tracked.").or(&["24h"]),
@@ -69,7 +81,7 @@ pub(super) static ROWS: &[Variable] = &[
     word("kube_proxy_udp_timeout", "time", "none", "How long ipvs knows what UDP has sent.").moot(IPVS),
     value("kube_proxy_ipvs_modules", "list of names", "none", "Kernel modules of ipvs.").moot(IPVS),
     text("kube_proxy_nodeselector", "none", "Where kube-proxy runs.").moot("there are no nodes with Windows"),
-    flag("kube_proxy_remove", "false", "Leaves kube-proxy out.").needed("flannel needs it for services"),
+    flag("kube_proxy_remove", "false", "Leaves kube-proxy out.").needed("flannel needs it for services").instead(IPV4_ONLY),
     flag("kube_proxy_deployed", "true", "Whether kube-proxy is installed.").only(
         &["true"],
         "services need it with flannel",

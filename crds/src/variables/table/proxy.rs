@@ -23,7 +23,8 @@ pub(super) static ROWS: &[Variable] = &[
     )
     .reads(|decoder, field, settings| settings.host.additional_no_proxy = host::without_proxy(decoder, field).unwrap_or_default()),
     word("https_proxy_cert_file", "path", "none", "A certificate authority of the proxy.")
-        .needed("the proxy would not be trusted; write its certificate under `trusted_certificates` of `spec.vars`"),
+        .needed("the proxy would not be trusted")
+        .instead("write its certificate under `trusted_certificates`"),
     flag("no_proxy_exclude_workers", "false", "Leaves workers out of no_proxy.")
         .moot("kokctl names every host there, which changes nothing for the others"),
     value("proxy_env*", "map", "none", "What Kubespray sets for programs.")

@@ -6,6 +6,10 @@ const DOCKER: &str = "kokctl runs containers by containerd, without Docker";
 const CRIO: &str = "kokctl runs containers by containerd, not by CRI-O";
 const SANDBOX: &str = "pods that count on it would run by runc, with the host's kernel";
 
+// What to do as long as it is not done.
+const BY_RUNC: &str = "leave it out where runc will do; else run these pods in a cluster that has it";
+const RUNC: &str = "leave it out, and let runc start these pods";
+
 pub(super) static ROWS: &[Variable] = &[
     value("docker_insecure_registries", "list of registries", "[]", "Registries that Docker trusts without a certificate.")
         .moot("kokctl runs containers by containerd; write the registry under containerd_registries_mirrors with skip_verify"),
@@ -24,13 +28,15 @@ pub(super) static ROWS: &[Variable] = &[
     value("crio_registries", "list", "[]", "Registries that CRI-O asks.").moot(CRIO),
     value("crio_insecure_registries", "list", "[]", "Registries that CRI-O trusts without a certificate.").moot(CRIO),
     value("crio_*", "none", "none", "A setting of CRI-O.").moot(CRIO),
-    flag("kata_containers_enabled", "false", "Runs containers in small virtual machines.").needed(SANDBOX),
+    flag("kata_containers_enabled", "false", "Runs containers in small virtual machines.").needed(SANDBOX).instead(BY_RUNC),
     value("kata_containers_*", "none", "none", "A setting of Kata Containers.").moot("this version does not install Kata Containers"),
-    flag("gvisor_enabled", "false", "Runs containers on a kernel in user space.").needed(SANDBOX),
+    flag("gvisor_enabled", "false", "Runs containers on a kernel in user space.").needed(SANDBOX).instead(BY_RUNC),
     value("gvisor_*", "none", "none", "A setting of gVisor.").moot("this version does not install gVisor"),
-    flag("crun_enabled", "false", "Starts containers by crun.").needed("pods that ask for it could not start"),
-    flag("youki_enabled", "false", "Starts containers by youki.").needed("pods that ask for it could not start"),
-    flag("nvidia_accelerator_enabled", "false", "Drivers for graphics cards.").needed("pods that ask for graphics cards could not start"),
+    flag("crun_enabled", "false", "Starts containers by crun.").needed("pods that ask for it could not start").instead(RUNC),
+    flag("youki_enabled", "false", "Starts containers by youki.").needed("pods that ask for it could not start").instead(RUNC),
+    flag("nvidia_accelerator_enabled", "false", "Drivers for graphics cards.")
+        .needed("pods that ask for graphics cards could not start")
+        .instead("leave it out; install the drivers on the hosts, and a device plugin that uses CDI into the cluster"),
     text("container_manager_on_localhost", "none", "What runs containers where Kubespray runs.")
         .moot("kokctl runs no containers where it runs"),
     text("crun_version", "none", "Which crun.").moot("this version does not install crun"),

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
+use kok_tasks::holder::HELD;
+
 use super::*;
 use crate::run::{Event, Sink};
 use crate::ui::Kind;
@@ -14,7 +16,9 @@ impl Sink for Ear {
     fn take(&mut self, event: &Event) {
         let told = match &event.kind {
             EventKind::HostLost { host, because } => format!("{host} lost: {because}"),
-            EventKind::HostBack { host, after_milliseconds, .. } => format!("{host} back after {after_milliseconds}"),
+            EventKind::HostBack { host, after_milliseconds, restarted } => {
+                format!("{host} {} after {after_milliseconds}", if *restarted { "restarted" } else { "back" })
+            }
             other => panic!("{other:?}"),
         };
         self.0.lock().unwrap().push(told);
@@ -29,13 +33,26 @@ enum Says {
     Cut,
     Refused,
     Exits(u32, u64),
+    /// It is taken, and says this boot id.
+    Boot(&'static str),
+}
+
+fn output(code: u32, stdout: &str) -> Output {
+    Output {
+        status: ExitStatus::Exited(code),
+        stdout: stdout.as_bytes().to_vec(),
+        stdout_truncated: false,
+        stderr: Vec::new(),
+        stderr_truncated: false,
+        noise: Vec::new(),
+    }
 }
 
 /// Sends to a host that says this, the last of it for ever; the exit code, what was told, and how often it was sent.
 async fn send_to(says: &[Says]) -> (Option<ExitStatus>, Vec<String>, usize) {
     let (ear, tries) = (Ear::default(), Mutex::new(0));
     let events = Events::new(vec![Box::new(ear.clone())]);
-    let sent = resend("w1", &events, || async {
+    let sent = resend("w1", Some("boot 1"), &events, || async {
         let the_try = std::mem::replace(&mut *tries.lock().unwrap(), usize::MAX);
         *tries.lock().unwrap() = the_try + 1;
         match *says.get(the_try).or(says.last()).unwrap() {
@@ -47,15 +64,9 @@ async fn send_to(says: &[Says]) -> (Option<ExitStatus>, Vec<String>, usize) {
             Says::Refused => Sent::Failed(Failure::new(Kind::Host, "no")),
             Says::Exits(code, seconds) => {
                 tokio::time::sleep(Duration::from_secs(seconds)).await;
-                Sent::Answered(Output {
-                    status: ExitStatus::Exited(code),
-                    stdout: Vec::new(),
-                    stdout_truncated: false,
-                    stderr: Vec::new(),
-                    stderr_truncated: false,
-                    noise: Vec::new(),
-                })
+                Sent::Answered(output(code, "boot 1\n"))
             }
+            Says::Boot(id) => Sent::Answered(output(0, id)),
         }
     });
     let status = sent.await.ok().map(|output| output.status);
@@ -71,6 +82,19 @@ async fn a_link_that_breaks_is_tried_again_and_told_once() {
     assert!(lost.starts_with("w1 lost: ") && lost.ends_with(": cut"), "{lost}");
     // From the first break on: two pauses, and the second try.
     assert_eq!(back, "w1 back after 3500");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_host_that_was_started_anew_is_told_as_such() {
+    for (id, word) in [("boot 1\n", "back"), ("boot 2\n", "restarted")] {
+        let (_, told, _) = send_to(&[Says::Lost(1), Says::Boot(id)]).await;
+        assert_eq!(told.last().unwrap(), &format!("w1 {word} after 500"));
+    }
+    // Without a break there is nothing to tell.
+    assert_eq!(send_to(&[Says::Boot("boot 2\n")]).await.1, Vec::<String>::new());
+    // A refusal says no boot id.
+    let (_, told, _) = send_to(&[Says::Lost(1), Says::Exits(HELD, 0)]).await;
+    assert_eq!(told.last().unwrap(), "w1 back after 500");
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kok_tasks::observe::{KubernetesObject, KubernetesState, NodeState};
+use kok_tasks::observe::{ApiServerState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, NodeState};
 use serde_json::{Value, json};
 
 use super::host::Host;
@@ -13,6 +13,10 @@ pub(crate) struct Api {
     pub(crate) nodes: BTreeMap<String, NodeState>,
     pub(crate) objects: BTreeMap<String, Value>,
     pub(crate) tokens: BTreeSet<String>,
+    /// The hosts on which etcd is meant to run.
+    pub(crate) members: Vec<String>,
+    /// Those whose member was started once and has told the others.
+    pub(crate) started: BTreeSet<String>,
 }
 
 /// Manifests of the static pods.
@@ -41,11 +45,71 @@ fn has_image(host: &Host, name: &str) -> bool {
     host.images.keys().any(|reference| reference.contains(&format!("/{name}:")))
 }
 
+/// Whether the static pods of these names run on a host.
+fn runs(host: &Host, names: &[&str]) -> bool {
+    let there = |name: &&str| host.has(&format!("/etc/kubernetes/manifests/{name}.yaml")) && has_image(host, name);
+    let units = host.is_active("kubelet.service") && host.is_active("containerd.service");
+    units && has_image(host, "pause") && names.iter().all(there)
+}
+
+/// Whether etcd runs on a host, alone or not.
+pub(crate) fn runs_etcd(host: &Host) -> bool {
+    runs(host, &["etcd"])
+}
+
+/// Whether more than half of etcd's members run.
+fn has_quorum(api: &Api, hosts: &BTreeMap<String, Host>) -> bool {
+    api.members.iter().filter(|name| runs_etcd(&hosts[*name])).count() * 2 > api.members.len()
+}
+
 /// Whether the API server of a control plane answers.
-pub(crate) fn answers(host: &Host) -> bool {
-    let manifests = MANIFESTS.iter().all(|name| host.has(&format!("/etc/kubernetes/manifests/{name}.yaml")));
-    let images = MANIFESTS.iter().chain(&["pause"]).all(|name| has_image(host, name));
-    manifests && images && host.is_active("kubelet.service") && host.is_active("containerd.service")
+pub(crate) fn answers(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> bool {
+    runs(host, &MANIFESTS) && has_quorum(api, hosts)
+}
+
+/// Whether the API server of any control plane answers.
+pub(crate) fn any_answers(api: &Api, hosts: &BTreeMap<String, Host>) -> bool {
+    hosts.values().any(|host| answers(api, host, hosts))
+}
+
+pub(crate) fn api_server(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> ApiServerState {
+    match state(api, host, hosts) {
+        KubernetesState::Absent => ApiServerState::Absent,
+        KubernetesState::NotReady(said) => ApiServerState::NotReady(said),
+        KubernetesState::Unanswered(_) | KubernetesState::Ready { .. } => ApiServerState::Ready,
+    }
+}
+
+/// What a member says of itself.
+pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> EtcdState {
+    let set_up = ["/etc/kubernetes/pki/etcd/healthcheck-client.key", "/etc/kubernetes/manifests/etcd.yaml", "/usr/local/bin/kubectl"];
+    if !set_up.iter().all(|path| host.has(path)) {
+        return EtcdState::Absent;
+    }
+    if !runs_etcd(host) {
+        return EtcdState::NotReady("The connection to the server 127.0.0.1:2379 was refused".into());
+    }
+    let mut members: Vec<_> = api
+        .members
+        .iter()
+        .map(|name| EtcdPeer { name: name.clone(), peer_url: peer_url(name), is_started: api.started.contains(name) })
+        .collect();
+    members.sort_by(|a, b| a.name.cmp(&b.name));
+    let has_leader = has_quorum(api, hosts);
+    let version = host.images.keys().find_map(|image| image.split_once("/etcd:")).unwrap().1.split('-').next().unwrap().to_owned();
+    EtcdState::Ready(EtcdMember { cluster_id: "7".into(), version, has_leader, is_learner: false, errors: Vec::new(), members })
+}
+
+/// Where the fixtures have the members.
+fn peer_url(name: &str) -> String {
+    format!("https://10.20.0.1{}:2380", name.trim_start_matches("cp"))
+}
+
+/// Load balancers of nodes: whether they have found an API server.
+pub(crate) fn load_balancers(api: &Api, hosts: &BTreeMap<String, Host>) -> BTreeMap<String, bool> {
+    let is_on = |host: &&Host| host.has("/etc/kubernetes/manifests/kokctl-haproxy.yaml") && has_image(host, "haproxy") && runs(host, &[]);
+    let on = hosts.values().filter(is_on).filter(|host| api.nodes.contains_key(&host.name));
+    on.map(|host| (host.name.clone(), any_answers(api, hosts))).collect()
 }
 
 /// Whether flannel's daemon runs on a host: it is on the host's own network.
@@ -64,7 +128,7 @@ pub(crate) fn state(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> K
     if !host.has("/etc/kubernetes/admin.conf") || !host.has("/usr/local/bin/kubectl") {
         return KubernetesState::Absent;
     }
-    if !answers(host) {
+    if !answers(api, host, hosts) {
         return KubernetesState::NotReady(
             "The connection to the server 10.20.0.11:6443 was refused - did you specify the right host or port?".into(),
         );

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
-    BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, ImageStore, Kind, Look, Metadata, Observations, PathState, SwapState, TimeTracking,
-    UnitState,
+    BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, ImageStore, Kind, Look, Metadata, ModuleState, Observations, PathState, SwapState,
+    TimeTracking, UnitState,
 };
 
 /// Something at a path.
@@ -190,7 +190,8 @@ impl Host {
                 seen.sysctls.insert(name.clone(), self.sysctls.get(name).cloned());
             }
             Look::KernelModule(name) => {
-                seen.modules.insert(name.clone(), self.modules.contains(name));
+                let state = if self.modules.contains(name) { ModuleState::Loaded } else { ModuleState::Loadable };
+                seen.modules.insert(name.clone(), state);
             }
             Look::Block(path) => {
                 let text = self.paths.get(path).map(|entry| entry.content.as_str()).unwrap_or_default();

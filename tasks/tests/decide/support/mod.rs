@@ -3,6 +3,7 @@
 pub(crate) mod api;
 pub(crate) mod host;
 mod operation;
+mod secrets;
 pub(crate) mod shell;
 pub(crate) mod world;
 
@@ -26,6 +27,11 @@ pub(crate) fn nonce() -> Nonce {
 /// One control plane and two workers.
 pub(crate) fn cluster() -> Cluster {
     cluster_of(include_str!("../../fixtures/cluster.yaml"))
+}
+
+/// Three control planes and two workers.
+pub(crate) fn highly_available() -> Cluster {
+    cluster_of(include_str!("../../fixtures/highly-available.yaml"))
 }
 
 pub(crate) fn cluster_of(text: &str) -> Cluster {
@@ -65,7 +71,7 @@ pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
         processors: 2,
         listening_ports: [22].into(),
         interfaces: [interface("lo", 0, "127.0.0.1"), interface("eth0", number, &format!("10.20.0.{}", 10 + number))].into(),
-        routes: vec![Route { to: "10.20.0.0/24".parse().unwrap(), interface: "eth0".to_owned() }],
+        routes: vec![Route { to: "10.20.0.0/24".parse().unwrap(), interface: "eth0".to_owned(), via: None }],
         name_servers: vec!["192.0.2.53".parse().unwrap()],
         ssh_host_keys: [format!("ssh-ed25519 AAAA{number}")].into(),
         storage: FOLDERS.iter().map(|folder| (folder.path.to_owned(), root.clone())).collect(),

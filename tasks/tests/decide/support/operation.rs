@@ -7,8 +7,10 @@ use kok_tasks::digest::sha256;
 use kok_tasks::observe::NodeState;
 use kok_tasks::operations::{Component, Join, KubeletStart, NetworkCheck, Operation, Preflight, Stage, StaticPods};
 
+use kok_tasks::secret_name::SecretName;
+
 use super::api;
-use super::world::{World, secret};
+use super::world::World;
 
 const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 const KUBELET_FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
@@ -26,8 +28,9 @@ impl World {
                 self.api.object("ClusterRoleBinding", "", "kubeadm:cluster-admins", "");
             }
             Operation::UploadConfiguration(upload) => {
-                self.uses_configuration(host, &upload.configuration, &upload.source);
+                self.uses_common(host, &upload.configuration, &upload.source);
                 self.uses_api(host, true);
+                self.host(host).write("/var/lib/kokctl/made/founded", 0o600, "1780000000\n");
                 self.api.object("ConfigMap", "kube-system", "kubeadm-config", &upload.source);
                 self.api.object("ConfigMap", "kube-system", "kubelet-config", "");
             }
@@ -46,7 +49,7 @@ impl World {
             }
             Operation::KubeletFinalize(finalize) => self.finalize(host, &finalize.configuration),
             Operation::Addons(addons) => {
-                self.uses_configuration(host, &addons.configuration, &addons.source);
+                self.uses_common(host, &addons.configuration, &addons.source);
                 self.uses_api(host, true);
                 self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
                 self.api.object("Deployment", "kube-system", "coredns", &addons.source);
@@ -68,6 +71,8 @@ impl World {
             Operation::NetworkCheck(check) => self.network_check(host, check),
             // Nothing is done: what is waited for has to be true once everything is done that the step needs.
             Operation::ApiServerReady(_)
+            | Operation::EtcdMemberReady(_)
+            | Operation::LoadBalancersReady(_)
             | Operation::CredentialReady(_)
             | Operation::WorkloadReady(_)
             | Operation::SubnetReady(_)
@@ -83,8 +88,15 @@ impl World {
     /// What comes about by itself: a kubelet that reaches the API server gets its certificate and registers its node, and flannel's
     /// daemon writes its subnet.
     pub(crate) fn settle(&mut self) {
-        let reachable = api::answers(&self.hosts["cp1"]);
+        for host in self.hosts.values_mut().filter(|host| api::runs_etcd(host)) {
+            host.folder("/var/lib/etcd/member/wal", 0o700);
+            self.api.started.insert(host.name.clone());
+        }
+        let hosts = self.hosts.clone();
         for host in self.hosts.values_mut() {
+            // A control plane's kubelet talks to the API server beside it.
+            let own = self.api.members.contains(&host.name);
+            let reachable = if own { api::answers(&self.api, host, &hosts) } else { api::any_answers(&self.api, &hosts) };
             let kubelet = host.is_active("kubelet.service") && host.has("/etc/kubernetes/kubelet.conf");
             if reachable && kubelet && !self.api.nodes.contains_key(&host.name) {
                 host.folder("/var/lib/kubelet/pki", 0o700);
@@ -102,14 +114,29 @@ impl World {
     fn uses_api(&self, host: &str, as_administrator: bool) {
         let host = &self.hosts[host];
         host.uses("/usr/local/bin/kubectl");
-        assert!(api::answers(host), "{}: the API server is asked before it answers", host.name);
+        assert!(api::answers(&self.api, host, &self.hosts), "{}: the API server is asked before it answers", host.name);
         assert!(!as_administrator || self.api.has_administrators(), "{}: administrators have no rights yet", host.name);
     }
 
+    /// The list of members counts for the first start of etcd only.
     fn uses_configuration(&self, host: &str, path: &str, source: &str) {
         let host = &self.hosts[host];
         host.uses("/usr/local/bin/kubeadm");
-        assert_eq!(sha256(host.text(path).as_bytes()), source, "{path} is not what the step was planned with");
+        let lines = host.text(path).lines();
+        let list =
+            |line: &&str| line.ends_with("name: initial-cluster") || line.ends_with("name: \"initial-cluster\"") || line.contains(":2380");
+        let comment = |line: &&str| line.contains("All members that found the cluster together");
+        let counts: String = lines.filter(|line| !list(line) && !comment(line)).map(|line| format!("{line}\n")).collect();
+        assert_eq!(sha256(counts.as_bytes()), source, "{path} is not what the step was planned with");
+    }
+
+    /// What goes into the cluster says nothing of the host that it comes from.
+    fn uses_common(&self, host: &str, path: &str, source: &str) {
+        let host = &self.hosts[host];
+        host.uses("/usr/local/bin/kubeadm");
+        let whole = host.text(path);
+        let counts = if self.api.members.len() > 1 { whole.split_once("---\n").unwrap().1 } else { whole };
+        assert_eq!(sha256(counts.as_bytes()), source, "{path} is not what the step was planned with");
     }
 
     fn claim(&mut self, host: &str, cluster: &str, id: Option<&str>) {
@@ -119,12 +146,13 @@ impl World {
     }
 
     fn pki_tree(&mut self, host: &str, files: &[(String, u32)]) {
+        let text = |path: &String| self.secret(&SecretName::ControlPlaneFile { host: host.to_owned(), path: path.clone() });
+        let texts: Vec<_> = files.iter().map(|(path, mode)| (path, *mode, text(path))).collect();
         let host = self.host(host);
         assert!(host.is_folder("/etc/kubernetes"), "certificates come before their folder");
         host.folder("/etc/kubernetes/pki/etcd", 0o755);
-        for (path, mode) in files {
-            let name = kok_tasks::secret_name::SecretName::ControlPlaneFile { host: host.name.clone(), path: path.clone() };
-            host.write(&format!("/etc/kubernetes/{path}"), *mode, &secret(&name));
+        for (path, mode, text) in texts {
+            host.write(&format!("/etc/kubernetes/{path}"), mode, &text);
         }
     }
 
@@ -192,7 +220,7 @@ impl World {
     }
 
     fn finalize(&mut self, host: &str, configuration: &str) {
-        assert!(api::answers(&self.hosts[host]), "the kubelet is restarted before the API server is there");
+        assert!(api::answers(&self.api, &self.hosts[host], &self.hosts), "the kubelet is restarted before the API server is there");
         let it = self.host(host);
         [configuration, CLIENT_CERTIFICATE].iter().for_each(|path| it.uses(path));
         it.write("/etc/kubernetes/kubelet.conf", 0o600, "client-certificate: kubelet-client-current.pem");
@@ -204,16 +232,16 @@ impl World {
     fn join(&mut self, host: &str, join: &Join, change: &Change) {
         let has_token = self.api.tokens.iter().any(|token| *token == format!("bootstrap-token-{}", self.token_id));
         assert!(!Join::needs_token(change) || has_token, "{host} joins without a token");
-        assert!(api::answers(&self.hosts["cp1"]) && self.api.has("ConfigMap/kube-system/kubelet-config"), "{host} joins before it can");
+        assert!(
+            api::any_answers(&self.api, &self.hosts) && self.api.has("ConfigMap/kube-system/kubelet-config"),
+            "{host} joins before it can"
+        );
+        let authority = self.secret(&SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.crt".into() });
         let it = self.host(host);
         ["/usr/local/bin/kubeadm", "/etc/kubernetes"].iter().for_each(|path| it.uses(path));
         assert!(it.images.keys().any(|image| image.contains("/pause:")), "{host}: no pod can start without the pause image");
         it.folder("/etc/kubernetes/pki", 0o755);
-        it.write(
-            "/etc/kubernetes/pki/ca.crt",
-            0o644,
-            &secret(&kok_tasks::secret_name::SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.crt".into() }),
-        );
+        it.write("/etc/kubernetes/pki/ca.crt", 0o644, &authority);
         it.write("/etc/kubernetes/kubelet.conf", 0o600, "client-certificate: kubelet-client-current.pem");
         self.configure_kubelet(host, &join.source, &join.reads);
     }

@@ -4,24 +4,21 @@
 //! that must say that nothing is left to do, as in a run.
 
 use std::collections::BTreeMap;
-use std::sync::LazyLock;
 
 use kok_crds::model::Cluster;
-use kok_pki::{Authorities, KeyAlgorithm, KeyPair, PkiError, Policy, Randomness};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::change::{Change, Verdict};
-use kok_tasks::digest::sha256;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Observations, SwapState, TimeTracking};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, looks, make_part};
-use kok_tasks::resources::{FileContent, Resource, Unit, UnitGoal};
+use kok_tasks::resources::{Act, FileContent, Resource, Unit, UnitGoal};
 use kok_tasks::secret_name::SecretName;
-use time::OffsetDateTime;
 
 use super::api::{self, Api};
 use super::host::Host;
-use super::{NOW, good_facts, inputs};
+use super::secrets::{self, Files, secret};
+use super::{good_facts, inputs};
 
 /// The state of everything.
 #[derive(Debug, Clone)]
@@ -31,28 +28,9 @@ pub(crate) struct World {
     pub(crate) hosts: BTreeMap<String, Host>,
     pub(crate) api: Api,
     pub(crate) token_id: String,
+    /// What stands for the secrets of control planes, by host and path below `/etc/kubernetes`.
+    files: &'static Files,
 }
-
-struct System;
-
-impl Randomness for System {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PkiError> {
-        aws_lc_rs::rand::fill(bytes).map_err(|_| PkiError::Randomness("none".into()))
-    }
-
-    fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
-        KeyPair::generate_for(algorithm.signature_algorithm()).map_err(|source| PkiError::Make { what: "a key".into(), source })
-    }
-}
-
-/// Certificates and kubeconfigs of the control plane `cp1`, made once.
-static FILES: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
-    let (cluster, now) = (super::cluster(), OffsetDateTime::from_unix_timestamp(NOW).unwrap());
-    let identity = kok_tasks::identity::control_plane(&cluster, cluster.host("cp1").unwrap());
-    let authorities = Authorities::generate(&Policy::default(), now, &mut System).unwrap();
-    let files = kok_pki::control_plane(&identity, &authorities, &Policy::default(), now, &mut System).unwrap();
-    files.iter().map(|file| (file.path().to_owned(), file.content.expose().to_owned())).collect()
-});
 
 impl World {
     pub(crate) fn bare() -> Self {
@@ -79,14 +57,27 @@ impl World {
 
     pub(crate) fn bare_of(cluster: Cluster) -> Self {
         let hosts = cluster.hosts.iter().map(|host| (host.name.clone(), Host::bare(&host.name))).collect();
-        Self { cluster, bundle: super::bundle(), hosts, api: Api::default(), token_id: super::TOKEN_ID.to_owned() }
+        let api = Api { members: cluster.control_planes().map(|host| host.name.clone()).collect(), ..Api::default() };
+        let files = secrets::of(&cluster);
+        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), files }
     }
 
     /// A world in which a run has ended.
     pub(crate) fn converged() -> Self {
-        let mut world = Self::bare();
+        Self::bare().converge()
+    }
+
+    /// The same after a run has ended.
+    pub(crate) fn converge(self) -> Self {
+        let mut world = self;
         let plan = world.plan();
-        for (step, change) in plan.changes() {
+        let mut left: Vec<_> = plan.changes().collect();
+        while !left.is_empty() {
+            let is_left = |id| left.iter().any(|(step, _)| step.id == id);
+            let free = |index: &usize| plan.needs(&left[*index].0.id).iter().all(|(need, _)| !is_left(need.id.clone()));
+            let free: Vec<usize> = (0..left.len()).filter(free).collect();
+            let next = free.iter().copied().find(|index| !world.waits(left[*index].0, left[*index].1)).unwrap_or(free[0]);
+            let (step, change) = left.remove(next);
             world.carry_out(step, change);
         }
         world
@@ -125,6 +116,9 @@ impl World {
         for look in looks {
             host.look(&look, &mut seen);
             match look {
+                Look::ApiServer => seen.api_server = Some(api::api_server(&self.api, host, &self.hosts)),
+                Look::Etcd => seen.etcd = Some(api::etcd(&self.api, host, &self.hosts)),
+                Look::LoadBalancers => seen.load_balancers = Some(api::load_balancers(&self.api, &self.hosts)),
                 Look::Kubernetes => seen.kubernetes = Some(api::state(&self.api, host, &self.hosts)),
                 Look::NetworkCheck => seen.network_check = Some(api::reports(&self.api, &self.hosts)),
                 Look::TimeTracking => seen.time = Some(host.time(self.source_serves())),
@@ -170,6 +164,12 @@ impl World {
         }
     }
 
+    /// Whether a step waits for what other hosts have still to do: that is no need of it, for any of several of them will do.
+    pub(crate) fn waits(&mut self, step: &Step, change: &Change) -> bool {
+        self.settle();
+        matches!(step.act(change), Act::Wait) && step.diff(&self.look(&step.host, step.looks().into_iter())) != Verdict::Same
+    }
+
     /// Acts, and looks again: nothing may be left to do.
     pub(crate) fn carry_out(&mut self, step: &Step, change: &Change) {
         let claims = matches!(step.action, Action::Operation(Operation::Claim(_)));
@@ -186,10 +186,15 @@ impl World {
         assert_eq!(step.diff(&seen), Verdict::Same, "{} left something to do", step.id);
     }
 
+    /// What a run would make of a name.
+    pub(crate) fn secret(&self, name: &SecretName) -> String {
+        secret(self.files, name)
+    }
+
     fn resource(&mut self, host: &str, resource: &Resource, change: &Change) {
         let text = |content: &FileContent| match content {
             FileContent::Text(text) => text.clone(),
-            FileContent::Secret { name, .. } => secret(name),
+            FileContent::Secret { name, .. } => secret(self.files, name),
         };
         let host = self.hosts.get_mut(host).unwrap();
         match resource {
@@ -275,13 +280,5 @@ fn start(host: &mut Host, unit: &Unit, change: &Change) {
         let state = host.units.entry(unit.name.clone()).or_default();
         (state.load, state.file, state.active) = ("loaded".into(), "enabled".into(), active.into());
         state.needs_reload = false;
-    }
-}
-
-/// What a run would make of a name.
-pub(crate) fn secret(name: &SecretName) -> String {
-    match name {
-        SecretName::ControlPlaneFile { host, path } if host == "cp1" => FILES[path].clone(),
-        other => sha256(other.to_string().as_bytes()),
     }
 }

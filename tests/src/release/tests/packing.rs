@@ -60,6 +60,7 @@ fn image(folder: &Path, age: u64) -> (PathBuf, String) {
         reference: "registry.example/a/b:v1",
         architecture: "arm64",
         files: sources(folder, age, &FILES),
+        user: Some("65532:65532"),
         entrypoint: &["/c".to_owned(), "serve".to_owned()],
     };
     let digest = write_image(&spec, folder, &target).unwrap();
@@ -110,6 +111,7 @@ fn an_image_has_the_parts_of_an_oci_archive_under_their_digests() {
     assert_eq!(config["rootfs"]["diff_ids"][0], manifest.layers[0].digest);
     assert_eq!((&config["architecture"], &config["os"]), (&"arm64".into(), &"linux".into()));
     assert_eq!(config["config"]["Entrypoint"], serde_json::json!(["/c", "serve"]));
+    assert_eq!(config["config"]["User"], "65532:65532");
     assert!(config["config"]["Env"][0].as_str().unwrap().starts_with("PATH=/usr/local/sbin:"));
 }
 

@@ -59,6 +59,9 @@ fn mistakes_are_refused_with_their_place_or_name() {
         ("      /bin/tool: tool", "      bin/tool: tool", "absolute"),
         ("      /bin/tool: tool", "      /bin/tool: other", "\"other\""),
         ("[/bin/tool]", "[]", "entrypoint"),
+        ("    entrypoint:", "    user: nobody\n    entrypoint:", "two numbers"),
+        ("    entrypoint:", "    packagePrograms: [/bin/x]\n    entrypoint:", "`debian`"),
+        ("files:", "debian: {packages: []}\nfiles:", "debian.packages"),
         ("    tool: example.org/tool", "    tool: example.org/tool\n    more: other.org/tool/v2", "two packages"),
         ("images:", "  - name: tool\n    path: x\n    binary: tool\nimages:", "two files"),
     ];
@@ -82,13 +85,18 @@ fn references_need_a_registry_and_a_tag_and_make_safe_paths() {
 fn every_component_of_the_tree_is_described_well() {
     let components = discover(&default_recipes(), "amd64").unwrap();
     let names: Vec<&str> = components.iter().map(|component| component.name.as_str()).collect();
-    for name in ["kubernetes", "etcd", "containerd", "runc", "cni-plugins", "coredns", "flannel", "flannel-cni-plugin", "pause", "echo"] {
+    for name in
+        ["kubernetes", "etcd", "containerd", "runc", "cni-plugins", "coredns", "flannel", "flannel-cni-plugin", "pause", "echo", "haproxy"]
+    {
         assert!(names.contains(&name), "{name}");
     }
+    let versions = |name: &str| components.iter().filter(|component| component.name == name).count();
+    assert!(["kubernetes", "etcd", "coredns", "containerd"].into_iter().all(|name| versions(name) > 1), "what upgrades go between");
     for component in components {
         let has = |file: &str| component.files.iter().any(|(path, _)| path == file);
         let own_source = has("main.go");
-        assert!(own_source || has("go.sum"), "{} has no go.sum", component.label());
+        let no_go = component.recipe.go.binaries.is_empty();
+        assert!(own_source || no_go || has("go.sum"), "{} has no go.sum", component.label());
     }
 }
 

@@ -1,0 +1,112 @@
+//! Variables that can only say what follows from other values: whoever writes them down counts on it.
+
+use std::net::{IpAddr, Ipv4Addr};
+
+use ipnet::Ipv4Net;
+
+use crate::Problem;
+use crate::decode::{Decoder, Wording};
+use crate::model::Network;
+use crate::read::ReadHost;
+use crate::tree::{Node, Value};
+use crate::variables::{Member, OF_MEMBERS, Sayings, other_members, spelled};
+use crate::words::quote;
+
+/// Variables that can only say what the host's address is; of workers too those that begin with `kubelet`.
+pub(crate) const OF_ADDRESS: [&str; 8] = [
+    "etcd_access_address",
+    "etcd_address",
+    "etcd_client_url",
+    "etcd_peer_url",
+    "kube_apiserver_access_address",
+    "kube_apiserver_address",
+    "kubelet_address",
+    "kubelet_bind_address",
+];
+
+/// Those that say it in an URL, with the ports of etcd.
+const OF_URL: [(&str, u16); 2] = [("etcd_client_url", 2379), ("etcd_peer_url", 2380)];
+
+/// All addresses of a host, where something listens and nobody is told.
+const ALL_ADDRESSES: [&str; 2] = ["0.0.0.0", "::"];
+
+/// Kubespray's own place for the DNS service, and kubeadm's.
+const DNS_SERVERS: [u32; 2] = [3, 10];
+
+/// A part of the cluster that is to have another address than its host.
+pub(crate) fn other_address(name: &str, host: &str, node: &Node, own: &str) -> Option<Problem> {
+    let other = spelled(node);
+    let url = OF_URL.iter().find(|(of_url, _)| *of_url == name).map(|(_, port)| format!("https://{own}:{port}"));
+    let own = url.as_deref().unwrap_or(own);
+    let is_all = name == "kubelet_bind_address" && ALL_ADDRESSES.contains(&other.as_str());
+    if other.is_empty() || other == own || is_all {
+        return None;
+    }
+    let problem = Problem::new(format!("`{name}` of the host {} cannot be {}", quote(host), quote(&other))).at(&node.position);
+    Some(problem.of_host(host).because(format!("all parts of the cluster have the host's own address here, {}", quote(own))))
+}
+
+/// Another place of the DNS service; but for Kubespray's default, which people copy with the rest of its samples.
+pub(crate) fn dns_server(node: &Node, services: Ipv4Net) -> Option<Problem> {
+    let first = u32::from(services.network());
+    let [third, tenth] = DNS_SERVERS.map(|number| Ipv4Addr::from(first.saturating_add(number)).to_string());
+    let text = spelled(node);
+    if text.is_empty() || [&third, &tenth].contains(&&text) {
+        return None;
+    }
+    let problem = Problem::new(format!("`skydns_server` cannot be {}", quote(&text))).at(&node.position);
+    Some(problem.because(format!("the DNS service has the tenth address of the services' range, {tenth}")).hint("leave it out"))
+}
+
+/// More pods than a node has addresses for.
+pub(crate) fn max_pods(node: &Node, node_prefix: u8, words: Wording) -> Option<Problem> {
+    let room = 1_i64.checked_shl(32_u32.saturating_sub(node_prefix.into())).unwrap_or(i64::MAX).saturating_sub(2);
+    let Value::Integer(pods) = node.value else { return None };
+    (pods > room).then(|| {
+        Problem::new(format!("a node has addresses for {room} pods, and `kubelet_max_pods` is {pods}"))
+            .at(&node.position)
+            .because(format!("each pod has an address of its node's share of the pods' range, a /{node_prefix}"))
+            .hint(format!("make `kubelet_max_pods` smaller, or the shares larger by a smaller `{}`", words.of(super::PREFIX)))
+    })
+}
+
+/// The same for a Cluster in the inline form.
+pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[ReadHost<'_>], network: Option<&Network>) {
+    let words = decoder.wording();
+    let mut problems = Vec::new();
+    if let Some(network) = network {
+        problems.extend(sayings.of("skydns_server").filter_map(|(_, node)| dns_server(node, network.service_cidr)));
+        problems.extend(sayings.of("kubelet_max_pods").filter_map(|(_, node)| max_pods(node, network.node_prefix, words)));
+    }
+    for name in OF_ADDRESS {
+        for (own, node) in sayings.of(name) {
+            let meant = hosts.iter().enumerate().filter(|(index, host)| own.map_or_else(|| is_of(name, host), |own| own == *index));
+            // One line says it of all hosts, so that the first tells enough.
+            let other = |(_, host): (usize, &ReadHost<'_>)| {
+                let ((host, _), (address, _)) = host.name.as_ref().zip(host.address.as_ref())?;
+                other_address(name, host, node, &IpAddr::to_string(address))
+            };
+            problems
+                .extend(meant.filter_map(other).next().map(|problem| problem.hint("leave it out; the host's own address is `address`")));
+        }
+    }
+    problems.extend(members(hosts).iter().flat_map(|members| {
+        OF_MEMBERS.into_iter().flat_map(move |name| sayings.of(name).filter_map(move |(_, node)| other_members(name, node, members)))
+    }));
+    problems.into_iter().for_each(|problem| decoder.report(problem));
+}
+
+/// The hosts that etcd runs on, if all of them are known.
+fn members(hosts: &[ReadHost<'_>]) -> Option<Vec<Member>> {
+    let planes = hosts.iter().filter(|host| host.roles.as_ref().is_none_or(|(roles, _)| roles.control_plane));
+    let member = |host: &ReadHost<'_>| {
+        let ((host, _), (address, _)) = host.name.as_ref().zip(host.address.as_ref())?;
+        Some((host.clone(), address.to_string()))
+    };
+    planes.map(member).collect()
+}
+
+/// Whether a host has what a variable of all hosts speaks of.
+fn is_of(name: &str, host: &ReadHost<'_>) -> bool {
+    name.starts_with("kubelet") || host.roles.as_ref().is_some_and(|(roles, _)| roles.control_plane)
+}

@@ -1,0 +1,253 @@
+//! Parts of a Cluster whose fields say what variables say: one row, one judge and one reader for both spellings.
+
+use crate::Problem;
+use crate::decode::{Decoder, Field, Fields, Form};
+use crate::tree::Value;
+use crate::variables::{LOAD_BALANCERS, Said};
+use crate::words::quote;
+
+/// A part of a Cluster, or of such a part.
+pub(crate) struct Part {
+    pub(crate) form: Form,
+    /// Those of its fields that are variables.
+    pub(crate) leaves: &'static [Leaf],
+}
+
+/// A field that says what a variable says.
+pub(crate) struct Leaf {
+    pub(crate) name: &'static str,
+    pub(crate) variable: &'static str,
+    pub(crate) kind: Kind,
+    /// What it says, for those who read the schema.
+    pub(crate) about: &'static str,
+}
+
+/// What a value looks like. Who reads a setting looks more closely.
+pub(crate) enum Kind {
+    Word(&'static [&'static str]),
+    /// A whole number of this range.
+    Number(i64, i64),
+    Text,
+    /// An amount of Kubernetes, as `500m` or `1Gi`.
+    Amount,
+    /// A map of names to texts.
+    Texts,
+    /// A map of names to anything.
+    Map,
+    /// A list of maps.
+    List,
+}
+
+const fn leaf(name: &'static str, variable: &'static str, kind: Kind, about: &'static str) -> Leaf {
+    Leaf { name, variable, kind, about }
+}
+
+/// Where the API server is reached. The other fields are no variables.
+pub(crate) const API_ENDPOINT: Part = Part {
+    form: Form {
+        what: "the endpoint of the API",
+        fields: &["address", "port", "loadBalancer"],
+        refused: &[("host", "write it as `address`"), ("controlPlaneEndpoint", "write it as `address` and `port`")],
+    },
+    leaves: &[
+        leaf("port", "kube_apiserver_port", Kind::Number(1, 65535), "Port of the API server."),
+        leaf(
+            "loadBalancer",
+            "loadbalancer_apiserver_localhost",
+            Kind::Word(&LOAD_BALANCERS),
+            "With several control planes: whether each host without an API server has a load balancer before theirs.",
+        ),
+    ],
+};
+
+pub(crate) const ETCD: Part = Part {
+    form: Form {
+        what: "the etcd of a cluster",
+        fields: &["deployment", "dataDir", "quotaBackendBytes", "maxRequestBytes", "extraArgs"],
+        refused: &[
+            ("members", "leave it out: each control plane has a member"),
+            ("local", "write what it holds as fields of `etcd`"),
+            ("external", "leave it out: this version runs etcd beside each API server, and uses no other"),
+            ("deploymentType", "write it as `deployment`"),
+            ("version", "leave it out: the bundle says which etcd runs"),
+        ],
+    },
+    leaves: &[
+        leaf("deployment", "etcd_deployment_type", Kind::Word(&["kubeadm", "host", "docker"]), "How etcd runs; so far as kubeadm runs it."),
+        leaf("dataDir", "etcd_data_dir", Kind::Text, "Where etcd keeps its data; so far /var/lib/etcd."),
+        leaf("quotaBackendBytes", "etcd_quota_backend_bytes", Kind::Number(0, 1 << 40), "How large etcd's data may become."),
+        leaf("maxRequestBytes", "etcd_max_request_bytes", Kind::Number(0, 1 << 30), "How large one write to etcd may be."),
+        leaf("extraArgs", "etcd_extra_vars", Kind::Texts, "Further settings of etcd; so far none."),
+    ],
+};
+
+pub(crate) const CONTAINER_RUNTIME: Part = Part {
+    form: Form {
+        what: "the container runtime of a cluster",
+        fields: &[
+            "type",
+            "dataDir",
+            "stateDir",
+            "snapshotter",
+            "cgroupDriver",
+            "maxOpenFiles",
+            "runtimeOptions",
+            "registryMirrors",
+            "registryAuth",
+        ],
+        refused: &[
+            ("name", "write it as `type`"),
+            ("containerd", "write `type: containerd`, and what it holds as fields of `containerRuntime`"),
+            ("docker", "leave it out: containerd is installed"),
+            ("version", "leave it out: the bundle says which containerd is installed"),
+            ("mirrors", "write them as `registryMirrors`"),
+            ("registries", "write mirrors as `registryMirrors`"),
+        ],
+    },
+    leaves: &[
+        leaf("type", "container_manager", Kind::Word(&["containerd", "docker", "crio"]), "What runs containers; so far containerd."),
+        leaf("dataDir", "containerd_storage_dir", Kind::Text, "Where images and containers lie; so far /var/lib/containerd."),
+        leaf("stateDir", "containerd_state_dir", Kind::Text, "Where containerd has its sockets; so far /run/containerd."),
+        leaf("snapshotter", "containerd_snapshotter", Kind::Text, "How layers of images become file systems; so far overlayfs."),
+        leaf("cgroupDriver", "kubelet_cgroup_driver", Kind::Word(&["systemd", "cgroupfs"]), "What manages control groups; so far systemd."),
+        leaf(
+            "maxOpenFiles",
+            "containerd_limit_open_file_num",
+            Kind::Number(65_536, 1_073_741_816),
+            "Most files that containerd, and a container that says nothing else, may have open.",
+        ),
+        leaf("runtimeOptions", "containerd_extra_runtime_args", Kind::Map, "Further options of containerd's CRI runtime plugin."),
+        leaf("registryMirrors", "containerd_registries_mirrors", Kind::List, "Where images are fetched from instead of their registries."),
+        leaf("registryAuth", "containerd_registry_auth", Kind::List, "Logins to registries; so far none."),
+    ],
+};
+
+/// More than a /16 of a node has addresses for.
+const MOST_PODS: i64 = 65_536;
+/// The kernel's own limit (`PID_MAX_LIMIT`).
+const MOST_PIDS: i64 = 4_194_304;
+
+pub(crate) const HOST_RESOURCES: Part = Part {
+    form: Form {
+        what: "the field `hostResources`",
+        fields: &["kubeReserved", "systemReserved", "evictionHard", "maxPods", "podPidsLimit"],
+        refused: &[("podPIDsLimit", "write it as `podPidsLimit`"), ("sysctls", "write them as `additional_sysctl` under `vars`")],
+    },
+    leaves: &[
+        leaf("evictionHard", "eviction_hard", Kind::Texts, "When the kubelet evicts pods: what must be left, by eviction signal."),
+        leaf("maxPods", "kubelet_max_pods", Kind::Number(1, MOST_PODS), "How many pods a node runs at most; so far 110."),
+        leaf(
+            "podPidsLimit",
+            "kubelet_pod_pids_limit",
+            Kind::Number(-1, MOST_PIDS),
+            "How many processes a pod may have; so far -1, no limit.",
+        ),
+    ],
+};
+
+/// What the kubelet calls resources that may be reserved.
+const RESERVED: [&str; 4] = ["cpu", "memory", "ephemeral-storage", "pid"];
+
+pub(crate) const KUBE_RESERVED: Part = Part {
+    form: Form { what: "the field `kubeReserved`", fields: &RESERVED, refused: &[] },
+    leaves: &[
+        leaf("cpu", "kube_cpu_reserved", Kind::Amount, "Processor time; so far none."),
+        leaf("memory", "kube_memory_reserved", Kind::Amount, "Memory; so far none."),
+        leaf("ephemeral-storage", "kube_ephemeral_storage_reserved", Kind::Amount, "Disk; so far none."),
+        leaf("pid", "kube_pid_reserved", Kind::Amount, "Processes; so far none."),
+    ],
+};
+
+pub(crate) const SYSTEM_RESERVED: Part = Part {
+    form: Form { what: "the field `systemReserved`", fields: &RESERVED, refused: &[] },
+    leaves: &[
+        leaf("cpu", "system_cpu_reserved", Kind::Amount, "Processor time; so far none."),
+        leaf("memory", "system_memory_reserved", Kind::Amount, "Memory; so far none."),
+        leaf("ephemeral-storage", "system_ephemeral_storage_reserved", Kind::Amount, "Disk; so far none."),
+        leaf("pid", "system_pid_reserved", Kind::Amount, "Processes; so far none."),
+    ],
+};
+
+/// All parts that hold nothing but variables, and parts; by the field that each is, the outer one first.
+const PARTS: [(&str, &Part); 3] = [("etcd", &ETCD), ("containerRuntime", &CONTAINER_RUNTIME), ("hostResources", &HOST_RESOURCES)];
+const INNER: [(&str, &Part); 2] = [("kubeReserved", &KUBE_RESERVED), ("systemReserved", &SYSTEM_RESERVED)];
+
+/// What a spec says of variables by its fields.
+pub(super) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
+    let mut said = Vec::new();
+    for (name, part) in PARTS {
+        let fields = spec.get(name).and_then(|field| read_part(decoder, &field, part, &mut said));
+        let inner = INNER.iter().filter(|_| name == "hostResources");
+        for (name, part) in inner {
+            let field = fields.as_ref().and_then(|fields| fields.get(name));
+            field.and_then(|field| read_part(decoder, &field, part, &mut said));
+        }
+    }
+    said
+}
+
+/// What a part says of variables, and all of its fields.
+pub(super) fn read_part<'a>(decoder: &mut Decoder, field: &Field<'a>, part: &Part, said: &mut Vec<Said<'a>>) -> Option<Fields<'a>> {
+    let fields = decoder.fields(field, &part.form)?;
+    for leaf in part.leaves {
+        let Some(item) = fields.get(leaf.name) else { continue };
+        if Said::is_setting(leaf.variable) || is_right(decoder, &item, &leaf.kind) {
+            said.push(Said { variable: leaf.variable, field: item });
+        }
+    }
+    Some(fields)
+}
+
+/// Whether a value that nobody reads more closely is what it has to be.
+fn is_right(decoder: &mut Decoder, item: &Field<'_>, kind: &Kind) -> bool {
+    match kind {
+        Kind::Word(words) => {
+            let words: Vec<(&str, ())> = words.iter().map(|word| (*word, ())).collect();
+            decoder.choice(item, &words).is_some()
+        }
+        Kind::Number(least, most) => decoder.integer(item, *least..=*most).is_some(),
+        Kind::Text => decoder.text(item).is_some(),
+        Kind::Amount => is_amount(decoder, item),
+        Kind::Texts | Kind::Map => decoder.entries(item, "it").is_some(),
+        Kind::List => decoder.list(item, "it is a list").is_some(),
+    }
+}
+
+fn is_amount(decoder: &mut Decoder, item: &Field<'_>) -> bool {
+    let text = match &item.node.value {
+        // A number is an amount without a suffix.
+        Value::Integer(_) | Value::Float => item.node.spelling.as_str(),
+        _ => match decoder.text(item) {
+            Some(text) => text,
+            None => return false,
+        },
+    };
+    decoder.place(item);
+    let (number, suffix) = text.split_at(text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len()));
+    let is_known = ["", "m", "k", "M", "G", "T", "Ki", "Mi", "Gi", "Ti"].contains(&suffix);
+    if is_known && number.parse::<f64>().is_ok_and(|number| number >= 0.0) {
+        return true;
+    }
+    let problem = Problem::new(format!("`{}` cannot be {}", item.name(), quote(text))).at(item.position());
+    decoder.report(problem.because("it is an amount like `500m`, `2` or `1Gi`"));
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{API_ENDPOINT, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED};
+    use crate::variables::variable;
+
+    #[test]
+    fn every_field_that_is_a_variable_has_its_row() {
+        for part in [API_ENDPOINT, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED] {
+            for leaf in part.leaves {
+                assert!(part.form.fields.contains(&leaf.name), "{}", leaf.name);
+                assert!(variable(leaf.variable).is_some_and(|row| row.name == leaf.variable && !row.is_moot()), "{}", leaf.variable);
+            }
+        }
+        for part in [ETCD, CONTAINER_RUNTIME, KUBE_RESERVED, SYSTEM_RESERVED] {
+            assert_eq!(part.form.fields.len(), part.leaves.len());
+        }
+    }
+}

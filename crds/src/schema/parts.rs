@@ -1,0 +1,50 @@
+//! The schema of parts of a Cluster whose fields are variables.
+
+use serde_json::{Value, json};
+
+use super::property::{Property, fields, integer, map, property, text, word};
+use crate::read::addons::ADDON;
+use crate::read::parts::{API_ENDPOINT, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED};
+
+/// A part, with those of its fields that are no variables.
+pub(super) fn schema(part: &Part, more: Vec<Property>) -> Value {
+    map(&fields(&part.form), &[], part.leaves.iter().map(leaf).chain(more).collect())
+}
+
+pub(super) fn api_endpoint() -> Value {
+    let more = vec![text("address", "Address or DNS name of the API server; so far that of the only control plane.")];
+    schema(&API_ENDPOINT, more)
+}
+
+pub(super) fn host_resources() -> Value {
+    let more = vec![
+        property("kubeReserved", "What pods can't have, for the kubelet and containerd.", schema(&KUBE_RESERVED, Vec::new())),
+        property("systemReserved", "What pods can't have, for the host's programs.", schema(&SYSTEM_RESERVED, Vec::new())),
+    ];
+    schema(&HOST_RESOURCES, more)
+}
+
+pub(super) fn addon() -> Value {
+    let properties = vec![
+        text("name", "Name of the addon, a DNS label.").with("maxLength", 63),
+        text("manifest", "Path of a file with objects."),
+        text("url", "Where such a file comes from."),
+        text("sha256", "Digest of what comes from `url`.").with("pattern", "^[0-9a-f]{64}$"),
+    ];
+    map(&fields(&ADDON), &["name"], properties)
+}
+
+fn leaf(leaf: &Leaf) -> Property {
+    match leaf.kind {
+        Kind::Word(words) => word(leaf.name, leaf.about, words),
+        Kind::Number(least, most) => integer(leaf.name, leaf.about, least, most),
+        Kind::Text => text(leaf.name, leaf.about),
+        Kind::Amount => property(leaf.name, leaf.about, json!({"x-kubernetes-int-or-string": true})),
+        Kind::Texts => property(leaf.name, leaf.about, json!({"type": "object", "additionalProperties": {"type": "string"}})),
+        Kind::Map => property(leaf.name, leaf.about, json!({"type": "object"})).with("x-kubernetes-preserve-unknown-fields", true),
+        Kind::List => {
+            let item = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+            property(leaf.name, leaf.about, json!({"type": "array", "items": item}))
+        }
+    }
+}

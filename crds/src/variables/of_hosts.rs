@@ -1,0 +1,95 @@
+//! Variables that hosts of a Cluster say for themselves, as an inventory has them in `host_vars`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::given::{Given, Outcome};
+use super::judge::same as is_value;
+use super::row::{Rule, Variable};
+use super::spec::{read_one, row_of};
+use crate::Problem;
+use crate::decode::{Decoder, Field};
+use crate::model::Settings;
+use crate::resolve::same;
+use crate::tree::{Entry, Node};
+use crate::words::quote;
+
+/// What one host says.
+pub(super) struct OfHost<'a> {
+    /// As messages call it.
+    pub(super) name: String,
+    pub(super) vars: Option<Field<'a>>,
+}
+
+impl<'a> OfHost<'a> {
+    /// What it says of a variable.
+    pub(super) fn node(&self, name: &str) -> Option<&'a Node> {
+        self.vars.as_ref()?.node.entry(name).map(|entry| &entry.node)
+    }
+}
+
+/// Settings that every host says itself: they count, whatever is said for all.
+pub(super) type Settled = BTreeSet<&'static str>;
+
+/// A setting, as one host says it.
+struct Own<'a> {
+    host: &'a str,
+    entry: &'a Entry,
+    item: Field<'a>,
+}
+
+/// Reads what hosts say beside `of_all`, which is said for all.
+pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &BTreeMap<&str, &Node>, settings: &mut Settings) -> Settled {
+    let mut own: BTreeMap<&'static str, (&'static Variable, Vec<Own<'a>>)> = BTreeMap::new();
+    for host in hosts {
+        let Some(vars) = &host.vars else { continue };
+        for entry in decoder.entries(vars, "what a host has as `vars`").unwrap_or_default() {
+            let Some(row) = row_of(decoder, entry) else { continue };
+            let item = Field { path: format!("{}.{}", vars.path, entry.key), node: &entry.node };
+            match row.rule {
+                Rule::Setting(_) => own.entry(row.name).or_insert((row, Vec::new())).1.push(Own { host: &host.name, entry, item }),
+                _ => read_one(decoder, &item, (&entry.key, &entry.key_position), row, settings),
+            }
+        }
+    }
+    let mut settled = Settled::new();
+    for (name, (row, own)) in own {
+        let is_settled = own.len() == hosts.len();
+        let silent = hosts.iter().find(|host| !is_settled && host.node(name).is_none());
+        match differing(name, row, &own, of_all.get(name).copied(), silent) {
+            Some(problem) => decoder.report(problem),
+            None => take(decoder, row, &own, is_settled, settings),
+        }
+        if is_settled {
+            settled.insert(name);
+        }
+    }
+    settled
+}
+
+/// What hosts say alike. If some of them are silent, what is said for all is read, or holds anyway.
+fn take(decoder: &mut Decoder, row: &'static Variable, own: &[Own<'_>], is_settled: bool, settings: &mut Settings) {
+    let Some(first) = own.first() else { return };
+    if is_settled {
+        return read_one(decoder, &first.item, (row.name, &first.entry.key_position), row, settings);
+    }
+    let given = Given::new(row.name, Some(row), &first.entry.node, Outcome::Anyway, "what holds for all hosts says the same");
+    decoder.give(Given { hosts: (own.len() > 1).then_some(own.len()), ..given });
+}
+
+/// What is wrong with a setting that is not the same on all hosts.
+fn differing(name: &str, row: &Variable, own: &[Own<'_>], of_all: Option<&Node>, silent: Option<&OfHost<'_>>) -> Option<Problem> {
+    let first = own.first()?;
+    let node = &first.entry.node;
+    let other = own.iter().find(|other| !same(&other.entry.node, node));
+    let because = match (other, silent, of_all) {
+        (Some(other), _, _) => format!("{} has another at {}", quote(other.host), other.entry.node.position),
+        (None, None, _) => return None,
+        (None, Some(_), Some(of_all)) if same(of_all, node) => return None,
+        (None, Some(silent), Some(of_all)) => format!("{} has another at {}", quote(&silent.name), of_all.position),
+        (None, Some(_), None) if is_value(row, node, row.default) => return None,
+        (None, Some(silent), None) => format!("{} does not have it", quote(&silent.name)),
+    };
+    let problem = Problem::new(format!("`{name}` is not the same on all hosts")).at(&node.position);
+    let because = format!("{} has this value, {because}; this version has one for the whole cluster", quote(first.host));
+    Some(problem.because(because).hint("write one value for all hosts, under `spec.vars`"))
+}

@@ -1,0 +1,99 @@
+//! The load balancer of a host without an API server: haproxy as a static pod, before the API servers of all control planes.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{control_plane, images, kubeadm_configuration, kubelet_join};
+use crate::digest::sha256;
+use crate::operations::{LoadBalancersReady, Operation};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Absent, Directory, File, Resource};
+use crate::templates::render;
+use crate::{API_SERVER_PORT, LOAD_BALANCER_HEALTH_PORT};
+
+pub(super) const NAME: &str = "load-balancer";
+
+/// Step that writes the static pod's manifest.
+const MANIFEST: &str = "manifest";
+
+const FOLDER: &str = "/etc/kubernetes/haproxy";
+const MANIFESTS: &str = "/etc/kubernetes/manifests";
+
+#[derive(Serialize)]
+struct Server<'a> {
+    name: &'a str,
+    address: String,
+}
+
+#[derive(Serialize)]
+struct Configuration<'a> {
+    port: u16,
+    health_port: u16,
+    servers: Vec<Server<'a>>,
+}
+
+#[derive(Serialize)]
+struct Pod<'a> {
+    image: &'a str,
+    health_port: u16,
+    configuration_sum: String,
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let cluster = view.cluster();
+    if cluster.has_load_balancers() && view.is_speaker() {
+        ready(view, draft);
+    }
+    if view.host.roles.control_plane || !cluster.is_highly_available() {
+        return Ok(());
+    }
+    if !cluster.has_load_balancers() {
+        let pattern = format!("{MANIFESTS}/kokctl-haproxy*.yaml");
+        draft.add("no-manifest", Resource::Absent(Absent { pattern, except: Vec::new(), with_folder: false }));
+        return Ok(());
+    }
+    let parent = view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER);
+    let mut folder = |step: &str, path: &str, mode: u32| {
+        let step = draft.add(step, Resource::Directory(Directory { path: path.to_owned(), mode }));
+        draft.needs(&step, &parent, Reason::Inside);
+        step
+    };
+    let (own, manifests) = (folder("folder", FOLDER, 0o755), folder("manifest-folder", MANIFESTS, 0o700));
+    let text = configuration(view)?;
+    let pod = Pod {
+        image: &view.image("haproxy")?.reference,
+        health_port: LOAD_BALANCER_HEALTH_PORT,
+        configuration_sum: sha256(text.as_bytes()),
+    };
+    let pod = render("haproxy/haproxy.yaml.j2", &pod)?;
+    let file = draft.add("configuration", Resource::File(File::text(format!("{FOLDER}/haproxy.cfg"), text)));
+    draft.needs(&file, &own, Reason::Inside);
+    let manifest = draft.add(MANIFEST, Resource::File(File::text(format!("{MANIFESTS}/kokctl-haproxy.yaml"), pod).mode(0o600)));
+    draft.needs(&manifest, &manifests, Reason::Inside);
+    draft.needs(&manifest, &file, Reason::Reads);
+    draft.needs(&manifest, &view.id(images::NAME, "haproxy"), Reason::StartsImage);
+    Ok(())
+}
+
+fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
+    let servers = view.cluster().control_planes();
+    let servers =
+        servers.map(|host| Server { name: &host.name, address: SocketAddr::new(host.address, API_SERVER_PORT).to_string() }).collect();
+    let context = Configuration { port: API_SERVER_PORT, health_port: LOAD_BALANCER_HEALTH_PORT, servers };
+    Ok(render("haproxy/haproxy.cfg.j2", &context)?)
+}
+
+/// The cluster says of every host's load balancer whether it has found an API server.
+fn ready(view: &HostView<'_>, draft: &mut Draft<'_>) {
+    let hosts: Vec<String> = view.cluster().balanced_hosts().map(|host| host.name.clone()).collect();
+    let step = draft.add("ready", Operation::LoadBalancersReady(LoadBalancersReady { nodes: hosts.clone() }));
+    draft.within(Duration::from_secs(240));
+    draft.needs(&step, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may ask"));
+    for host in hosts {
+        draft.follows(&step, &StepId::new(&host, NAME, MANIFEST), Reason::Because("the kubelet starts it by that manifest"));
+        let joined = StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED);
+        draft.needs(&step, &joined, Reason::Because("that host has to join first"));
+    }
+}

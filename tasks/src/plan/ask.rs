@@ -1,0 +1,38 @@
+//! Control planes that nobody meant to ask, and that decide what is to be done elsewhere.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::{Cluster, Host};
+
+use super::compare::Asked;
+use super::graph::{Action, Plan, Step, StepId};
+use super::make::Seen;
+use crate::list::host::claim;
+use crate::observe::ApiServerState;
+use crate::operations::Operation;
+use crate::preconditions;
+
+/// Control planes that have to be asked because none that was asked has an API server that answers, though one should: another may.
+pub(super) fn speakers(cluster: &Cluster, seen: &Seen) -> BTreeMap<String, Asked> {
+    let state = |host: &Host| seen.observations(&host.name).api_server.as_ref();
+    let answers = cluster.control_planes().any(|host| state(host) == Some(&ApiServerState::Ready));
+    let silent = cluster.control_planes().find(|host| matches!(state(host), Some(ApiServerState::NotReady(_))));
+    let Some(silent) = silent.filter(|_| !answers) else { return BTreeMap::new() };
+    strangers(cluster, seen, &claim(&silent.name))
+}
+
+/// Control planes that nobody has asked anything yet, and could.
+fn strangers(cluster: &Cluster, seen: &Seen, needed_by: &StepId) -> BTreeMap<String, Asked> {
+    let strangers = cluster.control_planes().filter(|host| seen.facts(&host.name).is_none() && !seen.is_unreachable(&host.name));
+    strangers.map(|host| (host.name.clone(), Asked { step: claim(&host.name), needed_by: needed_by.clone() })).collect()
+}
+
+/// Control planes that have to be asked before certificate authorities are made: one of them may have the cluster's.
+pub(super) fn keepers(cluster: &Cluster, seen: &Seen, plan: &Plan) -> BTreeMap<String, Asked> {
+    let makes = |step: &&Step| matches!(step.action, Action::Operation(Operation::PkiTree(_)));
+    let Some(step) = plan.changes().map(|(step, _)| step).find(makes) else { return BTreeMap::new() };
+    if preconditions::keeper(cluster, seen).is_some() {
+        return BTreeMap::new();
+    }
+    strangers(cluster, seen, &step.id)
+}

@@ -1,0 +1,187 @@
+//! The founding of etcd, all members at once: what can't be begun or gone on with. `docs/bootstrap.md` has the table of states.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use kok_crds::model::{Cluster, Host};
+
+use super::Findings;
+use super::owner::keeper;
+use crate::list::kubeadm_configuration::initial_cluster;
+use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations, PathState};
+use crate::operations::FOUNDED;
+use crate::plan::{Refusal, Seen};
+
+/// What a control plane was set up with, on the host itself. No secrets.
+pub const CONFIGURATIONS: [&str; 2] = ["/etc/kubernetes/kokctl/bootstrap.yaml", "/etc/kubernetes/kokctl/cluster.yaml"];
+
+/// Where a member has its data, once it was started.
+const DATA: &str = "/var/lib/etcd/member/wal";
+
+/// What is looked at on a host besides what its steps look at.
+pub(super) fn looks(host: &Host) -> Vec<Look> {
+    if !host.roles.etcd() {
+        return Vec::new();
+    }
+    vec![Look::Path(DATA.to_owned()), Look::Content(FOUNDED.to_owned()), Look::Etcd]
+}
+
+/// Checks what there is of etcd on all hosts together.
+pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
+    let state = State::new(cluster, seen);
+    for host in cluster.control_planes() {
+        let refusal = state.foreign_data(host).or_else(|| state.lost_authority(host)).or_else(|| state.lost_data(host));
+        found.0.extend(refusal.map(|refusal| super::refused(refusal.at(format!("host {} ({})", host.name, host.address)))));
+    }
+    let together = state.two_clusters().or_else(|| state.other_members()).or_else(|| state.edited_list());
+    together.into_iter().for_each(|refusal| found.refuse(refusal));
+}
+
+/// What was seen of etcd.
+struct State<'a> {
+    cluster: &'a Cluster,
+    seen: &'a Seen,
+    /// Members that answer, by host.
+    members: BTreeMap<&'a str, &'a EtcdMember>,
+    /// Whether the cluster was set up once.
+    founded: bool,
+}
+
+impl<'a> State<'a> {
+    fn new(cluster: &'a Cluster, seen: &'a Seen) -> Self {
+        let member = |host: &'a Host| match &seen.observations(&host.name).etcd {
+            Some(EtcdState::Ready(member)) => Some((host.name.as_str(), member)),
+            _ => None,
+        };
+        let founded = cluster.control_planes().any(|host| seen.observations(&host.name).contents.contains_key(FOUNDED));
+        Self { cluster, seen, members: cluster.control_planes().filter_map(member).collect(), founded }
+    }
+
+    fn observed(&self, host: &Host) -> &'a Observations {
+        self.seen.observations(&host.name)
+    }
+
+    /// Whether something is at a path of a host; nothing before it was looked at.
+    fn has(&self, host: &Host, path: &str) -> Option<bool> {
+        self.observed(host).paths.get(path).map(|state| *state != PathState::Missing)
+    }
+
+    fn is_claimed(&self, host: &Host) -> Option<bool> {
+        self.seen.facts(&host.name).map(|facts| facts.cluster.as_ref() == Some(&self.cluster.name))
+    }
+
+    /// etcd would go on with data that it finds, as a member of the cluster that they are of.
+    fn foreign_data(&self, host: &Host) -> Option<Refusal> {
+        let is_nobodys = self.seen.facts(&host.name).is_some_and(|facts| facts.cluster.is_none());
+        let is_foreign = is_nobodys && self.has(host, DATA) == Some(true);
+        is_foreign.then(|| {
+            Refusal::new("it has data of an etcd that kokctl did not start")
+                .because(format!("{DATA} is there; a new cluster is never founded over existing data"))
+                .hint("correct the address; or, if nobody needs them, move them away: `mv /var/lib/etcd /var/lib/etcd.old`")
+        })
+    }
+
+    /// New authorities would make everything that is there worthless. Only when all control planes were asked it is known that none has them.
+    fn lost_authority(&self, host: &Host) -> Option<Refusal> {
+        let all_asked = self.cluster.control_planes().all(|host| self.seen.facts(&host.name).is_some());
+        let is_ours = self.is_claimed(host) == Some(true) && self.has(host, DATA) == Some(true);
+        (all_asked && is_ours && keeper(self.cluster, self.seen).is_none()).then(|| {
+            Refusal::new("the cluster has lost its certificate authorities")
+                .because(format!("{DATA} is there, and no control plane has /etc/kubernetes/pki/ca.crt"))
+                .hint("restore /etc/kubernetes/pki of one control plane from a backup; or, if the cluster can go, take it down with `kokctl reset`")
+        })
+    }
+
+    /// A member without its data would be another one under the same name; etcd refuses that, and so do we.
+    fn lost_data(&self, host: &Host) -> Option<Refusal> {
+        if self.has(host, DATA) != Some(false) {
+            return None;
+        }
+        // The others know whether it was ever started; while none of them answers, nobody does.
+        let listed = self.members.values().flat_map(|member| &member.members).find(|peer| peer.name == host.name);
+        let lost =
+            |because: &str| Refusal::new("its member of etcd has lost its data").because(format!("{DATA} is not there, and {because}"));
+        match listed {
+            Some(peer) if peer.is_started => {
+                Some(lost("the other members still count it as one of them").hint(
+                    "restore /var/lib/etcd of this host; or remove the member and let the host join anew: docs/bootstrap.md says how",
+                ))
+            }
+            None if self.founded && !self.cluster.is_highly_available() => {
+                Some(lost("the cluster was set up with it").hint(
+                    "restore /var/lib/etcd from a backup; or, if the cluster can go, take it down with `kokctl reset` and make it anew",
+                ))
+            }
+            None if self.founded && self.members.is_empty() => Some(
+                Refusal::new("it is not known whether its member of etcd was started before")
+                    .because(format!(
+                        "{DATA} is not there, the cluster was set up, and no other member answers; an empty one could undo what was stored"
+                    ))
+                    .hint("start the other control planes first (`journalctl -u kubelet` on them), and apply again"),
+            ),
+            _ => None,
+        }
+    }
+
+    fn two_clusters(&self) -> Option<Refusal> {
+        let mut by_id: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        self.members.iter().for_each(|(host, member)| by_id.entry(&member.cluster_id).or_default().push(host));
+        (by_id.len() > 1).then(|| {
+            let groups: Vec<String> = by_id.iter().map(|(id, hosts)| format!("{} of {id}", hosts.join(", "))).collect();
+            Refusal::new(format!("the members of etcd belong to {} clusters", by_id.len()))
+                .at(format!("host {}", self.members.keys().copied().collect::<Vec<_>>().join(", ")))
+                .because(groups.join("; "))
+                .hint("correct the addresses; or, if one of these clusters can go, take it down with `kokctl reset` and its own file")
+        })
+    }
+
+    /// To add or to remove a member is an operation of its own.
+    fn other_members(&self) -> Option<Refusal> {
+        let member = self.members.values().next()?;
+        let is: BTreeSet<String> = member.members.iter().map(EtcdPeer::listed).collect();
+        let wanted = members_of(&initial_cluster(self.cluster));
+        (is != wanted).then(|| {
+            let place = self.cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
+            Refusal::new(format!("etcd has the members {}, and the file the control planes {}", listed(&is), listed(&wanted)))
+                .at(place)
+                .because("a control plane is added, removed or moved by an operation of its own, which this version does not have yet")
+                .hint("give the role `control-plane` to the hosts that have it now, with their addresses, and to no others")
+        })
+    }
+
+    /// Members that were started with one list find none of the others by another one. Without data there is nothing to be at odds with.
+    fn edited_list(&self) -> Option<Refusal> {
+        if !self.members.is_empty() {
+            return None;
+        }
+        let wanted = initial_cluster(self.cluster);
+        self.cluster.control_planes().filter(|host| self.has(host, DATA) == Some(true)).find_map(|host| {
+            let text = String::from_utf8_lossy(self.observed(host).contents.get(CONFIGURATIONS[0])?).into_owned();
+            let is = founded_with(&text).unwrap_or_else(|| own_address(&wanted, &host.name));
+            (members_of(&is) != members_of(&wanted)).then(|| {
+                Refusal::new("the control planes are others than those with which the cluster was begun")
+                    .at(format!("host {} ({})", host.name, host.address))
+                    .because(format!("its etcd was started with {is}; the file now says {wanted}"))
+                    .hint("write the list as it was and apply; or begin anew: `kokctl reset` with the list as it was, then apply with the new one")
+            })
+        })
+    }
+}
+
+/// The list of members that a host's own configuration has; none where it founded a cluster alone.
+fn founded_with(text: &str) -> Option<String> {
+    let mut lines = text.lines().skip_while(|line| line.trim().trim_start_matches("- name: ").trim_matches('"') != "initial-cluster");
+    lines.nth(1)?.trim().strip_prefix("value: ").map(|value| value.trim_matches('"').to_owned())
+}
+
+fn own_address(list: &str, host: &str) -> String {
+    list.split(',').find(|member| member.split('=').next() == Some(host)).unwrap_or(host).to_owned()
+}
+
+/// The order in which they stand says nothing.
+fn members_of(list: &str) -> BTreeSet<String> {
+    list.split(',').map(str::to_owned).collect()
+}
+
+fn listed(members: &BTreeSet<String>) -> String {
+    members.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+}

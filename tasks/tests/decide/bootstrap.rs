@@ -1,0 +1,290 @@
+//! The founding of several control planes: `docs/bootstrap.md`, as a test.
+
+use std::collections::BTreeSet;
+
+use kok_tasks::change::Change;
+use kok_tasks::plan::{Choice, Plan, Refusal, Selection, StepId};
+
+use crate::support::world::World;
+use crate::support::{cluster_of, highly_available};
+
+const DATA: &str = "/var/lib/etcd/member/wal";
+
+fn bare() -> World {
+    World::bare_of(highly_available())
+}
+
+/// What is wrong, why, and what to do.
+fn told(refusals: &[Refusal]) -> String {
+    let parts = |it: &Refusal| {
+        let parts = [Some(&it.what), it.at.as_ref(), it.because.as_ref(), it.hint.as_ref()];
+        parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ")
+    };
+    refusals.iter().map(parts).collect::<Vec<_>>().join("\n")
+}
+
+fn refused(world: &World) -> String {
+    told(&world.try_plan().expect_err("nothing is refused"))
+}
+
+fn limited(world: &World, hosts: &[&str]) -> (Plan, Vec<String>) {
+    let limit: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+    // As far as the host needs nobody else.
+    let only = ["host", "names", "kubeadm-configuration", "certificates"].map(str::to_owned);
+    let selection = Selection::new(Choice { only: &only, skip: &[], limit: &limit }, &world.cluster).unwrap();
+    world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", told(&refusals)))
+}
+
+/// Carries out what the plan has for these hosts, as far as it needs no other.
+fn advance(world: &mut World, wanted: impl Fn(&str) -> bool) {
+    let plan = world.plan();
+    let mut left: Vec<_> = plan.changes().collect();
+    let (mut moved, mut done) = (true, BTreeSet::new());
+    while moved {
+        moved = false;
+        for (step, change) in std::mem::take(&mut left) {
+            let is_left = |id: &StepId| plan.change(id).is_some() && !done.contains(id);
+            let free = plan.needs(&step.id).iter().all(|(need, _)| !is_left(&need.id));
+            if wanted(step.id.as_str()) && free && !world.waits(step, change) {
+                world.carry_out(step, change);
+                done.insert(step.id.clone());
+                moved = true;
+            } else {
+                left.push((step, change));
+            }
+        }
+    }
+}
+
+/// Why a host gets a whole set of certificates, if it does.
+fn set_of<'a>(plan: &'a Plan, host: &str) -> Option<&'a Change> {
+    plan.change(&StepId::new(host, "certificates", "set"))
+}
+
+/// Everything of these hosts that comes before their API servers.
+fn start(world: &mut World, hosts: &[&str]) {
+    let of_others = ["/control-plane/", "/network", "/kubelet-join/", "/load-balancer/", "/time-sync/"];
+    let early = ["/control-plane/preflight", "/control-plane/manifests", "/control-plane/kubelet"];
+    advance(world, |id| {
+        let own = hosts.iter().any(|host| id.starts_with(&format!("{host}/")));
+        own && (early.iter().any(|end| id.ends_with(end)) || !of_others.iter().any(|task| id.contains(task)))
+    });
+}
+
+#[test]
+fn members_are_founded_together_and_nothing_that_leaves_the_host_says_so() {
+    let world = bare().converge();
+    for host in ["cp1", "cp2", "cp3"] {
+        let bootstrap = world.hosts[host].text("/etc/kubernetes/kokctl/bootstrap.yaml");
+        let list = "cp1=https://10.20.0.11:2380,cp2=https://10.20.0.12:2380,cp3=https://10.20.0.13:2380";
+        assert!(bootstrap.contains(list) && bootstrap.contains("value: \"new\""), "{bootstrap}");
+        let uploaded = world.hosts[host].text("/etc/kubernetes/kokctl/cluster.yaml");
+        assert!(!uploaded.contains("initial-cluster\"") && !uploaded.contains(":2380") && uploaded.contains("value: \"existing\""));
+        assert!(uploaded.contains("controlPlaneEndpoint: \"lb-apiserver.kubernetes.local:6443\""), "{uploaded}");
+    }
+}
+
+#[test]
+fn every_host_knows_its_own_way_to_the_api() {
+    let world = bare().converge();
+    let ways = |host: &str| -> Vec<String> {
+        let lines = world.hosts[host].text("/etc/hosts").lines();
+        lines.filter_map(|line| line.strip_suffix(" lb-apiserver.kubernetes.local")).map(str::to_owned).collect()
+    };
+    assert_eq!(ways("cp2"), ["10.20.0.12"]);
+    assert_eq!(ways("worker1"), ["127.0.0.1", "10.20.0.11", "10.20.0.12", "10.20.0.13"]);
+    assert_eq!(ways("worker2"), ["127.0.0.1", "10.20.0.12", "10.20.0.13", "10.20.0.11"]);
+    assert!(
+        world.hosts["worker1"].has("/etc/kubernetes/manifests/kokctl-haproxy.yaml") && !world.hosts["cp1"].has("/etc/kubernetes/haproxy")
+    );
+}
+
+#[test]
+fn the_cluster_is_asked_where_it_answers() {
+    let mut world = bare().converge();
+    world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    let plan = world.plan();
+    let speaking: Vec<&str> = plan.steps().filter(|step| step.id.as_str().ends_with("/uploaded")).map(|step| step.host.as_str()).collect();
+    assert_eq!(speaking, ["cp2"]);
+    let changes: Vec<&str> = plan.changes().map(|(step, _)| step.id.as_str()).collect();
+    assert!(changes.contains(&"cp1/control-plane/kubelet") && !changes.iter().any(|id| id.starts_with("cp2/control-plane")), "{changes:?}");
+}
+
+#[test]
+fn authorities_are_made_only_when_it_is_known_that_there_are_none() {
+    let (plan, asked) = limited(&bare(), &["cp2"]);
+    assert!(asked.contains(&"cp1".to_owned()) && asked.contains(&"cp3".to_owned()), "{asked:?}");
+    assert!(set_of(&plan, "cp2").is_some());
+}
+
+#[test]
+fn a_host_that_lost_its_certificates_gets_them_of_the_authority_that_is_there() {
+    let mut world = bare().converge();
+    world.host("cp2").paths.retain(|path, _| !path.starts_with("/etc/kubernetes/pki"));
+    let plan = world.plan();
+    assert!(set_of(&plan, "cp2").is_some());
+    assert!(set_of(&plan, "cp1").is_none());
+}
+
+#[test]
+fn nothing_is_founded_over_data_of_others() {
+    let mut world = bare();
+    world.host("cp3").folder(DATA, 0o700);
+    let told = refused(&world);
+    assert!(told.contains("data of an etcd that kokctl did not start; host cp3 (10.20.0.13)"), "{told}");
+}
+
+#[test]
+fn no_second_authority_is_made_for_data_that_are_there() {
+    let mut world = bare().converge();
+    for host in ["cp1", "cp2", "cp3"] {
+        world.host(host).paths.retain(|path, _| !path.starts_with("/etc/kubernetes/pki"));
+    }
+    let told = refused(&world);
+    assert!(told.contains("lost its certificate authorities; host cp1"), "{told}");
+}
+
+#[test]
+fn a_member_without_its_data_is_not_started_anew() {
+    let mut world = bare().converge();
+    world.host("cp2").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    world.host("cp2").paths.retain(|path, _| !path.starts_with(DATA));
+    let told = refused(&world);
+    assert!(told.contains("its member of etcd has lost its data; host cp2") && told.contains("docs/bootstrap.md"), "{told}");
+}
+
+#[test]
+fn members_are_neither_added_nor_removed_by_apply() {
+    let mut world = bare().converge();
+    let text = include_str!("../fixtures/highly-available.yaml");
+    world.cluster =
+        cluster_of(&text.replace(
+            "{name: cp3, address: 10.20.0.13, roles: [control-plane]}",
+            "{name: cp4, address: 10.20.0.16, roles: [control-plane]}",
+        ));
+    world.hosts.insert("cp4".into(), crate::support::host::Host::bare("cp4"));
+    let told = refused(&world);
+    assert!(
+        told.contains("cp3=https://10.20.0.13:2380, and the file the control planes") && told.contains("cp4=https://10.20.0.16:2380"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_list_that_was_edited_half_way_is_refused_once_a_member_was_started() {
+    let mut world = bare();
+    start(&mut world, &["cp1"]);
+    assert!(world.hosts["cp1"].has(DATA), "cp1's etcd runs alone");
+    let whole = world.cluster.clone();
+    world.cluster = cluster_of(include_str!("../fixtures/cluster.yaml"));
+    world.api.members = vec!["cp1".into(), "cp2".into(), "cp3".into()];
+    world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    let told = refused(&world);
+    assert!(told.contains("others than those with which the cluster was begun; host cp1"), "{told}");
+    world.cluster = whole;
+    assert!(world.try_plan().is_ok(), "the list as it was goes on");
+}
+
+#[test]
+fn two_members_of_three_are_enough_to_begin() {
+    let mut world = bare();
+    start(&mut world, &["cp2", "cp3"]);
+    let plan = world.plan();
+    let speaking: Vec<&str> =
+        plan.steps().filter(|step| step.id.as_str().ends_with("/administrators")).map(|step| step.host.as_str()).collect();
+    assert_eq!(speaking, ["cp2"], "cp1 is not there yet, and the others elect a leader");
+}
+
+#[test]
+fn a_member_that_was_never_started_is_started_later() {
+    let mut world = bare();
+    start(&mut world, &["cp1", "cp2"]);
+    // Everything of cp3 but its kubelet, whose images did not come.
+    advance(&mut world, |id| id.starts_with("cp3/") && !id.contains("/images/") && !id.contains("/control-plane/kubelet"));
+    advance(&mut world, |id| id.starts_with("cp1/") && !id.contains("nodes-ready"));
+    assert!(world.hosts["cp3"].has("/etc/kubernetes/manifests/etcd.yaml") && !world.hosts["cp3"].has(DATA));
+    assert!(world.hosts["cp1"].has("/var/lib/kokctl/made/founded"), "the cluster was set up without cp3");
+    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+}
+
+#[test]
+fn while_nobody_answers_an_empty_member_is_not_started() {
+    let mut world = bare().converge();
+    for host in ["cp1", "cp2", "cp3"] {
+        world.host(host).units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    }
+    world.host("cp2").paths.retain(|path, _| !path.starts_with(DATA));
+    let told = refused(&world);
+    assert!(told.contains("not known whether its member of etcd was started before; host cp2"), "{told}");
+}
+
+#[test]
+fn a_moved_member_is_refused_and_another_order_is_not() {
+    let text = include_str!("../fixtures/highly-available.yaml");
+    let mut world = bare().converge();
+    let (first, third) = (
+        "    - {name: cp1, address: 10.20.0.11, roles: [control-plane]}\n",
+        "    - {name: cp3, address: 10.20.0.13, roles: [control-plane]}\n",
+    );
+    world.cluster = cluster_of(&text.replace(first, "").replace(third, &format!("{third}{first}")));
+    for host in ["cp1", "cp2", "cp3"] {
+        world.host(host).units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    }
+    assert!(!told(&world.try_plan().err().unwrap_or_default()).contains("the cluster was begun"), "an order is no other list");
+    let mut world = bare().converge();
+    world.cluster = cluster_of(&text.replace("10.20.0.13", "10.20.0.19"));
+    assert!(refused(&world).contains("cp3=https://10.20.0.19:2380"));
+}
+
+#[test]
+fn the_token_is_made_through_the_api_server_that_answers() {
+    let mut world = bare().converge();
+    world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    let plan = world.plan();
+    let token = plan.step(&StepId::new("cp2", "control-plane", "bootstrap-token")).unwrap();
+    assert!(format!("{:?}", token.action).contains("host: \"cp2\""), "{:?}", token.action);
+}
+
+#[test]
+fn another_control_plane_is_asked_where_one_is_silent() {
+    let mut world = bare().converge();
+    world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    world.host("worker1").paths.remove("/etc/kubernetes/haproxy/haproxy.cfg");
+    let selection = Selection::new(
+        Choice { only: &["load-balancer".to_owned()], skip: &[], limit: &["worker1".to_owned(), "cp1".to_owned()] },
+        &world.cluster,
+    );
+    let (_, asked) = world.plan_of(&selection.unwrap()).unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    assert!(asked.contains(&"cp2".to_owned()), "{asked:?}");
+}
+
+#[test]
+fn workers_are_ours_while_not_all_control_planes_were_asked() {
+    let mut world = bare().converge();
+    world.host("cp2").paths.retain(|path, _| !path.starts_with("/etc/kubernetes/pki"));
+    let (plan, _) = limited(&world, &["cp2", "worker1"]);
+    assert!(set_of(&plan, "cp2").is_some());
+}
+
+#[test]
+fn what_is_half_of_a_set_is_not_made_whole() {
+    let mut world = bare().converge();
+    world.host("cp2").paths.remove("/etc/kubernetes/pki/ca.crt");
+    assert!(refused(&world).contains("/etc/kubernetes/pki/ca.crt is missing; host cp2"));
+}
+
+#[test]
+fn load_balancers_that_are_not_wanted_go_and_hosts_take_the_way_without_them() {
+    let text = include_str!("../fixtures/highly-available.yaml");
+    let mut world = bare().converge();
+    world.cluster = cluster_of(&format!("{text}  vars: {{loadbalancer_apiserver_localhost: false}}\n"));
+    let plan = world.plan();
+    let changes: Vec<&str> = plan.changes().map(|(step, _)| step.id.as_str()).collect();
+    let expected =
+        ["names/hosts-file", "load-balancer/no-manifest"].map(|step| ["worker1", "worker2"].map(|host| format!("{host}/{step}")));
+    assert_eq!(changes, expected.concat(), "no kubelet is started anew");
+    let world = world.converge();
+    let worker = &world.hosts["worker1"];
+    assert!(!worker.has("/etc/kubernetes/manifests/kokctl-haproxy.yaml") && !worker.text("/etc/hosts").contains("127.0.0.1 lb-"));
+    assert!(world.plan().is_empty());
+}

@@ -1,0 +1,114 @@
+//! How flannel carries packets, and what that asks of hosts.
+
+use kok_crds::model::{FlannelBackend, NetworkPlugin};
+use kok_tasks::observe::ModuleState;
+
+use super::running::running;
+use super::*;
+
+fn with(backend: FlannelBackend) -> Cluster {
+    let mut cluster = cluster();
+    cluster.network.backend = backend;
+    cluster
+}
+
+/// Another subnet on the way to the other hosts.
+fn far(name: &str, facts: &mut HostFacts) {
+    if name == "worker1" {
+        let route = |to: &str, via: Option<&str>| Route {
+            to: to.parse().unwrap(),
+            interface: "eth0".to_owned(),
+            via: via.map(|via| via.parse().unwrap()),
+        };
+        facts.routes = vec![route("10.20.0.12/32", None), route("10.20.0.0/24", Some("10.20.0.1"))];
+    }
+}
+
+#[test]
+fn packets_without_a_link_of_their_own_need_neighbours() {
+    let refused = |backend: FlannelBackend, change: fn(&str, &mut HostFacts)| written(&check(&with(backend), &seen_with(change)));
+    assert_eq!(refused(FlannelBackend::HostGw, |_, _| {}), "");
+    insta::assert_snapshot!("host_gw", refused(FlannelBackend::HostGw, far));
+    for backend in [FlannelBackend::Vxlan, FlannelBackend::Wireguard] {
+        assert_eq!(refused(backend, far), "");
+    }
+}
+
+/// Else the second `apply` would refuse what the first one did.
+#[test]
+fn routes_to_the_pods_of_other_hosts_are_ours() {
+    let seen = |cluster: Option<&str>, via: &str| {
+        seen_with(|name, facts| {
+            facts.cluster = cluster.map(str::to_owned);
+            if name == "worker1" {
+                let to = "10.233.64.0/24".parse().unwrap();
+                facts.routes.push(Route { to, interface: "eth0".to_owned(), via: Some(via.parse().unwrap()) });
+            }
+        })
+    };
+    let overlaps = |seen: &Seen| written(&check(&with(FlannelBackend::HostGw), seen)).contains("its route to 10.233.64.0/24 overlaps");
+    assert!(!overlaps(&seen(Some("demo"), "10.20.0.11")));
+    assert!(overlaps(&seen(Some("demo"), "10.20.0.99")), "that is no host of the cluster");
+    assert!(overlaps(&seen(None, "10.20.0.11")), "nobody of ours has been there yet");
+}
+
+#[test]
+fn a_kernel_without_a_module_is_refused() {
+    let state = |state: ModuleState| Observations { modules: [("wireguard".to_owned(), state)].into(), ..Observations::default() };
+    let refused = |backend: FlannelBackend, is: ModuleState| refused_when_seen(&with(backend), "worker1", state(is));
+    insta::assert_snapshot!("no_wireguard", refused(FlannelBackend::Wireguard, ModuleState::Missing));
+    assert_eq!(refused(FlannelBackend::Wireguard, ModuleState::Loadable), "", "a step loads it");
+    assert_eq!(refused(FlannelBackend::Vxlan, ModuleState::Missing), "", "nobody needs it");
+    let mut cluster = cluster();
+    cluster.settings.host.additional_kernel_modules = vec!["ip_vs".to_owned()];
+    let seen = Observations { modules: [("ip_vs".to_owned(), ModuleState::Missing)].into(), ..Observations::default() };
+    insta::assert_snapshot!("no_module_of_the_user", refused_when_seen(&cluster, "worker1", seen));
+}
+
+#[test]
+fn a_running_cluster_keeps_its_backend() {
+    let with_backend = |word: &str| {
+        let mut seen = running("", &[]);
+        let map = serde_json::json!({"data": {"net-conf.json": format!("{{\"Network\":\"10.233.64.0/18\",\"Backend\":{{\"Type\":\"{word}\"}}}}")}});
+        let objects = [("ConfigMap/kube-flannel/kube-flannel-cfg".to_owned(), KubernetesObject(map))].into();
+        let state = KubernetesState::Ready { nodes: BTreeMap::new(), objects, bootstrap_tokens: Vec::new() };
+        seen.add_observations("cp1", Observations { kubernetes: Some(state), ..Observations::default() });
+        seen
+    };
+    assert_eq!(check(&with(FlannelBackend::HostGw), &with_backend("host-gw")), Vec::new());
+    insta::assert_snapshot!("another_backend", written(&check(&cluster(), &with_backend("host-gw"))));
+}
+
+/// The same names are those of upstream's manifest, which may well be the user's own.
+#[test]
+fn a_running_cluster_keeps_its_network() {
+    let with_daemon = |annotations: serde_json::Value| {
+        let mut seen = running("", &[]);
+        let daemon = KubernetesObject(serde_json::json!({"metadata": {"annotations": annotations}}));
+        let objects = [("DaemonSet/kube-flannel/kube-flannel-ds".to_owned(), daemon)].into();
+        let state = KubernetesState::Ready { nodes: BTreeMap::new(), objects, bootstrap_tokens: Vec::new() };
+        seen.add_observations("cp1", Observations { kubernetes: Some(state), ..Observations::default() });
+        seen
+    };
+    let mut without = cluster();
+    without.network.plugin = NetworkPlugin::None;
+    assert_eq!(check(&without, &with_daemon(serde_json::json!({}))), Vec::new());
+    let ours = with_daemon(serde_json::json!({"kokctl.io/source-sha256": "0"}));
+    assert_eq!(check(&cluster(), &ours), Vec::new());
+    insta::assert_snapshot!("without_its_network", written(&check(&without, &ours)));
+}
+
+#[test]
+fn routes_of_a_network_of_ones_own_are_no_obstacle() {
+    let mut without = cluster();
+    without.network.plugin = NetworkPlugin::None;
+    let seen = |cluster: Option<&str>| {
+        seen_with(|_, facts| {
+            facts.cluster = cluster.map(str::to_owned);
+            facts.routes.push(Route { to: "10.233.64.0/24".parse().unwrap(), interface: "vxlan.calico".to_owned(), via: None });
+        })
+    };
+    let overlaps = |seen: &Seen| written(&check(&without, seen)).contains("overlaps");
+    assert!(!overlaps(&seen(Some("demo"))));
+    assert!(overlaps(&seen(None)), "nothing of the cluster is there yet");
+}

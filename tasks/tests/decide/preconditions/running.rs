@@ -1,0 +1,60 @@
+//! What runs already.
+
+use serde_json::json;
+
+use super::*;
+use crate::support::{bundle, inputs};
+
+/// A running cluster with these lines in its configuration and these nodes.
+pub(super) fn running(configuration: &str, nodes: &[&str]) -> Seen {
+    let object = KubernetesObject(json!({"data": {"ClusterConfiguration": configuration}}));
+    let state = KubernetesState::Ready {
+        nodes: nodes.iter().map(|name| ((*name).to_owned(), NodeState::default())).collect(),
+        objects: BTreeMap::from([("ConfigMap/kube-system/kubeadm-config".to_owned(), object)]),
+        bootstrap_tokens: Vec::new(),
+    };
+    let mut seen = seen_with(|_, facts| facts.cluster = Some("demo".to_owned()));
+    seen.add_observations("cp1", Observations { kubernetes: Some(state), ..Observations::default() });
+    seen
+}
+
+/// As kubeadm writes it into the cluster.
+const CONFIGURATION: &str = "apiServer: {}
+apiVersion: kubeadm.k8s.io/v1beta4
+clusterName: demo
+controlPlaneEndpoint: 10.20.0.11:6443
+controllerManager:
+  extraArgs:
+  - name: node-cidr-mask-size
+    value: \"24\"
+kind: ClusterConfiguration
+kubernetesVersion: v1.37.1
+networking:
+  dnsDomain: cluster.local
+  podSubnet: POD
+  serviceSubnet: SERVICE
+";
+
+#[test]
+fn a_running_cluster_is_not_changed_behind_its_back() {
+    let network = cluster().network;
+    let same = CONFIGURATION.replace("POD", &network.pod_cidr.to_string()).replace("SERVICE", &network.service_cidr.to_string());
+    assert_eq!(refusals(&running(&same, &["cp1", "worker1"])), Vec::new(), "a worker that has not joined yet is no obstacle");
+    let other = CONFIGURATION
+        .replace("POD", "172.16.0.0/16")
+        .replace("SERVICE", "172.17.0.0/16")
+        .replace("v1.37.1", "v1.36.4")
+        .replace("\"24\"", "\"25\"")
+        .replace("cluster.local", "example.org");
+    insta::assert_snapshot!("another_configuration", written(&refusals(&running(&other, &["cp1"]))));
+    insta::assert_snapshot!("another_node", written(&refusals(&running(&same, &["cp1", "worker9"]))));
+}
+
+#[test]
+fn a_bundle_of_another_version_is_refused_once() {
+    let mut cluster = cluster();
+    cluster.kubernetes_version = "1.36.4".parse().unwrap();
+    let bundle = bundle();
+    let refusals = kok_tasks::plan::looks(&inputs(&cluster, &bundle)).unwrap_err();
+    insta::assert_snapshot!("bundle_lacks_the_version", written(&refusals));
+}

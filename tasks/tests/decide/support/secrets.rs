@@ -1,0 +1,56 @@
+//! What stands for the secrets of a run.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use kok_crds::model::{Cluster, Host};
+use kok_pki::{Authorities, KeyAlgorithm, KeyPair, PkiError, Policy, Randomness};
+use kok_tasks::digest::sha256;
+use kok_tasks::secret_name::SecretName;
+use time::OffsetDateTime;
+
+use super::NOW;
+
+/// By host and path below `/etc/kubernetes`.
+pub(crate) type Files = BTreeMap<String, BTreeMap<String, String>>;
+
+struct System;
+
+impl Randomness for System {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PkiError> {
+        aws_lc_rs::rand::fill(bytes).map_err(|_| PkiError::Randomness("none".into()))
+    }
+
+    fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
+        KeyPair::generate_for(algorithm.signature_algorithm()).map_err(|source| PkiError::Make { what: "a key".into(), source })
+    }
+}
+
+/// Certificates and kubeconfigs of one control plane and of three, made once.
+static OF_ONE: LazyLock<Files> = LazyLock::new(|| files(&super::cluster()));
+static OF_THREE: LazyLock<Files> = LazyLock::new(|| files(&super::highly_available()));
+
+fn files(cluster: &Cluster) -> Files {
+    let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
+    let authorities = Authorities::generate(&Policy::default(), now, &mut System).unwrap();
+    let of_host = |host: &Host| {
+        let identity = kok_tasks::identity::control_plane(cluster, host);
+        let files = kok_pki::control_plane(&identity, &authorities, &Policy::default(), now, &mut System).unwrap();
+        let texts = files.iter().map(|file| (file.path().to_owned(), file.content.expose().to_owned()));
+        (host.name.clone(), texts.collect())
+    };
+    cluster.control_planes().map(of_host).collect()
+}
+
+/// Those of a cluster with as many control planes.
+pub(crate) fn of(cluster: &Cluster) -> &'static Files {
+    if cluster.is_highly_available() { &OF_THREE } else { &OF_ONE }
+}
+
+/// What a run would make of a name.
+pub(crate) fn secret(files: &Files, name: &SecretName) -> String {
+    match name {
+        SecretName::ControlPlaneFile { host, path } if files.contains_key(host) => files[host][path].clone(),
+        other => sha256(other.to_string().as_bytes()),
+    }
+}

@@ -1,0 +1,70 @@
+//! By kokctl.
+
+use std::error::Error;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::report::{ByKokctl, Link};
+use super::{Prepared, milliseconds};
+
+/// End of the name of the step that is done when all nodes are Ready.
+const READY: &str = "/network/nodes-ready";
+
+pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Result<ByKokctl, Box<dyn Error>> {
+    let began = Instant::now();
+    let mut kokctl = prepared.apply(&["--json"])?.stdout(Stdio::piped()).stderr(prepared.file("err")?).spawn()?;
+    let (mut ready, mut name) = (None, String::new());
+    for line in BufReader::new(kokctl.stdout.take().ok_or("no output")?).lines() {
+        let event: Value = serde_json::from_str(&line?)?;
+        let of = |field: &str| event.get(field).and_then(Value::as_str).unwrap_or_default();
+        match of("event") {
+            "run-started" => of("run").clone_into(&mut name),
+            // kokctl goes on meanwhile, with CoreDNS and a check of the network; what it writes until then waits in the pipe.
+            "step-done" if of("step").ends_with(READY) => {
+                prepared.wait_until_ready()?;
+                ready = Some(milliseconds(began));
+            }
+            _ => {}
+        }
+    }
+    if !kokctl.wait()?.success() {
+        return Err(format!("kokctl apply: {}", fs::read_to_string(prepared.path("err"))?).into());
+    }
+    let end_milliseconds = milliseconds(began);
+    let milliseconds = ready.ok_or("kokctl did not say that the nodes are Ready")?;
+    progress(&format!("kokctl: {:.1} s until all nodes were Ready, {:.1} s to its end", milliseconds / 1e3, end_milliseconds / 1e3));
+    let shown = prepared.kokctl(&["run", "show", &name, "--timeline", "--json"])?.output()?;
+    let critical_path = critical_path(&serde_json::from_slice(&shown.stdout)?)?;
+    let preparation_milliseconds = prepared.milliseconds;
+    prepared.lab.down()?;
+    Ok(ByKokctl { milliseconds, end_milliseconds, preparation_milliseconds, critical_path })
+}
+
+/// The chain of steps that the time went to, as far as to the nodes.
+fn critical_path(run: &Value) -> Result<Vec<Link>, Box<dyn Error>> {
+    let path = run.pointer("/timeline/criticalPath").ok_or("the run has no critical path")?;
+    let mut links: Vec<Link> = serde_json::from_value(path.clone())?;
+    if let Some(last) = links.iter().position(|link| link.step.ends_with(READY)) {
+        links.truncate(last + 1);
+    }
+    Ok(links)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use serde_json::json;
+
+    #[test]
+    fn the_path_ends_where_the_nodes_are_ready() {
+        let link = |step: &str| json!({"step": step, "began": 1, "tookMilliseconds": 2, "waitedMilliseconds": 0, "together": 1});
+        let run = json!({"timeline": {"criticalPath": [link("a/b/c"), link("cp1/network/nodes-ready"), link("cp1/network/more")]}});
+        let steps: Vec<String> = super::critical_path(&run).unwrap().into_iter().map(|link| link.step).collect();
+        assert_eq!(steps, ["a/b/c", "cp1/network/nodes-ready"]);
+        assert!(super::critical_path(&json!({})).is_err());
+    }
+}

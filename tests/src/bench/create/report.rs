@@ -1,0 +1,169 @@
+//! The figures, as a table and as JSON, and what they have to be.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::bench::median;
+
+/// kokctl may take so much of the classic order's time.
+const MOST_RATIO: f64 = 0.65;
+/// Steps of the critical path that took less than that are not worth a line.
+const SHORTEST_MILLISECONDS: u64 = 100;
+
+/// Everything that was measured.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CreateReport {
+    kokctl_milliseconds: f64,
+    classic_milliseconds: f64,
+    ratio: f64,
+    rounds: Vec<Round>,
+}
+
+/// One run of each.
+#[derive(Debug, Serialize)]
+pub(super) struct Round {
+    pub(super) kokctl: ByKokctl,
+    pub(super) classic: ByKubeadm,
+}
+
+/// A run of kokctl.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ByKokctl {
+    /// Until all nodes were Ready.
+    pub(super) milliseconds: f64,
+    /// Until `apply` ended, after its check of the network.
+    pub(super) end_milliseconds: f64,
+    /// From bare hosts to prepared ones.
+    pub(super) preparation_milliseconds: f64,
+    pub(super) critical_path: Vec<Link>,
+}
+
+/// A step of the chain that made a run as long as it was, as `kokctl run show --timeline --json` prints it.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Link {
+    pub(super) step: String,
+    began: u64,
+    took_milliseconds: u64,
+    waited_milliseconds: u64,
+    together: usize,
+}
+
+/// A run of kubeadm in the classic order.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ByKubeadm {
+    pub(super) milliseconds: f64,
+    pub(super) preparation_milliseconds: f64,
+    pub(super) parts: Vec<Part>,
+}
+
+/// A part of the classic order.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Part {
+    pub(super) what: String,
+    pub(super) milliseconds: f64,
+}
+
+impl CreateReport {
+    pub(super) fn new(rounds: Vec<Round>) -> Self {
+        let kokctl_milliseconds = median(rounds.iter().map(|round| round.kokctl.milliseconds).collect());
+        let classic_milliseconds = median(rounds.iter().map(|round| round.classic.milliseconds).collect());
+        Self { kokctl_milliseconds, classic_milliseconds, ratio: kokctl_milliseconds / classic_milliseconds, rounds }
+    }
+
+    /// What is not as it has to be, a sentence each.
+    #[must_use]
+    pub fn missed(&self) -> Vec<String> {
+        // Written so that a ratio which is no number is missed too.
+        if self.ratio <= MOST_RATIO { Vec::new() } else { vec![format!("the ratio is {:.2}, at most {MOST_RATIO}", self.ratio)] }
+    }
+
+    /// A line of seconds, a column for each round.
+    fn row(&self, f: &mut fmt::Formatter<'_>, what: &str, of: impl Fn(&Round) -> f64) -> fmt::Result {
+        let values: Vec<f64> = self.rounds.iter().map(of).collect();
+        write!(f, "{what:<34}")?;
+        values.iter().try_for_each(|value| write!(f, "{:>8.1}", value / 1e3))?;
+        writeln!(f, "{:>10.1} s", median(values) / 1e3)
+    }
+
+    /// The parts of the classic order, by the names of the first round.
+    fn parts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.rounds.first().into_iter().flat_map(|round| &round.classic.parts).map(|part| part.what.as_str());
+        for name in names {
+            let of = |round: &Round| round.classic.parts.iter().find(|part| part.what == name).map_or(0.0, |part| part.milliseconds);
+            self.row(f, &format!("  {name}"), of)?;
+        }
+        Ok(())
+    }
+
+    /// The round whose kokctl is the median.
+    fn typical(&self) -> Option<&Round> {
+        self.rounds.iter().find(|round| round.kokctl.milliseconds.total_cmp(&self.kokctl_milliseconds).is_eq())
+    }
+}
+
+impl fmt::Display for CreateReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<34}", "from prepared hosts to 5 Ready")?;
+        (1..=self.rounds.len()).try_for_each(|number| write!(f, "{:>8}", format!("run {number}")))?;
+        writeln!(f, "{:>10}", "median")?;
+        self.row(f, "kokctl apply", |round| round.kokctl.milliseconds)?;
+        self.row(f, "kubeadm in the classic order", |round| round.classic.milliseconds)?;
+        self.parts(f)?;
+        writeln!(f, "ratio of the medians {:.2}", self.ratio)?;
+        writeln!(f, "\nbeside that")?;
+        self.row(f, "kokctl apply to its end", |round| round.kokctl.end_milliseconds)?;
+        self.row(f, "preparation of bare hosts (kokctl)", |round| round.kokctl.preparation_milliseconds)?;
+        self.row(f, "preparation of bare hosts (kubeadm)", |round| round.classic.preparation_milliseconds)?;
+        writeln!(f, "\nthe chain of steps of the median run of kokctl")?;
+        let links = self.typical().into_iter().flat_map(|round| &round.kokctl.critical_path);
+        links
+            .filter(|link| link.took_milliseconds.max(link.waited_milliseconds) >= SHORTEST_MILLISECONDS)
+            .try_for_each(|link| link.fmt(f))?;
+        self.missed().iter().try_for_each(|missed| writeln!(f, "MISSED: {missed}"))
+    }
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = |milliseconds: u64| milliseconds as f64 / 1e3;
+        write!(f, "{:>9.1} s {:>6.1} s  {}", seconds(self.began), seconds(self.took_milliseconds), self.step)?;
+        if self.together > 1 {
+            write!(f, " with {} more in one script", self.together - 1)?;
+        }
+        if self.waited_milliseconds >= SHORTEST_MILLISECONDS {
+            write!(f, ", {:.1} s after the one before it", seconds(self.waited_milliseconds))?;
+        }
+        writeln!(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn round(kokctl: f64, classic: f64) -> Round {
+        Round {
+            kokctl: ByKokctl { milliseconds: kokctl, end_milliseconds: kokctl, preparation_milliseconds: 0.0, critical_path: Vec::new() },
+            classic: ByKubeadm {
+                milliseconds: classic,
+                preparation_milliseconds: 0.0,
+                parts: vec![Part { what: "init".to_owned(), milliseconds: classic }],
+            },
+        }
+    }
+
+    #[test]
+    fn medians_are_compared() {
+        let report = CreateReport::new(vec![round(60.0, 100.0), round(500.0, 101.0), round(50.0, 10.0)]);
+        assert_eq!((report.kokctl_milliseconds, report.classic_milliseconds, report.ratio), (60.0, 100.0, 0.6));
+        assert!(report.missed().is_empty());
+        assert_eq!(CreateReport::new(vec![round(70.0, 100.0)]).missed().len(), 1);
+        assert_eq!(CreateReport::new(Vec::new()).missed().len(), 1);
+    }
+}

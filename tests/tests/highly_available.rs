@@ -1,0 +1,60 @@
+//! Several control planes: founded together, killed on the way, none of them needed by the others. And one host that is all of a cluster.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs,
+    unreachable_pub
+)]
+
+mod cluster_support;
+mod highly_available_story;
+mod lab_support;
+
+use cluster_support::clock::Clock;
+use cluster_support::kokctl::Kokctl;
+use cluster_support::{again, bare, cluster, hosts};
+use highly_available_story::{etcd, killed, lost, member};
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
+
+#[test]
+fn three_control_planes_and_two_workers() {
+    let lab = Lab::up(LabSpec::unique(5).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock::start();
+    again::log_every_command(&lab);
+    killed::at_a_random_moment(&lab, &kokctl);
+    clock.lap("killed apply, and apply to its end");
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    etcd::members_are_those_of_the_file(&lab);
+    clock.lap("checks of the cluster");
+    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    clock.lap("apply again");
+    lost::any_control_plane(&lab, &kokctl);
+    clock.lap("a control plane without power");
+    member::without_its_data_is_not_started(&lab, &kokctl);
+    clock.lap("a member without its data");
+    assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
+    bare::assert_bare(&lab);
+    clock.lap("reset");
+}
+
+/// Another release, another distribution, a login that has to become root first.
+#[test]
+fn one_host_is_a_cluster() {
+    let lab = Lab::up(LabSpec::unique(1).image(Image::Debian13)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let manifest = lab.inventory(OTHER_VERSION).unwrap();
+    let alone = manifest.replace("roles: [control-plane]}", "roles: [control-plane, worker]}").replace("user: root", "user: ops");
+    assert!(alone.contains("worker]") && alone.contains("user: ops"), "{alone}");
+    kokctl.write_manifest(&alone);
+    let said = kokctl.converge("apply");
+    assert!(said.starts_with(&format!("cluster {} is ready: {} host", lab.name(), hosts(&lab).len())), "{said}");
+    cluster::assert_complete(&lab, OTHER_VERSION);
+    kokctl.has_nothing_to_do();
+}
+
+/// The older release of the bundle.
+const OTHER_VERSION: &str = "1.36.3";

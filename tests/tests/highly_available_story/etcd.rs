@@ -1,0 +1,33 @@
+//! etcd, by what each member says of all.
+
+use std::collections::BTreeSet;
+
+use kok_tests::lab::Lab;
+
+use super::control_planes;
+use crate::cluster_support::cluster::kubectl;
+
+const ETCDCTL: &str = "etcdctl --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/etc/kubernetes/pki/etcd/server.crt \
+                       --key=/etc/kubernetes/pki/etcd/server.key";
+
+/// etcdctl in the pod of a member.
+pub fn etcdctl(lab: &Lab, member: &str, arguments: &str) -> String {
+    kubectl(lab, &format!("-n kube-system exec etcd-{member} -- {ETCDCTL} {arguments}"))
+}
+
+/// Voters only, all started, all healthy, in one cluster; and what is uploaded names no member.
+pub fn members_are_those_of_the_file(lab: &Lab) {
+    let expected: BTreeSet<String> = control_planes(lab).into_iter().collect();
+    for member in &expected {
+        let list = etcdctl(lab, member, "member list");
+        let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split(", ").collect()).collect();
+        assert!(rows.iter().all(|row| row[1] == "started" && row[5] == "false"), "{list}");
+        assert_eq!(rows.iter().map(|row| row[2].to_owned()).collect::<BTreeSet<_>>(), expected, "{list}");
+    }
+    let any = expected.first().unwrap();
+    let healthy = etcdctl(lab, any, "endpoint health --cluster --write-out=json");
+    assert_eq!(healthy.matches("\"health\":true").count(), expected.len(), "{healthy}");
+    let uploaded = kubectl(lab, "-n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'");
+    assert!(uploaded.contains("value: existing") && !uploaded.contains("name: initial-cluster\n"), "{uploaded}");
+    assert!(uploaded.contains("controlPlaneEndpoint: lb-apiserver.kubernetes.local:6443"), "{uploaded}");
+}
