@@ -1,5 +1,7 @@
 //! `kokctl apply`
 
+use std::sync::Arc;
+
 use clap::Args;
 use kok_crds::count;
 use kok_crds::model::{Cluster, NetworkPlugin};
@@ -7,7 +9,7 @@ use kok_tasks::artifact::Artifact;
 use kok_tasks::plan::{Plan, Selection};
 use kok_tasks::resources::Act;
 
-use super::changing::{ChangingArguments, Run, Work};
+use super::changing::{ChangingArguments, MOST_PLANS, Run, Work};
 use super::common::{BundleArgument, MaxFail};
 use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars, Noted};
@@ -38,7 +40,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { cluster, selection, part, noted } = arguments.part.read(&arguments.cluster, &arguments.extra, false)?;
-    let bundle = arguments.bundle.open()?;
+    let bundle = Arc::new(arguments.bundle.open()?);
     let run = Run::begin("apply", &cluster, part, &arguments.changing)?;
     if noted != Noted::default() {
         run.events.send(EventKind::FilesNoted { idle: noted.without_effect(), notices: noted.notices });
@@ -46,20 +48,23 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
     let tolerance = Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default() };
-    let planned = converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &run.events).await;
-    let planned = run.recorded(planned)?;
-    if planned.plan.is_empty() {
-        run.nothing_to_do(&planned).await;
-        report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
-        return Ok(());
+    for _ in 0..MOST_PLANS {
+        let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &run.events)).await?;
+        if planned.plan.is_empty() {
+            run.nothing_to_do(&planned).await;
+            report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
+            return Ok(());
+        }
+        // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
+        verify(&run, &bundle, &planned.plan)?;
+        let secrets = make_secrets(&run, &cluster, &planned, &token).await?;
+        let work = Work { secrets, bundle: Some(Arc::clone(&bundle)), whole: selection.is_whole(), most_failed };
+        if let Some(outcome) = run.carry_out(&planned, work).await? {
+            say_done(&run, arguments, &cluster, &selection, &planned.plan, &outcome);
+            return Ok(());
+        }
     }
-    // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
-    verify(&run, &bundle, &planned.plan)?;
-    let secrets = make_secrets(&run, &cluster, &planned, &token).await?;
-    let work = Work { secrets, bundle: Some(bundle), whole: selection.is_whole(), most_failed };
-    let outcome = run.carry_out(&planned, work).await?;
-    say_done(&run, arguments, &cluster, &selection, &planned.plan, &outcome);
-    Ok(())
+    Err(run.never_held())
 }
 
 fn artifacts(plan: &Plan) -> Vec<Artifact> {

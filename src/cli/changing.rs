@@ -1,16 +1,22 @@
 //! What the verbs share that change hosts: a run from its lock to its end.
 
 use std::io::IsTerminal as _;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
 use kok_crds::model::Cluster;
+use kok_crds::listed;
 use kok_tasks::holder::taken_over;
+use tokio::sync::watch;
 
 use super::converge::Planned;
 use super::report;
 use crate::artifacts::BundleFolder;
-use crate::run::{Clock, EventKind, Events, FORMAT, Means, Outcome, Secrets, Sink, Taking, carry_out, forget, random_bytes};
+use crate::run::{
+    Carried, Clock, EventKind, Events, FORMAT, Means, Outcome, Secrets, Sink, Stop, Taking, carry_out, forget, listen, random_bytes,
+    unless_wished,
+};
 use crate::state::{ClusterLock, Journal, controller, who};
 use crate::ui::{Failure, Json, Kind, Terminal, Trace, line, status_line};
 
@@ -31,8 +37,13 @@ pub(super) struct Run<'a> {
     arguments: &'a ChangingArguments,
     name: String,
     pub(super) events: Events,
+    /// What the user wishes, from the first attempt to change something on: before, a signal ends the process.
+    stop: OnceLock<watch::Receiver<Stop>>,
     _lock: ClusterLock,
 }
+
+/// How many plans a run makes at the most: a plan is dropped where another run had the hosts meanwhile.
+pub(super) const MOST_PLANS: usize = 5;
 
 /// Often enough for whoever says that something takes long.
 const TICK: Duration = Duration::from_secs(1);
@@ -40,7 +51,7 @@ const TICK: Duration = Duration::from_secs(1);
 /// What carrying out a plan needs that its verb knows.
 pub(super) struct Work {
     pub(super) secrets: Secrets,
-    pub(super) bundle: Option<BundleFolder>,
+    pub(super) bundle: Option<Arc<BundleFolder>>,
     pub(super) whole: bool,
     pub(super) most_failed: Option<usize>,
 }
@@ -73,7 +84,7 @@ impl<'a> Run<'a> {
             who: who(),
             part,
         });
-        Ok(Self { verb, arguments, name, events, _lock: lock })
+        Ok(Self { verb, arguments, name, events, stop: OnceLock::new(), _lock: lock })
     }
 
     /// Says in the journal too why nothing was begun.
@@ -93,8 +104,37 @@ impl<'a> Run<'a> {
         self.say("nothing to do");
     }
 
-    /// Carries out a plan; what is not complete is a failure.
-    pub(super) async fn carry_out(&self, planned: &Planned, work: Work) -> Result<Outcome, Vec<Failure>> {
+    /// Waits for a plan. Where one was dropped before, the run ends in good order when the user wishes so.
+    pub(super) async fn plan(&self, planning: impl Future<Output = Result<Planned, Vec<Failure>>>) -> Result<Planned, Vec<Failure>> {
+        let Some(stop) = self.stop.get() else { return self.recorded(planning.await) };
+        if let Some(planned) = unless_wished(&mut stop.clone(), Stop::Finish, planning).await {
+            return self.recorded(planned);
+        }
+        let outcome = Outcome { stopped: Some(Stop::BECAUSE.to_owned()), ..Outcome::default() };
+        self.events.send(outcome.told(self.events.milliseconds()));
+        Err(self.failures(&outcome))
+    }
+
+    fn failures(&self, outcome: &Outcome) -> Vec<Failure> {
+        report::failures(outcome, &format!("`kokctl {}`", self.verb))
+    }
+
+    /// Why a run ends whose plans were all dropped.
+    pub(super) fn never_held(&self) -> Vec<Failure> {
+        let changing = Failure::new(Kind::Host, "the holder of the hosts changes all the time").hint("find out who else is at work");
+        self.recorded::<()>(Err(vec![changing])).err().unwrap_or_default()
+    }
+
+    fn stop(&self) -> Result<watch::Receiver<Stop>, Vec<Failure>> {
+        let stop = match self.stop.get() {
+            Some(stop) => stop.clone(),
+            None => listen().map_err(|failure| vec![failure])?,
+        };
+        Ok(self.stop.get_or_init(|| stop).clone())
+    }
+
+    /// Carries out a plan; what is not complete is a failure. Nothing if the plan was too old and has to be made anew.
+    pub(super) async fn carry_out(&self, planned: &Planned, work: Work) -> Result<Option<Outcome>, Vec<Failure>> {
         let Work { secrets, bundle, whole, most_failed } = work;
         let taking = Taking { run: self.name.clone(), take_over: self.arguments.take_over, boots: planned.boots.clone() };
         let (links, standing, left_out) = (&planned.links, &planned.standing, &planned.left_out);
@@ -104,9 +144,16 @@ impl<'a> Run<'a> {
                 status_line(&format!("takes over from the run {run}: what it left at work is ended first"));
             }
         }
-        let means = Means { links, standing, taking, secrets, bundle, whole, left_out, most_failed };
-        let outcome = self.recorded(carry_out(&planned.plan, means, &self.events).await)?;
-        if outcome.is_complete() { Ok(outcome) } else { Err(report::failures(&outcome, &format!("`kokctl {}`", self.verb))) }
+        let means = Means { links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop: self.stop()? };
+        match self.recorded(carry_out(&planned.plan, means, &self.events).await)? {
+            Carried::Out(outcome) if outcome.is_complete() => Ok(Some(outcome)),
+            Carried::Out(outcome) => Err(self.failures(&outcome)),
+            Carried::NotBegun(hosts) => {
+                let hosts = listed(hosts.iter().map(String::as_str));
+                self.events.send(EventKind::PlanDropped { because: format!("another run was at work on {hosts} until now") });
+                Ok(None)
+            }
+        }
     }
 
     /// Seconds since the run began.

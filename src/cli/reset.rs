@@ -6,7 +6,7 @@ use clap::Args;
 use kok_crds::counted;
 use kok_crds::model::Cluster;
 
-use super::changing::{ChangingArguments, Run, Work};
+use super::changing::{ChangingArguments, MOST_PLANS, Run, Work};
 use super::converge::{Tolerance, take_down};
 use super::files::{ClusterFiles, ExtraVars};
 use super::wanted::may_reset;
@@ -35,15 +35,20 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     let run = Run::begin("reset", &cluster, None, &arguments.changing)?;
     let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
-    let planned = run.recorded(take_down(&cluster, tolerance, &run.events).await)?;
-    if planned.plan.is_empty() {
-        run.nothing_to_do(&planned).await;
-        return Ok(());
+    for _ in 0..MOST_PLANS {
+        let planned = run.plan(take_down(&cluster, tolerance, &run.events)).await?;
+        if planned.plan.is_empty() {
+            run.nothing_to_do(&planned).await;
+            return Ok(());
+        }
+        let work = Work { secrets: Secrets::none(), bundle: None, whole: true, most_failed: None };
+        if run.carry_out(&planned, work).await?.is_some() {
+            let hosts = counted(planned.plan.changes().count(), "host is", "hosts are");
+            run.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
+            return Ok(());
+        }
     }
-    run.carry_out(&planned, Work { secrets: Secrets::none(), bundle: None, whole: true, most_failed: None }).await?;
-    let hosts = counted(planned.plan.changes().count(), "host is", "hosts are");
-    run.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
-    Ok(())
+    Err(run.never_held())
 }
 
 /// The name of the cluster is asked for, because a `y` is typed too easily.

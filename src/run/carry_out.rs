@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use kok_tasks::holder::Standing;
 use kok_tasks::plan::Plan;
+use tokio::sync::watch;
 
 use super::batch::Writer;
 use super::dispatch::Dispatcher;
 use super::event::{EventKind, Events};
-use super::holder::{Held, Taking, release, take};
+use super::holder::{Held, Taken, Taking, release, take};
 use super::link::Links;
 use super::outcome::Outcome;
 use super::over_ssh::OverSsh;
 use super::secrets::Secrets;
-use super::signals::{Stop, listen, unless_wished};
+use super::signals::{Stop, unless_wished};
 use crate::artifacts::BundleFolder;
 use crate::pools::Pools;
 use crate::ui::Failure;
@@ -30,29 +31,42 @@ pub struct Means<'a> {
     /// The secrets that the plan names.
     pub secrets: Secrets,
     /// Where artifacts come from; may be left out where the plan streams none.
-    pub bundle: Option<BundleFolder>,
+    pub bundle: Option<Arc<BundleFolder>>,
     /// Whether the plan is for a whole cluster, whose hosts are all taken; of a part only those that are changed.
     pub whole: bool,
     /// Hosts that can't be reached, and why.
     pub left_out: &'a BTreeMap<String, String>,
     /// How many hosts may fail before nothing new is begun.
     pub most_failed: Option<usize>,
+    /// What the user wishes of the run.
+    pub stop: watch::Receiver<Stop>,
 }
 
-/// Takes the plan's hosts, runs the plan, and lets go of the hosts. From here on a first SIGINT or SIGTERM ends the run in good order, also
-/// while hosts are being taken.
+/// What carrying out a plan came to.
+#[derive(Debug)]
+pub enum Carried {
+    /// How the run ended.
+    Out(Outcome),
+    /// Not begun: the plan is too old, for these hosts changed hands since they were probed. Nobody holds them for this run.
+    NotBegun(BTreeSet<String>),
+}
+
+/// Takes the plan's hosts, runs the plan, and lets go of the hosts. A first SIGINT or SIGTERM ends the run in good
+/// order, also while hosts are being taken.
 ///
 /// # Errors
 /// [`Failure`]s if hosts can't be taken; nothing has been changed then.
-pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result<Outcome, Vec<Failure>> {
-    let mut stop = listen().map_err(|failure| vec![failure])?;
+pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result<Carried, Vec<Failure>> {
+    let mut stop = means.stop;
     let hosts = taken_by(plan, means.whole);
     let mut held = Held::default();
     match unless_wished(&mut stop, Stop::Finish, take(means.links, &hosts, means.standing, &means.taking, &mut held, events)).await {
-        Some(taken) => taken?,
+        Some(Ok(Taken::AsProbed)) => {}
+        Some(Ok(Taken::ChangedHands(hosts))) => return Ok(Carried::NotBegun(hosts)),
+        Some(Err(failures)) => return Err(failures),
         None => {
             unless_wished(&mut stop, Stop::Now, release(means.links, &held, events)).await;
-            return Ok(stopped_before_the_first_change(plan, events));
+            return Ok(Carried::Out(stopped_before_the_first_change(plan, events)));
         }
     }
     let reached = Arc::new(OverSsh {
@@ -70,7 +84,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
     if outcome.in_doubt.is_empty() {
         unless_wished(&mut stop, Stop::Now, release(means.links, &held, events)).await;
     }
-    Ok(outcome)
+    Ok(Carried::Out(outcome))
 }
 
 /// The hosts of a whole plan, or those that a part of one changes.

@@ -115,6 +115,11 @@ pub enum EventKind {
         /// The steps to be done before it; those that change nothing are left out, and what they need stands for them.
         needs: Vec<String>,
     },
+    /// The plan is dropped before anything was changed, and made anew.
+    PlanDropped {
+        /// Why.
+        because: String,
+    },
     /// The run was refused before anything was changed.
     RunRefused {
         /// The exit code.

@@ -58,6 +58,16 @@ pub fn may_write(standing: &BTreeMap<String, Standing>, take_over: bool) -> Resu
     holder::next_epoch(standing, &own.id, take_over).map_err(refused)
 }
 
+/// What became of taking the hosts of a plan.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// They are as they were when they were probed.
+    AsProbed,
+    /// A run of another controller had these at some time since they were probed, or was at work on them then. They are let go again: what
+    /// is known of them is too old to be acted on.
+    ChangedHands(BTreeSet<String>),
+}
+
 /// Takes these hosts: the first before all others, so that of two runs that begin at the same moment one gets them all. `held` is right at
 /// every moment: whoever drops this before its end lets go of it. A link that breaks is opened again as in the middle of a run, and told as there.
 ///
@@ -71,53 +81,42 @@ pub(super) async fn take(
     taking: &Taking,
     held: &mut Held,
     events: &Events,
-) -> Result<(), Vec<Failure>> {
+) -> Result<Taken, Vec<Failure>> {
     let own = controller().map_err(|failure| vec![failure])?;
-    let holder = Holder { run: taking.run.clone(), controller: own.id, since: Clock::rfc3339(), by: own.name };
-    let mut standing = standing.clone();
-    let mut attempts = 0;
-    loop {
-        let epoch = may_write(&standing, taking.take_over)?;
-        *held = Held { line: holder.line(epoch), epoch, ..Held::default() };
-        let (first, others) = hosts.split_at(1.min(hosts.len()));
-        let mut failures = take_all(links, first, &mut standing, taking, held, events).await;
-        if failures.is_empty() {
-            failures = take_all(links, others, &mut standing, taking, held, events).await;
-        }
-        if failures.is_empty() {
-            return Ok(());
-        }
-        attempts += 1;
-        // What stands there now was not there when the hosts were probed. If nobody holds them, or whoever does is taken over, again.
-        let again = attempts < ATTEMPTS && failures.iter().all(|failure| matches!(failure, NotTaken::Held));
-        let result = match (again, may_write(&standing, taking.take_over)) {
-            (true, Ok(_)) => continue,
-            (true, Err(refused)) => refused,
-            (false, _) => failures.into_iter().map(NotTaken::into_failure).collect(),
-        };
-        release(links, held, events).await;
-        return Err(result);
+    // No script of another controller is at work when hosts are taken, but it was when they were probed, and did more after that.
+    let of_others = |host: &&String| standing.get(*host).is_some_and(|standing| standing.holder.is_some() && !standing.is_stale(&own.id));
+    let mut changed: BTreeSet<String> = hosts.iter().filter(of_others).cloned().collect();
+    let epoch = may_write(standing, taking.take_over)?;
+    let holder = Holder { run: taking.run.clone(), controller: own.id.clone(), since: Clock::rfc3339(), by: own.name };
+    *held = Held { line: holder.line(epoch), epoch, ..Held::default() };
+    let mut found = standing.clone();
+    let (first, others) = hosts.split_at(1.min(hosts.len()));
+    let mut failures = take_all(links, first, &mut found, taking, held, events).await;
+    if failures.is_empty() {
+        failures = take_all(links, others, &mut found, taking, held, events).await;
     }
+    if failures.is_empty() && changed.is_empty() {
+        return Ok(Taken::AsProbed);
+    }
+    release(links, held, events).await;
+    // What stands there now was not there when the hosts were probed; whoever holds them may have to be refused.
+    may_write(&found, taking.take_over)?;
+    let mut failed = Vec::new();
+    for failure in failures {
+        match failure {
+            NotTaken::Held(host) => drop(changed.insert(host)),
+            NotTaken::Failed(failure) => failed.push(*failure),
+        }
+    }
+    if failed.is_empty() { Ok(Taken::ChangedHands(changed)) } else { Err(failed) }
 }
-
-/// How often a run may find that somebody was faster.
-const ATTEMPTS: usize = 5;
 
 /// Why a host was not taken.
 enum NotTaken {
-    /// Another line stands there than the one that was expected.
-    Held,
+    /// On this one another line stands than the one that was expected.
+    Held(String),
     /// Anything else.
     Failed(Box<Failure>),
-}
-
-impl NotTaken {
-    fn into_failure(self) -> Failure {
-        match self {
-            Self::Held => Failure::new(Kind::Host, "the holder of the hosts changes all the time").hint("find out who else is at work"),
-            Self::Failed(failure) => *failure,
-        }
-    }
 }
 
 async fn take_all(
@@ -149,8 +148,8 @@ async fn take_all(
                 held.boots.insert(host, boot_of(&output));
             }
             Ok((host, Ok(output))) if output.status == ExitStatus::Exited(HELD) => {
-                failures.push(NotTaken::Held);
-                standing.insert(host, Standing::parse(&output.reason().unwrap_or_default()));
+                standing.insert(host.clone(), Standing::parse(&output.reason().unwrap_or_default()));
+                failures.push(NotTaken::Held(host));
             }
             Ok((host, Ok(output))) => failures.push(NotTaken::Failed(Box::new(not_taken(&host, &output)))),
             Ok((_, Err(failure))) | Err(failure) => failures.push(NotTaken::Failed(Box::new(failure))),

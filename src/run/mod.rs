@@ -20,7 +20,7 @@ mod signals;
 mod target;
 mod told;
 
-pub use carry_out::{Means, carry_out};
+pub use carry_out::{Carried, Means, carry_out};
 pub use clock::{Clock, random_bytes};
 pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, elapsed};
 pub use holder::{Taking, forget, may_write};
@@ -28,6 +28,6 @@ pub use link::{Link, Links, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Secrets, SystemRandomness, Token};
-pub use signals::{Stop, listen};
+pub use signals::{Stop, listen, unless_wished};
 pub use target::targets;
 pub use told::Told;

@@ -31,7 +31,7 @@ const SETTLE: Duration = Duration::from_secs(120);
 pub(super) struct OverSsh {
     pub(super) links: Links,
     pub(super) secrets: Secrets,
-    pub(super) bundle: Option<BundleFolder>,
+    pub(super) bundle: Option<Arc<BundleFolder>>,
     pub(super) events: Events,
     pub(super) writer: Writer,
     /// The boot id of each host when the run took it.

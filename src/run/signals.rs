@@ -19,7 +19,7 @@ pub enum Stop {
 
 impl Stop {
     /// Why a run ends that its user wished to stop.
-    pub(super) const BECAUSE: &'static str = "it was interrupted";
+    pub const BECAUSE: &'static str = "it was interrupted";
 }
 
 /// Until the user wishes `wish` or more; at once if that is so already. Never if nobody is left to wish anything.
@@ -30,7 +30,7 @@ pub(super) async fn wished(stop: &mut watch::Receiver<Stop>, wish: Stop) {
 }
 
 /// What comes of `work`, or nothing if the user wishes `wish` or more before: then `work` is dropped, and not even begun if it was so already.
-pub(super) async fn unless_wished<T>(stop: &mut watch::Receiver<Stop>, wish: Stop, work: impl Future<Output = T>) -> Option<T> {
+pub async fn unless_wished<T>(stop: &mut watch::Receiver<Stop>, wish: Stop, work: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         biased;
         () = wished(stop, wish) => None,

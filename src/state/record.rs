@@ -112,8 +112,10 @@ impl Record {
         let mut order: Vec<String> = Vec::new();
         for event in &story.events {
             record.took_milliseconds = event.milliseconds;
-            if let EventKind::StepPlanned { step, .. } = &event.kind {
-                order.push(step.clone());
+            match &event.kind {
+                EventKind::StepPlanned { step, .. } => order.push(step.clone()),
+                EventKind::PlanDropped { .. } => (order, by_name) = Default::default(),
+                _ => {}
             }
             record.take(&event.kind, event.milliseconds);
             take_step(&mut by_name, &event.kind, event.milliseconds);
@@ -169,8 +171,8 @@ impl Record {
             EventKind::RunFinished { done, failed, blocked, stopped, .. } => {
                 self.stopped.clone_from(stopped);
                 self.ending = match (done, failed + blocked) {
-                    (0, 0) => Ending::NothingToDo,
-                    (_, 0) => Ending::Done,
+                    (0, 0) if stopped.is_none() => Ending::NothingToDo,
+                    (1.., 0) => Ending::Done,
                     _ => Ending::Incomplete,
                 };
             }
@@ -237,6 +239,17 @@ mod tests {
 
     fn finished(done: usize, blocked: usize) -> EventKind {
         Outcome { done, blocked, ..Outcome::default() }.told(9)
+    }
+
+    #[test]
+    fn a_plan_that_was_dropped_is_not_what_the_run_did() {
+        let dropped = EventKind::PlanDropped { because: "the hosts changed hands".to_owned() };
+        let done = EventKind::StepDone { step: "a/b/c".to_owned(), host: "a".to_owned(), took_milliseconds: 1 };
+        let all = vec![planned(), dropped.clone(), planned(), started(), done, finished(1, 0)];
+        assert_eq!((record(all.clone()).steps.len(), record(all).ending), (1, Ending::Done));
+        assert_eq!(record(vec![planned(), dropped.clone(), finished(0, 0)]).ending, Ending::NothingToDo);
+        let stopped = Outcome { stopped: Some("it was interrupted".to_owned()), ..Outcome::default() };
+        assert_eq!(record(vec![planned(), dropped, stopped.told(9)]).ending, Ending::Incomplete);
     }
 
     #[test]

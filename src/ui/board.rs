@@ -80,6 +80,9 @@ impl Board {
             }
             EventKind::HostLeftOut { host, .. } => drop(self.awaited.remove(host)),
             EventKind::StepPlanned { step, host, lane, needs, .. } => self.plan(step, host, *lane, needs),
+            EventKind::PlanDropped { .. } => {
+                (self.planned, self.lanes, self.hosts) = Default::default();
+            }
             EventKind::StepStarted { step, host, title, .. } => self.start(step, host, title, event),
             EventKind::StepWaiting { step, because, .. } => {
                 self.detail(step, because.lines().next().unwrap_or_default().to_owned());

@@ -178,6 +178,7 @@ impl Terminal {
                 let verb = if *changes == 1 { "changes" } else { "change" };
                 self.say(event, &format!("plan: {changes} of {} {verb} something", count(*steps, "step")));
             }
+            EventKind::PlanDropped { because } => self.say(event, &format!("{because}: looks at the hosts again, and plans anew")),
             EventKind::SecretsReady { made } => {
                 let made = counted(*made, "certificate, key or kubeconfig", "certificates, keys and kubeconfigs");
                 self.say(event, &format!("{made} ready"));
