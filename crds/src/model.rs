@@ -3,6 +3,7 @@
 //! A [`Cluster`] that came out of [`crate::read_cluster`] is consistent: names are unique, ranges don't overlap, there is a control plane.
 //! Nothing downstream has to check that again.
 
+mod components;
 mod host;
 mod network;
 mod settings;
@@ -13,6 +14,9 @@ use semver::Version;
 
 use crate::position::{Position, Positions};
 
+pub use components::{
+    Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
+};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{

@@ -112,10 +112,10 @@ fn what_kubespray_has_anyway_may_be_written_out() {
 #[test]
 fn other_values_of_the_same_variables_are_errors() {
     for line in [
-        "kube_cpu_reserved: 200m",
+        "kube_cpu_reserved: much",
         "kubelet_bind_address: 192.0.2.1",
         "etcd_client_url: 'https://192.0.2.1:2379'",
-        "kube_reserved: true",
+        "kube_read_only_port: 70000",
         "etcd_hosts: [w1]",
         "etcd_access_addresses: 'https://192.0.2.1:2379'",
         "etcd_peer_addresses: 'etcd1=https://10.0.0.11:2480'",

@@ -1,12 +1,11 @@
 //! The secrets of a run: made or read before the first host is changed, and given out by name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Host};
-use kok_pki::{
-    Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness,
-};
+use kok_pki::{Authorities, AuthorityKind, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan};
 use kok_tasks::resources::Act;
@@ -16,8 +15,8 @@ use kok_tasks::{documents, identity};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
+use self::files::{CERTIFICATE, read_authorities, read_encryption_key, read_files};
 use super::link::Links;
-use crate::remote::Script;
 use crate::ui::{Failure, Kind};
 
 /// Randomness and keys of the system.
@@ -109,8 +108,9 @@ impl Secrets {
         links: &Links,
         now_seconds: i64,
     ) -> Result<Self, Failure> {
-        let names = named(plan);
+        let mut names = named(plan);
         let mut secrets = Self::none();
+        secrets.encryption(cluster, &mut names, links).await?;
         if names.is_empty() {
             return Ok(secrets);
         }
@@ -136,6 +136,23 @@ impl Secrets {
             secrets.by_name.insert(name, value);
         }
         Ok(secrets)
+    }
+
+    /// The key to encrypt with is no matter of certificates: it is the one that is there, or a new one. Its name is taken out of `names`.
+    async fn encryption(&mut self, cluster: &Cluster, names: &mut BTreeSet<SecretName>, links: &Links) -> Result<(), Failure> {
+        let is_key = |name: &SecretName| matches!(name, SecretName::EncryptionConfiguration { .. });
+        let Some(name) = names.iter().find(|name| is_key(name)).cloned() else { return Ok(()) };
+        let key = match &name {
+            SecretName::EncryptionConfiguration { keeper: Some(keeper) } => read_encryption_key(keeper, links).await?,
+            _ => {
+                self.made += 1;
+                Zeroizing::new(STANDARD.encode(Zeroizing::new(super::random_bytes::<KEY_BYTES>()?)))
+            }
+        };
+        let text = documents::encryption_configuration(cluster, &key).map_err(|error| Failure::new(Kind::Internal, error.to_string()))?;
+        names.retain(|name| !is_key(name));
+        self.by_name.insert(name, Zeroizing::new(text));
+        Ok(())
     }
 
     /// How many were made.
@@ -185,6 +202,9 @@ impl Secrets {
             SecretName::JoinConfiguration { host: name } => {
                 documents::join_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
             }
+            SecretName::EncryptionConfiguration { .. } => {
+                return Err(Failure::new(Kind::Internal, format!("{name} was not read")));
+            }
             SecretName::DiscoveryKubeconfig => {
                 let Some(first) = cluster.control_planes().next() else { return Ok(Zeroizing::default()) };
                 let server = identity::control_plane(cluster, first).cluster_server();
@@ -218,6 +238,9 @@ impl Secrets {
     }
 }
 
+/// What every provider takes (AES-256, XSalsa20).
+const KEY_BYTES: usize = 32;
+
 /// Whether a value of a document is a token or a piece of base64; what stands beside it (paths, addresses, kinds) is worth reading in a
 /// message. No word of the documents has 24 letters.
 fn is_confidential(value: &str) -> bool {
@@ -247,50 +270,6 @@ fn named(plan: &Plan) -> BTreeSet<SecretName> {
     names
 }
 
-/// The certificate by which a joining host knows the cluster.
-const CERTIFICATE: &str = "ca.crt";
-
-/// The files of the authorities on a control plane.
-const FILES: [&str; 7] = [CERTIFICATE, "ca.key", "etcd/ca.crt", "etcd/ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"];
-
-/// Certificates and keys are text of lines that begin with letters, digits or `-`.
-const SEPARATOR: &str = "= next =";
-
-async fn read_authorities(host: &str, links: &Links, now: OffsetDateTime) -> Result<Authorities, Failure> {
-    let files = read_files(host, links, &FILES).await?;
-    let [kubernetes, kubernetes_key, etcd, etcd_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
-        return Err(unreadable(host, "the answer was cut off"));
-    };
-    let secret = |key: &Zeroizing<String>| kok_pki::Secret::new(key.to_string());
-    let pair = |certificate: &Zeroizing<String>, key| Some((certificate.to_string(), secret(key)));
-    let found = FoundAuthorities {
-        kubernetes: pair(kubernetes, kubernetes_key),
-        etcd: pair(etcd, etcd_key),
-        front_proxy: pair(front_proxy, front_proxy_key),
-        service_account: Some(secret(service_account)),
-    };
-    Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| unreadable(host, &error.to_string()))
-}
-
-/// These files of `/etc/kubernetes/pki`, in their order.
-async fn read_files(host: &str, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
-    let link = links.get(host).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))?;
-    let lines: Vec<String> = files.iter().map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).collect();
-    let output = link.scripts().await?.run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
-    if !output.is_success() {
-        return Err(unreadable(host, &output.reason().unwrap_or_default()));
-    }
-    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| unreadable(host, "a file is no text"))?);
-    let end = format!("{SEPARATOR}\n");
-    Ok(text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect())
-}
-
-fn unreadable(host: &str, because: &str) -> Failure {
-    Failure::new(Kind::Host, "the certificate authorities of the control plane can't be read")
-        .at(format!("host {host}: /etc/kubernetes/pki"))
-        .because(because)
-        .hint("restore the missing file from a backup")
-}
-
+mod files;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ use kok_crds::model::{Cluster, Host};
 use kok_pki::LOOPBACK_SANS;
 use serde::Serialize;
 
+use crate::components::ComponentsDocument;
 use crate::identity::endpoint_text;
 use crate::templates::{TemplateError, render};
 
@@ -37,12 +38,16 @@ pub(crate) struct ControlPlaneDocument<'a> {
     kube_proxy_mode: &'static str,
     conntrack_max_per_core: Option<u32>,
     eviction_hard: &'a BTreeMap<String, String>,
+    #[serde(flatten)]
+    components: ComponentsDocument,
 }
 
 impl<'a> ControlPlaneDocument<'a> {
-    pub(crate) fn new(cluster: &'a Cluster, host: &'a Host) -> Self {
+    /// # Errors
+    /// [`TemplateError`] for a defect of a template.
+    pub(crate) fn new(cluster: &'a Cluster, host: &'a Host) -> Result<Self, TemplateError> {
         let (network, settings) = (&cluster.network, &cluster.settings);
-        Self {
+        Ok(Self {
             name: &host.name,
             address: host.address.to_string(),
             taints: taints(host),
@@ -60,7 +65,8 @@ impl<'a> ControlPlaneDocument<'a> {
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),
             conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
             eviction_hard: &settings.eviction_hard,
-        }
+            components: ComponentsDocument::new(cluster)?,
+        })
     }
 }
 
@@ -101,6 +107,8 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
         address: String,
         taints: Vec<TaintDocument>,
         ignore_preflight_errors: Vec<&'a str>,
+        #[serde(flatten)]
+        components: ComponentsDocument,
     }
     let users = cluster.settings.kubeadm_ignore_preflight_errors.iter().map(String::as_str);
     let own = cluster.is_highly_available().then_some(MANIFESTS_ARE_THERE);
@@ -110,6 +118,7 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
         address: host.address.to_string(),
         taints: taints(host),
         ignore_preflight_errors: users.chain(own).collect(),
+        components: ComponentsDocument::new(cluster)?,
     };
     render("kubeadm/join.yaml.j2", &context)
 }
@@ -119,7 +128,30 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
 /// # Errors
 /// [`TemplateError`] for a defect of the template.
 pub(crate) fn kubelet_configuration(cluster: &Cluster, host: &Host) -> Result<String, TemplateError> {
-    render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host))
+    render("kubeadm/kubelet.yaml.j2", &ControlPlaneDocument::new(cluster, host)?)
+}
+
+/// The API servers' EncryptionConfiguration: a secret.
+///
+/// # Errors
+/// [`TemplateError`] for a defect of the template.
+pub fn encryption_configuration(cluster: &Cluster, key: &str) -> Result<String, TemplateError> {
+    #[derive(Serialize)]
+    struct Encryption<'a> {
+        resources: &'a [String],
+        algorithm: &'static str,
+        key: &'a str,
+    }
+    let encryption = &cluster.settings.security.encryption;
+    let context = Encryption { resources: &encryption.resources, algorithm: encryption.algorithm.as_str(), key };
+    render("kube-apiserver/encryption.yaml.j2", &context)
+}
+
+/// The key of an EncryptionConfiguration that kokctl has written.
+#[must_use]
+pub fn encryption_key(configuration: &str) -> Option<&str> {
+    let value = configuration.lines().find_map(|line| line.trim().strip_prefix("secret: "))?;
+    Some(value.trim().trim_matches('"')).filter(|key| !key.is_empty())
 }
 
 /// kubeadm's InitConfiguration with the run's bootstrap token: a secret.

@@ -6,9 +6,11 @@
 //! answers of probes ─► facts, observations ──┘
 //! ```
 
+mod api_files;
 pub mod artifact;
 pub mod bundle;
 pub mod change;
+mod components;
 pub mod digest;
 pub mod documents;
 pub mod facts;

@@ -4,6 +4,7 @@
 //! stop at the latter; `kokctl check` shows all of it.
 
 mod bootstrap;
+mod encryption;
 mod machine;
 mod network;
 mod owner;
@@ -16,7 +17,7 @@ mod together;
 use kok_crds::model::{Cluster, FirewallPolicy, Host};
 
 use crate::facts::HostFacts;
-use crate::list::host;
+use crate::list::{api_server, host};
 use crate::observe::{Look, Observations};
 use crate::plan::{Refusal, Seen};
 
@@ -138,6 +139,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("ownership", "hosts that are part of the cluster are part of the same one", ownership::ownership),
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
     of_cluster("founding", "etcd is founded once, with the hosts of the file", bootstrap::check),
+    of_cluster("encryption", "what etcd holds stays readable", encryption::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
 ];
 
@@ -151,6 +153,9 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     }
     looks.extend(host::modules(cluster).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.extend(bootstrap::looks(host));
+    if host.roles.control_plane {
+        looks.extend(api_server::looks());
+    }
     looks
 }
 

@@ -33,6 +33,11 @@ pub enum SecretName {
     /// The kubeconfig by which a joining host finds the cluster: its address and its certificate authority. No secret, but known only when
     /// the authority exists.
     DiscoveryKubeconfig,
+    /// The API servers' EncryptionConfiguration with its key.
+    EncryptionConfiguration {
+        /// The control plane that has the key; without one there is none yet, and it is made.
+        keeper: Option<String>,
+    },
 }
 
 impl fmt::Display for SecretName {
@@ -42,6 +47,8 @@ impl fmt::Display for SecretName {
             Self::SuperAdminKubeconfig { host } => write!(f, "super-admin.conf of {host}"),
             Self::BootstrapTokenConfiguration { host } => write!(f, "InitConfiguration of {host} with the bootstrap token"),
             Self::JoinConfiguration { host } => write!(f, "JoinConfiguration of {host}"),
+            Self::EncryptionConfiguration { keeper: Some(keeper) } => write!(f, "EncryptionConfiguration with the key of {keeper}"),
+            Self::EncryptionConfiguration { keeper: None } => f.write_str("EncryptionConfiguration with a new key"),
             Self::DiscoveryKubeconfig => f.write_str("discovery kubeconfig"),
         }
     }

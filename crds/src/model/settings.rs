@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::components::{Components, Security};
+
 /// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. [`crate::VARIABLES`] has the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -26,6 +28,10 @@ pub struct Settings {
     /// When the kubelet evicts pods: amounts or percentages that must be left, by eviction signal. Empty for the kubelet's own thresholds;
     /// otherwise a signal that is not named has none.
     pub eviction_hard: BTreeMap<String, String>,
+    /// What components are told.
+    pub components: Components,
+    /// Logins, rights, audit and encryption.
+    pub security: Security,
 }
 
 /// Mirrors of a registry.
@@ -167,6 +173,8 @@ impl Default for Settings {
             containerd_registries_mirrors: Vec::new(),
             host: HostSettings::default(),
             eviction_hard: BTreeMap::new(),
+            components: Components::default(),
+            security: Security::default(),
         }
     }
 }

@@ -6,6 +6,9 @@ use crate::model::Settings;
 /// Takes the value of a variable over into the settings.
 pub(crate) type Reader = fn(&mut Decoder, &Field<'_>, &mut Settings);
 
+/// A variable that switches others on, and whether it does.
+pub(crate) type Switch = (&'static str, fn(&Settings) -> bool);
+
 /// A variable that people set, by the name that Kubespray, kubean or Ansible gives it, or that is our own.
 pub struct Variable {
     /// Name of the variable. One that ends with `*` stands for all names that begin so and have no row of their own.
@@ -27,6 +30,8 @@ pub struct Variable {
     pub(crate) way_out: &'static str,
     /// Whether no message may repeat the value.
     pub(crate) secret: bool,
+    /// The variable that has to be switched on for this one to count, and whether it is.
+    pub(crate) beside: Option<Switch>,
 }
 
 /// What YAML has to make of a value.
@@ -112,7 +117,10 @@ impl Variable {
     #[must_use]
     pub fn details(&self) -> String {
         match self.rule {
-            Rule::Setting(_) => "a setting under `spec.vars`".to_owned(),
+            Rule::Setting(_) => match self.beside {
+                Some((switch, _)) => format!("a setting under `spec.vars`, which is read with `{switch}` only"),
+                None => "a setting under `spec.vars`".to_owned(),
+            },
             Rule::Field(field) => format!("the field `{field}`"),
             Rule::Only { accepted, because, hint } => {
                 let words: Vec<String> = accepted.iter().map(|word| format!("`{word}`")).collect();
@@ -138,6 +146,12 @@ impl Variable {
             Rule::Field(field) => Some(field),
             _ => None,
         }
+    }
+
+    /// The variable that has to be switched on for this one to count, if it needs one.
+    #[must_use]
+    pub fn needs_switch(&self) -> Option<&'static str> {
+        self.beside.map(|(switch, _)| switch)
     }
 
     /// Whether no message repeats its value.
@@ -174,12 +188,19 @@ impl Variable {
             usual: &[],
             way_out: "leave it out if the cluster may be without it",
             secret: false,
+            beside: None,
         }
     }
 
     /// Becomes a setting.
     pub(crate) const fn reads(mut self, reader: Reader) -> Self {
         self.rule = Rule::Setting(reader);
+        self
+    }
+
+    /// Counts only while another variable is switched on.
+    pub(crate) const fn beside(mut self, switch: &'static str, is_on: fn(&Settings) -> bool) -> Self {
+        self.beside = Some((switch, is_on));
         self
     }
 

@@ -87,7 +87,20 @@ impl<'a> Sayings<'a> {
                 (None, None) => {}
             }
         }
+        let given = decoder.take_given();
+        super::read::security::check(decoder, &given, &settings);
+        given.into_iter().for_each(|given| decoder.give(counting(given, &settings)));
         settings
+    }
+}
+
+/// What becomes of a variable that counts only beside another one, now that all are read.
+fn counting(given: Given, settings: &Settings) -> Given {
+    match variable(&given.name).and_then(|row| row.beside) {
+        Some((switch, is_on)) if given.outcome == Outcome::Honoured && !is_on(settings) => {
+            Given { outcome: Outcome::NoMeaning, because: format!("it is read with {switch} only"), ..given }
+        }
+        _ => given,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
-use super::{certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names};
+use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names};
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, KubeletFinalize, KubeletStart, MarkNode, Operation,
     Preflight, RemoveTokens, StaticPods, UploadConfiguration,
@@ -31,13 +31,15 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     }
     let configuration = kubeadm_configuration::bootstrap(view)?;
     preflight(view, draft, &configuration);
-    let manifests = manifests(view, draft, &configuration);
+    let manifests = manifests(view, draft, &configuration)?;
     let kubelet = start_kubelet(view, draft, &configuration, &manifests);
     let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
     // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes. With several, more than half of etcd's
     // members have to be there, and another host may be slower than this one.
     draft.within(Duration::from_secs(if view.cluster().is_highly_available() { 600 } else { 240 }));
     draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
+    draft.follows(&ready, &manifests, Reason::Because("a changed manifest makes it start again"));
+    draft.follows(&ready, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
     draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
@@ -60,7 +62,7 @@ fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     host::needs_kernel(view, draft, &step);
 }
 
-fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) -> StepId {
+fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) -> Result<StepId, Refusal> {
     let operation =
         StaticPods { component: Component::ControlPlane, configuration: configuration.path.clone(), source: configuration.source.clone() };
     let step = draft.add("manifests", Operation::StaticPods(operation));
@@ -68,7 +70,9 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
     certificates::needed_by(view, draft, &step);
-    step
+    kubeadm_configuration::patched_by(view, draft, &step);
+    api_server::needed_by(view, draft, &step)?;
+    Ok(step)
 }
 
 fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> StepId {
@@ -83,6 +87,7 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     );
     draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &step);
+    kubeadm_configuration::patched_by(view, draft, &step);
     names::needed_by(view, draft, &step);
     certificates::needed_by(view, draft, &step);
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
@@ -101,6 +106,7 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     let addons = draft.add(ADDONS, Operation::Addons(Addons { configuration: path, source }));
     draft.needs(&addons, administrators, Reason::Because("only administrators may"));
     draft.needs(&addons, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
+    kubeadm_configuration::patched_by(view, draft, &addons);
 
     let joining = kubelet_join::joining(view)?;
     let token = BootstrapToken { host: view.host.name.clone(), id: view.inputs.token_id.to_owned(), needed: !joining.is_empty() };

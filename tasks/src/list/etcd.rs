@@ -28,6 +28,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
     draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, kubeadm_configuration::KUBEADM), Reason::Runs);
     certificates::needed_by(view, draft, &manifest);
+    kubeadm_configuration::patched_by(view, draft, &manifest);
     draft.needs(
         &manifest,
         &view.id(super::control_plane::NAME, "preflight"),

@@ -25,6 +25,16 @@ const MODULES: &[&str] = &["overlay", "br_netfilter"];
 /// Forwarding between pods and the network. kubeadm's preflight asks for it too.
 const SYSCTLS: &[(&str, &str)] = &[("net.ipv4.ip_forward", "1")];
 
+/// What the kubelet would set itself, and refuses to where it protects the kernel's parameters (`kubelet_protect_kernel_defaults`).
+const KUBELET_SYSCTLS: &[(&str, &str)] = &[
+    ("kernel.keys.root_maxbytes", "25000000"),
+    ("kernel.keys.root_maxkeys", "1000000"),
+    ("kernel.panic", "10"),
+    ("kernel.panic_on_oops", "1"),
+    ("vm.overcommit_memory", "1"),
+    ("vm.panic_on_oom", "0"),
+];
+
 /// The name makes it the last one that is read at the start of a host, so that no other file undoes it (sysctl.d(5); Debian has its
 /// owner's settings in `99-sysctl.conf`).
 const SYSCTLS_FILE: &str = "/etc/sysctl.d/99-zz-kokctl.conf";
@@ -59,7 +69,8 @@ pub(crate) fn modules(cluster: &Cluster) -> Vec<&str> {
 /// Parameters that Kubernetes needs, and those of the user.
 fn sysctls(cluster: &Cluster) -> BTreeMap<&str, &str> {
     let users = cluster.settings.host.additional_sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    users.chain(SYSCTLS.iter().copied()).collect()
+    let kubelets = cluster.settings.components.kubelet.get("protectKernelDefaults").is_some_and(|value| *value == true);
+    users.chain(KUBELET_SYSCTLS.iter().copied().filter(|_| kubelets)).chain(SYSCTLS.iter().copied()).collect()
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {

@@ -6,10 +6,11 @@ use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
 use crate::ETCD_PEER_PORT;
+use crate::components;
 use crate::digest::sha256;
 use crate::documents::ControlPlaneDocument;
 use crate::operations::BINARIES;
-use crate::plan::{Draft, HostView, Reason, Refusal};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Binary, Directory, File, Resource};
 use crate::templates::render;
 
@@ -22,7 +23,7 @@ pub(super) const KUBEADM: &str = "kubeadm";
 pub(super) const FOLDER: &str = "folder";
 
 /// Folder of what kubeadm is given.
-const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
+pub(crate) const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
 
 /// One of the two configurations of a control plane.
 pub(super) struct Configuration {
@@ -63,7 +64,7 @@ pub(crate) fn initial_cluster(cluster: &Cluster) -> String {
 
 /// What a configuration says of this host, then what it says of the cluster.
 fn whole(view: &HostView<'_>, state: &str, members: Option<&str>) -> Result<String, Refusal> {
-    let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host))?;
+    let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host)?)?;
     Ok(format!("{of_host}---\n{}", common(view, state, members)?))
 }
 
@@ -75,7 +76,7 @@ fn common(view: &HostView<'_>, initial_cluster_state: &str, initial_cluster: Opt
         initial_cluster_state: &'a str,
         initial_cluster: Option<&'a str>,
     }
-    let document = ControlPlaneDocument::new(view.cluster(), view.host);
+    let document = ControlPlaneDocument::new(view.cluster(), view.host)?;
     Ok(render("kubeadm/cluster.yaml.j2", &Context { document, initial_cluster_state, initial_cluster })?)
 }
 
@@ -86,15 +87,38 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     };
     draft.add(KUBEADM, binary("kubeadm")?);
     let folder = draft.add(FOLDER, Resource::Directory(Directory { path: "/etc/kubernetes".to_owned(), mode: 0o755 }));
+    let patches = components::patches_folder(view.cluster());
+    if view.host.roles.control_plane || patches.is_some() {
+        let own = draft.add("own-folder", Resource::Directory(Directory { path: CONFIGURATION_FOLDER.to_owned(), mode: 0o700 }));
+        draft.needs(&own, &folder, Reason::Inside);
+    }
+    if let Some(folder) = patches {
+        self::patches(view, draft, &folder);
+    }
     if !view.host.roles.control_plane {
         return Ok(());
     }
     draft.add("kubectl", binary("kubectl")?);
-    let own = draft.add("own-folder", Resource::Directory(Directory { path: CONFIGURATION_FOLDER.to_owned(), mode: 0o700 }));
-    draft.needs(&own, &folder, Reason::Inside);
+    let own = view.id(NAME, "own-folder");
     for configuration in [bootstrap(view)?, cluster(view)?] {
         let step = draft.add(configuration.step, Resource::File(File::text(configuration.path, configuration.text).mode(0o600)));
         draft.needs(&step, &own, Reason::Inside);
     }
     Ok(())
+}
+
+fn patches(view: &HostView<'_>, draft: &mut Draft<'_>, path: &str) {
+    let folder = draft.add("patches", Resource::Directory(Directory { path: path.to_owned(), mode: 0o700 }));
+    draft.needs(&folder, &view.id(NAME, "own-folder"), Reason::Inside);
+    for (name, text) in components::patches(view.cluster()) {
+        let step = draft.add(&name, Resource::File(File::text(format!("{path}/{name}"), text).mode(0o600)));
+        draft.needs(&step, &folder, Reason::Inside);
+    }
+}
+
+/// Says that kubeadm patches what a step writes.
+pub(super) fn patched_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    for (name, _) in components::patches(view.cluster()) {
+        draft.needs(step, &view.id(NAME, &name), Reason::Reads);
+    }
 }

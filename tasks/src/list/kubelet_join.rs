@@ -59,6 +59,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.needs(&join, &view.id(kubeadm_configuration::NAME, FOLDER), Reason::Inside);
     draft.needs(&join, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &join);
+    kubeadm_configuration::patched_by(view, draft, &join);
     names::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &["pause"]);
     host::needs_kernel(view, draft, &join);

@@ -1,6 +1,7 @@
 //! A host leaves its cluster and becomes what it was.
 
 use crate::change::{Change, Verdict, seen};
+use crate::components::AUDIT_FOLDER;
 use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
@@ -45,6 +46,7 @@ const PATHS: &[&str] = &[
     "/var/lib/kubelet/pki",
     "/run/flannel",
     "/var/log/pods",
+    AUDIT_FOLDER,
 ];
 
 const UNITS: [&str; 2] = ["kubelet.service", "containerd.service"];
@@ -68,6 +70,10 @@ if [ -x /usr/local/bin/ctr ] && [ -S /run/containerd/containerd.sock ]; then
 fi
 systemctl disable --now containerd.service 2>&1
 systemctl stop kubepods.slice 2>/dev/null
+# The kubelet writes it for its grace period, and says so in it.
+grep -qs 'Kubelet logind override' /etc/systemd/logind.conf.d/99-kubelet.conf && rm -f /etc/systemd/logind.conf.d/99-kubelet.conf
+rm -rf /var/log/kubernetes/audit
+rmdir /var/log/kubernetes 2>/dev/null
 # The network namespaces of pods are named cni-*; others below /run/netns belong to somebody else.
 while read -r _ where _; do
   case $where in /var/lib/kubelet/*|/var/lib/containerd/*|/run/containerd/*|/run/netns/cni-*|/var/run/netns/cni-*) echo "$where";; esac

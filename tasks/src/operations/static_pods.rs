@@ -27,6 +27,25 @@ pub struct StaticPods {
     pub source: String,
 }
 
+/// What runs before its manifest is written again.
+const BEFORE: &str = r#"before=$(cat "$manifest" 2>/dev/null || :)
+old=
+if [ -n "$before" ] && systemctl is-active --quiet kubelet.service; then old=$(grep -lx "$program" /proc/[0-9]*/comm 2>/dev/null || :); fi
+"#;
+
+/// The kubelet ends what ran before it starts what is to run. Until then the old one answers, and whoever asked it would take it for the new
+/// one. It has 30 seconds to end; one that takes longer is left to the step that waits for its successor.
+const UNTIL_OLD_IS_GONE: &str = r#"if [ -n "$old" ] && [ "$(cat "$manifest")" != "$before" ]; then
+  left=60
+  for process in $old; do
+    while [ -e "$process" ] && [ "$left" -gt 0 ]; do
+      left=$((left - 1))
+      sleep 1
+    done
+  done
+fi
+"#;
+
 impl StaticPods {
     fn files(&self) -> &'static [&'static str] {
         match self.component {
@@ -68,7 +87,14 @@ impl StaticPods {
             Component::ControlPlane => "control-plane all",
         };
         let (forget, keep) = (self.record().forget(), self.record().keep());
-        let script = format!("{forget}kubeadm init phase {phase} --config={}\n{keep}", quote(&self.configuration));
+        let (program, manifest) = match self.component {
+            Component::Etcd => ("etcd", "/etc/kubernetes/manifests/etcd.yaml"),
+            Component::ControlPlane => ("kube-apiserver", "/etc/kubernetes/manifests/kube-apiserver.yaml"),
+        };
+        let script = format!(
+            "{forget}program={program}\nmanifest={manifest}\n{BEFORE}kubeadm init phase {phase} --config={}\n{keep}{UNTIL_OLD_IS_GONE}",
+            quote(&self.configuration)
+        );
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), &format!("job {}", self.name()));
         Act::Script(fragment)

@@ -11,6 +11,8 @@ use crate::list::host::claim;
 use crate::observe::ApiServerState;
 use crate::operations::Operation;
 use crate::preconditions;
+use crate::resources::{FileContent, Resource};
+use crate::secret_name::SecretName;
 
 /// Control planes that have to be asked because none that was asked has an API server that answers, though one should: another may.
 pub(super) fn speakers(cluster: &Cluster, seen: &Seen) -> BTreeMap<String, Asked> {
@@ -27,12 +29,17 @@ fn strangers(cluster: &Cluster, seen: &Seen, needed_by: &StepId) -> BTreeMap<Str
     strangers.map(|host| (host.name.clone(), Asked { step: claim(&host.name), needed_by: needed_by.clone() })).collect()
 }
 
-/// Control planes that have to be asked before certificate authorities are made: one of them may have the cluster's.
+/// Control planes that have to be asked before certificate authorities are made, or a key to encrypt with: one of them may have the
+/// cluster's.
 pub(super) fn keepers(cluster: &Cluster, seen: &Seen, plan: &Plan) -> BTreeMap<String, Asked> {
     let makes = |step: &&Step| matches!(step.action, Action::Operation(Operation::PkiTree(_)));
-    let Some(step) = plan.changes().map(|(step, _)| step).find(makes) else { return BTreeMap::new() };
-    if preconditions::keeper(cluster, seen).is_some() {
-        return BTreeMap::new();
-    }
+    let authorities = plan.changes().map(|(step, _)| step).find(makes).filter(|_| preconditions::keeper(cluster, seen).is_none());
+    let Some(step) = authorities.or_else(|| plan.changes().map(|(step, _)| step).find(makes_key)) else { return BTreeMap::new() };
     strangers(cluster, seen, &step.id)
+}
+
+/// Whether a step writes a key to encrypt with that no control plane is known to have.
+fn makes_key(step: &&Step) -> bool {
+    let Action::Resource(Resource::File(file)) = &step.action else { return false };
+    matches!(&file.content, FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper: None }, .. })
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 mod bootstrap;
+mod components;
 mod convergence;
 mod job;
 mod observe;

@@ -13,7 +13,12 @@ use crate::support::cluster;
 /// A context that has every name of a template, with `text` for each that is text.
 fn context(name: &str, text: &str) -> Value {
     let taints = json!([{"key": text, "value": text, "effect": "NoSchedule"}]);
+    let arguments = json!([{"name": "a", "value": text}]);
+    let pod = json!({"arguments": arguments, "volumes": [{"name": text}], "environment": arguments});
     match name {
+        "kube-apiserver/audit-policy.yaml.j2" => json!({"rules": [{"level": text}]}),
+        "kube-apiserver/encryption.yaml.j2" => json!({"resources": [text], "algorithm": "aesgcm", "key": text}),
+        "kube-apiserver/webhook.yaml.j2" => json!({"cluster": {"server": text}}),
         "chrony/chrony.conf.j2" => {
             json!({"servers": ["ntp1.example.org", "192.0.2.1"], "near": true, "serves": true, "clients": ["10.20.0.12"]})
         }
@@ -32,7 +37,9 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/bootstrap-token.yaml.j2" => {
             json!({"token": text, "ttl": text, "name": text, "address": text, "kubernetes_version": text, "endpoint": text})
         }
-        "kubeadm/init.yaml.j2" => json!({"name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text]}),
+        "kubeadm/init.yaml.j2" => json!({
+            "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text], "kubelet_arguments": arguments, "patches": text,
+        }),
         "haproxy/haproxy.cfg.j2" => {
             json!({"port": 6443, "health_port": 8081, "servers": [{"name": "cp1", "address": "10.20.0.11:6443"}]})
         }
@@ -42,16 +49,22 @@ fn context(name: &str, text: &str) -> Value {
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,
+            "api_server": pod, "controller_manager": pod, "scheduler": pod, "etcd": arguments, "kubelet": {"a": text},
+            "kube_proxy": {"a": text}, "kubeadm_feature_gates": {"A": true},
         }),
         "kubeadm/join.yaml.j2" => {
-            json!({"token": text, "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text]})
+            json!({
+                "token": text, "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text],
+                "kubelet_arguments": arguments, "patches": text,
+            })
         }
         "kubeadm/kubelet-configuration.yaml.j2" => {
-            json!({"fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text}})
+            json!({"fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text}, "kubelet": {"a": text}})
         }
         "kubeadm/kubelet.yaml.j2" => json!({
             "name": text, "address": text, "kubernetes_version": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text},
+            "kubelet": {"a": text}, "kubelet_arguments": arguments, "patches": text,
         }),
         "network-check/network-check.yaml.j2" => json!({"image": text}),
         _ => json!({}),

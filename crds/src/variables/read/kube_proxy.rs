@@ -1,8 +1,11 @@
 //! Variables of kube-proxy.
 
+use std::net::{IpAddr, SocketAddr};
+
 use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::model::{KubeProxyMode, Settings};
+use crate::words::quote;
 
 pub(crate) fn mode(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     if field.is_text("ipvs") {
@@ -21,4 +24,30 @@ pub(crate) fn mode(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
 pub(crate) fn conntrack_max_per_core(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let value = decoder.integer(field, 0..=i64::from(i32::MAX));
     settings.kube_proxy_conntrack_max_per_core = value.and_then(|value| u32::try_from(value).ok());
+}
+
+/// Addresses of a node that answer for node ports: ranges, or `primary`.
+pub(crate) fn nodeport_addresses(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(names) = super::values::names(decoder, field) else { return };
+    let is_range = |name: &&String| *name != "primary" && name.parse::<ipnet::IpNet>().is_err();
+    if let Some(wrong) = names.iter().find(is_range) {
+        let problem = Problem::new(format!("{} is no range of addresses", quote(wrong))).at(field.position());
+        return decoder.report(problem.because("an entry is a range like `10.0.0.0/8`, or `primary` for the node's own address"));
+    }
+    if !names.is_empty() {
+        super::values::put(decoder, field, &mut settings.components.kube_proxy, "nodePortAddresses", names.into());
+    }
+}
+
+/// An address with a port; the port may be left out.
+pub(crate) fn bind(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings, name: &str, port: u16) {
+    let Some(text) = super::values::scalar(decoder, field) else { return };
+    let address = text.trim_matches(['[', ']']).parse::<IpAddr>().ok().map(|address| SocketAddr::new(address, port));
+    match address.or_else(|| text.parse().ok()) {
+        Some(address) => super::values::put(decoder, field, &mut settings.components.kube_proxy, name, address.to_string().into()),
+        None => {
+            let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
+            decoder.report(problem.because(format!("it is an address with a port, like `127.0.0.1:{port}`")));
+        }
+    }
 }

@@ -1,8 +1,15 @@
 //! The readers of variables that are settings, by subject.
 
+pub(crate) mod component;
 pub(crate) mod containerd;
+pub(crate) mod control_plane;
+pub(crate) mod fixed;
 pub(crate) mod host;
 pub(crate) mod kube_proxy;
 pub(crate) mod kubeadm;
 pub(crate) mod kubelet;
 pub(crate) mod load_balancing;
+pub(crate) mod pods;
+pub(crate) mod security;
+mod structure;
+pub(crate) mod values;

@@ -1,5 +1,6 @@
 //! Variables of etcd.
 
+use crate::variables::read::{component, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const ADDRESS: &str = "it is the host's address; another one is an error";
@@ -50,15 +51,15 @@ pub(super) static ROWS: &[Variable] = &[
         .needed(UNTRUSTED)
         .instead(NAMES),
     number("etcd_quota_backend_bytes", "2147483648", "How large etcd's data may become.")
-        .or(&["0"])
-        .needed("etcd would take no more writes at 2 GiB, or at more than asked for")
-        .instead("leave it out if 2 GiB are enough; else wait for a version that does it"),
+        .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "quota-backend-bytes")),
     number("etcd_max_request_bytes", "1572864", "How large one write to etcd may be.")
-        .needed("etcd would refuse what it is to take, or take what it is to refuse")
-        .instead("leave it out if no object has more than 1.5 MiB; else wait for a version that does it"),
-    number("etcd_max_snapshots", "5", "How many snapshots etcd keeps for itself."),
-    number("etcd_max_wals", "5", "How many files of its journal etcd keeps."),
-    word("etcd_log_level", "word", "info", "How much etcd logs."),
+        .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "max-request-bytes")),
+    number("etcd_max_snapshots", "5", "How many snapshots etcd keeps for itself.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "max-snapshots")),
+    number("etcd_max_wals", "5", "How many files of its journal etcd keeps.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "max-wals")),
+    word("etcd_log_level", "word", "info", "How much etcd logs.")
+        .reads(|d, f, s| values::word(d, f, &mut s.components.etcd, "log-level", &["debug", "info", "warn", "error", "panic", "fatal"])),
     number("etcd_blkio_weight", "none", "How much of the disk's time etcd has."),
     flag("etcd_experimental_initial_corrupt_check", "true", "Whether etcd looks at its data before it begins."),
     word("etcd_experimental_watch_progress_notify_interval", "time", "5s", "How often etcd tells watchers how far it is."),
@@ -71,16 +72,20 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_backup_prefix", "none", "Where backups lie.").moot("kokctl makes no backups yet"),
     value("etcd_node_cert_hosts", "list of hosts", "none", "Which hosts get certificates of etcd.")
         .moot("those get one that need one: the members"),
-    number("etcd_snapshot_count", "etcd's own, 10000", "After how many changes etcd writes a snapshot.").or(&["10000"]),
-    number("etcd_heartbeat_interval", "100", "How often the leader makes itself heard, in milliseconds."),
-    number("etcd_election_timeout", "1000", "After how long without it another is elected, in milliseconds."),
-    number("etcd_compaction_retention", "0: the API server compacts every 5 minutes", "How many hours of history etcd keeps.").or(&["0"]),
-    word("etcd_metrics", "basic or extensive", "basic", "Which numbers etcd tells about itself."),
-    text("etcd_listen_metrics_urls", "http://127.0.0.1:2381", "Where etcd tells them."),
+    number("etcd_snapshot_count", "etcd's own, 10000", "After how many changes etcd writes a snapshot.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "snapshot-count")),
+    number("etcd_heartbeat_interval", "100", "How often the leader makes itself heard, in milliseconds.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "heartbeat-interval")),
+    number("etcd_election_timeout", "1000", "After how long without it another is elected, in milliseconds.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "election-timeout")),
+    number("etcd_compaction_retention", "0: the API server compacts every 5 minutes", "How many hours of history etcd keeps.")
+        .reads(|d, f, s| values::text(d, f, &mut s.components.etcd, "auto-compaction-retention")),
+    word("etcd_metrics", "basic or extensive", "basic", "Which numbers etcd tells about itself.")
+        .reads(|d, f, s| values::word(d, f, &mut s.components.etcd, "metrics", &["basic", "extensive"])),
+    text("etcd_listen_metrics_urls", "http://127.0.0.1:2381", "Where etcd tells them.")
+        .reads(|d, f, s| values::text(d, f, &mut s.components.etcd, "listen-metrics-urls")),
     number("etcd_backup_retention_count", "none", "How many backups are kept.").moot("kokctl makes no backups yet"),
-    value("etcd_extra_vars", "map", "{}", "Further settings of etcd.")
-        .needed("etcd would behave otherwise than asked for")
-        .instead("leave it out if etcd may run as kubeadm sets it up; else wait for a version that does it"),
+    value("etcd_extra_vars", "map", "{}", "Further settings of etcd.").reads(component::etcd),
     number("etcd_retries", "none", "How often Ansible looks whether etcd answers.").moot("kokctl waits for it with a limit of its own"),
     flag("etcd_events_cluster_enabled", "false", "A second etcd for events.").needed("events would be in the one etcd").instead(EVENTS),
     flag("etcd_events_cluster_setup", "false", "Sets up a second etcd for events.")
@@ -100,8 +105,7 @@ pub(super) static ROWS: &[Variable] = &[
         "leave it out",
     ),
     text("etcd_tls_cipher_suites", "etcd's own", "Which ciphers etcd uses.")
-        .needed("weaker ciphers than asked for would be accepted")
-        .instead("leave it out if etcd's own will do; else wait for a version that does it"),
+        .reads(|d, f, s| values::joined(d, f, &mut s.components.etcd, "cipher-suites")),
     text("etcd_memory_limit", "none", "How much memory etcd may use."),
     text("kube_etcd_*", "kubeadm's own", "Where the API server finds what it needs for etcd.").moot(KUBEADM),
 ];

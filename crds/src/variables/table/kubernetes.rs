@@ -1,16 +1,14 @@
 //! Variables of Kubernetes as a whole.
 
-use crate::variables::read::kubeadm;
+use crate::variables::read::{component, control_plane, kubeadm, pods};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const OWN_PATHS: (&str, &str) = ("kokctl has its files at places of its own", "leave it out");
-const FEATURES: &str = "other features make another Kubernetes";
 const PHASES: &str = "kubeadm would do what it is to leave out";
 const WAITS: &str = "kokctl waits for what has to become ready, each step with a limit of its own";
 const ROOT: &str = "all files belong to root here, and only root reads keys";
 
 // What to do as long as it is not done.
-const GATES: &str = "leave it out, and do without what the gate switches on";
 const ALL_PHASES: &str = "leave it out, and take what kubeadm installs";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -42,29 +40,21 @@ pub(super) static ROWS: &[Variable] = &[
         .moot("no Kubernetes of today reads it"),
     text("kube_owner", "root", "Who owns the files of Kubernetes.").moot(ROOT),
     text("kube_cert_group", "root", "Which group owns the certificates.").moot(ROOT),
-    number("kube_log_level", "0", "How much the components of Kubernetes log."),
+    number("kube_log_level", "0", "How much the components of Kubernetes log.").reads(control_plane::log_level),
     value("kube_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of all components.")
-        .needed(FEATURES)
-        .instead(GATES),
+        .reads(|d, f, s| component::gates(d, f, &mut s.components.feature_gates.all)),
     value("kube_apiserver_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the API server.")
-        .needed(FEATURES)
-        .instead(GATES),
+        .reads(|d, f, s| component::gates(d, f, &mut s.components.feature_gates.api_server)),
     value("kube_controller_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the controller manager.")
-        .needed(FEATURES)
-        .instead(GATES),
+        .reads(|d, f, s| component::gates(d, f, &mut s.components.feature_gates.controller_manager)),
     value("kube_scheduler_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of the scheduler.")
-        .needed(FEATURES)
-        .instead(GATES),
+        .reads(|d, f, s| component::gates(d, f, &mut s.components.feature_gates.scheduler)),
     value("kube_proxy_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of kube-proxy.")
-        .needed(FEATURES)
-        .instead(GATES),
+        .reads(|d, f, s| component::gates(d, f, &mut s.components.feature_gates.kube_proxy)),
     value("kubeadm_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of kubeadm.")
-        .needed("other features make another cluster")
-        .instead(GATES),
-    value("kubeadm_patches", "list of target, type and patch", "[]", "Changes of what kubeadm writes.")
-        .needed("kubeadm's manifests would not be those that are asked for")
-        .instead("leave it out if the components may run as kubeadm sets them up; else wait for a version that does it"),
-    text("kubeadm_patches_dir", "none", "Where Kubespray puts kubeadm's patches.").moot("kokctl has no patches"),
+        .reads(|d, f, s| component::gates(d, f, &mut s.components.feature_gates.kubeadm)),
+    value("kubeadm_patches", "list of target, type and patch", "[]", "Changes of what kubeadm writes.").reads(pods::patches),
+    text("kubeadm_patches_dir", "none", "Where Kubespray puts kubeadm's patches.").moot("kokctl has them below /etc/kubernetes/kokctl"),
     flag("kubeadm_enabled", "true", "Whether kubeadm makes the cluster.").moot("no Kubespray of today reads it; kubeadm always does"),
     word("kubeadm_init_timeout", "time", "without a limit of its own", "How long the first control plane may take.").moot(WAITS),
     flag("kubeadm_config_validate_enabled", "true", "Whether kubeadm's configuration is checked before it is used.").moot("it always is"),

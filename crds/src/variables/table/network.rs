@@ -1,15 +1,14 @@
 //! Variables of the network.
 
+use crate::variables::read::{kube_proxy, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const IPV4: &str = "this version builds clusters that talk over IPv4";
-const PORTS: &str = "services of type NodePort would answer at more addresses of a node than asked for";
 const COMPUTED: &str = "Kubespray computes it itself and reads it from nobody";
 const IPVS: &str = "kube-proxy does not use ipvs here";
 
 // What to do as long as it is not done.
 const IPV4_ONLY: &str = "leave it out, or write `false`";
-const PRIMARY: &str = "leave it out: with `kube_proxy_mode: nftables`, the default, they answer at the node's own address only";
 
 pub(super) static ROWS: &[Variable] = &[
     word(
@@ -36,45 +35,58 @@ pub(super) static ROWS: &[Variable] = &[
     text("multus_*", "none", "A setting of multus.").moot("this version does not install multus"),
     flag("enable_network_policy", "false", "Whether network policies are enforced; flannel enforces none, with Kubespray as well.")
         .moot("it is read with Calico only"),
-    word("kube_proxy_mode", "nftables or iptables", "nftables", "How kube-proxy programs the kernel.")
-        .reads(crate::variables::read::kube_proxy::mode),
+    word("kube_proxy_mode", "nftables or iptables", "nftables", "How kube-proxy programs the kernel.").reads(kube_proxy::mode),
     number(
         "kube_proxy_conntrack_max_per_core",
         "unset: kube-proxy's 32768",
         "Connections that the kernel tracks per CPU core; 0 leaves its limit alone, as on hosts that may not change it.",
     )
-    .reads(crate::variables::read::kube_proxy::conntrack_max_per_core),
+    .reads(kube_proxy::conntrack_max_per_core),
     flag("kube_proxy_strict_arp", "false", "Keeps hosts from answering for the addresses of services.").moot(IPVS),
     word("kube_proxy_scheduler", "word", "none", "How ipvs chooses among the pods of a service.").moot(IPVS),
     value("kube_proxy_exclude_cidrs", "list of ranges", "[]", "Ranges that ipvs leaves alone.").moot(IPVS),
-    word("kube_proxy_masquerade_all", "boolean", "false", "Whether all traffic to services gets the node's address."),
-    text("kube_proxy_masquerade_bit", "14", "Which mark of a packet kube-proxy uses."),
+    flag("kube_proxy_masquerade_all", "false", "Whether all traffic to services gets the node's address.")
+        .reads(|d, f, s| values::flag(d, f, &mut s.components.kube_proxy, "MODE.masqueradeAll")),
+    text("kube_proxy_masquerade_bit", "14", "Which mark of a packet kube-proxy uses.")
+        .reads(|d, f, s| values::number(d, f, &mut s.components.kube_proxy, "MODE.masqueradeBit", 0..=31)),
     value("kube_proxy_nodeport_addresses", "list of ranges", "[]", "Which addresses of a node answer for node ports.")
-        .needed(PORTS)
-        .instead(PRIMARY),
-    text("kube_proxy_nodeport_addresses_cidr", "none", "Which addresses of a node answer for node ports.").needed(PORTS).instead(PRIMARY),
+        .reads(kube_proxy::nodeport_addresses),
+    text("kube_proxy_nodeport_addresses_cidr", "none", "Which addresses of a node answer for node ports.")
+        .reads(kube_proxy::nodeport_addresses),
     word("kube_proxy_bind_address", "address", "0.0.0.0", "Where kube-proxy listens.").only(
         &["0.0.0.0", "::"],
         "this version lets it listen at all addresses of the host",
         "leave it out",
     ),
     word("kube_proxy_healthz_bind_address", "address", "0.0.0.0", "Where kube-proxy tells whether it is well.")
-        .or(&["0.0.0.0:10256", "[::]:10256"]),
+        .reads(|d, f, s| kube_proxy::bind(d, f, s, "healthzBindAddress", 10256)),
     word("kube_proxy_metrics_bind_address", "address", "127.0.0.1:10249", "Where kube-proxy tells numbers about itself.")
-        .or(&["127.0.0.1"]),
-    flag("kube_proxy_enable_profiling", "false", "Whether kube-proxy tells where it spends its time."),
-    value("kube_proxy_client_*", "none", "kube-proxy's own", "How kube-proxy speaks to the API server.").or(&[
-        "5",
-        "10",
-        "application/vnd.kubernetes.protobuf",
-    ]),
-    word("kube_proxy_config_sync_period", "time", "15m0s", "How often kube-proxy reads everything again.").or(&["15m"]),
-    word("kube_proxy_sync_period", "time", "30s", "How often kube-proxy writes everything again."),
-    word("kube_proxy_min_sync_period", "time", "1s", "How often kube-proxy writes changes at most."),
-    number("kube_proxy_conntrack_min", "131072", "Connections that the kernel tracks at least."),
-    word("kube_proxy_conntrack_tcp_close_wait_timeout", "time", "1h0m0s", "How long half-closed connections are tracked.").or(&["1h"]),
-    word("kube_proxy_conntrack_tcp_established_timeout", "time", "24h0m0s", "How long silent connections are tracked.").or(&["24h"]),
-    number("kube_proxy_oom_score_adj", "-999", "How late the kernel kills kube-proxy."),
+        .reads(|d, f, s| kube_proxy::bind(d, f, s, "metricsBindAddress", 10249)),
+    flag("kube_proxy_enable_profiling", "false", "Whether kube-proxy tells where it spends its time.")
+        .reads(|d, f, s| values::flag(d, f, &mut s.components.kube_proxy, "enableProfiling")),
+    text("kube_proxy_client_accept_content_types", "kube-proxy's own", "In which forms kube-proxy takes answers of the API server.")
+        .reads(|d, f, s| values::text(d, f, &mut s.components.kube_proxy, "clientConnection.acceptContentTypes")),
+    text("kube_proxy_client_content_type", "application/vnd.kubernetes.protobuf", "In which form it asks.")
+        .reads(|d, f, s| values::text(d, f, &mut s.components.kube_proxy, "clientConnection.contentType")),
+    text("kube_proxy_client_kubeconfig", "kubeadm's own", "Where kube-proxy finds the API server.").moot("kubeadm tells it"),
+    number("kube_proxy_client_burst", "10", "How many requests it sends at once.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.kube_proxy, "clientConnection.burst")),
+    number("kube_proxy_client_qps", "5", "How many requests it sends a second.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.kube_proxy, "clientConnection.qps")),
+    word("kube_proxy_config_sync_period", "time", "15m0s", "How often kube-proxy reads everything again.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "configSyncPeriod")),
+    word("kube_proxy_sync_period", "time", "30s", "How often kube-proxy writes everything again.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "MODE.syncPeriod")),
+    word("kube_proxy_min_sync_period", "time", "1s", "How often kube-proxy writes changes at most.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "MODE.minSyncPeriod")),
+    number("kube_proxy_conntrack_min", "131072", "Connections that the kernel tracks at least.")
+        .reads(|d, f, s| values::count(d, f, &mut s.components.kube_proxy, "conntrack.min")),
+    word("kube_proxy_conntrack_tcp_close_wait_timeout", "time", "1h0m0s", "How long half-closed connections are tracked.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "conntrack.tcpCloseWaitTimeout")),
+    word("kube_proxy_conntrack_tcp_established_timeout", "time", "24h0m0s", "How long silent connections are tracked.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "conntrack.tcpEstablishedTimeout")),
+    number("kube_proxy_oom_score_adj", "-999", "How late the kernel kills kube-proxy.")
+        .reads(|d, f, s| values::number(d, f, &mut s.components.kube_proxy, "oomScoreAdj", -1000..=1000)),
     word("kube_proxy_port_range", "range of ports", "none", "Ports that kube-proxy once used.").moot("no Kubernetes of today reads it"),
     word("kube_proxy_tcp_timeout", "time", "none", "How long ipvs knows connections.").moot(IPVS),
     word("kube_proxy_tcp_fin_timeout", "time", "none", "How long ipvs knows closed connections.").moot(IPVS),

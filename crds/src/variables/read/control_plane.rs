@@ -1,0 +1,83 @@
+//! Variables that several components of the control plane read, and what only the API server does.
+
+use super::values::{integer, joined, names, put, scalar};
+use crate::Problem;
+use crate::decode::{Decoder, Field};
+use crate::model::{Settings, Values};
+use crate::words::quote;
+
+/// What kubeadm switches on; without it a kubelet could change other nodes.
+const NODE_RESTRICTION: &str = "NodeRestriction";
+
+/// Options of API server, controller manager and scheduler.
+fn all(settings: &mut Settings) -> [&mut Values; 3] {
+    let components = &mut settings.components;
+    [&mut components.api_server.options, &mut components.controller_manager.options, &mut components.scheduler.options]
+}
+
+pub(crate) fn profiling(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(value) = decoder.boolean(field) else { return };
+    for to in all(settings) {
+        put(decoder, field, to, "profiling", value.into());
+    }
+}
+
+pub(crate) fn log_level(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(value) = integer(decoder, field, 0..=10) else { return };
+    for to in all(settings) {
+        put(decoder, field, to, "v", value.into());
+    }
+    put(decoder, field, &mut settings.components.kubelet_options, "v", value.into());
+    put(decoder, field, &mut settings.components.kube_proxy, "logging.verbosity", value.into());
+}
+
+pub(crate) fn tls_version(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let words = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"].map(|word| (word, word));
+    let Some(word) = decoder.choice(field, &words) else { return };
+    for to in all(settings) {
+        put(decoder, field, to, "tls-min-version", word.into());
+    }
+    put(decoder, field, &mut settings.components.kubelet, "tlsMinVersion", word.into());
+}
+
+pub(crate) fn tls_ciphers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(names) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
+    for to in all(settings) {
+        put(decoder, field, to, "tls-cipher-suites", names.join(",").into());
+    }
+    put(decoder, field, &mut settings.components.kubelet, "tlsCipherSuites", names.into());
+}
+
+pub(crate) fn admission_plugins(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(mut names) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
+    if !names.iter().any(|name| name == NODE_RESTRICTION) {
+        names.insert(0, NODE_RESTRICTION.to_owned());
+    }
+    put(decoder, field, &mut settings.components.api_server.options, "enable-admission-plugins", names.join(",").into());
+}
+
+/// Without Node and RBAC neither kubelets nor kokctl may do anything.
+pub(crate) fn authorization_modes(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(said) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
+    if let Some(missing) = ["Node", "RBAC"].into_iter().find(|mode| !said.iter().any(|name| name == mode)) {
+        let problem = Problem::new(format!("`{}` lacks {}", field.name(), quote(missing))).at(field.position());
+        let because = "kubelets and the parts of Kubernetes have their rights by Node and RBAC";
+        return decoder.report(problem.because(because).hint("write both, and others beside them"));
+    }
+    joined(decoder, field, &mut settings.components.api_server.options, "authorization-mode");
+}
+
+/// The ports of services of type NodePort.
+pub(crate) fn port_range(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, name: &str) {
+    let Some(text) = scalar(decoder, field) else { return };
+    let ports = text.split_once('-').and_then(|(first, last)| Some((first.parse::<u16>().ok()?, last.parse::<u16>().ok()?)));
+    let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
+    let taken = [22, 2379, 2380, 6443, 10250, 10256, 10257, 10259];
+    match ports {
+        Some((first, last)) if first > 0 && first <= last => match taken.into_iter().find(|port| (first..=last).contains(port)) {
+            None => put(decoder, field, to, name, text.into()),
+            Some(port) => decoder.report(problem.because(format!("the hosts themselves need the port {port}"))),
+        },
+        _ => decoder.report(problem.because("it is a range of ports, like `30000-32767`")),
+    }
+}

@@ -1,0 +1,123 @@
+//! What users can't say of components, because the rest of their file says it, or kokctl.
+
+const KUBEADM: &str = "leave it out: it follows from the hosts and the network of the cluster";
+const GATES: &str = "write the variable of feature gates";
+const LEFT: &str = "leave it out";
+
+/// Options of the API server that follow from the rest of the file, or from variables of their own.
+pub(crate) const API_SERVER: &[(&str, &str)] = &[
+    ("advertise-address", KUBEADM),
+    ("bind-address", LEFT),
+    ("secure-port", LEFT),
+    ("client-ca-file", LEFT),
+    ("etcd-cafile", LEFT),
+    ("etcd-certfile", LEFT),
+    ("etcd-keyfile", LEFT),
+    ("etcd-servers", LEFT),
+    ("kubelet-client-certificate", LEFT),
+    ("kubelet-client-key", LEFT),
+    ("proxy-client-cert-file", LEFT),
+    ("proxy-client-key-file", LEFT),
+    ("requestheader-client-ca-file", LEFT),
+    ("service-cluster-ip-range", "write `spec.network.serviceCIDR`, or kube_service_addresses in an inventory"),
+    ("tls-cert-file", LEFT),
+    ("tls-private-key-file", LEFT),
+    ("enable-bootstrap-token-auth", "leave it out: hosts join by such tokens"),
+    ("feature-gates", "write kube_apiserver_feature_gates or kube_feature_gates"),
+    ("audit-policy-file", "write kubernetes_audit, with a policy of your own as audit_policy_custom_rules"),
+    ("audit-log-path", "write kubernetes_audit and audit_log_path"),
+    ("audit-webhook-config-file", "write kubernetes_audit_webhook and audit_webhook_server_url"),
+    ("encryption-provider-config", "write kube_encrypt_secret_data"),
+    ("admission-control-config-file", "write kube_apiserver_admission_control_config_file or kube_pod_security_use_default"),
+    ("authentication-config", "write kube_apiserver_use_authentication_config_file"),
+    ("authorization-config", "write kube_apiserver_use_authorization_config_file"),
+    ("authentication-token-webhook-config-file", "write kube_webhook_token_auth"),
+    ("authorization-webhook-config-file", "write kube_webhook_authorization"),
+    ("oidc-issuer-url", "write kube_oidc_auth and kube_oidc_url"),
+    ("oidc-client-id", "write kube_oidc_auth and kube_oidc_client_id"),
+    ("oidc-ca-file", "write kube_oidc_auth and kube_oidc_ca_cert"),
+    ("tracing-config-file", "write kube_apiserver_tracing"),
+];
+
+/// Options of the controller manager of that kind.
+pub(crate) const CONTROLLER_MANAGER: &[(&str, &str)] = &[
+    ("allocate-node-cidrs", KUBEADM),
+    ("authentication-kubeconfig", LEFT),
+    ("authorization-kubeconfig", LEFT),
+    ("client-ca-file", LEFT),
+    ("cluster-cidr", "write `spec.network.podCIDR`, or kube_pods_subnet in an inventory"),
+    ("cluster-name", LEFT),
+    ("cluster-signing-cert-file", LEFT),
+    ("cluster-signing-key-file", LEFT),
+    ("feature-gates", "write kube_controller_feature_gates or kube_feature_gates"),
+    ("kubeconfig", LEFT),
+    ("leader-elect", "leave it out: several controller managers need it"),
+    ("node-cidr-mask-size", "write `spec.network.nodePrefix`, or kube_network_node_prefix in an inventory"),
+    ("requestheader-client-ca-file", LEFT),
+    ("root-ca-file", LEFT),
+    ("service-account-private-key-file", LEFT),
+    ("service-cluster-ip-range", "write `spec.network.serviceCIDR`, or kube_service_addresses in an inventory"),
+    ("use-service-account-credentials", LEFT),
+];
+
+/// Options of the scheduler of that kind.
+pub(crate) const SCHEDULER: &[(&str, &str)] = &[
+    ("authentication-kubeconfig", LEFT),
+    ("authorization-kubeconfig", LEFT),
+    ("config", "write kube_scheduler_config_extra_opts"),
+    ("feature-gates", "write kube_scheduler_feature_gates or kube_feature_gates"),
+    ("kubeconfig", LEFT),
+    ("leader-elect", "leave it out: several schedulers need it"),
+];
+
+/// Options of etcd of that kind.
+pub(crate) const ETCD: &[(&str, &str)] = &[
+    ("name", KUBEADM),
+    ("data-dir", LEFT),
+    ("advertise-client-urls", KUBEADM),
+    ("initial-advertise-peer-urls", KUBEADM),
+    ("initial-cluster", KUBEADM),
+    ("initial-cluster-state", KUBEADM),
+    ("listen-client-urls", KUBEADM),
+    ("listen-peer-urls", KUBEADM),
+    ("cert-file", LEFT),
+    ("key-file", LEFT),
+    ("trusted-ca-file", LEFT),
+    ("client-cert-auth", LEFT),
+    ("peer-cert-file", LEFT),
+    ("peer-key-file", LEFT),
+    ("peer-trusted-ca-file", LEFT),
+    ("peer-client-cert-auth", LEFT),
+    ("feature-gates", GATES),
+];
+
+/// Options of the kubelet of that kind.
+pub(crate) const KUBELET: &[(&str, &str)] = &[
+    ("bootstrap-kubeconfig", LEFT),
+    ("kubeconfig", LEFT),
+    ("config", "write kubelet_config_extra_args"),
+    ("container-runtime-endpoint", LEFT),
+    ("hostname-override", "leave it out: a node has the name of its host"),
+    ("node-ip", "leave it out: it is the address of the host"),
+    ("node-labels", "write `labels` of the host, or node_labels in an inventory"),
+    ("register-with-taints", "write `taints` of the host, or node_taints in an inventory"),
+    ("feature-gates", "write kubelet_feature_gates or kube_feature_gates"),
+];
+
+/// Fields of the scheduler's configuration of that kind.
+pub(crate) const SCHEDULER_CONFIGURATION: &[(&str, &str)] = &[
+    ("apiVersion", LEFT),
+    ("kind", LEFT),
+    ("profiles", "write kube_scheduler_profiles"),
+    ("extenders", "write kube_scheduler_extenders"),
+    ("clientConnection", "write kube_scheduler_client_conn_extra_opts"),
+    ("leaderElection", "write kube_scheduler_leader_elect_extra_opts"),
+];
+
+/// Parts of its fields that are of that kind.
+pub(crate) const SCHEDULER_PARTS: &[(&str, &str)] = &[
+    ("kubeconfig", LEFT),
+    ("leaderElect", "leave it out: several schedulers need it"),
+    ("leaseDuration", "write kube_scheduler_leader_elect_lease_duration"),
+    ("renewDeadline", "write kube_scheduler_leader_elect_renew_deadline"),
+];

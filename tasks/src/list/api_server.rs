@@ -1,0 +1,87 @@
+//! Files that API server and scheduler read besides their options.
+
+use super::kubeadm_configuration;
+use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER, SCHEDULER, SCHEDULER_FOLDER};
+use crate::observe::{Look, Observations, PathState};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::resources::{Directory, File, FileContent, Replace, Resource};
+use crate::secret_name::SecretName;
+
+pub(super) const NAME: &str = "api-server";
+
+/// Step that writes the key.
+const KEY: &str = "encryption";
+
+/// Whether and how a control plane encrypts, and since when.
+pub(crate) fn looks() -> Vec<Look> {
+    vec![Look::Path(ENCRYPTION.to_owned()), Look::Content(ENCRYPTION_SUMMARY.to_owned())]
+}
+
+/// Whether a control plane has the key.
+pub(crate) fn has_key(seen: &Observations) -> bool {
+    matches!(seen.paths.get(ENCRYPTION), Some(PathState::Present(_)))
+}
+
+/// Each file with its step.
+fn texts(view: &HostView<'_>) -> Result<Vec<(String, String, String)>, Refusal> {
+    let files = api_files::files(view.cluster())?;
+    let step = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
+    let of_server = files.into_iter().map(|file| (step(file.name), file.path(), file.text));
+    let of_scheduler = api_files::scheduler_configuration(view.cluster()).map(|text| ("scheduler".to_owned(), SCHEDULER.to_owned(), text));
+    Ok(of_server.chain(of_scheduler).collect())
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let encrypts = view.cluster().settings.security.encryption.enabled;
+    let texts = texts(view)?;
+    if !view.host.roles.control_plane || (texts.is_empty() && !encrypts) {
+        return Ok(());
+    }
+    for (name, path) in [("folder", FOLDER), ("scheduler-folder", SCHEDULER_FOLDER)] {
+        let is_wanted = texts.iter().any(|(_, file, _)| file.starts_with(path)) || (encrypts && path == FOLDER);
+        if is_wanted {
+            let folder = draft.add(name, Resource::Directory(Directory { path: path.to_owned(), mode: 0o700 }));
+            draft.needs(&folder, &view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER), Reason::Inside);
+        }
+    }
+    for (step, path, text) in texts {
+        let folder = if path.starts_with(FOLDER) { "folder" } else { "scheduler-folder" };
+        let step = draft.add(&step, Resource::File(File::text(path, text).mode(0o600)));
+        draft.needs(&step, &view.id(NAME, folder), Reason::Inside);
+    }
+    if encrypts { encryption(view, draft) } else { Ok(()) }
+}
+
+/// The key is made once, and is the same on all control planes: it is read from the first that has it. Only what it encrypts may change.
+fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let keeper = view.cluster().control_planes().find(|host| has_key(view.seen.observations(&host.name))).map(|host| host.name.clone());
+    let away = view.cluster().control_planes().find(|host| view.seen.is_unreachable(&host.name));
+    if let (None, Some(away)) = (&keeper, away) {
+        return Err(Refusal::new(format!("{} can't be asked for the key that secrets are encrypted with", away.name))
+            .because("no other control plane has one, and a second key would make unreadable what is encrypted with the first")
+            .hint("bring that host back, then repeat the run"));
+    }
+    let seen = view.observations();
+    let summary = api_files::encryption_summary(view.cluster());
+    let is = seen.contents.get(ENCRYPTION_SUMMARY).map(|text| String::from_utf8_lossy(text));
+    let found = seen.paths.get(ENCRYPTION).and_then(PathState::present).filter(|_| is.as_deref() != Some(&summary));
+    let because = || "it encrypts other resources than are asked for".to_owned();
+    let replace = found.map(|found| Replace { because: because(), changed_nanoseconds: found.changed_nanoseconds });
+    let content = FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper }, replace, without: None };
+    let key = draft.add(KEY, Resource::File(File { path: ENCRYPTION.to_owned(), mode: 0o600, content }));
+    draft.needs(&key, &view.id(NAME, "folder"), Reason::Inside);
+    let said = draft.add("encryption-summary", Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));
+    draft.needs(&said, &key, Reason::Because("it says what that file has"));
+    Ok(())
+}
+
+/// Says that a step makes the pods that read these files.
+pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) -> Result<(), Refusal> {
+    for (file, _, _) in texts(view)? {
+        draft.needs(step, &view.id(NAME, &file), Reason::Reads);
+    }
+    if view.cluster().settings.security.encryption.enabled {
+        draft.needs(step, &view.id(NAME, "encryption-summary"), Reason::Reads);
+    }
+    Ok(())
+}

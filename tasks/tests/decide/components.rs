@@ -1,0 +1,188 @@
+//! What components are told: options, files, patches, and the key that etcd's content is encrypted with.
+
+use kok_crds::model::Cluster;
+use kok_tasks::documents::{encryption_configuration, encryption_key};
+use kok_tasks::plan::{Choice, Plan, Refusal, Selection, StepId};
+use serde_json::Value;
+
+use crate::support::cluster_of;
+use crate::support::world::World;
+
+const CLUSTER: &str = include_str!("../fixtures/cluster.yaml");
+const HIGHLY_AVAILABLE: &str = include_str!("../fixtures/highly-available.yaml");
+const KEY: &str = "/etc/kubernetes/apiserver/encryption.yaml";
+const ENCRYPT: &str = "kube_encrypt_secret_data: true";
+
+fn with(cluster: &str, vars: &str) -> Cluster {
+    cluster_of(&format!("{cluster}\n  vars: {{{vars}}}\n"))
+}
+
+fn converged(cluster: &str, vars: &str) -> World {
+    World::bare_of(with(cluster, vars)).converge()
+}
+
+/// The same hosts, of which the file now says this.
+fn now(world: &World, cluster: &str, vars: &str) -> World {
+    let mut world = world.clone();
+    world.cluster = with(cluster, vars);
+    world
+}
+
+fn changes(plan: &Plan) -> Vec<String> {
+    plan.changes().map(|(step, _)| step.id.as_str().to_owned()).collect()
+}
+
+fn refused(world: &World) -> String {
+    let refusals: Vec<Refusal> = world.try_plan().expect_err("nothing is refused");
+    refusals.iter().map(|it| format!("{}; {}", it.what, it.hint.as_deref().unwrap_or_default())).collect()
+}
+
+fn documents(world: &World, path: &str) -> Vec<Value> {
+    serde_saphyr::from_multiple(world.hosts["cp1"].text(path)).unwrap()
+}
+
+fn of_kind(world: &World, kind: &str) -> Value {
+    let all = documents(world, "/etc/kubernetes/kokctl/cluster.yaml");
+    all.into_iter().find(|document| document["kind"] == kind).unwrap()
+}
+
+/// The value of an option in kubeadm's list of them.
+fn option<'a>(component: &'a Value, name: &str) -> &'a str {
+    let all = component["extraArgs"].as_array().unwrap();
+    let found = all.iter().find(|argument| argument["name"] == name).unwrap_or_else(|| panic!("{name} is not in {component}"));
+    found["value"].as_str().unwrap()
+}
+
+#[test]
+fn options_and_gates_are_where_kubeadm_looks_for_them() {
+    let vars = "kube_feature_gates: [A=true], kube_scheduler_feature_gates: [B=false], kube_profiling: false, kube_reserved: true, \
+                kube_cpu_reserved: 300m, kubelet_max_pods: 90, kubelet_config_extra_args: {registryBurst: 3}, \
+                kube_kubeadm_apiserver_extra_args: {max-requests-inflight: 800}, etcd_extra_vars: {ETCD_MAX_WALS: 2}, \
+                kube_proxy_sync_period: 20s, kube_proxy_conntrack_max_per_core: 0, kube_proxy_conntrack_min: 7, \
+                kubelet_custom_flags: [\"--v=4\"], kubeadm_feature_gates: [C=true]";
+    let world = converged(CLUSTER, vars);
+    let cluster = of_kind(&world, "ClusterConfiguration");
+    assert_eq!(option(&cluster["apiServer"], "max-requests-inflight"), "800");
+    assert_eq!(option(&cluster["apiServer"], "feature-gates"), "A=true");
+    assert_eq!(option(&cluster["controllerManager"], "profiling"), "false");
+    assert_eq!(option(&cluster["scheduler"], "feature-gates"), "B=false");
+    assert_eq!(option(&cluster["etcd"]["local"], "max-wals"), "2");
+    assert_eq!(cluster["featureGates"]["C"], true);
+    let kubelet = of_kind(&world, "KubeletConfiguration");
+    assert_eq!((&kubelet["maxPods"], &kubelet["registryBurst"], &kubelet["featureGates"]["A"]), (&90.into(), &3.into(), &true.into()));
+    assert_eq!(kubelet["kubeReserved"]["cpu"], "300m");
+    assert_eq!(kubelet["kubeReserved"]["memory"], "256Mi");
+    let proxy = of_kind(&world, "KubeProxyConfiguration");
+    assert_eq!(proxy["nftables"]["syncPeriod"], "20s");
+    assert_eq!(proxy["conntrack"], serde_json::json!({"maxPerCore": 0, "min": 7}));
+    let init = of_kind(&world, "InitConfiguration");
+    assert_eq!(init["nodeRegistration"]["kubeletExtraArgs"][1], serde_json::json!({"name": "v", "value": "4"}));
+}
+
+#[test]
+fn who_says_nothing_has_what_kubeadm_has() {
+    let cluster = of_kind(&World::converged(), "ClusterConfiguration");
+    assert_eq!(cluster["apiServer"].as_object().unwrap().len(), 1, "{cluster}");
+    assert!(cluster.get("scheduler").is_none() && cluster.get("featureGates").is_none(), "{cluster}");
+}
+
+/// The API server reads its files once, so that it has to start again when one changes.
+#[test]
+fn another_policy_makes_the_static_pods_anew() {
+    let world = converged(CLUSTER, "kubernetes_audit: true");
+    let cluster = of_kind(&world, "ClusterConfiguration");
+    assert_eq!(option(&cluster["apiServer"], "audit-policy-file"), "/etc/kubernetes/apiserver/audit-policy.yaml");
+    let policy = &documents(&world, "/etc/kubernetes/apiserver/audit-policy.yaml")[0];
+    let rules = policy["rules"].as_array().unwrap();
+    // Whatever comes later: what stands in a secret is in no log.
+    let of_secrets = rules.iter().position(|rule| rule["resources"].to_string().contains("secrets")).unwrap();
+    assert!(rules[..=of_secrets].iter().all(|rule| rule["level"] == "None" || rule["level"] == "Metadata"), "{policy}");
+    let changed = now(&world, CLUSTER, "kubernetes_audit: true, audit_policy_custom_rules: [{level: Metadata}]");
+    let changed = changes(&changed.plan());
+    for step in ["cp1/api-server/audit-policy", "cp1/control-plane/manifests", "cp1/control-plane/api-server"] {
+        assert!(changed.iter().any(|id| id == step), "{step}: {changed:?}");
+    }
+}
+
+#[test]
+fn admission_is_configured_in_one_file() {
+    let vars = "kube_pod_security_use_default: true, kube_pod_security_default_enforce: restricted, \
+                kube_apiserver_admission_control_config_file: true, \
+                kube_apiserver_admission_event_rate_limits: {all: {type: Server, qps: 5, burst: 9, cache_size: 2}}";
+    let world = converged(CLUSTER, vars);
+    let file = &documents(&world, "/etc/kubernetes/apiserver/admission.yaml")[0];
+    let plugin = |name: &str| &file["plugins"].as_array().unwrap().iter().find(|plugin| plugin["name"] == name).unwrap()["configuration"];
+    assert_eq!(plugin("EventRateLimit")["limits"][0]["cacheSize"], 2);
+    assert_eq!(plugin("PodSecurity")["defaults"]["enforce"], "restricted");
+    assert_eq!(plugin("PodSecurity")["exemptions"]["namespaces"], serde_json::json!(["kube-system", "kokctl-network-check"]));
+}
+
+/// kubeadm takes every file of the folder.
+#[test]
+fn patches_are_in_a_folder_that_has_no_others() {
+    let vars =
+        |value: i32| format!("kubeadm_patches: [{{target: kubeletconfiguration, type: merge, patch: {{registryPullQPS: {value}}}}}]");
+    let world = converged(CLUSTER, &vars(1));
+    let folder = |world: &World| of_kind(world, "InitConfiguration")["patches"]["directory"].as_str().unwrap().to_owned();
+    for host in ["cp1", "worker1"] {
+        let text = world.hosts[host].text(&format!("{}/kubeletconfiguration000+merge.json", folder(&world)));
+        assert_eq!(serde_json::from_str::<Value>(text).unwrap()["registryPullQPS"], 1);
+    }
+    let changed = now(&world, CLUSTER, &vars(2));
+    let later = changed.plan();
+    assert!(later.change(&StepId::new("worker1", "kubelet-join", "joined")).is_some(), "{:?}", changes(&later));
+    assert_ne!(folder(&changed.converge()), folder(&world));
+}
+
+#[test]
+fn the_key_is_made_once_and_is_the_same_everywhere() {
+    let world = converged(HIGHLY_AVAILABLE, ENCRYPT);
+    let key = |world: &World, host: &str| world.hosts[host].text(KEY).to_owned();
+    assert_eq!(key(&world, "cp1"), key(&world, "cp2"));
+    assert_eq!(world.hosts["cp3"].paths[KEY].mode, 0o600);
+    assert!(world.plan().is_empty(), "{:?}", changes(&world.plan()));
+    // One that lost it gets it from another.
+    let mut lost = world;
+    lost.host("cp1").paths.remove(KEY);
+    let plan = lost.plan();
+    let step = plan.steps().find(|step| step.id.as_str() == "cp1/api-server/encryption").unwrap();
+    assert!(format!("{step:?}").contains("keeper: Some(\"cp2\")"), "{step:?}");
+    assert!(plan.change(&StepId::new("cp2", "api-server", "encryption")).is_none());
+}
+
+/// Of a run for one control plane the others are asked before a key is made.
+#[test]
+fn no_second_key_is_made_beside_one_that_was_not_looked_for() {
+    let mut world = converged(HIGHLY_AVAILABLE, ENCRYPT);
+    world.host("cp1").paths.remove(KEY);
+    let limit = ["cp1".to_owned()];
+    let selection = Selection::new(Choice { only: &["api-server".to_owned()], skip: &[], limit: &limit }, &world.cluster).unwrap();
+    let (plan, asked) = world.plan_of(&selection).unwrap();
+    assert_eq!(asked, ["cp2", "cp3"]);
+    let step = plan.steps().find(|step| step.id.as_str() == "cp1/api-server/encryption").unwrap();
+    assert!(format!("{step:?}").contains("keeper: Some(\"cp2\")"), "{step:?}");
+}
+
+#[test]
+fn what_is_encrypted_stays_readable() {
+    let world = converged(CLUSTER, &format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps]"));
+    let says = |vars: &str| refused(&now(&world, CLUSTER, vars));
+    assert!(says("kubelet_max_pods: 100").contains("write `kube_encrypt_secret_data: true`"));
+    let all = format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps]");
+    assert!(says(&format!("{all}, kube_encryption_algorithm: aescbc")).contains("write `kube_encryption_algorithm: secretbox`"));
+    assert!(says(ENCRYPT).contains("add configmaps to"));
+    let more = now(&world, CLUSTER, &format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps, events]"));
+    assert!(more.plan().change(&StepId::new("cp1", "api-server", "encryption")).is_some());
+    assert!(more.converge().plan().is_empty());
+}
+
+#[test]
+fn a_key_is_found_again_in_what_was_written() {
+    let cluster = with(CLUSTER, ENCRYPT);
+    let text = encryption_configuration(&cluster, "a2V5LW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE=").unwrap();
+    assert_eq!(encryption_key(&text), Some("a2V5LW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE="));
+    let document: Value = serde_saphyr::from_str(&text).unwrap();
+    let providers = document["resources"][0]["providers"].as_array().unwrap();
+    assert!(providers[0].get("secretbox").is_some() && providers[1].get("identity").is_some(), "{text}");
+    assert_eq!(encryption_key("secret: \"\"\n"), None);
+}
