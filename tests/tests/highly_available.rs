@@ -16,7 +16,7 @@ mod lab_support;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::{again, bare, cluster, hosts};
-use highly_available_story::{etcd, killed, lost, member};
+use highly_available_story::{etcd, killed, lost, member, told};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
 #[test]
@@ -41,19 +41,26 @@ fn three_control_planes_and_two_workers() {
     clock.lap("reset");
 }
 
-/// Another release, another distribution, a login that has to become root first.
+/// Another release, another distribution, a login that has to become root first, and components that are told this and that.
 #[test]
 fn one_host_is_a_cluster() {
     let lab = Lab::up(LabSpec::unique(1).image(Image::Debian13)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
     let manifest = lab.inventory(OTHER_VERSION).unwrap();
     let alone = manifest.replace("roles: [control-plane]}", "roles: [control-plane, worker]}").replace("user: root", "user: ops");
+    let alone = format!("{}{}", alone.trim_end(), told::VARIABLES);
     assert!(alone.contains("worker]") && alone.contains("user: ops"), "{alone}");
     kokctl.write_manifest(&alone);
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} host", lab.name(), hosts(&lab).len())), "{said}");
     cluster::assert_complete(&lab, OTHER_VERSION);
     kokctl.has_nothing_to_do();
+    told::components_run_so(&lab);
+    told::secrets_are_encrypted_and_requests_recorded(&lab);
+    told::a_change_is_carried_out(&lab, &kokctl, &alone);
+    assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
+    bare::assert_bare(&lab);
+    told::nothing_is_left(&lab);
 }
 
 /// The older release of the bundle.

@@ -4,6 +4,7 @@ pub mod etcd;
 pub mod killed;
 pub mod lost;
 pub mod member;
+pub mod told;
 
 use kok_tests::lab::Lab;
 use std::hash::{BuildHasher as _, Hasher as _};
