@@ -3,6 +3,7 @@
 //! A [`Cluster`] that came out of [`crate::read_cluster`] is consistent: names are unique, ranges don't overlap, there is a control plane.
 //! Nothing downstream has to check that again.
 
+mod addon;
 mod host;
 mod network;
 mod settings;
@@ -13,6 +14,7 @@ use semver::Version;
 
 use crate::position::{Position, Positions};
 
+pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{
@@ -37,6 +39,8 @@ pub struct Cluster {
     pub network: Network,
     /// Where the hosts take their time from.
     pub time: TimeSync,
+    /// What is installed besides, the network first if that comes from a manifest.
+    pub addons: Vec<Addon>,
     /// Settings that were given under `vars`, with their defaults filled in.
     pub settings: Settings,
     /// Where in the file each value stands; see [`Cluster::position_of`].

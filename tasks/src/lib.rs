@@ -6,6 +6,7 @@
 //! answers of probes ─► facts, observations ──┘
 //! ```
 
+pub mod addons;
 pub mod artifact;
 pub mod bundle;
 pub mod change;

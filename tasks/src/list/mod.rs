@@ -1,5 +1,6 @@
 //! The tasks, one file each, in the order in which people think of them. The order in which steps run follows from their needs alone.
 
+mod addons;
 pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;
@@ -66,4 +67,5 @@ pub const TASKS: &[Task] = &[
     Task { name: kubelet_join::NAME, about: "a worker becomes a node", plan: kubelet_join::plan },
     Task { name: network::NAME, about: "the pod network", plan: network::plan },
     Task { name: network_check::NAME, about: "pods of all nodes answer each other", plan: network_check::plan },
+    Task { name: addons::NAME, about: "the user's own addons, out of manifests", plan: addons::plan },
 ];
