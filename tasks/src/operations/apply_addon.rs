@@ -73,11 +73,16 @@ impl ApplyAddon {
             return Verdict::differs("apply", "the cluster does not have it");
         };
         match &record.source {
-            None => return Verdict::differs("apply", "a run that applied it has not ended"),
+            None => return Verdict::differs("apply", "it was not applied to its end"),
             Some(source) if *source != self.source => return Verdict::differs("apply", self.changed(&record)),
             Some(_) => {}
         }
-        let mut wrong = Vec::new();
+        let mut wrong: Vec<String> = record
+            .objects
+            .iter()
+            .filter(|(is, _)| self.gone.contains(is))
+            .map(|(is, _)| format!("its manifest has {is} no longer"))
+            .collect();
         for name in &self.objects {
             match seen!(seen.addon_objects.get(name)) {
                 None => wrong.push(format!("{name} does not exist")),
@@ -102,10 +107,14 @@ impl ApplyAddon {
         }
     }
 
-    /// What may be there is recorded before it is, and what was applied afterwards.
-    pub(super) fn act(&self, _: &Change) -> Act {
+    /// What may be there is recorded before it is, and what was applied afterwards. Where the cluster did not answer when the plan was made,
+    /// nobody knows what has left the manifest: it stays in the record, for the next run.
+    pub(super) fn act(&self, change: &Change) -> Act {
         let name = quote(&self.name);
         let mut fragment = Fragment::text(functions());
+        if change.assumed {
+            fragment.line(&format!("recorded_before {name}"));
+        }
         let expected: String = self.objects.iter().chain(&self.gone).map(line).collect();
         fragment.feed(Content::Bytes(expected.as_bytes()), &format!("record_addon {name}"));
         for (objects, is_first) in [(&self.manifest.first, true), (&self.manifest.rest, false)] {
@@ -179,6 +188,7 @@ const SAID: &str = "/run/kokctl/addon-said";
 
 /// What the scripts of addons share.
 ///
+/// * `recorded_before NAME` keeps what the addon's record has for all that is recorded afterwards.
 /// * `record_addon NAME` takes lines and writes them as the addon's record. Each addon has a field manager of its own there, so that one
 ///   does not remove the record of another.
 /// * `remove_of_addon NAME` takes a list of objects and removes those that have its label. A kind that the API does not know has no objects.
@@ -189,8 +199,12 @@ pub(super) fn functions() -> String {
   printf '%s\n' "$said" | sed 's/^error: error validating "STDIN": //; s/; if you choose to ignore.*//' >&2
   exit 1
 }}
+before=
+recorded_before() {{
+  before=$(kube -n kube-system get configmap {RECORD} --ignore-not-found -o jsonpath="{{.data.$1}}" | sed '/^{SOURCE} /d')
+}}
 record_addon() {{
-  kube -n kube-system create configmap {RECORD} --from-file="$1=/dev/stdin" --dry-run=client -o json |
+  {{ cat; printf '%s\n' "$before"; }} | kube -n kube-system create configmap {RECORD} --from-file="$1=/dev/stdin" --dry-run=client -o json |
     kube apply --server-side --field-manager="kokctl-addon-$1" --force-conflicts -f - >/dev/null
 }}
 served() {{
