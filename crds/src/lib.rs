@@ -13,6 +13,7 @@ mod encoding;
 mod hide;
 mod input;
 pub mod inventory;
+mod manifest;
 mod message;
 pub mod model;
 pub mod objects;
@@ -32,6 +33,7 @@ mod words;
 
 pub use encoding::not_text;
 pub use input::{Asked, File, Input, Intent, Role, read_input};
+pub use manifest::{MOST_MANIFEST_BYTES, in_two_addons, read_manifest};
 pub use message::{Fault, Kind as MessageKind, Message, Note, Notice, Problem, Subject as MessageSubject, Weight};
 pub use objects::read_objects;
 pub use position::{Position, Positions};

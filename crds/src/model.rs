@@ -4,6 +4,7 @@
 //! Nothing downstream has to check that again.
 
 mod components;
+mod addon;
 mod host;
 mod network;
 mod settings;
@@ -17,6 +18,7 @@ use crate::position::{Position, Positions};
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
 };
+pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{
@@ -41,6 +43,8 @@ pub struct Cluster {
     pub network: Network,
     /// Where the hosts take their time from.
     pub time: TimeSync,
+    /// What is installed besides, the network first if that comes from a manifest.
+    pub addons: Vec<Addon>,
     /// Settings that were given under `vars`, with their defaults filled in.
     pub settings: Settings,
     /// Where in the file each value stands; see [`Cluster::position_of`].

@@ -17,6 +17,8 @@ use raw::Raw;
 
 /// Our own documents are seven levels deep, and no variable of Kubespray comes near the rest.
 const MAX_DEPTH: usize = 32;
+/// Schemas in definitions of resources have two levels for each of a resource, and those of workloads have fifty.
+const MAX_MANIFEST_DEPTH: usize = 128;
 /// Values that aliases may add to a document.
 const MAX_ALIAS_EVENTS: usize = 10_000;
 
@@ -27,9 +29,16 @@ pub enum Dialect {
     Kubernetes,
     /// Of inventories and variables, as Ansible reads them: YAML 1.1, in which `yes` is true and `0644` is octal.
     Ansible,
+    /// Of objects that kubectl applies, which it reads as YAML 1.1 too.
+    Manifest,
 }
 
 impl Dialect {
+    /// Whether words and numbers are those of YAML 1.1.
+    fn is_old(self) -> bool {
+        self != Self::Kubernetes
+    }
+
     /// Larger files are a mistake or an attack.
     fn max_bytes(self) -> usize {
         match self {
@@ -37,6 +46,7 @@ impl Dialect {
             Self::Kubernetes => 1 << 20,
             // A thousand hosts with three hundred variables each are ten megabytes.
             Self::Ansible => 16 << 20,
+            Self::Manifest => crate::manifest::MOST_MANIFEST_BYTES,
         }
     }
 
@@ -44,7 +54,7 @@ impl Dialect {
     fn max_nodes(self) -> usize {
         match self {
             Self::Kubernetes => 250_000,
-            Self::Ansible => 1_000_000,
+            Self::Ansible | Self::Manifest => 1_000_000,
         }
     }
 
@@ -53,14 +63,15 @@ impl Dialect {
         // Each node begins, and a list or a map also ends.
         let max_events = max_nodes.saturating_mul(2);
         // Ansible takes the last one and goes on; who reads the tree reports them all.
-        let duplicate_keys = if self == Self::Ansible { DuplicateKeyPolicy::LastWins } else { DuplicateKeyPolicy::Error };
+        let duplicate_keys = if self.is_old() { DuplicateKeyPolicy::LastWins } else { DuplicateKeyPolicy::Error };
+        let max_depth = if self == Self::Manifest { MAX_MANIFEST_DEPTH } else { MAX_DEPTH };
         serde_saphyr::options! {
-            budget: serde_saphyr::budget! { max_depth: MAX_DEPTH, max_nodes: max_nodes, max_events: max_events },
+            budget: serde_saphyr::budget! { max_depth: max_depth, max_nodes: max_nodes, max_events: max_events },
             alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_ALIAS_EVENTS },
             duplicate_keys: duplicate_keys,
             // `yes` and `on` are words to everyone but YAML 1.1, which `raw` knows: saphyr would take `y` along.
             strict_booleans: true,
-            legacy_octal_numbers: self == Self::Ansible,
+            legacy_octal_numbers: self.is_old(),
             non_finite_float_policy: NonFiniteFloatPolicy::AsString,
             with_snippet: false,
         }

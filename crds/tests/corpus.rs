@@ -72,6 +72,10 @@ fn shown(cluster: &Cluster) -> String {
         network.cluster_domain
     );
     writeln!(text, "time {:?} {:?}", cluster.time.servers, cluster.time.sources).unwrap();
+    for addon in &cluster.addons {
+        let (namespace, sum) = (addon.namespace.as_deref().unwrap_or("-"), addon.sha256.as_deref().unwrap_or("-"));
+        writeln!(text, "addon {} {namespace} {:?} {sum} at {}", addon.name, addon.manifest, addon.origin).unwrap();
+    }
     for host in &cluster.hosts {
         let ssh = &host.ssh;
         let roles = [("control-plane", host.roles.control_plane), ("worker", host.roles.worker)];

@@ -1,5 +1,7 @@
 //! What is given with -f and -e: manifests, an inventory with the folders beside it, variables.
 
+mod fetch;
+mod manifests;
 mod noted;
 mod read;
 
@@ -100,6 +102,7 @@ impl ClusterFiles {
 fn read_all(files: &[File], notices: Vec<Notice>) -> Input {
     let mut input = read_input(files);
     input.notices.splice(..0, notices);
+    manifests::load(&mut input);
     input
 }
 

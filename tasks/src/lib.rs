@@ -7,6 +7,7 @@
 //! ```
 
 mod api_files;
+pub mod addons;
 pub mod artifact;
 pub mod bundle;
 pub mod change;

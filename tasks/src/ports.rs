@@ -39,7 +39,7 @@ const WIREGUARD: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51820, "the po
 pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
     let control_plane = if host.roles.control_plane { CONTROL_PLANE } else { &[] };
     let network = match (network.plugin, network.backend) {
-        (NetworkPlugin::None, _) | (NetworkPlugin::Flannel, FlannelBackend::HostGw) => &[],
+        (NetworkPlugin::None | NetworkPlugin::Manifest, _) | (NetworkPlugin::Flannel, FlannelBackend::HostGw) => &[],
         (NetworkPlugin::Flannel, FlannelBackend::Vxlan) => VXLAN,
         (NetworkPlugin::Flannel, FlannelBackend::Wireguard) => WIREGUARD,
     };

@@ -13,7 +13,7 @@ mod cluster_story;
 mod cluster_support;
 mod lab_support;
 
-use cluster_story::{drift, journal, killed, outside, reset, workload};
+use cluster_story::{addons, drift, journal, killed, outside, reset, workload};
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::{again, bare, cluster, snapshot, up};
@@ -44,6 +44,8 @@ fn hosts_become_a_cluster_and_bare_again() {
     clock.lap("drift");
     workload::pods_answer_over_nodes(&lab);
     clock.lap("a user's pods");
+    addons::come_and_go(&lab, &kokctl);
+    clock.lap("a user's addons");
     outside::shows_the_cluster(&lab, &kokctl);
     clock.lap("status and kubeconfig");
     reset::needs_consent(&lab, &kokctl);

@@ -21,24 +21,27 @@ pub struct Network {
     pub cluster_domain: String,
 }
 
-/// A network plugin that this version installs.
+/// Who carries the pods' traffic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NetworkPlugin {
     /// flannel.
     Flannel,
+    /// Whatever the user's manifest installs: the addon [`super::NETWORK_ADDON`].
+    Manifest,
     /// None: whoever runs the cluster installs one.
     None,
 }
 
 impl NetworkPlugin {
     /// All of them, the default first.
-    pub const ALL: [Self; 2] = [Self::Flannel, Self::None];
+    pub const ALL: [Self; 3] = [Self::Flannel, Self::Manifest, Self::None];
 
     /// The word that stands for the plugin in a user's file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flannel => "flannel",
+            Self::Manifest => "manifest",
             Self::None => "none",
         }
     }

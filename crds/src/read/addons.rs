@@ -3,74 +3,102 @@
 use super::read_label;
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
+use crate::model::{Addon, Manifest, NETWORK_ADDON};
 use crate::variables::url;
 use crate::words::quote;
 
 pub(crate) const ADDON: Form = Form {
     what: "an addon",
-    fields: &["name", "manifest", "url", "sha256"],
+    fields: &["name", "namespace", "manifest", "contents", "url", "sha256"],
     refused: &[
         ("path", "write it as `manifest`"),
         ("file", "write it as `manifest`"),
+        ("inline", "write it as `contents`"),
         ("checksum", "write it as `sha256`"),
         ("chart", "give what `helm template` prints as `manifest`"),
     ],
 };
 
-/// Reads the list. None of them is installed yet, which is said of each that is right.
-pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) {
+/// Reads the list.
+pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
+    let mut addons: Vec<Addon> = Vec::new();
     let mut names: Vec<String> = Vec::new();
-    for item in decoder.list(field, "it is a list of addons, each with a `name` and a `manifest` or a `url`").unwrap_or_default() {
-        let before = decoder.count();
+    for item in
+        decoder.list(field, "it is a list of addons, each with a `name` and a `manifest`, `contents` or a `url`").unwrap_or_default()
+    {
         let Some(fields) = decoder.fields(&item, &ADDON) else { continue };
         let name = decoder.required(&fields, "name").and_then(|field| read_label(decoder, &field, "the name of an addon"));
-        let source = read_source(decoder, &fields);
+        let namespace = fields.get("namespace").map(|field| read_label(decoder, &field, "a namespace"));
+        let source = read_source(decoder, &fields, "the addon");
         let Some(name) = name else { continue };
-        if names.contains(&name) {
+        if name == NETWORK_ADDON {
+            let problem = Problem::new(format!("{} cannot be the name of an addon", quote(&name))).at(item.position());
+            let problem = problem.because("it is that of the network, where that comes from a manifest");
+            decoder.report(problem.hint("write `plugin: manifest` and the manifest under `network`; or choose another name"));
+        } else if names.contains(&name) {
             let problem = Problem::new(format!("two addons have the name {}", quote(&name))).at(item.position());
             decoder.report(problem.hint("give each addon a name of its own"));
-        } else if let Some(source) = source.filter(|_| decoder.count() == before) {
-            decoder.report(
-                Problem::new(format!("the addon {} is not installed yet", quote(&name)))
-                    .at(item.position())
-                    .because("this version installs CoreDNS, kube-proxy and the network plugin, and nothing of the user's own")
-                    .hint(format!("leave it out, and give {} to `kubectl apply -f` once the cluster runs", quote(&source))),
-            );
+        } else if let Some((manifest, sha256, origin)) = source {
+            let namespace = namespace.flatten();
+            addons.push(Addon { name: name.clone(), namespace, manifest, sha256, origin, objects: Vec::new() });
         }
         names.push(name);
     }
+    addons
 }
 
-/// The manifest: a file of the user's, or an address with the digest of what has to come from there.
-fn read_source(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<String> {
-    let problem = |message: &str| Problem::new(message).at(fields.position());
-    let file = fields.get("manifest").map(|field| decoder.text(&field).map(str::to_owned));
-    let address = fields.get("url").map(|field| url(decoder, &field, "manifest"));
+/// What a manifest is, with its digest and the place where that is said.
+pub(super) type Named = (Manifest, Option<String>, crate::Position);
+
+/// The manifest: a file of the user's, its text, or an address with the digest of what has to come from there.
+pub(super) fn read_source(decoder: &mut Decoder, fields: &Fields<'_>, what: &str) -> Option<Named> {
+    let problem = |message: &str| Problem::new(format!("{what} {message}")).at(fields.position());
     let digest = fields.get("sha256").map(|field| read_digest(decoder, &field));
-    match (file, address, digest) {
-        (Some(file), None, None) => return file,
-        (None, Some(address), Some(_)) => return address,
-        (Some(_), Some(_), _) => decoder.report(problem("the addon has both `manifest` and `url`").hint("leave one of the two out")),
-        (None, Some(_), None) => {
-            let problem = problem("the field `sha256` is missing").because("what comes from a `url` has to be what was meant");
+    let mut named = Vec::new();
+    for key in ["manifest", "contents", "url"] {
+        let Some(field) = fields.get(key) else { continue };
+        let manifest = match key {
+            "manifest" => decoder.text(&field).map(|text| Manifest::File(text.to_owned())),
+            "contents" => decoder.text(&field).map(|text| Manifest::Contents(text.to_owned())),
+            _ => url(decoder, &field, "manifest").map(Manifest::Url),
+        };
+        named.push((key, manifest, field.position().clone()));
+    }
+    match named.as_slice() {
+        [("url", ..)] if digest.is_none() => {
+            let problem = Problem::new("the field `sha256` is missing").at(fields.position());
+            let problem = problem.because("what comes from a `url` has to be what was meant");
             decoder.report(problem.hint("write what `sha256sum` prints for the manifest"));
+            None
         }
-        (_, None, Some(_)) => decoder.report(problem("`sha256` belongs to a `url`").hint("leave it out")),
-        (None, None, None) => {
-            decoder.report(
-                problem("the addon has no manifest").because("it has a `manifest`, the path of a file, or a `url` and its `sha256`"),
-            );
+        [(_, manifest, position)] => {
+            let digest = match digest {
+                Some(read) => Some(read?),
+                None => None,
+            };
+            Some((manifest.clone()?, digest, position.clone()))
+        }
+        [] if ["manifest", "contents", "url"].iter().any(|name| fields.is_misspelled(name)) => None,
+        [] => {
+            let because = "it has a `manifest`, the path of a file; `contents`, the text of one; or a `url` and its `sha256`";
+            decoder.report(problem("has no manifest").because(because));
+            None
+        }
+        [(one, ..), (other, ..), ..] => {
+            decoder.report(problem(&format!("has both `{one}` and `{other}`")).hint("leave one of the two out"));
+            None
         }
     }
-    None
 }
 
-fn read_digest(decoder: &mut Decoder, field: &Field<'_>) {
+fn read_digest(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
     /// Digits of a digest by SHA-256.
     const DIGITS: usize = 64;
-    let Some(text) = decoder.text(field) else { return };
-    if text.len() != DIGITS || !text.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c)) {
-        let problem = Problem::new(format!("`sha256` cannot be {}", quote(text))).at(field.position());
-        decoder.report(problem.because("it has 64 digits of 0 to 9 and a to f, as `sha256sum` prints it"));
+    let text = decoder.text(field)?;
+    if text.len() == DIGITS && text.chars().all(|c| c.is_ascii_digit() || ('a'..='f').contains(&c)) {
+        return Some(text.to_owned());
     }
+    let problem = Problem::new(format!("`sha256` cannot be {}", quote(text))).at(field.position());
+    decoder.report(problem.because("it has 64 digits of 0 to 9 and a to f, as `sha256sum` prints it"));
+    None
 }

@@ -227,7 +227,9 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let hosts = decoder.required(&fields, "hosts").and_then(|field| hosts::read(decoder, &field, &ssh));
     let network = network::read(decoder, fields.get("network"));
     let time = time::read(decoder, fields.get("time"));
+    let (network, of_network) = network.unzip();
     let settings = read_settings(decoder, &fields, hosts.as_deref().unwrap_or_default(), network.as_ref());
+    let addons = fields.get("addons").map(|field| addons::read(decoder, &field)).unwrap_or_default();
     let hosts = hosts?;
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
     if let Some(network) = &network {
@@ -240,6 +242,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         hosts: hosts.into_iter().filter_map(|read| read.host).collect(),
         network: network?,
         time,
+        addons: of_network.flatten().into_iter().chain(addons).collect(),
         settings,
         positions: Positions::default(),
     })
@@ -250,9 +253,6 @@ fn read_settings(decoder: &mut Decoder, spec: &Fields<'_>, hosts: &[ReadHost<'_>
     let mut said = parts::read(decoder, spec);
     if let Some(field) = spec.get("apiEndpoint") {
         endpoint::read(decoder, &field, hosts, &mut said);
-    }
-    if let Some(field) = spec.get("addons") {
-        addons::read(decoder, &field);
     }
     let sayings = Sayings::new(said, spec.get("vars"), hosts);
     check::implied(decoder, &sayings, hosts, network);

@@ -4,16 +4,17 @@ use std::net::Ipv4Addr;
 
 use ipnet::{IpNet, Ipv4Net};
 
+use super::addons::read_source;
 use crate::Problem;
-use crate::decode::{Decoder, Field, Form, Wording};
-use crate::model::{FlannelBackend, Network, NetworkPlugin};
+use crate::decode::{Decoder, Field, Fields, Form, Wording};
+use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
 use crate::words::{quote, with_nearest};
 
 pub(crate) const NETWORK: Form = Form {
     what: "the network of a cluster",
-    fields: &["plugin", "backend", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
+    fields: &["plugin", "backend", "manifest", "contents", "url", "sha256", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
     refused: &[
         ("flannelBackend", "write it as `backend`"),
         ("dnsDomain", "write it as `clusterDomain`"),
@@ -28,8 +29,11 @@ const DEFAULT_SERVICES: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 233, 0, 
 /// Room for Kubernetes' 110 pods of a node, and for as many that are just going.
 const DEFAULT_NODE_PREFIX: u8 = 24;
 
-/// Plugins that people ask for; this version installs none of them.
+/// Plugins that people ask for; kokctl brings none of them, and installs each that has a manifest.
 const OTHER_PLUGINS: [&str; 7] = ["calico", "canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave"];
+
+/// Fields that name a manifest.
+const OF_MANIFEST: [&str; 4] = ["manifest", "contents", "url", "sha256"];
 
 /// What holds where nothing is said.
 fn defaults() -> Network {
@@ -43,12 +47,31 @@ fn defaults() -> Network {
     }
 }
 
-pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Network> {
-    let mut network = defaults();
+/// The network, with what installs it if that is a manifest.
+pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<(Network, Option<Addon>)> {
     let Some(field) = field else {
-        return Some(network);
+        return Some((defaults(), None));
     };
     let fields = decoder.fields(&field, &NETWORK)?;
+    let network = read_fields(decoder, &fields);
+    let is_known = fields.get("plugin").is_none_or(|field| NetworkPlugin::ALL.iter().any(|plugin| field.is_text(plugin.as_str())));
+    let by_manifest = fields.get("plugin").is_some_and(|field| field.is_text(NetworkPlugin::Manifest.as_str()));
+    let addon = if by_manifest { Some(read_manifest(decoder, &fields)?) } else { None };
+    let idle = OF_MANIFEST.into_iter().filter_map(|name| fields.get(name)).next();
+    if let Some(field) = idle.filter(|_| is_known && !by_manifest) {
+        let problem = Problem::new(format!("`{}` belongs to `plugin: manifest`", field.name())).at(field.position());
+        decoder.report(problem.hint("write `plugin: manifest` if the manifest is to install the network, or leave this out"));
+    }
+    Some((network?, addon))
+}
+
+fn read_manifest(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Addon> {
+    let (manifest, sha256, origin) = read_source(decoder, fields, "the network")?;
+    Some(Addon { name: NETWORK_ADDON.to_owned(), namespace: None, manifest, sha256, origin, objects: Vec::new() })
+}
+
+fn read_fields(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Network> {
+    let mut network = defaults();
     let mut good = true;
     let mut keep = |read: Option<()>| good &= read.is_some();
     if let Some(field) = fields.get("plugin") {
@@ -57,10 +80,10 @@ pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<Ne
     if let Some(field) = fields.get("backend") {
         let backends = FlannelBackend::ALL.map(|backend| (backend.as_str(), backend));
         keep(decoder.choice(&field, &backends).map(|backend| network.backend = backend));
-        if network.plugin == NetworkPlugin::None {
+        if network.plugin != NetworkPlugin::Flannel {
             keep(None);
             decoder.report(
-                Problem::new(format!("`{}` says something about flannel, and no network plugin is installed", field.name()))
+                Problem::new(format!("`{}` says something about flannel, and flannel is not installed", field.name()))
                     .at(field.position())
                     .because(format!("the network plugin is `{}`", network.plugin.as_str()))
                     .hint("leave it out, or let flannel be installed"),
@@ -90,17 +113,27 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
     }
     let problem = Problem::new(format!("this version cannot install the network plugin {}", quote(text)))
         .at(field.position())
-        .because("so far it installs flannel only");
+        .because("it brings flannel, and installs others by their manifests");
     decoder.report(if OTHER_PLUGINS.contains(&text) {
         problem.hint(match decoder.wording() {
-            Wording::Cluster => "write `flannel`, or leave the field out",
+            Wording::Cluster => format!(
+                "write `network: {{plugin: manifest, manifest: {text}.yaml}}`, with the manifest in that file beside this one; or `flannel`"
+            ),
             // Left out, it is Calico there.
-            Wording::Inventory => "write `kube_network_plugin: flannel`",
+            Wording::Inventory => by_convert(text),
         })
     } else {
         with_nearest(problem, text, &NetworkPlugin::ALL.map(NetworkPlugin::as_str))
     });
     None
+}
+
+/// An inventory has no manifests; what `convert` makes of it has.
+pub(crate) fn by_convert(plugin: &str) -> String {
+    format!(
+        "for a new cluster write `kube_network_plugin: flannel`, or try `-e kube_network_plugin=flannel`; or write `none`, and name a \
+         manifest of {plugin} in what `kokctl convert` makes of this: `network: {{plugin: manifest, manifest: {plugin}.yaml}}`"
+    )
 }
 
 fn read_range(decoder: &mut Decoder, field: &Field<'_>) -> Option<Ipv4Net> {

@@ -73,7 +73,7 @@ fn inline() -> Vec<Property> {
         property("containerRuntime", "What runs containers, and where it has images from.", parts::schema(&CONTAINER_RUNTIME, Vec::new())),
         property("time", "Where the hosts take their time from.", time_sync()),
         property("hostResources", "What is kept for the hosts, and how much pods may take.", parts::host_resources()),
-        property("addons", "What is installed besides; this version installs none yet.", json!({"type": "array", "items": parts::addon()})),
+        property("addons", "What is installed besides.", json!({"type": "array", "items": parts::addon()})),
         property("vars", "Everything else, by the names that Kubespray uses.", json!({"type": "object"}))
             .with("x-kubernetes-preserve-unknown-fields", true),
     ]
@@ -141,14 +141,18 @@ fn taint() -> Value {
 
 fn network() -> Value {
     let properties = vec![
-        word("plugin", "The network plugin; with `none` you install one yourself.", &NetworkPlugin::ALL.map(NetworkPlugin::as_str)),
+        word(
+            "plugin",
+            "The network plugin; `manifest` is one of your own, with `none` you install one yourself.",
+            &NetworkPlugin::ALL.map(NetworkPlugin::as_str),
+        ),
         word("backend", "How flannel carries packets from host to host.", &FlannelBackend::ALL.map(FlannelBackend::as_str)),
         text("podCIDR", "Range of the pods' addresses."),
         text("serviceCIDR", "Range of the services' addresses."),
         integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),
         text("clusterDomain", "DNS domain of the services."),
     ];
-    map(&fields(&NETWORK), &[], properties)
+    map(&fields(&NETWORK), &[], properties.into_iter().chain(parts::manifest()).collect())
 }
 
 fn time_sync() -> Value {

@@ -27,11 +27,19 @@ pub(super) fn host_resources() -> Value {
 pub(super) fn addon() -> Value {
     let properties = vec![
         text("name", "Name of the addon, a DNS label.").with("maxLength", 63),
-        text("manifest", "Path of a file with objects."),
-        text("url", "Where such a file comes from."),
-        text("sha256", "Digest of what comes from `url`.").with("pattern", "^[0-9a-f]{64}$"),
+        text("namespace", "Where objects go that name no namespace; `default` without it.").with("maxLength", 63),
     ];
-    map(&fields(&ADDON), &["name"], properties)
+    map(&fields(&ADDON), &["name"], properties.into_iter().chain(manifest()).collect())
+}
+
+/// Where objects come from.
+pub(super) fn manifest() -> Vec<Property> {
+    vec![
+        text("manifest", "Path of a file with objects, as seen from the folder of this file."),
+        text("contents", "The text of such a file."),
+        text("url", "Where such a file comes from."),
+        text("sha256", "Digest of the manifest; needed with `url`.").with("pattern", "^[0-9a-f]{64}$"),
+    ]
 }
 
 fn leaf(leaf: &Leaf) -> Property {

@@ -4,6 +4,7 @@ use super::build::{Map, implied, list, text};
 use super::values::{Shared, Values};
 use crate::check;
 use crate::decode::Wording;
+use crate::read::network::by_convert;
 use crate::tree::{Node, Value};
 use crate::variables::{flag, spelled};
 use crate::words::quote;
@@ -77,8 +78,8 @@ fn plugin(values: &mut Values<'_>, start: &Position) -> Option<Shared> {
 /// The one message about Kubespray's default.
 fn no_calico(message: &str) -> Problem {
     Problem::new(message)
-        .because("Calico is Kubespray's default, and this version of kokctl installs flannel")
-        .hint("for a new cluster write `kube_network_plugin: flannel`, or try `-e kube_network_plugin=flannel`; a cluster that runs Calico can't be taken over yet")
+        .because("Calico is Kubespray's default; this version of kokctl brings flannel, and can't take over a cluster that runs Calico yet")
+        .hint(by_convert(CALICO))
 }
 
 /// Where the hosts take their time from.

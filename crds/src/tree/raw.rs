@@ -57,9 +57,9 @@ fn known_tag(tag: &str) -> Tag {
     }
 }
 
-/// Text, or what Ansible's YAML 1.1 takes it for where it stands without quotes.
+/// Text, or what YAML 1.1 takes it for where it stands without quotes.
 fn word(value: String, tag: Tag, location: &Location, text: &str, dialect: Dialect) -> Value {
-    let is_word = dialect == Dialect::Ansible && tag == Tag::None && value.len() <= 3;
+    let is_word = dialect.is_old() && tag == Tag::None && value.len() <= 3;
     if !is_word || slice(location, text) != value {
         return Value::Text(value);
     }

@@ -60,7 +60,7 @@ pub(super) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, 
 /// An inventory on standard input has no folder, and so no name and nothing beside it.
 fn standard_input() -> Result<File, Failure> {
     let name = "standard input".to_owned();
-    match bounded(std::io::stdin().lock()) {
+    match bounded(std::io::stdin().lock(), MAX_BYTES) {
         Ok(bytes) => text(name, bytes, Role::Main { cluster: None }),
         Err(because) => Err(Failure::new(Kind::Input, "standard input can't be read").at(name).because(because)),
     }
@@ -162,16 +162,16 @@ pub(super) fn one(path: &Path, role: Role) -> Result<File, Failure> {
     };
     let file = fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
     // A pipe has no size that could be asked for.
-    let bytes = bounded(file).map_err(unreadable)?;
+    let bytes = bounded(file, MAX_BYTES).map_err(unreadable)?;
     text(name, bytes, role)
 }
 
 /// All bytes, or why they can't be had.
-fn bounded(source: impl Read) -> Result<Vec<u8>, String> {
+pub(super) fn bounded(source: impl Read, most: u64) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    source.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    let is_short = u64::try_from(bytes.len()).is_ok_and(|length| length <= MAX_BYTES);
-    if is_short { Ok(bytes) } else { Err(format!("it is longer than {MAX_BYTES} bytes, and more are not read")) }
+    source.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    let is_short = u64::try_from(bytes.len()).is_ok_and(|length| length <= most);
+    if is_short { Ok(bytes) } else { Err(format!("it is longer than {most} bytes, and more are not read")) }
 }
 
 fn text(name: String, bytes: Vec<u8>, role: Role) -> Result<File, Failure> {
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_does_not_end_is_not_waited_for() {
-        assert_eq!(bounded(b"all:\n".as_slice()).as_deref(), Ok(b"all:\n".as_slice()));
-        assert!(bounded(io::repeat(b' ')).is_err_and(|because| because.contains(&MAX_BYTES.to_string())));
+        assert_eq!(bounded(b"all:\n".as_slice(), MAX_BYTES).as_deref(), Ok(b"all:\n".as_slice()));
+        assert!(bounded(io::repeat(b' '), MAX_BYTES).is_err_and(|because| because.contains(&MAX_BYTES.to_string())));
     }
 }

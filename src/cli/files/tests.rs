@@ -1,5 +1,5 @@
 //! What is read, and what is said where nothing can be read.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use super::{ClusterFiles, ExtraVars};
 use std::fs;
@@ -179,4 +179,39 @@ fn what_is_not_there_is_named() {
     let files = ClusterFiles { files: vec![folder.path().to_owned()] };
     let failures = files.read(&ExtraVars::default()).unwrap_err();
     assert!(failures.first().unwrap().because.as_deref().unwrap().contains("hosts.yaml"), "{failures:?}");
+}
+
+/// Reads a cluster in a folder of its own, with these addons and these files.
+fn with_addons(addons: &str, files: &[(&str, &str)]) -> Result<kok_crds::model::Cluster, Vec<crate::ui::Failure>> {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n";
+    let text = format!("{head}  hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}]\n{addons}\n");
+    std::fs::create_dir(folder.path().join("below")).unwrap();
+    for (name, text) in [("c.yaml", text.as_str())].iter().chain(files) {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    super::ClusterFiles { files: vec![folder.path().join("c.yaml")] }.read(&super::ExtraVars::default())
+}
+
+#[test]
+fn manifests_are_read_beside_the_file_that_names_them() {
+    const OBJECT: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n";
+    let sum = kok_tasks::digest::sha256(OBJECT.as_bytes());
+    let addon = |rest: &str| format!("  addons: [{{name: a, {rest}}}]");
+    let cluster = with_addons(&addon(&format!("manifest: below/x.yaml, sha256: {sum}")), &[("below/x.yaml", OBJECT)]).unwrap();
+    assert_eq!(cluster.addons[0].objects[0].name.to_string(), "ConfigMap x");
+    let network = with_addons("  network: {plugin: manifest, manifest: x.yaml}", &[("x.yaml", OBJECT)]).unwrap();
+    assert_eq!((network.addons[0].name.as_str(), network.addons[0].objects.len()), ("network", 1));
+
+    let wrong = |addons: &str, files: &[(&str, &str)]| with_addons(addons, files).err().unwrap().remove(0);
+    let another = wrong(&addon(&format!("manifest: x.yaml, sha256: {sum}")), &[("x.yaml", "a: b\n")]);
+    assert!(another.what.contains("not the one that was meant") && another.at.unwrap().contains("c.yaml:7:"), "{:?}", another.because);
+    let missing = wrong(&addon("manifest: x.yaml"), &[]);
+    assert!(missing.because.unwrap().contains("x.yaml: No such file"));
+    let no_text = wrong(&addon("manifest: x.yaml"), &[("x.yaml", "a\0b")]);
+    assert!(no_text.what.contains("can't be read"));
+    let no_object = wrong(&addon("manifest: x.yaml"), &[("x.yaml", "\na: b\n")]);
+    assert!(no_object.at.unwrap().ends_with("x.yaml:2:1"));
+    let nowhere = wrong(&addon(&format!("url: 'http://127.0.0.1:1/x.yaml', sha256: {sum}")), &[]);
+    assert!(nowhere.what.contains("can't be fetched") && nowhere.hint.unwrap().contains("name the file as `manifest`"));
 }

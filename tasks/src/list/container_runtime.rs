@@ -95,7 +95,7 @@ fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let folder = draft.add("plugin-folder", Resource::Directory(Directory { path: PLUGIN_FOLDER.to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
     let plugins = PLUGINS.into_iter().zip(["cni-plugins", "flannel-cni-plugin"]);
-    for (step, name) in plugins.take(if network::is_ours(view) { 2 } else { 1 }) {
+    for (step, name) in plugins.take(if network::is_flannel(view) { 2 } else { 1 }) {
         let file = view.file(name, None)?;
         let step = unpack(draft, step, file, PLUGIN_FOLDER, "");
         draft.needs(&step, &folder, Reason::Inside);

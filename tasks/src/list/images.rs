@@ -20,8 +20,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         add(view, draft, component, view.release_image(component)?);
     }
     let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some("haproxy");
-    let of_network: &[&str] = if network::is_ours(view) { &["flannel", "echo"] } else { &[] };
-    for name in of_network.iter().copied().chain(balancer) {
+    let flannel = network::is_flannel(view).then_some("flannel");
+    let of_network = flannel.into_iter().chain(network::is_there(view).then_some("echo"));
+    for name in of_network.chain(balancer) {
         add(view, draft, name, view.image(name)?);
     }
     Ok(())

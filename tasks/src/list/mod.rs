@@ -1,6 +1,7 @@
 //! The tasks, one file each, in the order in which people think of them. The order in which steps run follows from their needs alone.
 
 pub(crate) mod api_server;
+mod addons;
 pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;
@@ -68,4 +69,5 @@ pub const TASKS: &[Task] = &[
     Task { name: kubelet_join::NAME, about: "a worker becomes a node", plan: kubelet_join::plan },
     Task { name: network::NAME, about: "the pod network", plan: network::plan },
     Task { name: network_check::NAME, about: "pods of all nodes answer each other", plan: network_check::plan },
+    Task { name: addons::NAME, about: "the user's own addons, out of manifests", plan: addons::plan },
 ];

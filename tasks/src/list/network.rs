@@ -1,12 +1,12 @@
-//! The pod network: flannel.
+//! The pod network: flannel, or what the user's manifest installs.
 
 use std::time::Duration;
 
-use kok_crds::model::NetworkPlugin;
+use kok_crds::model::{NETWORK_ADDON, NetworkPlugin};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{container_runtime, control_plane, images, kubelet_join};
+use super::{addons, container_runtime, control_plane, images, kubelet_join};
 use crate::identity::endpoint;
 use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -19,7 +19,12 @@ pub(super) const NAME: &str = "network";
 pub(super) const NODES_READY: &str = "nodes-ready";
 
 /// Steps after which what carries pods and their names runs everywhere.
-pub(super) const RUNNING: [&str; 3] = ["flannel-running", "kube-proxy-running", "coredns-running"];
+const RUNNING: [&str; 3] = ["flannel-running", "kube-proxy-running", "coredns-running"];
+
+/// Those of them that there are. What of a user's network has to run is not known; nodes say when it does.
+pub(super) fn running_steps(view: &HostView<'_>) -> impl Iterator<Item = &'static str> {
+    RUNNING.into_iter().skip(usize::from(!is_flannel(view)))
+}
 
 #[derive(Serialize)]
 struct Flannel<'a> {
@@ -48,9 +53,20 @@ pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
     Ok(ApplyManifest { what: "flannel", text, namespace: "kube-flannel", name: "kube-flannel-ds" })
 }
 
-/// Whether there is a network that is ours. Without one nodes are not Ready, and pods with addresses of their own wait.
-pub(super) fn is_ours(view: &HostView<'_>) -> bool {
+/// Whether there will be a network. Without one nodes are not Ready, and pods with addresses of their own wait.
+pub(super) fn is_there(view: &HostView<'_>) -> bool {
     view.cluster().network.plugin != NetworkPlugin::None
+}
+
+/// Whether that is flannel, which we bring.
+pub(super) fn is_flannel(view: &HostView<'_>) -> bool {
+    view.cluster().network.plugin == NetworkPlugin::Flannel
+}
+
+/// What tells the network from others, for those who check it.
+pub(super) fn sum(view: &HostView<'_>) -> Result<String, Refusal> {
+    let addon = view.cluster().addons.iter().find(|addon| addon.name == NETWORK_ADDON);
+    addon.map_or_else(|| Ok(manifest(view)?.sum()), |addon| Ok(addons::operation(view, addon).source))
 }
 
 /// kube-proxy has the host's network and needs no other.
@@ -71,12 +87,26 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if !is_ours(view) {
-        if view.is_speaker() {
-            without_plugin(view, draft);
-        }
+    if is_flannel(view) {
+        of_host(view, draft)?;
+    }
+    if !view.is_speaker() {
         return Ok(());
     }
+    match view.cluster().network.plugin {
+        NetworkPlugin::None => without_plugin(view, draft),
+        NetworkPlugin::Manifest => nodes_ready(view, draft, &view.id(addons::NAME, NETWORK_ADDON)),
+        NetworkPlugin::Flannel => {
+            let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
+            let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
+            draft.needs(&flannel, &administrators, Reason::Because("only administrators may"));
+            nodes_ready(view, draft, &flannel);
+        }
+    }
+    Ok(())
+}
+
+fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let parent = draft.add("folder", Resource::Directory(Directory { path: "/etc/cni".to_owned(), mode: 0o755 }));
     let folder = draft.add("configuration-folder", Resource::Directory(Directory { path: "/etc/cni/net.d".to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
@@ -102,24 +132,23 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
             Reason::Because("the runtime takes the network as ready once the file is there"),
         );
     }
-    if view.is_speaker() {
-        cluster_wide(view, draft)?;
-    }
     Ok(())
 }
 
-fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+/// Nodes are Ready once they have a network, and then everything runs.
+fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
-    let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
-    draft.needs(&flannel, &administrators, Reason::Because("only administrators may"));
     let nodes: Vec<String> = view.cluster().hosts.iter().map(|host| host.name.clone()).collect();
     let count = nodes.len() as u64;
     let version = view.cluster().kubernetes_version.to_string();
     let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
-    draft.within(WAIT);
+    draft.within(if is_flannel(view) { WAIT } else { PULLING });
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
+    draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));
     for host in &view.cluster().hosts {
-        draft.needs(&ready, &StepId::new(&host.name, NAME, "configuration"), Reason::Because("a node without a network is not Ready"));
+        let (task, step) =
+            if is_flannel(view) { (NAME, "configuration") } else { (container_runtime::NAME, container_runtime::PLUGINS[0]) };
+        draft.needs(&ready, &StepId::new(&host.name, task, step), Reason::Because("a node without a network is not Ready"));
         if host.roles.control_plane {
             let finalized = StepId::new(&host.name, control_plane::NAME, "kubelet-finalized");
             draft.needs(&ready, &finalized, Reason::Because("that restarts the kubelet"));
@@ -133,11 +162,15 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusa
     }
     let addons = view.id(control_plane::NAME, control_plane::ADDONS);
     let [flannel_running, proxy_running, dns_running] = RUNNING;
-    running(view, draft, flannel_running, ("DaemonSet", "kube-flannel", "kube-flannel-ds", count), &flannel, &ready, "flannel");
+    if is_flannel(view) {
+        running(view, draft, flannel_running, ("DaemonSet", "kube-flannel", "kube-flannel-ds", count), installed, &ready, "flannel");
+    }
     running(view, draft, proxy_running, ("DaemonSet", "kube-system", "kube-proxy", count), &addons, &ready, "kube-proxy");
     running(view, draft, dns_running, ("Deployment", "kube-system", "coredns", 1), &addons, &ready, "coredns");
-    Ok(())
 }
+
+/// A user's network is in images that nodes have to fetch.
+const PULLING: Duration = Duration::from_secs(600);
 
 /// Containers of images that are there start within seconds; a busy host takes its time.
 const WAIT: Duration = Duration::from_secs(300);

@@ -17,7 +17,7 @@ struct Check<'a> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if !view.is_speaker() || !network::is_ours(view) {
+    if !view.is_speaker() || !network::is_there(view) {
         return Ok(());
     }
     let hosts = &view.cluster().hosts;
@@ -26,7 +26,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let manifest = ApplyManifest { what: "the network check", text, namespace: NETWORK_CHECK_NAMESPACE, name };
     let workload = WorkloadReady { kind: "DaemonSet", namespace: NETWORK_CHECK_NAMESPACE, name, at_least: hosts.len() as u64 };
     let nodes: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
-    let network_sum = network::manifest(view)?.sum();
+    let network_sum = network::sum(view)?;
     let stage = |stage| Operation::NetworkCheck(NetworkCheck { stage, network: network_sum.clone(), nodes: nodes.clone() });
 
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
@@ -42,7 +42,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let answered = draft.add("answers", stage(Stage::Answer));
     draft.within(Duration::from_secs(180));
     draft.needs(&answered, &running, Reason::TalksTo);
-    for step in network::RUNNING {
+    for step in network::running_steps(view) {
         draft.needs(&answered, &view.id(network::NAME, step), Reason::TalksTo);
     }
     let record = draft.add("record", stage(Stage::Record));

@@ -30,6 +30,7 @@ pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubeadm-config","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubelet-config","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kokctl","namespace":"kube-system"}},
+{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kokctl-addons","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cluster-info","namespace":"kube-public"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kube-flannel-cfg","namespace":"kube-flannel"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-proxy","namespace":"kube-system"}},

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kok_crds::model::ObjectName;
+
 /// One thing to look at on a host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Look {
@@ -61,6 +63,8 @@ pub enum Look {
     Swap,
     /// What the host's firewall lets in.
     Firewall,
+    /// An object of an addon, asked from this host's API server.
+    AddonObject(ObjectName),
 }
 
 /// Everything one probe looks at, grouped by kind so that each kind costs one command.
@@ -88,6 +92,7 @@ pub struct Looks {
     pub(super) patterns: BTreeSet<String>,
     pub(super) swap: bool,
     pub(super) firewall: bool,
+    pub(super) addon_objects: BTreeSet<ObjectName>,
 }
 
 impl Looks {
@@ -122,6 +127,7 @@ impl Looks {
             Look::Matching(pattern) => drop(self.patterns.insert(pattern)),
             Look::Swap => self.swap = true,
             Look::Firewall => self.firewall = true,
+            Look::AddonObject(name) => drop(self.addon_objects.insert(name)),
         }
     }
 
@@ -148,6 +154,7 @@ impl Looks {
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(asked(self.network_check, Look::NetworkCheck));
+        let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block));
@@ -169,7 +176,7 @@ impl Looks {
 
     /// Whether anything is asked that begins with the question whether the API server is ready.
     pub(super) fn asks_api_server(&self) -> bool {
-        self.api_server || self.kubernetes || self.load_balancers || self.network_check || self.warnings
+        self.api_server || self.kubernetes || self.load_balancers || self.network_check || self.warnings || !self.addon_objects.is_empty()
     }
 
     /// Whether there is nothing to look at.

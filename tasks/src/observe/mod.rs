@@ -4,6 +4,7 @@
 //! The answer is hostile input. It is cut into sections by lines that begin with a nonce that the host could not know before; whatever is
 //! missing, cut off or of the wrong shape becomes a [`ParseError`] that names the section and never a panic.
 
+mod addons;
 mod etcd;
 mod firewall;
 mod kubernetes;
@@ -15,6 +16,8 @@ mod state;
 mod swap;
 mod time;
 
+pub use addons::{ADDON_LABEL, LiveObject};
+pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
 pub use etcd::{EtcdMember, EtcdPeer, EtcdState};
 pub use firewall::{Firewall, Firewalld, Zone};
 pub use kubernetes::{ApiServerState, KubernetesObject, KubernetesState, NodeState};

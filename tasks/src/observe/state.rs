@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use kok_crds::model::ObjectName;
+
+use super::addons::LiveObject;
 use super::etcd::EtcdState;
 use super::firewall::Firewall;
 use super::kubernetes::{ApiServerState, KubernetesState};
@@ -49,6 +52,8 @@ pub struct Observations {
     pub swap: Option<SwapState>,
     /// The host's firewall.
     pub firewall: Option<Firewall>,
+    /// Objects of addons that were asked for; `None` for one that does not exist.
+    pub addon_objects: BTreeMap<ObjectName, Option<LiveObject>>,
     /// The host's monotonic clock when it was probed, in microseconds since boot.
     pub monotonic_microseconds: u64,
     /// The host's wall clock when it was probed, in nanoseconds since 1970.
@@ -185,6 +190,7 @@ impl Observations {
             matching: BTreeMap::new(),
             swap: None,
             firewall: None,
+            addon_objects: BTreeMap::new(),
             monotonic_microseconds: 0,
             clock_nanoseconds: 0,
         }
@@ -212,6 +218,7 @@ impl Observations {
         self.matching.extend(later.matching);
         self.swap = later.swap.or(self.swap.take());
         self.firewall = later.firewall.or(self.firewall.take());
+        self.addon_objects.extend(later.addon_objects);
         self.monotonic_microseconds = later.monotonic_microseconds;
         self.clock_nanoseconds = later.clock_nanoseconds;
     }

@@ -2,6 +2,7 @@
 //! the host or the cluster says, never that a command ended without an error.
 
 mod addons;
+mod apply_addon;
 mod bootstrap_token;
 mod claim;
 mod cluster_admins;
@@ -17,6 +18,7 @@ mod pki_tree;
 mod preflight;
 mod ready;
 mod record;
+mod remove_addons;
 mod reset;
 mod static_pods;
 mod time_sync;
@@ -25,6 +27,7 @@ mod trust;
 mod upload;
 
 pub use addons::Addons;
+pub use apply_addon::ApplyAddon;
 pub use bootstrap_token::BootstrapToken;
 pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
@@ -39,6 +42,7 @@ pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stag
 pub use pki_tree::PkiTree;
 pub use preflight::Preflight;
 pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly};
+pub use remove_addons::RemoveAddons;
 pub use reset::Reset;
 pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
@@ -99,6 +103,10 @@ pub enum Operation {
     RemoveTokens(RemoveTokens),
     /// Objects of a manifest.
     ApplyManifest(ApplyManifest),
+    /// Objects of a user's manifest.
+    ApplyAddon(ApplyAddon),
+    /// Nothing is left of manifests that the user has no more.
+    RemoveAddons(RemoveAddons),
     /// A DaemonSet or Deployment runs everywhere it should.
     WorkloadReady(WorkloadReady),
     /// flannel's daemon runs on the host.
@@ -136,6 +144,8 @@ macro_rules! each {
             Operation::Join($it) => $call,
             Operation::RemoveTokens($it) => $call,
             Operation::ApplyManifest($it) => $call,
+            Operation::ApplyAddon($it) => $call,
+            Operation::RemoveAddons($it) => $call,
             Operation::WorkloadReady($it) => $call,
             Operation::SubnetReady($it) => $call,
             Operation::NodesReady($it) => $call,

@@ -89,7 +89,7 @@ fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
     let interface = route.interface.as_str();
     let pods = !scope.is_fresh() && scope.cluster.network.pod_cidr.contains(&route.to);
     // Nobody knows what the interfaces of the user's own network are called.
-    if pods && scope.cluster.network.plugin == NetworkPlugin::None {
+    if pods && scope.cluster.network.plugin != NetworkPlugin::Flannel {
         return true;
     }
     let by_a_host = || route.via.is_some_and(|via| scope.cluster.hosts.iter().any(|host| host.address == IpAddr::V4(via)));

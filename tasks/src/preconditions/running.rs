@@ -1,9 +1,10 @@
 //! What a running cluster can't take over by another `apply`: each is an operation of its own.
 
-use kok_crds::model::{Cluster, NetworkPlugin};
+use kok_crds::model::{Cluster, NETWORK_ADDON, NetworkPlugin};
 use serde_json::Value;
 
 use super::Findings;
+use crate::addons::Record;
 use crate::identity;
 use crate::observe::{KubernetesState, Observations, PathState};
 use crate::operations::{FOUNDED, SOURCE_ANNOTATION};
@@ -74,18 +75,26 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
 
 /// Another plugin, or another backend of the same one. A flannel without our mark is the user's own.
 fn other_network(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> {
-    if cluster.network.plugin == NetworkPlugin::Flannel {
-        return other_backend(cluster, state);
+    let wanted = cluster.network.plugin;
+    let flannel = state.object("DaemonSet", "kube-flannel", "kube-flannel-ds").and_then(|daemon| daemon.text(SOURCE_ANNOTATION));
+    let is = match (Record::of(state, NETWORK_ADDON), flannel) {
+        (Some(_), _) => NetworkPlugin::Manifest,
+        (None, _) if wanted == NetworkPlugin::Flannel => return other_backend(cluster, state),
+        (None, Some(_)) => NetworkPlugin::Flannel,
+        (None, None) => return None,
+    };
+    if wanted == is {
+        return None;
     }
-    let daemon = state.object("DaemonSet", "kube-flannel", "kube-flannel-ds")?;
-    daemon.text(SOURCE_ANNOTATION)?;
     let field = "spec.network.plugin";
     let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
-    let refusal = Refusal::new("the network plugin of the running cluster is flannel, the file asks for none").at(place);
+    let named = |plugin: NetworkPlugin| if plugin == NetworkPlugin::Manifest { "that of a manifest" } else { plugin.as_str() };
+    let refusal = Refusal::new(format!("the network plugin of the running cluster is {}, the file asks for {}", named(is), named(wanted)));
     Some(
         refusal
+            .at(place)
             .because("taking a network away from under its pods is no part of apply")
-            .hint(format!("set {field} back to flannel; a cluster without it has to be made anew")),
+            .hint(format!("set {field} back to {}; a cluster with another network has to be made anew", is.as_str())),
     )
 }
 

@@ -1,6 +1,7 @@
 //! Tests of everything that decides: facts, observations, resources, operations, preconditions, templates and the plan.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
+mod addons;
 mod bootstrap;
 mod components;
 mod convergence;

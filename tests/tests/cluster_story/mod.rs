@@ -1,5 +1,6 @@
 //! The chapters of the story, in their order.
 
+pub mod addons;
 pub mod drift;
 pub mod journal;
 pub mod killed;

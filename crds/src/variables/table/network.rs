@@ -15,7 +15,7 @@ pub(super) static ROWS: &[Variable] = &[
         "kube_network_plugin",
         "flannel or none",
         "flannel in a Cluster; an inventory that says nothing means calico",
-        "The network plugin; with none you install one yourself.",
+        "The network plugin; with none you install one yourself. Others come by their manifests (docs/cluster.md).",
     )
     .field_of("spec.network.plugin"),
     word("kube_pods_subnet", "IPv4 range", "10.233.64.0/18", "The range of the pods' addresses.").field_of("spec.network.podCIDR"),

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kok_tasks::observe::{ApiServerState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, NodeState};
+use kok_crds::model::{NETWORK_ADDON, ObjectName};
+use kok_tasks::observe::{ApiServerState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject, NodeState};
+use kok_tasks::operations::{ApplyAddon, RemoveAddons};
 use serde_json::{Value, json};
 
 use super::host::Host;
@@ -13,6 +15,8 @@ pub(crate) struct Api {
     pub(crate) nodes: BTreeMap<String, NodeState>,
     pub(crate) objects: BTreeMap<String, Value>,
     pub(crate) tokens: BTreeSet<String>,
+    /// Objects of addons.
+    pub(crate) addons: BTreeMap<ObjectName, LiveObject>,
     /// The hosts on which etcd is meant to run.
     pub(crate) members: Vec<String>,
     /// Those whose member was started once and has told the others.
@@ -29,6 +33,51 @@ impl Api {
             "metadata": {"namespace": namespace, "name": name, "annotations": {"kokctl.io/source-sha256": annotation}},
         });
         self.objects.insert(format!("{kind}/{namespace}/{name}"), object);
+    }
+
+    /// What is applied is there with the addon's label; what its manifest has no longer goes, if it has it.
+    pub(crate) fn apply_addon(&mut self, addon: &ApplyAddon) {
+        let sum = |name: &ObjectName| format!("{name}-{}", addon.source).replace(' ', "-");
+        let live = |name: &ObjectName| LiveObject { addon: addon.name.clone(), is_going: false, sum: sum(name) };
+        self.addons.extend(addon.objects.iter().map(|name| (name.clone(), live(name))));
+        self.remove(&addon.name, &addon.gone);
+        let line = |name: &ObjectName| {
+            let namespace = name.namespace.as_deref().unwrap_or(if name.kind == "Namespace" { "" } else { "default" });
+            format!("{} {} {namespace}/{} {}  {}\n", name.api_version, name.kind, name.name, addon.name, sum(name))
+        };
+        let lines: String = addon.objects.iter().map(line).collect();
+        self.record(&addon.name, Some(format!("source {}\n{lines}", addon.source)));
+    }
+
+    pub(crate) fn remove_addons(&mut self, addons: &RemoveAddons) {
+        for (name, gone) in &addons.gone {
+            self.remove(name, gone);
+            self.record(name, None);
+        }
+    }
+
+    fn remove(&mut self, addon: &str, gone: &[ObjectName]) {
+        let is_same = |one: &ObjectName, other: &ObjectName| {
+            let namespace = |name: &ObjectName| name.namespace.clone().unwrap_or("default".into());
+            (&one.kind, &one.name) == (&other.kind, &other.name) && (one.kind == "Namespace" || namespace(one) == namespace(other))
+        };
+        self.addons.retain(|name, live| live.addon != addon || !gone.iter().any(|gone| is_same(gone, name)));
+    }
+
+    /// The cluster's record of an addon.
+    pub(crate) fn record(&mut self, addon: &str, text: Option<String>) {
+        let empty = || json!({"kind": "ConfigMap", "metadata": {"namespace": "kube-system", "name": "kokctl-addons"}, "data": {}});
+        let map = self.objects.entry("ConfigMap/kube-system/kokctl-addons".to_owned()).or_insert_with(empty);
+        let data = map["data"].as_object_mut().unwrap();
+        match text {
+            Some(text) => drop(data.insert(addon.to_owned(), text.into())),
+            None => drop(data.remove(addon)),
+        }
+    }
+
+    /// Whether a network of the user's own was applied.
+    fn has_own_network(&self) -> bool {
+        self.objects.get("ConfigMap/kube-system/kokctl-addons").is_some_and(|map| map["data"].get(NETWORK_ADDON).is_some())
     }
 
     pub(crate) fn has(&self, key: &str) -> bool {
@@ -119,8 +168,9 @@ pub(crate) fn has_subnet(api: &Api, host: &Host) -> bool {
 
 /// Whether containerd can give a pod an address and the kubelet calls the node Ready.
 pub(crate) fn is_ready(api: &Api, host: &Host) -> bool {
-    let plugins = ["/opt/cni/bin/flannel", "/opt/cni/bin/bridge", "/etc/cni/net.d/10-flannel.conflist"].iter().all(|path| host.has(path));
-    plugins && host.is_active("kubelet.service") && host.is_active("containerd.service") && api.nodes.contains_key(&host.name)
+    let flannel = ["/opt/cni/bin/flannel", "/etc/cni/net.d/10-flannel.conflist"].iter().all(|path| host.has(path));
+    let network = host.has("/opt/cni/bin/bridge") && (flannel || api.has_own_network());
+    network && host.is_active("kubelet.service") && host.is_active("containerd.service") && api.nodes.contains_key(&host.name)
 }
 
 /// What the administrator is told on this host.
@@ -148,11 +198,12 @@ pub(crate) fn state(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> K
 fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Value {
     let mut object = object.clone();
     let name = object["metadata"]["name"].as_str().unwrap();
+    let has_network = |host: &Host| has_subnet(api, host) || api.has_own_network();
     let runs = |host: &Host| match name {
         "kube-proxy" => has_image(host, "kube-proxy"),
         "kube-flannel-ds" => has_subnet(api, host),
-        "network-check" => has_image(host, "echo") && is_ready(api, host) && has_subnet(api, host),
-        "coredns" => has_image(host, "coredns") && is_ready(api, host) && has_subnet(api, host),
+        "network-check" => has_image(host, "echo") && is_ready(api, host) && has_network(host),
+        "coredns" => has_image(host, "coredns") && is_ready(api, host) && has_network(host),
         _ => false,
     };
     let running = hosts.values().filter(|host| api.nodes.contains_key(&host.name) && runs(host)).count();

@@ -7,7 +7,8 @@ mod secrets;
 pub(crate) mod shell;
 pub(crate) mod world;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Addon, Cluster, Manifest};
+use kok_crds::{Position, Source, read_manifest};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::facts::{COMMANDS, FOLDERS, HostFacts, Interface, Route, Storage};
 use kok_tasks::observe::{Firewalld, Nonce, Observations, Zone};
@@ -36,6 +37,25 @@ pub(crate) fn highly_available() -> Cluster {
 
 pub(crate) fn cluster_of(text: &str) -> Cluster {
     kok_crds::read_cluster("cluster.yaml", text).unwrap_or_else(|problems| panic!("{problems:?}"))
+}
+
+/// The same cluster with these addons, each with its manifest.
+pub(crate) fn with_addons(cluster: Cluster, addons: &[(&str, &str)]) -> Cluster {
+    let addon = |(name, manifest): &(&str, &str)| {
+        let origin = Position { file: "cluster.yaml".into(), line: 1, column: 1 };
+        let source = Source::file("manifest.yaml", *manifest);
+        let addon = Addon {
+            name: (*name).to_owned(),
+            namespace: None,
+            manifest: Manifest::Contents((*manifest).to_owned()),
+            sha256: None,
+            origin,
+            objects: Vec::new(),
+        };
+        let objects = read_manifest(&addon, &source).unwrap_or_else(|problems| panic!("{problems:?}"));
+        Addon { objects, ..addon }
+    };
+    Cluster { addons: addons.iter().map(addon).collect(), ..cluster }
 }
 
 /// The index of a bundle as it is built from upstream's sources.

@@ -68,6 +68,14 @@ impl World {
                 self.uses_api(host, true);
                 self.api.object("DaemonSet", manifest.namespace, manifest.name, &manifest.sum());
             }
+            Operation::ApplyAddon(addon) => {
+                self.uses_api(host, true);
+                self.api.apply_addon(addon);
+            }
+            Operation::RemoveAddons(addons) => {
+                self.uses_api(host, true);
+                self.api.remove_addons(addons);
+            }
             Operation::NetworkCheck(check) => self.network_check(host, check),
             // Nothing is done: what is waited for has to be true once everything is done that the step needs.
             Operation::ApiServerReady(_)

@@ -120,6 +120,10 @@ impl World {
                 Look::Etcd => seen.etcd = Some(api::etcd(&self.api, host, &self.hosts)),
                 Look::LoadBalancers => seen.load_balancers = Some(api::load_balancers(&self.api, &self.hosts)),
                 Look::Kubernetes => seen.kubernetes = Some(api::state(&self.api, host, &self.hosts)),
+                Look::AddonObject(name) => {
+                    let there = self.api.addons.get(&name).cloned();
+                    seen.addon_objects.insert(name, there);
+                }
                 Look::NetworkCheck => seen.network_check = Some(api::reports(&self.api, &self.hosts)),
                 Look::TimeTracking => seen.time = Some(host.time(self.source_serves())),
                 _ => {}

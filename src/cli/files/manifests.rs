@@ -1,0 +1,69 @@
+//! Manifests of addons: read where the cluster's file says they are, and checked before any host is asked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use kok_crds::model::{Addon, Manifest};
+use kok_crds::{Input, MOST_MANIFEST_BYTES, Place, Position, Problem, Source, in_two_addons, not_text, read_manifest};
+use kok_tasks::digest::sha256;
+
+use super::read::bounded;
+
+/// Reads the objects of all addons of the cluster. With anything wrong there is no cluster left, only what is wrong.
+pub(super) fn load(input: &mut Input) {
+    let Some(cluster) = &mut input.cluster else { return };
+    let mut problems = Vec::new();
+    for addon in &mut cluster.addons {
+        match source(addon).map_err(|problem| vec![problem]).and_then(|source| read_manifest(addon, &source)) {
+            Ok(objects) => addon.objects = objects,
+            Err(found) => problems.extend(found),
+        }
+    }
+    problems.extend(in_two_addons(&cluster.addons));
+    if !problems.is_empty() {
+        input.problems.extend(problems);
+        input.cluster = None;
+    }
+}
+
+/// The text of a manifest, which is the one that was meant.
+fn source(addon: &Addon) -> Result<Source, Problem> {
+    let name = &addon.name;
+    let (source, hint) = match &addon.manifest {
+        Manifest::Contents(text) => (Source::placed("contents", text.clone(), Place::At(addon.origin.clone())), "`contents`"),
+        Manifest::File(path) => (of_file(addon, path)?, "the file"),
+        Manifest::Url(url) => (super::fetch::manifest(addon, url)?, "what comes from there"),
+    };
+    let sum = sha256(source.text.as_bytes());
+    match &addon.sha256 {
+        Some(wanted) if *wanted != sum => Err(Problem::new(format!("the manifest of the addon `{name}` is not the one that was meant"))
+            .at(&addon.origin)
+            .because(format!("its SHA-256 is {sum}, and `sha256` says {wanted}"))
+            .hint(format!("look at {hint}; if it is right, write its SHA-256"))),
+        _ => Ok(source),
+    }
+}
+
+fn of_file(addon: &Addon, path: &str) -> Result<Source, Problem> {
+    let place = beside(&addon.origin, path);
+    let name = place.display().to_string();
+    let unreadable = |because: String| {
+        Problem::new(format!("the manifest of the addon `{}` can't be read", addon.name))
+            .at(&addon.origin)
+            .because(format!("{name}: {because}"))
+            .hint("name a file with objects of Kubernetes, as seen from the folder of this file")
+    };
+    let file = fs::File::open(&place).map_err(|error| unreadable(error.to_string()))?;
+    let bytes = bounded(file, MOST_MANIFEST_BYTES as u64).map_err(unreadable)?;
+    match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Ok(Source::file(name, text)),
+        Ok(text) => Err(unreadable(not_text(text.as_bytes()).0)),
+        Err(error) => Err(unreadable(not_text(error.as_bytes()).0)),
+    }
+}
+
+/// A path as seen from the folder of the file in which it stands. What came by standard input stands where the user is.
+fn beside(origin: &Position, path: &str) -> PathBuf {
+    let home = path.strip_prefix("~/").and_then(|rest| Some(Path::new(&std::env::var_os("HOME")?).join(rest)));
+    home.unwrap_or_else(|| Path::new(&*origin.file).parent().unwrap_or(Path::new("")).join(path))
+}

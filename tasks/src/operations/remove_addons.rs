@@ -1,0 +1,64 @@
+//! Addons that are in the cluster and no more in the list.
+
+use std::collections::BTreeMap;
+
+use kok_crds::listed;
+use kok_crds::model::ObjectName;
+
+use super::apply_addon::{functions, remove};
+use crate::addons::{RECORD, Record};
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{KubernetesState, Look, Observations};
+use crate::operations::ready::unanswered;
+use crate::resources::Act;
+use crate::script::Fragment;
+use crate::shell::quote;
+
+/// Nothing is left of addons that the list has no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoveAddons {
+    /// Names of those that it has.
+    pub wanted: Vec<String>,
+    /// What the cluster's record has of others, as it was seen when the plan was made.
+    pub gone: BTreeMap<String, Vec<ObjectName>>,
+}
+
+impl RemoveAddons {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Kubernetes]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let state = seen!(&seen.kubernetes);
+        // A cluster that does not answer, or that there is not yet, may have none.
+        if !matches!(state, KubernetesState::Ready { .. }) {
+            return match state {
+                KubernetesState::Absent => Verdict::Same,
+                _ if self.gone.is_empty() => Verdict::Same,
+                _ => unanswered("remove", state),
+            };
+        }
+        let names: Vec<&str> = Record::addons(state).filter(|name| !self.wanted.iter().any(|wanted| wanted == name)).collect();
+        if names.is_empty() {
+            return Verdict::Same;
+        }
+        let objects: usize = names.iter().filter_map(|name| Some(Record::of(state, name)?.objects.len())).sum();
+        let objects = kok_crds::count(objects, "object");
+        Verdict::differs("remove", format!("the list has no longer {}, with {objects}", listed(names)))
+    }
+
+    /// The record of an addon goes when everything else is gone.
+    pub(super) fn act(&self, _: &Change) -> Act {
+        let mut fragment = Fragment::text(functions());
+        for (name, gone) in &self.gone {
+            remove(&mut fragment, name, gone);
+            let patch = quote(&format!("{{\"data\":{{\"{name}\":null}}}}"));
+            fragment.line(&format!("kube -n kube-system patch configmap {RECORD} --type=merge -p {patch} >/dev/null"));
+        }
+        Act::Script(fragment)
+    }
+
+    pub(super) fn title(&self) -> String {
+        "addons that are not in the list".to_owned()
+    }
+}

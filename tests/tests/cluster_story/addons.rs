@@ -1,0 +1,101 @@
+//! A user's own addons: applied, repaired, and removed with what only they have.
+
+use std::fs;
+
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
+
+use crate::cluster_support::cluster::kubectl;
+use crate::cluster_support::kokctl::Kokctl;
+
+/// In the order in which people write them: what stands in the namespace comes before it, and what is of a kind before its definition.
+const HELLO: &str = r#"
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: echo, namespace: hello}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: echo}}
+  template:
+    metadata: {labels: {app: echo}}
+    spec:
+      terminationGracePeriodSeconds: 1
+      containers:
+        - {name: echo, image: "ghcr.io/kokctl/echo:0.1.0", args: [serve, --listen, ":8080"]}
+---
+apiVersion: example.org/v1
+kind: Widget
+metadata: {name: one}
+spec: {size: 3}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: key, namespace: hello}
+stringData: {key: "a secret of an addon"}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: left-alone, namespace: default}
+---
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  names: {plural: widgets, singular: widget, kind: Widget}
+  scope: Namespaced
+  versions:
+    - name: v1
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}
+---
+apiVersion: v1
+kind: Namespace
+metadata: {name: hello}
+"#;
+
+/// What only the API server can know to be wrong.
+const REFUSED: &str = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: refused}, spec: {replicas: many}}\n";
+
+pub fn come_and_go(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let plain = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
+    let with = |addons: &str| kokctl.write_manifest(&format!("{plain}  addons:\n{addons}"));
+    fs::write(kokctl.folder().join("hello.yaml"), HELLO).unwrap();
+    with("    - {name: hello, manifest: hello.yaml, namespace: kube-public}\n");
+    kokctl.converge("apply");
+    kubectl(lab, "-n hello rollout status deployment/echo --timeout=90s");
+    assert_eq!(kubectl(lab, "-n kube-public get widgets -l kokctl.io/addon=hello -o name"), "widget.example.org/one");
+    kokctl.has_nothing_to_do();
+    assert!(!kokctl.journals().contains("a secret of an addon"));
+
+    is_repaired(lab, kokctl);
+    with("    - {name: hello, manifest: hello.yaml, namespace: kube-public}\n    - {name: refused, manifest: refused.yaml}\n");
+    fs::write(kokctl.folder().join("refused.yaml"), REFUSED).unwrap();
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert!(said.code != 0 && said.stderr.contains("addon refused failed") && said.stderr.contains("spec.replicas"), "{said:?}");
+
+    kubectl(lab, "label configmap left-alone kokctl.io/addon-");
+    kokctl.write_manifest(&plain);
+    let plan = kokctl.converge("plan");
+    assert!(plan.contains("    because the list has no longer hello, refused, with "), "{plan}");
+    kokctl.converge("apply");
+    assert_eq!(kubectl(lab, "get namespace hello --ignore-not-found"), "");
+    assert_eq!(kubectl(lab, "get crd widgets.example.org --ignore-not-found"), "");
+    kubectl(lab, "delete configmap left-alone");
+    kokctl.has_nothing_to_do();
+}
+
+/// What somebody removed or changed is as it was; what somebody added stays.
+fn is_repaired(lab: &Lab, kokctl: &Kokctl<'_>) {
+    kubectl(lab, "-n hello delete secret key");
+    kubectl(lab, "-n hello scale deployment echo --replicas=0");
+    kubectl(lab, "-n hello annotate deployment echo mine=true");
+    let plan = kokctl.converge("plan");
+    let because = "    because Deployment hello/echo was changed by somebody else, and 1 more of it are not as applied";
+    assert!(plan.lines().any(|line| line == because), "{plan}");
+    kokctl.converge("apply");
+    let echo = kubectl(lab, "-n hello get deployment echo -o jsonpath='{.spec.replicas} {.metadata.annotations.mine}'");
+    assert_eq!(echo, "1 true");
+    kubectl(lab, "-n hello get secret key");
+    kokctl.has_nothing_to_do();
+}
