@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
-use kok_crds::model::Cluster;
 use kok_crds::listed;
+use kok_crds::model::Cluster;
 use kok_tasks::holder::taken_over;
 use tokio::sync::watch;
 

@@ -1,14 +1,12 @@
 //! The secrets of a run: made or read before the first host is changed, and given out by name.
 
+mod keepers;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
-use kok_pki::{
-    Authorities, AuthorityKind, FoundAuthorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness,
-};
-use kok_tasks::operations::Operation;
-use kok_tasks::plan::{Action, Plan};
+use kok_pki::{Authorities, AuthorityKind, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
+use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
@@ -16,9 +14,11 @@ use kok_tasks::{documents, identity};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
+use self::keepers::{CERTIFICATE, may_be_made, read_authorities, read_files};
 use super::link::Links;
-use crate::remote::Script;
 use crate::ui::{Failure, Kind};
+
+pub use self::keepers::Keepers;
 
 /// Randomness and keys of the system.
 #[derive(Debug, Clone, Copy)]
@@ -96,15 +96,15 @@ impl Secrets {
         Self { by_name: BTreeMap::new(), made: 0 }
     }
 
-    /// Makes or reads every secret that the plan names. The authorities are those of `keeper`, a control plane; where there is none, the
-    /// cluster is new, and they are made.
+    /// Makes or reads every secret that the plan names. The authorities are those of their keepers; what none keeps is made, for the cluster is
+    /// new.
     ///
     /// # Errors
     /// [`Failure`] if an authority that is needed can't be read, or isn't one.
     pub async fn prepare(
         cluster: &Cluster,
         plan: &Plan,
-        keeper: Option<&str>,
+        keepers: Keepers<'_>,
         token: &Token,
         links: &Links,
         now_seconds: i64,
@@ -116,20 +116,16 @@ impl Secrets {
         }
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let signs = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::SuperAdminKubeconfig { .. });
-        let makes_all = |action: &Action| matches!(action, Action::Operation(Operation::PkiTree(_)));
-        let authorities = match keeper {
-            None if !plan.changes().any(|(step, _)| makes_all(&step.action)) => {
-                return Err(Failure::new(
-                    Kind::Internal,
-                    "something has to be signed, and no control plane is known to have the authorities",
-                ));
+        let of_set = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. });
+        let authorities = match keepers.control_plane {
+            None if !may_be_made(cluster, plan, &names, keepers) => {
+                return Err(Failure::new(Kind::Internal, "something has to be signed, and no host is known to have the authorities"));
             }
-            None => Signer::Keys(Box::new(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?)),
-            Some(keeper) if names.iter().any(signs) => Signer::Keys(Box::new(read_authorities(keeper, links, now).await?)),
-            // Keys leave a control plane only where something has to be signed.
-            Some(keeper) => {
+            // Keys leave a host only where something has to be signed.
+            Some(keeper) if !names.iter().any(signs) => {
                 Signer::Certificate(read_files(keeper, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
             }
+            _ => Signer::Keys(Box::new(read_authorities(keepers, names.iter().any(of_set), links, now).await?)),
         };
         for name in names {
             let value = secrets.make(cluster, &authorities, token, now, &name)?;
@@ -206,8 +202,8 @@ impl Secrets {
         let name = |path: &str| SecretName::ControlPlaneFile { host: host.name.clone(), path: path.to_owned() };
         if self.get(&name(path)).is_none() {
             let identity = identity::control_plane(cluster, host);
-            let files =
-                kok_pki::control_plane(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
+            let make = if host.roles.control_plane { kok_pki::control_plane } else { kok_pki::etcd_host };
+            let files = make(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
             self.made += files.len();
             for file in &files {
                 self.by_name.insert(name(file.path()), Zeroizing::new(file.content.expose().to_owned()));
@@ -245,51 +241,6 @@ fn named(plan: &Plan) -> BTreeSet<SecretName> {
         }));
     }
     names
-}
-
-/// The certificate by which a joining host knows the cluster.
-const CERTIFICATE: &str = "ca.crt";
-
-/// The files of the authorities on a control plane.
-const FILES: [&str; 7] = [CERTIFICATE, "ca.key", "etcd/ca.crt", "etcd/ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"];
-
-/// Certificates and keys are text of lines that begin with letters, digits or `-`.
-const SEPARATOR: &str = "= next =";
-
-async fn read_authorities(host: &str, links: &Links, now: OffsetDateTime) -> Result<Authorities, Failure> {
-    let files = read_files(host, links, &FILES).await?;
-    let [kubernetes, kubernetes_key, etcd, etcd_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
-        return Err(unreadable(host, "the answer was cut off"));
-    };
-    let secret = |key: &Zeroizing<String>| kok_pki::Secret::new(key.to_string());
-    let pair = |certificate: &Zeroizing<String>, key| Some((certificate.to_string(), secret(key)));
-    let found = FoundAuthorities {
-        kubernetes: pair(kubernetes, kubernetes_key),
-        etcd: pair(etcd, etcd_key),
-        front_proxy: pair(front_proxy, front_proxy_key),
-        service_account: Some(secret(service_account)),
-    };
-    Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| unreadable(host, &error.to_string()))
-}
-
-/// These files of `/etc/kubernetes/pki`, in their order.
-async fn read_files(host: &str, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
-    let link = links.get(host).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))?;
-    let lines: Vec<String> = files.iter().map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).collect();
-    let output = link.scripts().await?.run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
-    if !output.is_success() {
-        return Err(unreadable(host, &output.reason().unwrap_or_default()));
-    }
-    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| unreadable(host, "a file is no text"))?);
-    let end = format!("{SEPARATOR}\n");
-    Ok(text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect())
-}
-
-fn unreadable(host: &str, because: &str) -> Failure {
-    Failure::new(Kind::Host, "the certificate authorities of the control plane can't be read")
-        .at(format!("host {host}: /etc/kubernetes/pki"))
-        .because(because)
-        .hint("restore the missing file from a backup")
 }
 
 #[cfg(test)]

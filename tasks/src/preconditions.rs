@@ -4,6 +4,7 @@
 //! stop at the latter; `kokctl check` shows all of it.
 
 mod bootstrap;
+mod etcd_authority;
 mod machine;
 mod network;
 mod owner;
@@ -20,7 +21,8 @@ use crate::list::host;
 use crate::observe::{Look, Observations};
 use crate::plan::{Refusal, Seen};
 
-pub use bootstrap::CONFIGURATIONS;
+pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
+pub use etcd_authority::etcd_keeper;
 pub use owner::{check_reset, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
 
@@ -144,12 +146,13 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
 /// What the checks look at on a host besides its facts.
 #[must_use]
 pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
-    let units = owner::FOREIGN.iter().map(|foreign| foreign.unit).chain(owner::OURS).chain(programs::CLOCKS.iter().copied());
+    let units =
+        owner::FOREIGN.iter().map(|foreign| foreign.unit).chain(owner::units(cluster, host)).chain(programs::CLOCKS.iter().copied());
     let mut looks: Vec<Look> = units.map(|unit| Look::Unit(unit.to_owned())).collect();
     if cluster.settings.host.firewall != FirewallPolicy::Ignore {
         looks.push(Look::Firewall);
     }
-    looks.extend(host::modules(cluster).into_iter().map(|name| Look::KernelModule(name.to_owned())));
+    looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.extend(bootstrap::looks(host));
     looks
 }

@@ -230,6 +230,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let settings = read_settings(decoder, &fields, hosts.as_deref().unwrap_or_default(), network.as_ref());
     let hosts = hosts?;
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
+    check::etcd_deployment(decoder, &settings, &hosts, fields.position());
     if let Some(network) = &network {
         check::network(decoder, network, &hosts, fields.position());
     }

@@ -56,13 +56,13 @@ pub(super) fn is_ours(view: &HostView<'_>) -> bool {
 /// kube-proxy has the host's network and needs no other.
 fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let [_, name, _] = RUNNING;
-    let at_least = view.cluster().hosts.len() as u64;
+    let at_least = view.cluster().nodes().count() as u64;
     let workload = WorkloadReady { kind: "DaemonSet", namespace: "kube-system", name: "kube-proxy", at_least };
     let step = draft.add(name, Operation::WorkloadReady(workload));
     draft.within(WAIT);
     let addons = view.id(control_plane::NAME, control_plane::ADDONS);
     draft.follows(&step, &addons, Reason::Because("it has to be in the cluster before it can run"));
-    for host in &view.cluster().hosts {
+    for host in view.cluster().nodes() {
         draft.needs(&step, &StepId::new(&host.name, images::NAME, "kube-proxy"), Reason::StartsImage);
         let node = if host.roles.control_plane { "kubelet-finalized" } else { kubelet_join::JOINED };
         let task = if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME };
@@ -71,6 +71,9 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     if !is_ours(view) {
         if view.is_speaker() {
             without_plugin(view, draft);
@@ -112,13 +115,13 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusa
     let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
     let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
     draft.needs(&flannel, &administrators, Reason::Because("only administrators may"));
-    let nodes: Vec<String> = view.cluster().hosts.iter().map(|host| host.name.clone()).collect();
+    let nodes: Vec<String> = view.cluster().nodes().map(|host| host.name.clone()).collect();
     let count = nodes.len() as u64;
     let version = view.cluster().kubernetes_version.to_string();
     let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
     draft.within(WAIT);
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
-    for host in &view.cluster().hosts {
+    for host in view.cluster().nodes() {
         draft.needs(&ready, &StepId::new(&host.name, NAME, "configuration"), Reason::Because("a node without a network is not Ready"));
         if host.roles.control_plane {
             let finalized = StepId::new(&host.name, control_plane::NAME, "kubelet-finalized");
@@ -155,7 +158,7 @@ fn running(
     draft.within(WAIT);
     draft.follows(&step, applied, Reason::Because("it has to be in the cluster before it can run"));
     draft.needs(&step, nodes, Reason::Because("it runs on nodes that are Ready"));
-    for host in &view.cluster().hosts {
+    for host in view.cluster().nodes() {
         draft.needs(&step, &StepId::new(&host.name, images::NAME, image), Reason::StartsImage);
     }
 }

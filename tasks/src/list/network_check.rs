@@ -17,10 +17,13 @@ struct Check<'a> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     if !view.is_speaker() || !network::is_ours(view) {
         return Ok(());
     }
-    let hosts = &view.cluster().hosts;
+    let hosts: Vec<_> = view.cluster().nodes().collect();
     let text = render("network-check/network-check.yaml.j2", &Check { image: &view.image("echo")?.reference })?;
     let name = "network-check";
     let manifest = ApplyManifest { what: "the network check", text, namespace: NETWORK_CHECK_NAMESPACE, name };

@@ -15,7 +15,7 @@ mod state;
 mod swap;
 mod time;
 
-pub use etcd::{EtcdMember, EtcdPeer, EtcdState};
+pub use etcd::{EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use firewall::{Firewall, Firewalld, Zone};
 pub use kubernetes::{ApiServerState, KubernetesObject, KubernetesState, NodeState};
 pub use look::{Look, Looks};

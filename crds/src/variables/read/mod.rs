@@ -1,6 +1,7 @@
 //! The readers of variables that are settings, by subject.
 
 pub(crate) mod containerd;
+pub(crate) mod etcd;
 pub(crate) mod host;
 pub(crate) mod kube_proxy;
 pub(crate) mod kubeadm;
