@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::decode::{Decoder, Field, Wording};
-use crate::model::Network;
+use crate::model::{EtcdDeployment, Host, Network, Settings};
 use crate::read::ReadHost;
 use crate::syntax::address::overlap;
 use crate::words::{quote, with_nearest};
@@ -25,6 +25,8 @@ const MAX_SERVICE_PREFIX: u8 = 28;
 /// The API server keeps one bit per service address, and no more than 2^20 of them (kubeadm: `MaximumBitsForServiceSubnet`).
 const MIN_SERVICE_PREFIX: u8 = 12;
 
+/// Where it may be written how etcd runs.
+const DEPLOYMENT: [&str; 2] = ["spec.vars.etcd_deployment_type", "spec.etcd.deployment"];
 const PODS: &str = "spec.network.podCIDR";
 const SERVICES: &str = "spec.network.serviceCIDR";
 const PREFIX: &str = "spec.network.nodePrefix";
@@ -40,33 +42,71 @@ pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option
         }
     }
     control_planes(decoder, hosts, field);
+    members(decoder, hosts);
+    // An inventory says it of all its hosts at once, and means the nodes.
+    if matches!(decoder.wording(), Wording::Cluster) {
+        hosts.iter().filter_map(|host| host.host.as_ref()).for_each(|host| marks_of_no_node(decoder, host));
+    }
 }
 
-/// An odd number: each has an etcd member, and etcd works as long as more than half of them do.
+/// Labels and taints are a node's.
+fn marks_of_no_node(decoder: &mut Decoder, host: &Host) {
+    let given = [("labels", host.labels.is_empty()), ("taints", host.taints.is_empty())];
+    for (field, _) in given.into_iter().filter(|(_, is_empty)| !host.roles.is_node() && !is_empty) {
+        decoder.report(
+            Problem::new(format!("the host {} cannot have {field}", quote(&host.name)))
+                .at(&host.origin)
+                .because("it has the role etcd alone, and is no node of the cluster")
+                .hint("leave them out; or give it another role too"),
+        );
+    }
+}
+
 fn control_planes(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option<&Field<'_>>) {
     let all_known = hosts.iter().all(|host| host.roles.is_some());
     let roles = hosts.iter().filter_map(|host| host.roles.as_ref());
-    let places: Vec<_> = roles.filter(|(roles, _)| roles.control_plane).map(|(_, position)| position).collect();
-    match places.as_slice() {
-        [] if all_known => {
-            let problem =
-                Problem::new("no host has the role `control-plane`").because("a cluster needs a host for its API server and its etcd");
-            decoder.report(match field {
-                Some(field) => problem.at(field.position()),
-                None => problem,
-            });
-        }
-        // Of the groups of an inventory it is told where they are read.
-        [.., last] if all_known && places.len().is_multiple_of(2) && matches!(decoder.wording(), Wording::Cluster) => {
-            decoder.report(
-                Problem::new(format!("{} hosts have the role `control-plane`", places.len()))
-                    .at(last)
-                    .because("each has an etcd member, and etcd works as long as more than half of them do: one more makes it no safer")
-                    .hint("give an odd number of hosts that role: one, three or five"),
-            );
-        }
-        _ => {}
+    if all_known && !roles.clone().any(|(roles, _)| roles.control_plane) {
+        let problem =
+            Problem::new("no host has the role `control-plane`").because("a cluster needs a host for its API server and its etcd");
+        decoder.report(match field {
+            Some(field) => problem.at(field.position()),
+            None => problem,
+        });
     }
+}
+
+/// An odd number: etcd works as long as more than half of its members do.
+fn members(decoder: &mut Decoder, hosts: &[ReadHost<'_>]) {
+    let all_known = hosts.iter().all(|host| host.roles.is_some());
+    let roles = hosts.iter().filter_map(|host| host.roles.as_ref());
+    let beside = roles.clone().all(|(roles, _)| roles.etcd == roles.control_plane);
+    let places: Vec<_> = roles.filter(|(roles, _)| roles.etcd).map(|(_, position)| position).collect();
+    // Of the groups of an inventory it is told where they are read.
+    let is_told_here = all_known && matches!(decoder.wording(), Wording::Cluster);
+    let Some(last) = places.last().filter(|_| is_told_here && places.len().is_multiple_of(2)) else { return };
+    let role = if beside { "control-plane" } else { "etcd" };
+    decoder.report(
+        Problem::new(format!("{} hosts have the role `{role}`", places.len()))
+            .at(last)
+            .because("each has an etcd member, and etcd works as long as more than half of them do: one more makes it no safer")
+            .hint("give an odd number of hosts that role: one, three or five"),
+    );
+}
+
+/// kubeadm's etcd is a pod beside each API server, and nowhere else.
+pub(crate) fn etcd_deployment(decoder: &mut Decoder, settings: &Settings, hosts: &[ReadHost<'_>], spec: &Position) {
+    let apart = hosts.iter().filter(|host| host.roles.as_ref().is_some_and(|(roles, _)| roles.etcd != roles.control_plane));
+    let apart: Vec<String> = apart.filter_map(|host| host.name.as_ref()).map(|(name, _)| quote(name)).collect();
+    if settings.etcd_deployment_type != Some(EtcdDeployment::Kubeadm) || apart.is_empty() {
+        return;
+    }
+    let written = DEPLOYMENT.iter().find_map(|path| decoder.position(path)).unwrap_or(spec).clone();
+    decoder.report(
+        Problem::new("etcd cannot run as `kubeadm` runs it")
+            .at(&written)
+            .because(format!("that is a pod beside each API server, and of {} only one of the two is to run there", apart.join(", ")))
+            .hint("write `etcd_deployment_type: host`, or leave it out; or let the control planes and no others have etcd"),
+    );
 }
 
 fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterator<Item = &'a (T, Position)>, what: &str) {

@@ -3,8 +3,8 @@
 //! A [`Cluster`] that came out of [`crate::read_cluster`] is consistent: names are unique, ranges don't overlap, there is a control plane.
 //! Nothing downstream has to check that again.
 
-mod components;
 mod addon;
+mod components;
 mod host;
 mod network;
 mod settings;
@@ -15,14 +15,15 @@ use semver::Version;
 
 use crate::position::{Position, Positions};
 
+pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
 };
-pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{
-    DEFAULT_OPEN_FILES, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings, TomlScalar,
+    DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,
+    TomlScalar,
 };
 pub use ssh::{Bastion, HostKeyChecking, Ssh, Via};
 pub use time::TimeSync;
@@ -62,6 +63,24 @@ impl Cluster {
         self.hosts.iter().filter(|host| host.roles.worker)
     }
 
+    /// Hosts that run a member of etcd, in the order of the file.
+    pub fn etcd_hosts(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().filter(|host| host.roles.etcd)
+    }
+
+    /// Hosts that are nodes of the cluster, in the order of the file.
+    pub fn nodes(&self) -> impl Iterator<Item = &Host> {
+        self.hosts.iter().filter(|host| host.roles.is_node())
+    }
+
+    /// Whether etcd runs as a unit of systemd, on control planes or on hosts of its own, and not as a pod beside each API server. Nobody has
+    /// to say so where another host than the control planes has a member.
+    #[must_use]
+    pub fn has_etcd_units(&self) -> bool {
+        let apart = || self.hosts.iter().any(|host| host.roles.etcd != host.roles.control_plane);
+        self.settings.etcd_deployment_type.map_or_else(apart, |given| given == EtcdDeployment::Host)
+    }
+
     /// Whether there are several control planes, of which any one may be lost.
     #[must_use]
     pub fn is_highly_available(&self) -> bool {
@@ -75,15 +94,15 @@ impl Cluster {
         self.is_highly_available().then_some(API_ENDPOINT_NAME)
     }
 
-    /// Whether each host without an API server has a load balancer of its own before those of the control planes.
+    /// Whether each node without an API server has a load balancer of its own before those of the control planes.
     #[must_use]
     pub fn has_load_balancers(&self) -> bool {
         self.is_highly_available() && self.settings.loadbalancer_apiserver_localhost && self.balanced_hosts().next().is_some()
     }
 
-    /// Hosts without an API server of their own.
+    /// Nodes without an API server of their own.
     pub fn balanced_hosts(&self) -> impl Iterator<Item = &Host> {
-        self.hosts.iter().filter(|host| !host.roles.control_plane)
+        self.nodes().filter(|host| !host.roles.control_plane)
     }
 
     /// The host of that name.

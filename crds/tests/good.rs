@@ -49,7 +49,7 @@ fn a_small_file_gets_the_defaults() {
     assert_eq!(names, ["cp1", "worker1"]);
     let host = cluster.host("cp1").unwrap();
     assert_eq!(host.ssh, Ssh::default());
-    assert!(host.roles.etcd() && !cluster.host("worker1").unwrap().roles.etcd());
+    assert!(host.roles.etcd && !cluster.host("worker1").unwrap().roles.etcd);
     assert_eq!(cluster.host("cp2"), None);
 }
 
@@ -104,7 +104,7 @@ fn a_full_file_keeps_every_value() {
         &Host {
             name: "w1".into(),
             address: "10.0.0.12".parse().unwrap(),
-            roles: Roles { control_plane: false, worker: true },
+            roles: Roles { control_plane: false, worker: true, etcd: false },
             ssh: Ssh {
                 user: Some("root".into()),
                 port: Some(2222),

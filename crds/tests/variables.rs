@@ -87,7 +87,7 @@ fn all_effects_occur() {
 const DEFAULTS: &str = include_str!("variables/defaults.yaml");
 
 /// Defaults that say what kind of a cluster it is. kokctl makes another, and whoever writes them down is told.
-const CHOICES: [&str; 3] = ["etcd_deployment_type: host", "kube_network_plugin: calico", "kube_proxy_mode: ipvs"];
+const CHOICES: [&str; 3] = ["etcd_deployment_type: docker", "kube_network_plugin: calico", "kube_proxy_mode: ipvs"];
 
 fn problems_of(line: &str) -> Vec<String> {
     let hosts = "all: {hosts: {cp1: {ip: 10.0.0.11}, w1: {ip: 10.0.0.12}}, \

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use crate::issue::issue;
 use crate::kubeconfig::{Credentials, kubeconfig};
 use crate::material::{Content, Material, MaterialFile};
-use crate::{Authorities, KubeconfigUser, Leaf, PkiError, Policy, Randomness, San};
+use crate::{Authorities, AuthorityKind, KubeconfigUser, Leaf, PkiError, Policy, Randomness, San};
 
 /// Facts about a control-plane host and its cluster that stand in certificates and kubeconfigs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +79,26 @@ pub fn control_plane(
     }
     for user in KubeconfigUser::ALL {
         files.push(kubeconfig_file(user, host, authorities, policy, now, randomness)?);
+    }
+    Ok(files)
+}
+
+/// Makes the files of a host that runs etcd and no API server: etcd's authority with its key, and etcd's own leaves. Of `host` its name and
+/// address count.
+///
+/// # Errors
+/// Those of [`control_plane`].
+pub fn etcd_host(
+    host: &ControlPlane,
+    authorities: &Authorities,
+    policy: &Policy,
+    now: OffsetDateTime,
+    randomness: &mut dyn Randomness,
+) -> Result<Vec<MaterialFile>, PkiError> {
+    let own = [Material::AuthorityCertificate(AuthorityKind::Etcd), Material::AuthorityKey(AuthorityKind::Etcd)];
+    let mut files: Vec<MaterialFile> = authorities.files().into_iter().filter(|file| own.contains(&file.material)).collect();
+    for leaf in [Leaf::EtcdServer, Leaf::EtcdPeer, Leaf::EtcdHealthcheckClient] {
+        files.extend(leaf_files(leaf, host, authorities, policy, now, randomness)?);
     }
     Ok(files)
 }

@@ -23,7 +23,7 @@ mod secret;
 mod verify;
 
 pub use authority::{Authorities, Authority, FoundAuthorities};
-pub use control_plane::{ControlPlane, Endpoint, control_plane, kubeconfig_file, leaf_files};
+pub use control_plane::{ControlPlane, Endpoint, control_plane, etcd_host, kubeconfig_file, leaf_files};
 pub use error::PkiError;
 pub use found::{KubeconfigFacts, inspect_kubeconfig, verify_kubeconfig};
 pub use inspect::{CertificateFacts, Subject, ca_fingerprint, inspect_certificate, matches_key};

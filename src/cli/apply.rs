@@ -16,7 +16,7 @@ use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::report;
 use super::wanted::{PartArguments, Wanted};
 use crate::artifacts::BundleFolder;
-use crate::run::{EventKind, Outcome, Secrets, Token};
+use crate::run::{EventKind, Keepers, Outcome, Secrets, Token};
 use crate::ui::{Failure, status_line};
 
 /// Bring the hosts to what the cluster's file says
@@ -82,7 +82,8 @@ fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Vec<F
 }
 
 async fn make_secrets(run: &Run<'_>, cluster: &Cluster, planned: &Planned, token: &Token) -> Result<Secrets, Vec<Failure>> {
-    let secrets = Secrets::prepare(cluster, &planned.plan, planned.keeper.as_deref(), token, &planned.links, planned.now_seconds).await;
+    let keepers = Keepers { control_plane: planned.keeper.as_deref(), etcd: planned.etcd_keeper.as_deref() };
+    let secrets = Secrets::prepare(cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds).await;
     let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
     if secrets.made() > 0 {
         run.events.send(EventKind::SecretsReady { made: secrets.made() });

@@ -115,6 +115,9 @@ fn looks(cluster: &Cluster, host: &Host) -> Looks {
         // Where no API server answers, these say what runs there.
         looks.extend(preconditions::CONFIGURATIONS.map(|path| Look::Content(path.to_owned())));
     }
+    if host.roles.etcd && cluster.has_etcd_units() {
+        looks.add(Look::Content(preconditions::ETCD_CONFIGURATION.to_owned()));
+    }
     looks
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Planned {
     pub(super) left_out: BTreeMap<String, String>,
     /// The control plane that has the cluster's certificate authorities; none before they are made.
     pub(super) keeper: Option<String>,
+    /// The host whose authority of etcd is the cluster's.
+    pub(super) etcd_keeper: Option<String>,
 }
 
 /// What a run puts up with.
@@ -111,7 +113,7 @@ impl Observed<'_> {
 
     /// A few workers that are away may be left out if the user said so; then nothing on them is done, nor what needs it.
     fn leave_out(&mut self, failures: BTreeMap<String, Failure>) -> Result<(), Vec<Failure>> {
-        let is_control_plane = |host: &str| self.cluster.control_planes().any(|other| other.name == host);
+        let is_control_plane = |host: &str| self.cluster.host(host).is_some_and(|host| host.roles.control_plane || host.roles.etcd);
         let too_many = self.left_out.len() + failures.len() > self.tolerance.unreachable;
         let control_planes: Vec<&str> = failures.keys().map(String::as_str).filter(|host| is_control_plane(host)).collect();
         if !failures.is_empty() && (too_many || !control_planes.is_empty()) {
@@ -157,7 +159,8 @@ impl Observed<'_> {
         let boots = self.cluster.hosts.iter().filter_map(boot).collect();
         let standing = self.seen.standing().clone();
         let keeper = preconditions::keeper(self.cluster, &self.seen).map(|host| host.name.clone());
-        Planned { plan, warnings, links: self.links, now_seconds, standing, boots, left_out: self.left_out, keeper }
+        let etcd_keeper = preconditions::etcd_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
+        Planned { plan, warnings, links: self.links, now_seconds, standing, boots, left_out: self.left_out, keeper, etcd_keeper }
     }
 }
 

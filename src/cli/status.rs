@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use kok_crds::count;
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Roles};
 use kok_tasks::observe::{EtcdState, KubernetesState, Look, Looks};
 use kok_tasks::operations::said_briefly;
 use kok_tasks::plan::Seen;
@@ -61,6 +61,7 @@ struct HostStatus {
 }
 
 const UNITS: [&str; 2] = ["containerd.service", "kubelet.service"];
+const ETCD_UNIT: &str = "etcd.service";
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = arguments.cluster.read(&arguments.extra)?;
@@ -70,8 +71,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     for host in &cluster.hosts {
         let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
         if host.roles.control_plane {
-            looks.extend([Look::ApiServer, Look::Kubernetes, Look::Etcd]);
+            looks.extend([Look::ApiServer, Look::Kubernetes]);
+        }
+        if host.roles.control_plane || host.roles.etcd {
             looks.extend(validity::looks());
+        }
+        if host.roles.etcd {
+            looks.extend([Look::Etcd, Look::Unit(ETCD_UNIT.to_owned())]);
         }
         asked.insert(host.name.clone(), LookAt { looks, facts: true });
     }
@@ -102,33 +108,48 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
     let hosts = cluster.hosts.iter().map(|host| {
         let observations = seen.observations(&host.name);
         let unit = |name: &str| {
+            // What runs etcd alone has neither.
+            if !host.roles.is_node() {
+                return "-".to_owned();
+            }
             observations
                 .units
                 .get(name)
                 .map_or_else(|| "unknown".to_owned(), |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() })
         };
         let node = kubernetes.and_then(|state| state.node(&host.name));
-        let control_plane = host.roles.control_plane;
+        let roles = host.roles;
         HostStatus {
             host: host.name.clone(),
             address: host.address.to_string(),
-            role: match (control_plane, host.roles.worker) {
-                (true, true) => "control-plane+worker",
-                (true, false) => "control-plane",
-                (false, _) => "worker",
-            },
+            role: role(roles, cluster.has_etcd_units()),
             reached: seen.facts(&host.name).is_some(),
             os: seen.facts(&host.name).map(|facts| format!("{} {}", facts.os_id, facts.os_version)).unwrap_or_default(),
             containerd: unit(UNITS[0]),
             kubelet: unit(UNITS[1]),
-            api_server: control_plane.then(|| api_server(cluster, seen, &host.name)),
-            etcd: control_plane.then(|| etcd(cluster, seen, &host.name)),
-            node: node.map_or(without_node, |node| if node.ready { "Ready" } else { "NotReady" }).to_owned(),
+            api_server: roles.control_plane.then(|| api_server(cluster, seen, &host.name)),
+            etcd: roles.etcd.then(|| etcd(cluster, seen, &host.name)),
+            node: node
+                .map_or(if roles.is_node() { without_node } else { "-" }, |node| if node.ready { "Ready" } else { "NotReady" })
+                .to_owned(),
             kubelet_version: node.map(|node| node.kubelet_version.clone()),
         }
     });
     let certificates = certificates::certificates(cluster, seen, Clock::seconds());
     Status { cluster: cluster.name.clone(), api_server: api_server(cluster, seen, speaker), hosts: hosts.collect(), certificates }
+}
+
+/// etcd is told where it is more than a part of a control plane.
+fn role(roles: Roles, etcd_units: bool) -> &'static str {
+    match (roles.control_plane, roles.worker, roles.etcd && etcd_units) {
+        (true, true, true) => "control-plane+worker+etcd",
+        (true, true, false) => "control-plane+worker",
+        (true, false, true) => "control-plane+etcd",
+        (true, false, false) => "control-plane",
+        (false, true, true) => "worker+etcd",
+        (false, true, false) => "worker",
+        (false, false, _) => "etcd",
+    }
 }
 
 fn is_ours(cluster: &Cluster, seen: &Seen, host: &str) -> bool {
@@ -166,12 +187,17 @@ fn etcd(cluster: &Cluster, seen: &Seen, host: &str) -> String {
 
 fn print(status: &Status) {
     line(&format!("cluster {}: API server {}", status.cluster, status.api_server));
-    let planes = status.hosts.iter().filter_map(|host| Some((&host.host, host.api_server.as_ref()?, host.etcd.as_ref()?)));
+    let serving = status.hosts.iter().filter(|host| host.api_server.is_some() || host.etcd.is_some());
     // Of the only control plane the API server was told already.
-    let several = planes.clone().nth(1).is_some();
-    for (host, api_server, etcd) in planes.filter(|(_, _, etcd)| several || !etcd.starts_with("ready")) {
+    let several = serving.clone().nth(1).is_some();
+    let is_ready = |host: &&HostStatus| host.etcd.as_ref().is_some_and(|etcd| etcd.starts_with("ready"));
+    for status_of_host in serving.filter(|host| several || !is_ready(host)) {
+        let HostStatus { host, api_server, etcd, .. } = status_of_host;
+        let api_server = api_server.as_ref().map(|said| format!("API server {said}"));
+        let etcd = etcd.as_ref().map(|said| format!("etcd {said}"));
+        let said = api_server.into_iter().chain(etcd).collect::<Vec<_>>().join("; ");
         let end = certificates::first_of(&status.certificates, host).map(|day| format!("; certificates until {day}")).unwrap_or_default();
-        line(&format!("  {host}: API server {api_server}; etcd {etcd}{end}"));
+        line(&format!("  {host}: {said}{end}"));
     }
     certificates::line(&status.certificates).iter().for_each(|text| line(text));
     line(&format!(

@@ -105,7 +105,9 @@ fn summary(cluster: &Cluster) {
         network.cluster_domain
     ));
     let few = cluster.hosts.iter().take(MOST_HOSTS);
-    few.for_each(|host| line(&format!("  {:<20} {:<16} {}", host.name, host.address.to_string(), roles(host.roles))));
+    few.for_each(|host| {
+        line(&format!("  {:<20} {:<16} {}", host.name, host.address.to_string(), roles(host.roles, cluster.has_etcd_units())))
+    });
     if cluster.hosts.len() > MOST_HOSTS {
         line(&format!("  and {} more", cluster.hosts.len() - MOST_HOSTS));
     }
@@ -114,11 +116,16 @@ fn summary(cluster: &Cluster) {
 /// More than that say nothing at a glance.
 const MOST_HOSTS: usize = 20;
 
-fn roles(roles: kok_crds::model::Roles) -> &'static str {
-    match (roles.control_plane, roles.worker) {
-        (true, true) => "control-plane, worker",
-        (true, false) => "control-plane",
-        (false, _) => "worker",
+/// etcd is told where it is more than a part of a control plane.
+fn roles(roles: kok_crds::model::Roles, etcd_units: bool) -> &'static str {
+    match (roles.control_plane, roles.worker, roles.etcd && etcd_units) {
+        (true, true, true) => "control-plane, worker, etcd",
+        (true, true, false) => "control-plane, worker",
+        (true, false, true) => "control-plane, etcd",
+        (true, false, false) => "control-plane",
+        (false, true, true) => "worker, etcd",
+        (false, true, false) => "worker",
+        (false, false, _) => "etcd",
     }
 }
 
@@ -256,7 +263,7 @@ impl<'a> ClusterDocument<'a> {
         let host = |host: &'a kok_crds::model::Host| HostDocument {
             name: &host.name,
             address: host.address.to_string(),
-            roles: roles(host.roles),
+            roles: roles(host.roles, cluster.has_etcd_units()),
         };
         Self {
             name: &cluster.name,

@@ -27,7 +27,7 @@ pub use holder::{Taking, forget, may_write};
 pub use link::{Link, Links, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
-pub use secrets::{Secrets, SystemRandomness, Token};
+pub use secrets::{Keepers, Secrets, SystemRandomness, Token};
 pub use signals::{Stop, listen, unless_wished};
 pub use target::targets;
 pub use told::Told;

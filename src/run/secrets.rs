@@ -1,13 +1,15 @@
 //! The secrets of a run: made or read before the first host is changed, and given out by name.
 
+mod encryption_key;
+mod keepers;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Host};
 use kok_pki::{Authorities, AuthorityKind, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
-use kok_tasks::operations::Operation;
-use kok_tasks::plan::{Action, Plan};
+use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
@@ -15,9 +17,12 @@ use kok_tasks::{documents, identity};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
-use self::files::{CERTIFICATE, read_authorities, read_encryption_key, read_files};
+use self::encryption_key::read_encryption_key;
+use self::keepers::{CERTIFICATE, may_be_made, read_authorities, read_files};
 use super::link::Links;
 use crate::ui::{Failure, Kind};
+
+pub use self::keepers::Keepers;
 
 /// Randomness and keys of the system.
 #[derive(Debug, Clone, Copy)]
@@ -95,15 +100,15 @@ impl Secrets {
         Self { by_name: BTreeMap::new(), made: 0 }
     }
 
-    /// Makes or reads every secret that the plan names. The authorities are those of `keeper`, a control plane; where there is none, the
-    /// cluster is new, and they are made.
+    /// Makes or reads every secret that the plan names. The authorities are those of their keepers; what none keeps is made, for the cluster is
+    /// new.
     ///
     /// # Errors
     /// [`Failure`] if an authority that is needed can't be read, or isn't one.
     pub async fn prepare(
         cluster: &Cluster,
         plan: &Plan,
-        keeper: Option<&str>,
+        keepers: Keepers<'_>,
         token: &Token,
         links: &Links,
         now_seconds: i64,
@@ -116,20 +121,16 @@ impl Secrets {
         }
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let signs = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::SuperAdminKubeconfig { .. });
-        let makes_all = |action: &Action| matches!(action, Action::Operation(Operation::PkiTree(_)));
-        let authorities = match keeper {
-            None if !plan.changes().any(|(step, _)| makes_all(&step.action)) => {
-                return Err(Failure::new(
-                    Kind::Internal,
-                    "something has to be signed, and no control plane is known to have the authorities",
-                ));
+        let of_set = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. });
+        let authorities = match keepers.control_plane {
+            None if !may_be_made(cluster, plan, &names, keepers) => {
+                return Err(Failure::new(Kind::Internal, "something has to be signed, and no host is known to have the authorities"));
             }
-            None => Signer::Keys(Box::new(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?)),
-            Some(keeper) if names.iter().any(signs) => Signer::Keys(Box::new(read_authorities(keeper, links, now).await?)),
-            // Keys leave a control plane only where something has to be signed.
-            Some(keeper) => {
+            // Keys leave a host only where something has to be signed.
+            Some(keeper) if !names.iter().any(signs) => {
                 Signer::Certificate(read_files(keeper, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
             }
+            _ => Signer::Keys(Box::new(read_authorities(keepers, names.iter().any(of_set), links, now).await?)),
         };
         for name in names {
             let value = secrets.make(cluster, &authorities, token, now, &name)?;
@@ -226,8 +227,8 @@ impl Secrets {
         let name = |path: &str| SecretName::ControlPlaneFile { host: host.name.clone(), path: path.to_owned() };
         if self.get(&name(path)).is_none() {
             let identity = identity::control_plane(cluster, host);
-            let files =
-                kok_pki::control_plane(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
+            let make = if host.roles.control_plane { kok_pki::control_plane } else { kok_pki::etcd_host };
+            let files = make(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
             self.made += files.len();
             for file in &files {
                 self.by_name.insert(name(file.path()), Zeroizing::new(file.content.expose().to_owned()));
@@ -270,6 +271,5 @@ fn named(plan: &Plan) -> BTreeSet<SecretName> {
     names
 }
 
-mod files;
 #[cfg(test)]
 mod tests;

@@ -14,8 +14,8 @@ use crate::ports::{self, Port};
 pub struct Opening {
     /// Ports, for everybody.
     pub ports: Vec<Port>,
-    /// The range of the pods, whose packets come to the host and go through it.
-    pub pods: String,
+    /// The range of the pods, whose packets come to a node and go through it.
+    pub pods: Option<String>,
     /// The interfaces that have the host's address.
     pub interfaces: BTreeSet<String>,
     /// The addresses of the cluster's other hosts.
@@ -30,7 +30,8 @@ impl Opening {
         let with_address = facts.interfaces.iter().filter(|(_, interface)| interface.addresses.contains(&host.address));
         let interfaces = with_address.map(|(name, _)| name.clone()).collect();
         let peers = cluster.hosts.iter().map(|other| other.address).filter(|address| *address != host.address).collect();
-        Self { ports, pods: cluster.network.pod_cidr.to_string(), interfaces, peers }
+        let pods = host.roles.is_node().then(|| cluster.network.pod_cidr.to_string());
+        Self { ports, pods, interfaces, peers }
     }
 }
 
@@ -49,6 +50,7 @@ pub fn name(firewall: &Firewall) -> &'static str {
 pub fn closed(firewall: &Firewall, opening: &Opening, only_needed: bool) -> Vec<String> {
     let wanted = || opening.ports.iter().filter(|port| port.needed || !only_needed);
     let said = |port: &Port| format!("{} ({})", port.dashed(), port.what);
+    let of_pods = |is_open: &dyn Fn(&str) -> bool| opening.pods.as_deref().is_none_or(is_open);
     let (mut closed, pods): (Vec<String>, bool) = match firewall {
         Firewall::None => return Vec::new(),
         Firewall::Firewalld(firewalld) => {
@@ -58,15 +60,15 @@ pub fn closed(firewall: &Firewall, opening: &Opening, only_needed: bool) -> Vec<
                 let closed = wanted().filter(|port| !is_open(firewalld, zone, port));
                 closed.map(|port| format!("{}{place}", said(port))).collect::<Vec<_>>()
             };
-            (zones.iter().flat_map(in_zone).collect(), firewalld.trusts(&opening.pods))
+            (zones.iter().flat_map(in_zone).collect(), of_pods(&|pods| firewalld.trusts(pods)))
         }
         Firewall::Ufw { rules } => {
             let closed = wanted().filter(|port| !ufw_rules(port).iter().any(|rule| has_rule(rules, rule)));
-            (closed.map(said).collect(), ufw_pods(&opening.pods).iter().all(|rule| has_rule(rules, rule)))
+            (closed.map(said).collect(), of_pods(&|pods| ufw_pods(pods).iter().all(|rule| has_rule(rules, rule))))
         }
     };
-    if !pods {
-        closed.push(format!("pods ({})", opening.pods));
+    if let Some(range) = opening.pods.as_ref().filter(|_| !pods) {
+        closed.push(format!("pods ({range})"));
     }
     closed
 }

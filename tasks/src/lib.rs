@@ -6,8 +6,8 @@
 //! answers of probes ─► facts, observations ──┘
 //! ```
 
-mod api_files;
 pub mod addons;
+mod api_files;
 pub mod artifact;
 pub mod bundle;
 pub mod change;
@@ -34,6 +34,9 @@ pub mod validity;
 
 /// Port of every API server.
 pub const API_SERVER_PORT: u16 = 6443;
+
+/// Port at which etcd's clients reach a member.
+pub const ETCD_CLIENT_PORT: u16 = 2379;
 
 /// Port at which etcd's members talk to each other.
 pub const ETCD_PEER_PORT: u16 = 2380;

@@ -21,7 +21,9 @@ const fn tcp(first: u16, last: u16, what: &'static str) -> Port {
     Port { first, last, protocol: "tcp", what, needed: true }
 }
 
-const CONTROL_PLANE: &[Port] = &[tcp(2379, 2380, "etcd"), tcp(crate::API_SERVER_PORT, crate::API_SERVER_PORT, "the API server")];
+const ETCD: &[Port] = &[tcp(2379, 2380, "etcd")];
+
+const CONTROL_PLANE: &[Port] = &[tcp(crate::API_SERVER_PORT, crate::API_SERVER_PORT, "the API server")];
 
 /// Of every node. The range is the API server's default for services of the type NodePort.
 const NODE: &[Port] = &[
@@ -38,12 +40,14 @@ const WIREGUARD: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51820, "the po
 /// The ports of a host with these roles.
 pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
     let control_plane = if host.roles.control_plane { CONTROL_PLANE } else { &[] };
+    let (etcd, node) = (if host.roles.etcd { ETCD } else { &[] }, if host.roles.is_node() { NODE } else { &[] });
     let network = match (network.plugin, network.backend) {
+        _ if !host.roles.is_node() => &[],
         (NetworkPlugin::None | NetworkPlugin::Manifest, _) | (NetworkPlugin::Flannel, FlannelBackend::HostGw) => &[],
         (NetworkPlugin::Flannel, FlannelBackend::Vxlan) => VXLAN,
         (NetworkPlugin::Flannel, FlannelBackend::Wireguard) => WIREGUARD,
     };
-    control_plane.iter().chain(NODE).chain(network).copied()
+    etcd.iter().chain(control_plane).chain(node).chain(network).copied()
 }
 
 impl Port {

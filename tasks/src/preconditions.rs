@@ -5,6 +5,7 @@
 
 mod bootstrap;
 mod encryption;
+mod etcd_authority;
 mod machine;
 mod network;
 mod owner;
@@ -21,7 +22,8 @@ use crate::list::{api_server, host};
 use crate::observe::{Look, Observations};
 use crate::plan::{Refusal, Seen};
 
-pub use bootstrap::CONFIGURATIONS;
+pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
+pub use etcd_authority::etcd_keeper;
 pub use owner::{check_reset, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
 
@@ -146,12 +148,13 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
 /// What the checks look at on a host besides its facts.
 #[must_use]
 pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
-    let units = owner::FOREIGN.iter().map(|foreign| foreign.unit).chain(owner::OURS).chain(programs::CLOCKS.iter().copied());
+    let units =
+        owner::FOREIGN.iter().map(|foreign| foreign.unit).chain(owner::units(cluster, host)).chain(programs::CLOCKS.iter().copied());
     let mut looks: Vec<Look> = units.map(|unit| Look::Unit(unit.to_owned())).collect();
     if cluster.settings.host.firewall != FirewallPolicy::Ignore {
         looks.push(Look::Firewall);
     }
-    looks.extend(host::modules(cluster).into_iter().map(|name| Look::KernelModule(name.to_owned())));
+    looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.extend(bootstrap::looks(host));
     if host.roles.control_plane {
         looks.extend(api_server::looks());

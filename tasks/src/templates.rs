@@ -22,6 +22,8 @@ templates![
     "containerd/config.toml.j2",
     "containerd/containerd.service.j2",
     "containerd/hosts.toml.j2",
+    "etcd/etcd.service.j2",
+    "etcd/etcd.yaml.j2",
     "flannel/10-flannel.conflist.j2",
     "flannel/flannel.yaml.j2",
     "haproxy/haproxy.cfg.j2",

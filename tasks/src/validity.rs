@@ -1,5 +1,6 @@
 //! When the certificates of a control plane end.
 
+use kok_crds::model::Roles;
 use kok_pki::{Material, inspect_certificate};
 
 use crate::list::certificates::{absolute, certificates};
@@ -18,16 +19,19 @@ pub struct Validity {
     pub end: Result<i64, String>,
 }
 
+/// Some of them or all, whatever the host does.
+const EVERY: Roles = Roles { control_plane: true, worker: true, etcd: true };
+
 /// What is needed to know it: the certificates in `/etc/kubernetes/pki`, which are public. Those inside kubeconfigs stand beside their keys,
 /// and are not looked at.
 pub fn looks() -> impl Iterator<Item = Look> {
-    certificates().map(|material| Look::Content(absolute(material)))
+    certificates(EVERY).map(|material| Look::Content(absolute(material)))
 }
 
 /// Of each certificate that is there; leaves before authorities.
 #[must_use]
 pub fn of(seen: &Observations) -> Vec<Validity> {
-    let found = certificates().filter_map(|material| Some((material, seen.contents.get(&absolute(material))?)));
+    let found = certificates(EVERY).filter_map(|material| Some((material, seen.contents.get(&absolute(material))?)));
     let mut validities: Vec<Validity> = found.map(|(material, content)| validity(material, content)).collect();
     validities.sort_by_key(|validity| validity.is_authority);
     validities

@@ -6,10 +6,10 @@ use ipnet::Ipv4Net;
 
 use crate::Problem;
 use crate::decode::{Decoder, Wording};
-use crate::model::Network;
+use crate::model::{Network, Roles};
 use crate::read::ReadHost;
 use crate::tree::{Node, Value};
-use crate::variables::{Member, OF_MEMBERS, Sayings, other_members, spelled};
+use crate::variables::{Member, OF_MEMBERS, Sayings, is_of_server, other_members, spelled};
 use crate::words::quote;
 
 /// Variables that can only say what the host's address is; of workers too those that begin with `kubelet`.
@@ -90,23 +90,27 @@ pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[Rea
                 .extend(meant.filter_map(other).next().map(|problem| problem.hint("leave it out; the host's own address is `address`")));
         }
     }
-    problems.extend(members(hosts).iter().flat_map(|members| {
-        OF_MEMBERS.into_iter().flat_map(move |name| sayings.of(name).filter_map(move |(_, node)| other_members(name, node, members)))
-    }));
+    for name in OF_MEMBERS {
+        let members = members(name, hosts);
+        let nodes = members.iter().flat_map(|members| sayings.of(name).map(move |(_, node)| (members, node)));
+        problems.extend(nodes.filter_map(|(members, node)| other_members(name, node, members)));
+    }
     problems.into_iter().for_each(|problem| decoder.report(problem));
 }
 
-/// The hosts that etcd runs on, if all of them are known.
-fn members(hosts: &[ReadHost<'_>]) -> Option<Vec<Member>> {
-    let planes = hosts.iter().filter(|host| host.roles.as_ref().is_none_or(|(roles, _)| roles.control_plane));
+/// The hosts of which a variable speaks, if all of them are known.
+fn members(name: &str, hosts: &[ReadHost<'_>]) -> Option<Vec<Member>> {
+    let runs = |roles: &Roles| if is_of_server(name) { roles.control_plane } else { roles.etcd };
+    let members = hosts.iter().filter(|host| host.roles.as_ref().is_none_or(|(roles, _)| runs(roles)));
     let member = |host: &ReadHost<'_>| {
         let ((host, _), (address, _)) = host.name.as_ref().zip(host.address.as_ref())?;
         Some((host.clone(), address.to_string()))
     };
-    planes.map(member).collect()
+    members.map(member).collect()
 }
 
 /// Whether a host has what a variable of all hosts speaks of.
 fn is_of(name: &str, host: &ReadHost<'_>) -> bool {
-    name.starts_with("kubelet") || host.roles.as_ref().is_some_and(|(roles, _)| roles.control_plane)
+    let runs = |roles: &Roles| if name.starts_with("etcd") { roles.etcd } else { roles.control_plane };
+    name.starts_with("kubelet") || host.roles.as_ref().is_some_and(|(roles, _)| runs(roles))
 }

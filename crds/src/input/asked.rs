@@ -128,7 +128,8 @@ fn inventory_of(cluster: &Cluster) -> Result<Inventory, Vec<Problem>> {
         cluster.hosts.iter().filter(|host| wanted(host)).map(|host| host.name.as_str()).collect()
     };
     let planes = names(&|host| host.roles.control_plane);
-    let groups = [("kube_control_plane", planes.clone()), ("etcd", planes), ("kube_node", names(&|host| host.roles.worker))];
+    let (etcd, workers) = (names(&|host| host.roles.etcd), names(&|host| host.roles.worker));
+    let groups = [("kube_control_plane", planes), ("etcd", etcd), ("kube_node", workers)];
     Inventory::of_groups(&Position { file: "the cluster's hosts".into(), line: 1, column: 1 }, &groups)
 }
 

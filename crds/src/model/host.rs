@@ -28,17 +28,19 @@ pub struct Host {
 /// What a host does in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Roles {
-    /// Runs the API server, the controller manager, the scheduler, and so far also etcd.
+    /// Runs the API server, the controller manager and the scheduler.
     pub control_plane: bool,
     /// Runs the workload of users.
     pub worker: bool,
+    /// Runs a member of etcd.
+    pub etcd: bool,
 }
 
 impl Roles {
-    /// Whether the host runs an etcd member. etcd runs on the control planes so far.
+    /// Whether the host is a node of the cluster: one that runs etcd and nothing else is none.
     #[must_use]
-    pub fn etcd(self) -> bool {
-        self.control_plane
+    pub fn is_node(self) -> bool {
+        self.control_plane || self.worker
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Settings {
     pub containerd_registries_mirrors: Vec<RegistryMirrors>,
     /// What is to become of the hosts.
     pub host: HostSettings,
+    /// How etcd runs, if anybody says so; [`super::Cluster::has_etcd_units`] knows it in any case.
+    pub etcd_deployment_type: Option<EtcdDeployment>,
     /// When the kubelet evicts pods: amounts or percentages that must be left, by eviction signal. Empty for the kubelet's own thresholds;
     /// otherwise a signal that is not named has none.
     pub eviction_hard: BTreeMap<String, String>,
@@ -172,9 +174,30 @@ impl Default for Settings {
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
             containerd_registries_mirrors: Vec::new(),
             host: HostSettings::default(),
+            etcd_deployment_type: None,
             eviction_hard: BTreeMap::new(),
             components: Components::default(),
             security: Security::default(),
+        }
+    }
+}
+
+/// How etcd runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EtcdDeployment {
+    /// As a pod beside each API server, by kubeadm.
+    Kubeadm,
+    /// As a unit of systemd, wherever the hosts have the role.
+    Host,
+}
+
+impl EtcdDeployment {
+    /// Kubespray's word for it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kubeadm => "kubeadm",
+            Self::Host => "host",
         }
     }
 }

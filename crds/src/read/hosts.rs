@@ -31,6 +31,8 @@ pub(crate) const HOST: Form = Form {
 
 pub(crate) const TAINT: Form = Form { what: "a taint", fields: &["key", "value", "effect"], refused: &[] };
 
+const ROLES: &str = "a host has one or several of the roles control-plane, worker and etcd";
+
 /// What roles are called elsewhere.
 const FOREIGN_ROLES: [(&str, &str); 7] = [
     ("master", "control-plane"),
@@ -55,7 +57,18 @@ pub(crate) struct ReadHost<'a> {
 
 pub(super) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, ssh: &Ssh) -> Option<Vec<ReadHost<'a>>> {
     let items = decoder.list(field, "it is a list of hosts")?;
-    Some(items.iter().filter_map(|item| read_one(decoder, item, ssh)).collect())
+    let mut hosts: Vec<ReadHost<'a>> = items.iter().filter_map(|item| read_one(decoder, item, ssh)).collect();
+    beside_api_servers(&mut hosts);
+    Some(hosts)
+}
+
+/// Where no host has the role `etcd`, the control planes have it.
+fn beside_api_servers(hosts: &mut [ReadHost<'_>]) {
+    let given = hosts.iter().any(|host| host.roles.as_ref().is_some_and(|(roles, _)| roles.etcd));
+    for host in hosts.iter_mut().filter(|_| !given) {
+        let roles = host.roles.iter_mut().map(|(roles, _)| roles).chain(host.host.iter_mut().map(|host| &mut host.roles));
+        roles.for_each(|roles| roles.etcd = roles.control_plane);
+    }
 }
 
 fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<ReadHost<'a>> {
@@ -109,11 +122,11 @@ fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
 }
 
 fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
-    let items = decoder.list(field, "it is a list of roles: control-plane, worker")?;
+    let items = decoder.list(field, "it is a list of roles: control-plane, worker, etcd")?;
     if items.is_empty() {
         // In inventories, that follows from their groups.
         let problem = Problem::new("the host has no role").of_kind(Kind::NoRole).at(field.position());
-        decoder.report(problem.because("a host has the role control-plane, worker, or both"));
+        decoder.report(problem.because(ROLES));
         return None;
     }
     let mut roles = Roles::default();
@@ -122,6 +135,7 @@ fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
         match decoder.text(item) {
             Some("control-plane") if !roles.control_plane => roles.control_plane = true,
             Some("worker") if !roles.worker => roles.worker = true,
+            Some("etcd") if !roles.etcd => roles.etcd = true,
             Some(text) => {
                 decoder.report(role_problem(text).at(item.position()));
                 good = false;
@@ -133,14 +147,11 @@ fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
 }
 
 fn role_problem(text: &str) -> Problem {
-    let known = ["control-plane", "worker"];
+    let known = ["control-plane", "worker", "etcd"];
     if known.contains(&text) {
         return Problem::new(format!("the role {} stands twice", quote(text)));
     }
-    let problem = Problem::new(format!("unknown role {}", quote(text))).because("a host has the role control-plane, worker, or both");
-    if text == "etcd" {
-        return problem.hint("leave it out: so far etcd runs on the control planes");
-    }
+    let problem = Problem::new(format!("unknown role {}", quote(text))).because(ROLES);
     match FOREIGN_ROLES.iter().find(|(foreign, _)| *foreign == text) {
         Some((_, ours)) => problem.hint(format!("did you mean `{ours}`?")),
         None => with_nearest(problem, text, &known),

@@ -232,6 +232,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let addons = fields.get("addons").map(|field| addons::read(decoder, &field)).unwrap_or_default();
     let hosts = hosts?;
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
+    check::etcd_deployment(decoder, &settings, &hosts, fields.position());
     if let Some(network) = &network {
         check::network(decoder, network, &hosts, fields.position());
     }

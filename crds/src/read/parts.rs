@@ -65,15 +65,20 @@ pub(crate) const ETCD: Part = Part {
         what: "the etcd of a cluster",
         fields: &["deployment", "dataDir", "quotaBackendBytes", "maxRequestBytes", "extraArgs"],
         refused: &[
-            ("members", "leave it out: each control plane has a member"),
+            ("members", "give the hosts the role `etcd`; without it each control plane has a member"),
             ("local", "write what it holds as fields of `etcd`"),
-            ("external", "leave it out: this version runs etcd beside each API server, and uses no other"),
+            ("external", "give hosts of the cluster the role `etcd`: an etcd that kokctl does not run is used by none"),
             ("deploymentType", "write it as `deployment`"),
             ("version", "leave it out: the bundle says which etcd runs"),
         ],
     },
     leaves: &[
-        leaf("deployment", "etcd_deployment_type", Kind::Word(&["kubeadm", "host", "docker"]), "How etcd runs; so far as kubeadm runs it."),
+        leaf(
+            "deployment",
+            "etcd_deployment_type",
+            Kind::Word(&["kubeadm", "host"]),
+            "How etcd runs: as a pod beside each API server, or as a unit of systemd.",
+        ),
         leaf("dataDir", "etcd_data_dir", Kind::Text, "Where etcd keeps its data; so far /var/lib/etcd."),
         leaf("quotaBackendBytes", "etcd_quota_backend_bytes", Kind::Number(0, 1 << 40), "How large etcd's data may become."),
         leaf("maxRequestBytes", "etcd_max_request_bytes", Kind::Number(0, 1 << 30), "How large one write to etcd may be."),

@@ -115,7 +115,7 @@ fn login() -> Vec<Property> {
 
 fn host() -> Value {
     let label = json!({"type": "object", "additionalProperties": {"type": "string", "nullable": true}});
-    let roles = json!({"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["control-plane", "worker"]}});
+    let roles = json!({"type": "array", "minItems": 1, "items": {"type": "string", "enum": ["control-plane", "worker", "etcd"]}});
     let properties = vec![
         text("name", "Name of the host and of its node, a DNS label.").with("maxLength", 63),
         text("address", "Address at which the host is reached, and at which its node talks to the others."),

@@ -21,7 +21,7 @@ pub(super) struct Groups<'a> {
     pub(super) members: Vec<&'a str>,
     pub(super) control_planes: Hosts<'a>,
     pub(super) workers: Hosts<'a>,
-    etcd: Vec<&'a str>,
+    pub(super) etcd: Hosts<'a>,
     /// The host that leads to the others.
     pub(super) bastion: Option<&'a str>,
     others: Vec<&'a str>,
@@ -43,7 +43,7 @@ impl<'a> Groups<'a> {
             members: all,
             control_planes: planes.into_iter().collect(),
             workers: nodes.into_iter().collect(),
-            etcd,
+            etcd: etcd.into_iter().collect(),
             bastion,
             others,
             reflectors,
@@ -64,7 +64,7 @@ impl<'a> Groups<'a> {
         }
         if self.etcd.len() > 1 && self.etcd.len().is_multiple_of(2) {
             let because = "it works as long as more than half of them do, so that one more makes it no safer";
-            let message = format!("etcd has an even number of members: {}", self.etcd.join(", "));
+            let message = format!("etcd has an even number of members: {}", self.etcd.iter().copied().collect::<Vec<_>>().join(", "));
             let at = self.place_of(inventory, ETCD);
             if tolerant {
                 notices.push(Notice::new(message).at(at).because(because));
@@ -73,10 +73,14 @@ impl<'a> Groups<'a> {
                 problems.push(problem.hint("use an odd number of hosts in the group `etcd`"));
             }
         }
-        if !self.control_planes.is_empty() {
-            problems.extend(self.etcd_elsewhere(inventory));
-        }
         (problems, notices)
+    }
+
+    /// The hosts of etcd, where they are others than the control planes.
+    pub(super) fn etcd_apart(&self) -> Option<&Hosts<'a>> {
+        let is_beside = |host: &&&str| self.control_planes.contains(*host);
+        let beside = self.etcd.iter().filter(is_beside).count();
+        (!self.etcd.is_empty() && (beside != self.etcd.len() || beside != self.control_planes.len())).then_some(&self.etcd)
     }
 
     /// Where a group is written; where the inventory begins, if it is not.
@@ -94,17 +98,6 @@ impl<'a> Groups<'a> {
                 .at(self.place_of(inventory, CONTROL_PLANE))
                 .hint(format!("put one host into the group `{CONTROL_PLANE}`, the others into `{NODE}`")),
         }
-    }
-
-    /// etcd runs beside the API server.
-    fn etcd_elsewhere(&self, inventory: &Inventory) -> Option<Problem> {
-        let elsewhere: Vec<&str> = self.etcd.iter().copied().filter(|host| !self.control_planes.contains(host)).collect();
-        (!elsewhere.is_empty()).then(|| {
-            Problem::new(format!("etcd cannot run on {}", listed(&elsewhere)))
-                .at(self.place_of(inventory, ETCD))
-                .because(format!("this version runs etcd beside each API server, on the hosts of `{CONTROL_PLANE}`"))
-                .hint(format!("let the group `{ETCD}` have the hosts of `{CONTROL_PLANE}`, or leave it out"))
-        })
     }
 
     fn notices(&self, inventory: &Inventory) -> Vec<Notice> {
@@ -125,7 +118,7 @@ impl<'a> Groups<'a> {
         let others: Vec<&str> = self.others.iter().copied().filter(|host| !self.reflectors.contains(host)).collect();
         if let Some(first) = others.first() {
             let notice = Notice::new(format!("hosts are left out: {}", listed(&others))).at(&at(first));
-            notices.push(notice.because(format!("they are neither in `{CONTROL_PLANE}` nor in `{NODE}`")));
+            notices.push(notice.because(format!("they are in none of `{CONTROL_PLANE}`, `{NODE}` and `{ETCD}`")));
         }
         notices
     }

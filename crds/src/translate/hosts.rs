@@ -9,7 +9,7 @@ use super::values::Values;
 use crate::check;
 use crate::resolve::aliases;
 use crate::tree::{Node, Value};
-use crate::variables::{Member, OF_MEMBERS, other_members, spelled};
+use crate::variables::{Member, OF_MEMBERS, is_of_server, other_members, spelled};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -41,8 +41,12 @@ fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Node {
 }
 
 fn roles(groups: &Groups<'_>, host: &str, position: &Position) -> Node {
-    let roles = [("control-plane", &groups.control_planes), ("worker", &groups.workers)];
-    let words = roles.into_iter().filter(|(_, hosts)| hosts.contains(host)).map(|(word, _)| text(word, position));
+    let roles = [("control-plane", Some(&groups.control_planes)), ("worker", Some(&groups.workers)), ("etcd", groups.etcd_apart())];
+    let words = roles
+        .into_iter()
+        .filter_map(|(word, hosts)| Some((word, hosts?)))
+        .filter(|(_, hosts)| hosts.contains(host))
+        .map(|(word, _)| text(word, position));
     list(words.collect(), position)
 }
 
@@ -74,10 +78,10 @@ fn check_members(values: &mut Values<'_>, groups: &Groups<'_>, items: &[Node]) {
         let item = items.iter().find(|item| said(item, "name").as_deref() == Some(*host))?;
         Some(((*host).to_owned(), said(item, "address")?))
     };
-    let members: Option<Vec<Member>> = groups.control_planes.iter().map(member).collect();
-    // What is wrong with an address is said already.
-    let Some(members) = members else { return };
     for name in OF_MEMBERS {
+        let hosts = if is_of_server(name) { &groups.control_planes } else { &groups.etcd };
+        // What is wrong with an address is said already.
+        let Some(members) = hosts.iter().map(member).collect::<Option<Vec<Member>>>() else { continue };
         let problems: Vec<Problem> = values.known(name).iter().filter_map(|node| other_members(name, node, &members)).collect();
         values.problems.extend(problems);
     }

@@ -21,16 +21,21 @@ pub(crate) type Member = (String, String);
 pub(crate) fn other_members(name: &str, node: &Node, members: &[Member]) -> Option<Problem> {
     let own: BTreeSet<String> = members.iter().map(|member| part(name, member)).collect();
     let said = parts(node);
-    let is_of_server = name.starts_with("kube_apiserver");
+    let is_of_server = is_of_server(name);
     let is_itself = |place: &String| ITSELF.iter().any(|host| *place == server(host));
     let is_right = if is_of_server { said.iter().all(|place| own.contains(place) || is_itself(place)) } else { said == own };
     if said.is_empty() || is_right {
         return None;
     }
     let own: Vec<String> = own.iter().map(|part| quote(part)).collect();
-    let what = if is_of_server { "the API server" } else { "etcd" };
+    let what = if is_of_server { "the API server runs on the control planes" } else { "etcd runs on the hosts of its role" };
     let problem = Problem::new(format!("`{name}` cannot be {}", quote(&shown(node)))).at(&node.position);
-    Some(problem.because(format!("{what} runs on the control planes here, which makes it {}", own.join(", "))).hint("leave it out"))
+    Some(problem.because(format!("{what} here, which makes it {}", own.join(", "))).hint("leave it out"))
+}
+
+/// Whether a variable speaks of the API servers; of etcd otherwise.
+pub(crate) fn is_of_server(name: &str) -> bool {
+    name.starts_with("kube_apiserver")
 }
 
 /// Where the API server of a host is reached; it has no other port here.

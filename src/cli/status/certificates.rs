@@ -1,7 +1,7 @@
 //! When the certificates of the control planes end.
 
 use jiff::Timestamp;
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_crds::{count, counted};
 use kok_tasks::plan::Seen;
 use kok_tasks::validity::{self, Validity};
@@ -34,12 +34,13 @@ pub(super) struct Certificate {
     now: i64,
 }
 
-/// All certificates of the control planes that are of this cluster.
+/// All certificates of the control planes and of hosts of etcd that are of this cluster.
 pub(super) fn certificates(cluster: &Cluster, seen: &Seen, now: i64) -> Vec<Certificate> {
-    let planes = cluster.control_planes().filter(|host| super::is_ours(cluster, seen, &host.name));
+    let has_some = |host: &&Host| host.roles.control_plane || host.roles.etcd;
+    let hosts = cluster.hosts.iter().filter(has_some).filter(|host| super::is_ours(cluster, seen, &host.name));
     let of_host =
         |name: &str| validity::of(seen.observations(name)).into_iter().map(|it| Certificate::of(name, it, now)).collect::<Vec<_>>();
-    planes.flat_map(|host| of_host(&host.name)).collect()
+    hosts.flat_map(|host| of_host(&host.name)).collect()
 }
 
 impl Certificate {

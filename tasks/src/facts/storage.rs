@@ -11,28 +11,30 @@ pub struct Folder {
     pub path: &'static str,
     /// Bytes that a fresh host needs there: measured on hosts of this version's bundle, with room for a second version beside the first.
     pub bytes: u64,
-    /// Whether only a control plane needs it.
-    pub control_plane: bool,
+    /// Whether only a member of etcd needs it.
+    pub etcd: bool,
+    /// Whether only a node needs it.
+    pub node: bool,
     /// Whether programs are run from there.
     pub programs: bool,
 }
 
 const fn folder(path: &'static str, megabytes: u64) -> Folder {
-    Folder { path, bytes: megabytes * 1_000_000, control_plane: false, programs: false }
+    Folder { path, bytes: megabytes * 1_000_000, etcd: false, node: false, programs: false }
 }
 
 /// Folders that are written to, in the order in which the probe asks for them.
 pub const FOLDERS: &[Folder] = &[
     folder("/", 0),
     folder("/etc", 20),
-    Folder { programs: true, ..folder("/opt", 200) },
+    Folder { node: true, programs: true, ..folder("/opt", 200) },
     folder("/run", 20),
     Folder { programs: true, ..folder("/usr/local", 800) },
     folder("/var/lib", 0),
-    folder("/var/lib/containerd", 2_500),
-    Folder { control_plane: true, ..folder("/var/lib/etcd", 500) },
+    Folder { node: true, ..folder("/var/lib/containerd", 2_500) },
+    Folder { etcd: true, ..folder("/var/lib/etcd", 500) },
     folder("/var/lib/kokctl", 20),
-    folder("/var/lib/kubelet", 200),
+    Folder { node: true, ..folder("/var/lib/kubelet", 200) },
     folder("/var/log", 200),
 ];
 

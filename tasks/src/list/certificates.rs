@@ -1,9 +1,9 @@
-//! Certificates and kubeconfigs of a control plane.
+//! Certificates of control planes and of hosts of etcd, and kubeconfigs of control planes.
 //!
-//! A control plane without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority
+//! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority
 //! is never replaced, a leaf only if it could not do its work, and a kubeconfig if it is missing.
 
-use kok_crds::model::Host;
+use kok_crds::model::{Host, Roles};
 use kok_pki::{AuthorityKind, KubeconfigUser, Leaf, Material};
 use time::OffsetDateTime;
 
@@ -12,6 +12,7 @@ use crate::identity;
 use crate::observe::{Look, Observations, PathState};
 use crate::operations::{Operation, PkiTree};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::preconditions;
 use crate::resources::{File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
@@ -30,47 +31,84 @@ fn kubeconfigs() -> impl Iterator<Item = Material> {
     users.map(Material::Kubeconfig)
 }
 
-fn of_tree() -> Vec<Material> {
-    Material::all().into_iter().filter(|material| !matches!(material, Material::Kubeconfig(_))).collect()
+/// Whether a file is of etcd alone: hosts that run it have these, and no others.
+fn is_of_etcd(material: Material) -> bool {
+    match material {
+        Material::AuthorityCertificate(kind) | Material::AuthorityKey(kind) => kind == AuthorityKind::Etcd,
+        Material::LeafCertificate(leaf) | Material::LeafKey(leaf) => is_leaf_of_etcd(leaf),
+        Material::ServiceAccountKey | Material::ServiceAccountPublicKey | Material::Kubeconfig(_) => false,
+    }
 }
 
-/// The certificates, which are public.
-pub(crate) fn certificates() -> impl Iterator<Item = Material> {
-    of_tree().into_iter().filter(|material| matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_)))
+fn is_leaf_of_etcd(leaf: Leaf) -> bool {
+    matches!(leaf, Leaf::EtcdServer | Leaf::EtcdPeer | Leaf::EtcdHealthcheckClient)
+}
+
+/// What lies in `/etc/kubernetes/pki` of a host with these roles. An API server without etcd beside it knows etcd's authority by its certificate
+/// alone.
+fn of_tree(roles: Roles) -> Vec<Material> {
+    let known = Material::AuthorityCertificate(AuthorityKind::Etcd);
+    let wanted = |material: &Material| match (roles.control_plane, roles.etcd) {
+        (true, true) => !matches!(material, Material::Kubeconfig(_)),
+        (true, false) => !matches!(material, Material::Kubeconfig(_)) && (!is_of_etcd(*material) || *material == known),
+        (false, true) => is_of_etcd(*material),
+        (false, false) => false,
+    };
+    Material::all().into_iter().filter(wanted).collect()
+}
+
+/// The certificates of a host with these roles, which are public.
+pub(crate) fn certificates(roles: Roles) -> impl Iterator<Item = Material> {
+    of_tree(roles).into_iter().filter(|material| matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_)))
 }
 
 /// What is needed to judge the certificates of a control plane: the certificates themselves, which are public, and whether the keys are
 /// there.
 pub(crate) fn looks(host: &Host) -> Vec<Look> {
-    if !host.roles.control_plane {
-        return Vec::new();
-    }
-    let contents = certificates().map(|material| Look::Content(absolute(material)));
-    let paths = of_tree().into_iter().chain(kubeconfigs()).map(|material| Look::Path(absolute(material)));
+    let contents = certificates(host.roles).map(|material| Look::Content(absolute(material)));
+    let kubeconfigs = kubeconfigs().filter(|_| host.roles.control_plane);
+    let paths = of_tree(host.roles).into_iter().chain(kubeconfigs).map(|material| Look::Path(absolute(material)));
     contents.chain(paths).collect()
 }
 
-fn has_authority(seen: &Observations) -> bool {
-    seen.contents.contains_key(&absolute(Material::AuthorityCertificate(AuthorityKind::Kubernetes)))
+/// The authority that a host has in any case, if it has any.
+fn own_authority(roles: Roles) -> AuthorityKind {
+    if roles.control_plane { AuthorityKind::Kubernetes } else { AuthorityKind::Etcd }
+}
+
+fn has_authority(host: &Host, seen: &Observations) -> bool {
+    seen.contents.contains_key(&absolute(Material::AuthorityCertificate(own_authority(host.roles))))
+}
+
+/// Whether a host gets its whole set. Half of a set is none that could be made whole.
+fn is_fresh(host: &Host, seen: &Observations) -> bool {
+    let present = |material: Material| matches!(seen.paths.get(&absolute(material)), Some(PathState::Present(_)));
+    !has_authority(host, seen) && !of_tree(host.roles).into_iter().any(present)
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if !view.host.roles.control_plane {
+    let (roles, seen) = (view.host.roles, view.observations());
+    if of_tree(roles).is_empty() {
         return Ok(());
     }
-    let seen = view.observations();
     let folder = view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER);
-    // Half of a set is none that could be made whole.
-    let present = |material: Material| matches!(seen.paths.get(&absolute(material)), Some(PathState::Present(_)));
-    let fresh = !has_authority(seen) && !of_tree().into_iter().any(present);
+    let fresh = is_fresh(view.host, seen);
     if fresh {
-        let files = of_tree().into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
+        let files = of_tree(roles).into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
         let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files }));
         draft.needs(&step, &folder, Reason::Inside);
+        if let Some(keeper) = keeper_to_be(view).filter(|keeper| keeper.name != view.host.name) {
+            let set = StepId::new(&keeper.name, NAME, TREE);
+            draft.needs(
+                &step,
+                &set,
+                Reason::Because("the key of etcd's authority stays on the hosts of etcd, and has to be kept before it counts"),
+            );
+        }
     } else {
         existing(view, draft, seen)?;
     }
-    for material in kubeconfigs() {
+    for material in kubeconfigs().filter(|_| roles.control_plane) {
         let wrong = fresh.then(|| "the certificate authority is new".to_owned());
         let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
@@ -81,31 +119,41 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     Ok(())
 }
 
+/// The host that keeps the key of a new authority of etcd before any other host gets what is signed with it: a run that is interrupted
+/// then leaves either no certificate of that authority, or its key.
+fn keeper_to_be<'a>(view: &HostView<'a>) -> Option<&'a Host> {
+    let cluster = view.cluster();
+    if !cluster.has_etcd_units() || preconditions::etcd_keeper(cluster, view.seen).is_some() {
+        return None;
+    }
+    cluster.etcd_hosts().find(|host| is_fresh(host, view.seen.observations(&host.name)))
+}
+
 /// Judges each file of a set that is there.
 fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> Result<(), Refusal> {
-    for material in of_tree() {
+    let roles = view.host.roles;
+    for material in of_tree(roles) {
         let missing = !matches!(seen.paths.get(&absolute(material)), Some(PathState::Present(_)));
         let irreplaceable = matches!(material, Material::AuthorityCertificate(_) | Material::AuthorityKey(_) | Material::ServiceAccountKey);
         if missing && irreplaceable {
             return Err(Refusal::new(format!("{} is missing", absolute(material)))
                 .at(format!("host {}", view.host.name))
-                .because("the control plane has other certificates of its set, and a new one of this kind would fit none of them")
-                .hint("copy the file from another control plane, or from a backup; or, if the cluster can go, take it down with `kokctl reset`"));
+                .because("the host has other certificates of its set, and a new one of this kind would fit none of them")
+                .hint("copy the file from another host of the same role, or from a backup; or, if the cluster can go, take it down with `kokctl reset`"));
         }
     }
-    for leaf in Leaf::ALL {
+    let of_host = of_tree(roles);
+    for leaf in Leaf::ALL.into_iter().filter(|leaf| of_host.contains(&Material::LeafKey(*leaf))) {
         let reason = defect(view, seen, leaf)?;
         let key = file(view, draft, Material::LeafKey(leaf), reason.clone());
         let certificate = file(view, draft, Material::LeafCertificate(leaf), reason);
         draft.needs(&certificate, &key, Reason::Because("it is the certificate of that key"));
     }
-    for kind in AuthorityKind::ALL {
-        for material in [Material::AuthorityKey(kind), Material::AuthorityCertificate(kind)] {
-            file(view, draft, material, None);
-        }
+    let keys = AuthorityKind::ALL.into_iter().flat_map(|kind| [Material::AuthorityKey(kind), Material::AuthorityCertificate(kind)]);
+    let kept = keys.chain([Material::ServiceAccountKey, Material::ServiceAccountPublicKey]);
+    for material in kept.filter(|material| of_host.contains(material)) {
+        file(view, draft, material, None);
     }
-    file(view, draft, Material::ServiceAccountKey, None);
-    file(view, draft, Material::ServiceAccountPublicKey, None);
     Ok(())
 }
 
@@ -141,11 +189,12 @@ fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, wrong: O
 
 /// Says that a step needs every certificate and kubeconfig of the host.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    let tree = if has_authority(view.observations()) { of_tree() } else { Vec::new() };
+    let roles = view.host.roles;
+    let tree = if has_authority(view.host, view.observations()) { of_tree(roles) } else { Vec::new() };
     if tree.is_empty() {
         draft.needs(step, &view.id(NAME, TREE), Reason::Reads);
     }
-    for material in tree.into_iter().chain(kubeconfigs()) {
+    for material in tree.into_iter().chain(kubeconfigs().filter(|_| roles.control_plane)) {
         draft.needs(step, &view.id(NAME, material.path()), Reason::Reads);
     }
 }

@@ -19,6 +19,9 @@ pub(super) const NAME: &str = "container-runtime";
 /// The step after which containers can be started.
 pub(super) const SERVICE: &str = "service";
 
+/// The step that unpacks its programs.
+pub(super) const ARCHIVE: &str = "containerd";
+
 /// Steps whose programs every pod's network needs.
 pub(super) const PLUGINS: [&str; 2] = ["cni-plugins", "flannel-plugin"];
 
@@ -44,8 +47,11 @@ struct Limits {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     let archive = view.file("containerd", None)?;
-    let containerd = unpack(draft, "containerd", archive, BINARIES, "bin/");
+    let containerd = unpack(draft, ARCHIVE, archive, BINARIES, "bin/");
     let runc =
         draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));
     let settings = folders(draft);

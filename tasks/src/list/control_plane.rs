@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names};
 use crate::operations::{
-    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, KubeletFinalize, KubeletStart, MarkNode, Operation,
-    Preflight, RemoveTokens, StaticPods, UploadConfiguration,
+    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EtcdAnswers, KubeletFinalize, KubeletStart,
+    MarkNode, Operation, Preflight, RemoveTokens, StaticPods, UploadConfiguration,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 
@@ -30,7 +30,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         return Ok(());
     }
     let configuration = kubeadm_configuration::bootstrap(view)?;
-    preflight(view, draft, &configuration);
+    let etcd = etcd_answers(view, draft);
+    preflight(view, draft, &configuration, etcd.as_ref());
     let manifests = manifests(view, draft, &configuration)?;
     let kubelet = start_kubelet(view, draft, &configuration, &manifests);
     let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
@@ -51,7 +52,21 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     Ok(())
 }
 
-fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) {
+/// Where etcd is not beside the API server, it has to answer first: kubeadm asks it, and an API server gives up without it.
+fn etcd_answers(view: &HostView<'_>, draft: &mut Draft<'_>) -> Option<StepId> {
+    if !view.cluster().has_etcd_units() {
+        return None;
+    }
+    let endpoints = kubeadm_configuration::etcd_endpoints(view.cluster());
+    let step = draft.add("etcd", Operation::EtcdAnswers(EtcdAnswers { endpoints }));
+    // As long as an API server waits for more than half of several members.
+    draft.within(Duration::from_secs(600));
+    certificates::needed_by(view, draft, &step);
+    draft.needs(&step, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
+    Some(step)
+}
+
+fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, etcd: Option<&StepId>) {
     let operation = Preflight { configuration: configuration.path.clone(), source: configuration.source.clone() };
     let step = draft.add("preflight", Operation::Preflight(operation));
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
@@ -60,6 +75,9 @@ fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     draft.needs(&step, &view.id(kubelet::NAME, "kubelet"), Reason::Because("it asks the kubelet for its version"));
     draft.needs(&step, &view.id(kubelet::NAME, "unit"), Reason::Because("it asks systemd for the kubelet's unit"));
     host::needs_kernel(view, draft, &step);
+    if let Some(etcd) = etcd {
+        draft.needs(&step, etcd, Reason::TalksTo);
+    }
 }
 
 fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) -> Result<StepId, Refusal> {
@@ -80,11 +98,10 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
         KubeletStart { configuration: configuration.path.clone(), source: configuration.source.clone(), reads: kubelet::reads(view) };
     let step = draft.add("kubelet", Operation::KubeletStart(operation));
     draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
-    draft.needs(
-        &step,
-        &view.id(etcd::NAME, etcd::MANIFEST),
-        Reason::Because("with all manifests there, the kubelet starts all of them at once"),
-    );
+    if !view.cluster().has_etcd_units() {
+        let beside = view.id(etcd::NAME, etcd::MANIFEST);
+        draft.needs(&step, &beside, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    }
     draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &step);
     kubeadm_configuration::patched_by(view, draft, &step);

@@ -1,8 +1,8 @@
-//! The etcd member of a control plane: its data directory and its static pod.
+//! The etcd member of a host: beside an API server, its data directory and its static pod.
 
 use std::time::Duration;
 
-use super::{certificates, kubeadm_configuration};
+use super::{certificates, etcd_unit, kubeadm_configuration};
 use crate::operations::{Component, EtcdMemberReady, Operation, StaticPods};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Directory, Resource};
@@ -13,11 +13,14 @@ pub(super) const NAME: &str = "etcd";
 pub(super) const MANIFEST: &str = "manifest";
 
 /// Step after which the host's member is part of a cluster that works.
-const MEMBER: &str = "member";
+pub(super) const MEMBER: &str = "member";
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if !view.host.roles.etcd() {
+    if !view.host.roles.etcd {
         return Ok(());
+    }
+    if view.cluster().has_etcd_units() {
+        return etcd_unit::plan(view, draft);
     }
     // etcd refuses a directory that others may enter.
     let data = draft.add("data", Resource::Directory(Directory { path: "/var/lib/etcd".to_owned(), mode: 0o700 }));
@@ -53,7 +56,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 /// etcd's version out of the name of its image: `…/etcd:3.6.8-0` has a number of the packing behind it.
-fn version(reference: &str) -> &str {
+pub(super) fn version(reference: &str) -> &str {
     let tag = reference.rsplit_once(':').map_or(reference, |(_, tag)| tag);
     let tag = tag.strip_prefix('v').unwrap_or(tag);
     tag.split_once('-').map_or(tag, |(version, _)| version)

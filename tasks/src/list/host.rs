@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, FlannelBackend};
+use kok_crds::model::{Cluster, FlannelBackend, Host};
 use serde::Serialize;
 
 use crate::operations::{Claim, Operation};
@@ -52,38 +52,43 @@ struct Sysctls<'a> {
 /// What flannel's encrypted links are made of. It makes no other by itself, and without one its daemon does not start.
 pub(crate) const WIREGUARD: &str = "wireguard";
 
-/// Modules that Kubernetes and the pod network need.
-fn needed(cluster: &Cluster) -> Vec<&'static str> {
+/// Modules that Kubernetes and the pod network need on a node.
+fn needed(cluster: &Cluster, host: &Host) -> Vec<&'static str> {
+    if !host.roles.is_node() {
+        return Vec::new();
+    }
     let network = (cluster.network.backend == FlannelBackend::Wireguard).then_some(WIREGUARD);
     MODULES.iter().copied().chain(network).collect()
 }
 
 /// These, and those of the user.
-pub(crate) fn modules(cluster: &Cluster) -> Vec<&str> {
-    let needed = needed(cluster);
+pub(crate) fn modules<'a>(cluster: &'a Cluster, host: &Host) -> Vec<&'a str> {
+    let needed = needed(cluster, host);
     let users = cluster.settings.host.additional_kernel_modules.iter().map(String::as_str);
     let users: Vec<&str> = users.filter(|name| !needed.contains(name)).collect();
     [needed, users].concat()
 }
 
 /// Parameters that Kubernetes needs, and those of the user.
-fn sysctls(cluster: &Cluster) -> BTreeMap<&str, &str> {
+fn sysctls<'a>(cluster: &'a Cluster, host: &Host) -> BTreeMap<&'a str, &'a str> {
+    let needed = if host.roles.is_node() { SYSCTLS } else { &[] };
     let users = cluster.settings.host.additional_sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let kubelets = cluster.settings.components.kubelet.get("protectKernelDefaults").is_some_and(|value| *value == true);
-    users.chain(KUBELET_SYSCTLS.iter().copied().filter(|_| kubelets)).chain(SYSCTLS.iter().copied()).collect()
+    let protected = KUBELET_SYSCTLS.iter().copied().filter(|_| kubelets && host.roles.is_node());
+    users.chain(protected).chain(needed.iter().copied()).collect()
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone(), id: view.cluster_id.map(str::to_owned) }));
-    let text = render("kernel/modules.conf.j2", &Modules { modules: modules(view.cluster()) })?;
+    let text = render("kernel/modules.conf.j2", &Modules { modules: modules(view.cluster(), view.host) })?;
     draft.add("modules-file", Resource::File(File::text("/etc/modules-load.d/kokctl.conf", text)));
-    let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: sysctls(view.cluster()) })?;
+    let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: sysctls(view.cluster(), view.host) })?;
     draft.add("sysctls-file", Resource::File(File::text(SYSCTLS_FILE, text)));
     let mut loaded = Vec::new();
-    for module in modules(view.cluster()) {
+    for module in modules(view.cluster(), view.host) {
         loaded.push(draft.add(&format!("module-{module}"), Resource::KernelModule(KernelModule { name: module.to_owned() })));
     }
-    for (name, value) in sysctls(view.cluster()) {
+    for (name, value) in sysctls(view.cluster(), view.host) {
         let sysctl = Sysctl { name: name.to_owned(), value: value.to_owned() };
         let set = draft.add(&format!("sysctl-{name}"), Resource::Sysctl(sysctl));
         for module in &loaded {
@@ -104,7 +109,7 @@ pub(crate) fn cluster_id(inputs: &Inputs<'_>, seen: &Seen) -> Option<String> {
 
 /// Says that a step needs every kernel setting of the host.
 pub(super) fn needs_kernel(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    for module in needed(view.cluster()) {
+    for module in needed(view.cluster(), view.host) {
         draft.needs(step, &view.id(NAME, &format!("module-{module}")), Reason::NeedsKernel);
     }
     for (name, _) in SYSCTLS {

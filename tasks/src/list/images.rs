@@ -15,8 +15,13 @@ pub(super) const CONTROL_PLANE: [&str; 4] = ["etcd", "kube-apiserver", "kube-con
 const NODE: [&str; 3] = ["pause", "kube-proxy", "coredns"];
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     let control_plane: &[&str] = if view.host.roles.control_plane { &CONTROL_PLANE } else { &[] };
-    for component in NODE.iter().take(1).chain(control_plane).chain(NODE.iter().skip(1)) {
+    let is_unit = |component: &str| component == "etcd" && view.cluster().has_etcd_units();
+    let of_release = NODE.iter().take(1).chain(control_plane).chain(NODE.iter().skip(1));
+    for component in of_release.filter(|component| !is_unit(component)) {
         add(view, draft, component, view.release_image(component)?);
     }
     let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some("haproxy");
@@ -34,9 +39,10 @@ fn add(view: &HostView<'_>, draft: &mut Draft<'_>, step: &str, image: &BundleIma
     draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
 }
 
-/// Says that a step starts containers of these images.
+/// Says that a step starts containers of these images, as far as they are any.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, images: &[&str]) {
-    for image in images {
+    let is_unit = |image: &str| image == "etcd" && view.cluster().has_etcd_units();
+    for image in images.iter().filter(|image| !is_unit(image)) {
         draft.needs(step, &view.id(NAME, image), Reason::StartsImage);
     }
 }

@@ -5,7 +5,6 @@ use std::net::SocketAddr;
 use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
-use crate::ETCD_PEER_PORT;
 use crate::components;
 use crate::digest::sha256;
 use crate::documents::ControlPlaneDocument;
@@ -13,6 +12,7 @@ use crate::operations::BINARIES;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Binary, Directory, File, Resource};
 use crate::templates::render;
+use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT};
 
 pub(super) const NAME: &str = "kubeadm-configuration";
 
@@ -40,7 +40,8 @@ pub(super) struct Configuration {
 /// and the list of members, which counts for a member's first start only, is no reason to make a manifest anew.
 pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = "bootstrap";
-    let members = view.cluster().is_highly_available().then(|| initial_cluster(view.cluster()));
+    let several = view.cluster().is_highly_available() && !view.cluster().has_etcd_units();
+    let members = several.then(|| initial_cluster(view.cluster()));
     let text = whole(view, "new", members.as_deref())?;
     let source = sha256(whole(view, "new", None)?.as_bytes());
     Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source })
@@ -59,7 +60,12 @@ pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
 /// All members of etcd with their addresses, in the order of the file (etcd's `--initial-cluster`).
 pub(crate) fn initial_cluster(cluster: &Cluster) -> String {
     let member = |host: &Host| format!("{}=https://{}", host.name, SocketAddr::new(host.address, ETCD_PEER_PORT));
-    cluster.control_planes().map(member).collect::<Vec<_>>().join(",")
+    cluster.etcd_hosts().map(member).collect::<Vec<_>>().join(",")
+}
+
+/// Where API servers reach the members of an etcd that runs as units.
+pub(super) fn etcd_endpoints(cluster: &Cluster) -> Vec<String> {
+    cluster.etcd_hosts().map(|host| format!("https://{}", SocketAddr::new(host.address, ETCD_CLIENT_PORT))).collect()
 }
 
 /// What a configuration says of this host, then what it says of the cluster.
@@ -75,9 +81,13 @@ fn common(view: &HostView<'_>, initial_cluster_state: &str, initial_cluster: Opt
         document: ControlPlaneDocument<'a>,
         initial_cluster_state: &'a str,
         initial_cluster: Option<&'a str>,
+        /// Empty where kubeadm makes etcd itself.
+        etcd_endpoints: Vec<String>,
     }
-    let document = ControlPlaneDocument::new(view.cluster(), view.host)?;
-    Ok(render("kubeadm/cluster.yaml.j2", &Context { document, initial_cluster_state, initial_cluster })?)
+    let cluster = view.cluster();
+    let etcd_endpoints = if cluster.has_etcd_units() { etcd_endpoints(cluster) } else { Vec::new() };
+    let document = ControlPlaneDocument::new(cluster, view.host)?;
+    Ok(render("kubeadm/cluster.yaml.j2", &Context { document, initial_cluster_state, initial_cluster, etcd_endpoints })?)
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -85,7 +95,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let binary = |name: &str| -> Result<Resource, Refusal> {
         Ok(Resource::Binary(Binary { path: format!("{BINARIES}/{name}"), artifact: view.artifact(name, Some(&version))? }))
     };
-    draft.add(KUBEADM, binary("kubeadm")?);
+    if view.host.roles.is_node() {
+        draft.add(KUBEADM, binary("kubeadm")?);
+    }
     let folder = draft.add(FOLDER, Resource::Directory(Directory { path: "/etc/kubernetes".to_owned(), mode: 0o755 }));
     let patches = components::patches_folder(view.cluster());
     if view.host.roles.control_plane || patches.is_some() {

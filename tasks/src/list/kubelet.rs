@@ -21,6 +21,9 @@ pub(super) fn reads(view: &HostView<'_>) -> Vec<String> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     let version = view.cluster().kubernetes_version.to_string();
     let artifact = view.artifact("kubelet", Some(&version))?;
     let binary = draft.add("kubelet", Resource::Binary(Binary { path: format!("{BINARIES}/kubelet"), artifact }));

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
-use super::{container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names};
+use super::{certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names};
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
@@ -29,7 +29,7 @@ pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
     let mut joining = Vec::new();
     let asked = |host: &kok_crds::model::Host| view.seen.facts(&host.name).is_some();
     let any_asked = view.cluster().hosts.iter().any(asked);
-    for host in view.cluster().hosts.iter().filter(|host| !host.roles.control_plane) {
+    for host in view.cluster().balanced_hosts() {
         match operation(view, host)?.diff(view.seen.observations(&host.name)) {
             Verdict::Same => {}
             Verdict::Unseen if any_asked && !asked(host) => {}
@@ -41,7 +41,7 @@ pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if view.host.roles.control_plane {
+    if view.host.roles.control_plane || !view.host.roles.is_node() {
         return Ok(());
     }
     let speaker = view.speaker()?.name.clone();
@@ -62,6 +62,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     kubeadm_configuration::patched_by(view, draft, &join);
     names::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &["pause"]);
+    if view.host.roles.etcd {
+        // Which are put in place as a whole, where nothing is yet.
+        certificates::needed_by(view, draft, &join);
+    }
     host::needs_kernel(view, draft, &join);
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
     if !view.host.labels.is_empty() || !taints.is_empty() {

@@ -42,6 +42,9 @@ struct Pod<'a> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     let cluster = view.cluster();
     if cluster.has_load_balancers() && view.is_speaker() {
         ready(view, draft);

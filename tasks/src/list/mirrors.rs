@@ -38,6 +38,9 @@ fn server(prefix: &str) -> Option<String> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     let parent = container_runtime::MIRRORS;
     let mut except = Vec::new();
     for registry in &view.cluster().settings.containerd_registries_mirrors {

@@ -1,11 +1,12 @@
 //! The tasks, one file each, in the order in which people think of them. The order in which steps run follows from their needs alone.
 
-pub(crate) mod api_server;
 mod addons;
+pub(crate) mod api_server;
 pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;
 mod etcd;
+mod etcd_unit;
 mod firewall;
 pub(crate) mod host;
 mod images;
@@ -51,10 +52,10 @@ pub const TASKS: &[Task] = &[
     Task { name: container_runtime::NAME, about: "containerd with runc and the network plugins", plan: container_runtime::plan },
     Task { name: mirrors::NAME, about: "where images are fetched instead of their own registries", plan: mirrors::plan },
     Task { name: images::NAME, about: "the images that the host's roles need, pinned", plan: images::plan },
-    Task { name: certificates::NAME, about: "certificates and kubeconfigs of the control plane", plan: certificates::plan },
+    Task { name: certificates::NAME, about: "certificates of control planes and of etcd, and kubeconfigs", plan: certificates::plan },
     Task { name: api_server::NAME, about: "files that API server and scheduler read besides their options", plan: api_server::plan },
     Task { name: kubeadm_configuration::NAME, about: "kubeadm and its configuration", plan: kubeadm_configuration::plan },
-    Task { name: etcd::NAME, about: "the etcd member of a control plane", plan: etcd::plan },
+    Task { name: etcd::NAME, about: "the etcd member of a host", plan: etcd::plan },
     Task { name: kubelet::NAME, about: "the kubelet's program and unit", plan: kubelet::plan },
     Task {
         name: control_plane::NAME,

@@ -46,7 +46,8 @@ fn hosts_file(view: &HostView<'_>) -> String {
         let line = |host: &Host| format!("{} {name}.{domain} {name}\n", host.address, name = host.name);
         text.extend(cluster.hosts.iter().map(line));
     }
-    if let Some(name) = cluster.api_endpoint_name() {
+    // Who runs etcd alone has nothing to ask of the API.
+    if let Some(name) = cluster.api_endpoint_name().filter(|_| view.host.roles.is_node()) {
         text.extend(api_servers(cluster, view.host).iter().map(|address| format!("{address} {name}\n")));
     }
     text

@@ -72,13 +72,13 @@ pub(super) fn sum(view: &HostView<'_>) -> Result<String, Refusal> {
 /// kube-proxy has the host's network and needs no other.
 fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let [_, name, _] = RUNNING;
-    let at_least = view.cluster().hosts.len() as u64;
+    let at_least = view.cluster().nodes().count() as u64;
     let workload = WorkloadReady { kind: "DaemonSet", namespace: "kube-system", name: "kube-proxy", at_least };
     let step = draft.add(name, Operation::WorkloadReady(workload));
     draft.within(WAIT);
     let addons = view.id(control_plane::NAME, control_plane::ADDONS);
     draft.follows(&step, &addons, Reason::Because("it has to be in the cluster before it can run"));
-    for host in &view.cluster().hosts {
+    for host in view.cluster().nodes() {
         draft.needs(&step, &StepId::new(&host.name, images::NAME, "kube-proxy"), Reason::StartsImage);
         let node = if host.roles.control_plane { "kubelet-finalized" } else { kubelet_join::JOINED };
         let task = if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME };
@@ -87,7 +87,7 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if is_flannel(view) {
+    if is_flannel(view) && view.host.roles.is_node() {
         of_host(view, draft)?;
     }
     if !view.is_speaker() {
@@ -138,14 +138,14 @@ fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 /// Nodes are Ready once they have a network, and then everything runs.
 fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
-    let nodes: Vec<String> = view.cluster().hosts.iter().map(|host| host.name.clone()).collect();
+    let nodes: Vec<String> = view.cluster().nodes().map(|host| host.name.clone()).collect();
     let count = nodes.len() as u64;
     let version = view.cluster().kubernetes_version.to_string();
     let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
     draft.within(if is_flannel(view) { WAIT } else { PULLING });
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
     draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));
-    for host in &view.cluster().hosts {
+    for host in view.cluster().nodes() {
         let (task, step) =
             if is_flannel(view) { (NAME, "configuration") } else { (container_runtime::NAME, container_runtime::PLUGINS[0]) };
         draft.needs(&ready, &StepId::new(&host.name, task, step), Reason::Because("a node without a network is not Ready"));
@@ -188,7 +188,7 @@ fn running(
     draft.within(WAIT);
     draft.follows(&step, applied, Reason::Because("it has to be in the cluster before it can run"));
     draft.needs(&step, nodes, Reason::Because("it runs on nodes that are Ready"));
-    for host in &view.cluster().hosts {
+    for host in view.cluster().nodes() {
         draft.needs(&step, &StepId::new(&host.name, images::NAME, image), Reason::StartsImage);
     }
 }

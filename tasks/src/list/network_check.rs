@@ -20,7 +20,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if !view.is_speaker() || !network::is_there(view) {
         return Ok(());
     }
-    let hosts = &view.cluster().hosts;
+    let hosts: Vec<_> = view.cluster().nodes().collect();
     let text = render("network-check/network-check.yaml.j2", &Check { image: &view.image("echo")?.reference })?;
     let name = "network-check";
     let manifest = ApplyManifest { what: "the network check", text, namespace: NETWORK_CHECK_NAMESPACE, name };

@@ -53,6 +53,9 @@ fn without_proxy(cluster: &Cluster) -> Vec<String> {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     let variables = variables(view.cluster());
     let mut except = Vec::new();
     if !variables.is_empty() {

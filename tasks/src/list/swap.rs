@@ -8,6 +8,9 @@ pub(super) const NAME: &str = "swap";
 const OFF: &str = "off";
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !view.host.roles.is_node() {
+        return Ok(());
+    }
     if view.cluster().settings.host.kubelet_fail_swap_on {
         draft.add(OFF, Resource::NoSwap(NoSwap));
     }

@@ -6,12 +6,17 @@ use serde::Deserialize;
 
 use super::parse::Section;
 
-/// The end of the newest log of etcd and of the API server, where the kubelet keeps them.
+/// The end of the newest log of etcd and of the API server, where the kubelet keeps them; of etcd as a unit, the end of its journal, with what stands
+/// before a line in the logs of containers.
 pub(super) const SCRIPT: &str = r#"for name in etcd kube-apiserver; do
   mark last-words "$name"
   newest=$(ls -t /var/log/pods/kube-system_"$name"-*/"$name"/*.log 2>/dev/null | head -n 1)
   [ -z "$newest" ] || tail -n 40 -- "$newest" | cut -c 1-1000
 done
+if [ -e /etc/systemd/system/etcd.service ]; then
+  mark last-words etcd
+  journalctl -u etcd.service -n 40 -o cat --no-pager 2>/dev/null | cut -c 1-1000 | sed 's/^/- - - /'
+fi
 "#;
 
 /// More would fill a terminal.

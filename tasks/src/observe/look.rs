@@ -45,6 +45,8 @@ pub enum Look {
     LoadBalancers,
     /// What this host's etcd says of itself and the other members.
     Etcd,
+    /// Whether the member of etcd at a URL answers this control plane, as long as that has no API server.
+    EtcdEndpoint(String),
     /// What the pods of the network check say of each other, asked through this host's API server.
     NetworkCheck,
     /// The cluster's last warnings, for those who wait for it too long.
@@ -57,6 +59,8 @@ pub enum Look {
     Block(String),
     /// Whether a command is there.
     Command(String),
+    /// Whether a user is there.
+    User(String),
     /// The paths that match a shell pattern.
     Matching(String),
     /// What of swap is on, and what would switch it on.
@@ -83,12 +87,14 @@ pub struct Looks {
     pub(super) kubernetes: bool,
     pub(super) load_balancers: bool,
     pub(super) etcd: bool,
+    pub(super) etcd_endpoints: BTreeSet<String>,
     pub(super) network_check: bool,
     pub(super) warnings: bool,
     pub(super) last_words: bool,
     pub(super) time: bool,
     pub(super) blocks: BTreeSet<String>,
     pub(super) commands: BTreeSet<String>,
+    pub(super) users: BTreeSet<String>,
     pub(super) patterns: BTreeSet<String>,
     pub(super) swap: bool,
     pub(super) firewall: bool,
@@ -118,12 +124,14 @@ impl Looks {
             Look::Kubernetes => self.kubernetes = true,
             Look::LoadBalancers => self.load_balancers = true,
             Look::Etcd => self.etcd = true,
+            Look::EtcdEndpoint(url) => drop(self.etcd_endpoints.insert(url)),
             Look::NetworkCheck => self.network_check = true,
             Look::Warnings => self.warnings = true,
             Look::LastWords => self.last_words = true,
             Look::TimeTracking => self.time = true,
             Look::Block(path) => drop(self.blocks.insert(path)),
             Look::Command(name) => drop(self.commands.insert(name)),
+            Look::User(name) => drop(self.users.insert(name)),
             Look::Matching(pattern) => drop(self.patterns.insert(pattern)),
             Look::Swap => self.swap = true,
             Look::Firewall => self.firewall = true,
@@ -155,9 +163,10 @@ impl Looks {
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(asked(self.network_check, Look::NetworkCheck));
         let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
+        let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
-        let host = host.chain(self.blocks.iter().cloned().map(Look::Block));
+        let host = host.chain(self.blocks.iter().cloned().map(Look::Block)).chain(self.users.iter().cloned().map(Look::User));
         let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
         paths.chain(files).chain(edited).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)
     }

@@ -18,7 +18,7 @@ mod time;
 
 pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
-pub use etcd::{EtcdMember, EtcdPeer, EtcdState};
+pub use etcd::{EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use firewall::{Firewall, Firewalld, Zone};
 pub use kubernetes::{ApiServerState, KubernetesObject, KubernetesState, NodeState};
 pub use look::{Look, Looks};

@@ -119,6 +119,7 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.etcd {
         seen.etcd = Some(super::etcd::read(sections)?);
     }
+    seen.etcd_endpoints = super::etcd::read_endpoints(sections, &looks.etcd_endpoints)?;
     if looks.asks_api_server() {
         seen.api_server = Some(super::kubernetes::read_api_server(sections)?);
     }
@@ -151,6 +152,10 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
         let there: BTreeSet<&str> = body("commands")?.lines().collect();
         seen.commands = looks.commands.iter().map(|name| (name.clone(), there.contains(name.as_str()))).collect();
     }
+    if !looks.users.is_empty() {
+        let there: BTreeSet<&str> = body("users")?.lines().collect();
+        seen.users = looks.users.iter().map(|name| (name.clone(), there.contains(name.as_str()))).collect();
+    }
     for path in &looks.blocks {
         seen.blocks.insert(path.clone(), String::from_utf8_lossy(body_of(sections, "block", path)?).into_owned());
     }
@@ -170,7 +175,7 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
 }
 
 /// The body of the section of that name and argument.
-fn body_of<'a>(sections: &[Section<'a>], name: &str, argument: &str) -> Result<&'a [u8], ParseError> {
+pub(super) fn body_of<'a>(sections: &[Section<'a>], name: &str, argument: &str) -> Result<&'a [u8], ParseError> {
     let section = sections.iter().find(|section| section.name == name && section.argument == argument);
     section.map(|section| section.body).ok_or_else(|| ParseError::new(&format!("{name} {argument}"), "missing"))
 }

@@ -70,6 +70,7 @@ fn push_cluster(script: &mut String, looks: &Looks) {
     if looks.etcd {
         script.push_str(super::etcd::SCRIPT);
     }
+    super::etcd::push_endpoints(script, &looks.etcd_endpoints);
     if looks.asks_api_server() {
         script.push_str(super::kubernetes::READY);
     }
@@ -184,6 +185,11 @@ fn push_host(script: &mut String, looks: &Looks) {
             script,
             "mark commands\nfor command in {names}; do\n  command -v -- \"$command\" >/dev/null 2>&1 && printf '%s\\n' \"$command\"\ndone"
         );
+    }
+    if !looks.users.is_empty() {
+        let names = quoted(&looks.users);
+        let _ =
+            writeln!(script, "mark users\nfor user in {names}; do\n  id -u -- \"$user\" >/dev/null 2>&1 && printf '%s\\n' \"$user\"\ndone");
     }
     for path in &looks.blocks {
         let path = quote(path);

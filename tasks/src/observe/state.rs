@@ -30,6 +30,8 @@ pub struct Observations {
     pub api_server: Option<ApiServerState>,
     /// This host's member of etcd.
     pub etcd: Option<EtcdState>,
+    /// Members of etcd by their URLs, as this control plane reaches them: what each said, `healthy` if it is.
+    pub etcd_endpoints: BTreeMap<String, String>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// The cluster as this host's API server shows it.
@@ -46,6 +48,8 @@ pub struct Observations {
     pub blocks: BTreeMap<String, String>,
     /// Commands: whether they are there.
     pub commands: BTreeMap<String, bool>,
+    /// Users: whether they are there.
+    pub users: BTreeMap<String, bool>,
     /// Paths by the shell pattern that they match.
     pub matching: BTreeMap<String, BTreeSet<String>>,
     /// Swap, now and after the next start.
@@ -179,6 +183,7 @@ impl Observations {
             images: None,
             api_server: None,
             etcd: None,
+            etcd_endpoints: BTreeMap::new(),
             load_balancers: None,
             kubernetes: None,
             network_check: None,
@@ -187,6 +192,7 @@ impl Observations {
             time: None,
             blocks: BTreeMap::new(),
             commands: BTreeMap::new(),
+            users: BTreeMap::new(),
             matching: BTreeMap::new(),
             swap: None,
             firewall: None,
@@ -207,6 +213,7 @@ impl Observations {
         self.images = later.images.or(self.images.take());
         self.api_server = later.api_server.or(self.api_server.take());
         self.etcd = later.etcd.or(self.etcd.take());
+        self.etcd_endpoints.extend(later.etcd_endpoints);
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());
         self.network_check = later.network_check.or(self.network_check.take());
@@ -215,6 +222,7 @@ impl Observations {
         self.time = later.time.or(self.time.take());
         self.blocks.extend(later.blocks);
         self.commands.extend(later.commands);
+        self.users.extend(later.users);
         self.matching.extend(later.matching);
         self.swap = later.swap.or(self.swap.take());
         self.firewall = later.firewall.or(self.firewall.take());

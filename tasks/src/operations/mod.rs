@@ -6,6 +6,7 @@ mod apply_addon;
 mod bootstrap_token;
 mod claim;
 mod cluster_admins;
+mod etcd_answers;
 mod etcd_member;
 mod finalize;
 mod join;
@@ -31,6 +32,7 @@ pub use apply_addon::ApplyAddon;
 pub use bootstrap_token::BootstrapToken;
 pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
+pub use etcd_answers::EtcdAnswers;
 pub use etcd_member::EtcdMemberReady;
 pub use finalize::KubeletFinalize;
 pub use join::Join;
@@ -79,6 +81,8 @@ pub enum Operation {
     KubeletStart(KubeletStart),
     /// The host's member of etcd works, with all others.
     EtcdMemberReady(EtcdMemberReady),
+    /// More than half of etcd's members answer this control plane.
+    EtcdAnswers(EtcdAnswers),
     /// Load balancers of hosts have found an API server.
     LoadBalancersReady(LoadBalancersReady),
     /// The local API server answers.
@@ -132,6 +136,7 @@ macro_rules! each {
             Operation::StaticPods($it) => $call,
             Operation::KubeletStart($it) => $call,
             Operation::EtcdMemberReady($it) => $call,
+            Operation::EtcdAnswers($it) => $call,
             Operation::LoadBalancersReady($it) => $call,
             Operation::ApiServerReady($it) => $call,
             Operation::ClusterAdmins($it) => $call,

@@ -20,19 +20,26 @@ pub struct PkiTree {
 
 const FOLDER: &str = "/etc/kubernetes/pki";
 
-/// Marks the tree as whole; the last file of every set.
-const LAST: &str = "/etc/kubernetes/pki/sa.pub";
+/// Authorities of a control plane and of a host of etcd: without its own, a tree is none of ours. All of it comes by one rename.
+const AUTHORITIES: [&str; 2] = ["pki/ca.crt", "pki/etcd/ca.crt"];
 
 impl PkiTree {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Path(FOLDER.to_owned()), Look::Path(LAST.to_owned())]
+        [FOLDER.to_owned()].into_iter().chain(self.authority()).map(Look::Path).collect()
+    }
+
+    fn authority(&self) -> Option<String> {
+        let is_there = |path: &&&str| self.files.iter().any(|(file, _)| file == **path);
+        AUTHORITIES.iter().find(is_there).map(|path| format!("/etc/kubernetes/{path}"))
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        match (seen!(seen.paths.get(FOLDER)), seen!(seen.paths.get(LAST))) {
-            (PathState::Present(_), PathState::Present(_)) => Verdict::Same,
-            _ => Verdict::differs("create", format!("{FOLDER} does not exist")),
+        for path in [FOLDER.to_owned()].into_iter().chain(self.authority()) {
+            if *seen!(seen.paths.get(&path)) == PathState::Missing {
+                return Verdict::differs("create", format!("{path} does not exist"));
+            }
         }
+        Verdict::Same
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

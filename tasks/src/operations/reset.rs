@@ -14,6 +14,8 @@ use crate::shell::quote;
 pub struct Reset {
     /// Whether kokctl ran etcd here. On any other host, data of an etcd is somebody else's.
     pub etcd: bool,
+    /// Whether that was a unit. On any other host, a unit of this name is somebody else's.
+    pub etcd_unit: bool,
 }
 
 /// The record of whose host it is. It goes last: while anything is left, the host says whose it was, and `reset` goes on with it.
@@ -50,6 +52,10 @@ const PATHS: &[&str] = &[
 ];
 
 const UNITS: [&str; 2] = ["kubelet.service", "containerd.service"];
+
+/// The same where etcd is a unit.
+const PATHS_OF_ETCD: [&str; 3] = ["/etc/systemd/system/etcd.service", "/etc/etcd", "/usr/local/bin/etcd"];
+const UNIT_OF_ETCD: &str = "etcd.service";
 
 /// `kubeadm reset` does not take the member out of etcd's list: all members go, and what is left of them could not agree to it for minutes. It
 /// ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
@@ -134,14 +140,30 @@ for unit in kubelet.service containerd.service; do
 done
 "#;
 
+/// etcd as a unit, before anything else: what is left has no use for it. A user that was there before kokctl stays.
+const SCRIPT_OF_ETCD: &str = r"set +e
+systemctl disable --now etcd.service 2>&1
+rm -f /etc/systemd/system/etcd.service /etc/etcd/etcd.yaml /usr/local/bin/etcd /usr/local/bin/etcdctl /usr/local/bin/etcdutl
+rmdir /etc/etcd 2>/dev/null
+[ ! -d /var/lib/etcd ] || chown 0:0 /var/lib/etcd
+if [ -e /var/lib/kokctl/made/user-etcd ] && id -u etcd >/dev/null 2>&1; then userdel etcd || exit 1; fi
+systemctl daemon-reload
+systemctl reset-failed etcd.service 2>/dev/null
+";
+
 impl Reset {
     /// What must be gone before the records go.
     fn paths(&self) -> impl Iterator<Item = &'static str> {
-        PATHS.iter().copied().chain(self.etcd.then_some(ETCD_DATA))
+        let of_etcd = PATHS_OF_ETCD.into_iter().filter(|_| self.etcd_unit);
+        PATHS.iter().copied().chain(self.etcd.then_some(ETCD_DATA)).chain(of_etcd)
+    }
+
+    fn units(&self) -> impl Iterator<Item = &'static str> {
+        UNITS.into_iter().chain(self.etcd_unit.then_some(UNIT_OF_ETCD))
     }
 
     pub(super) fn looks(&self) -> Vec<Look> {
-        let units = UNITS.map(|name| Look::Unit(name.to_owned()));
+        let units = self.units().map(|name| Look::Unit(name.to_owned()));
         self.paths().chain([RECORDS]).map(|path| Look::Path(path.to_owned())).chain(units).collect()
     }
 
@@ -151,7 +173,7 @@ impl Reset {
                 return Verdict::differs("remove", format!("{path} exists"));
             }
         }
-        for unit in UNITS {
+        for unit in self.units() {
             if seen!(seen.units.get(unit)).active == "active" {
                 return Verdict::differs("remove", format!("{unit} is active"));
             }
@@ -160,6 +182,7 @@ impl Reset {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
+        let unit = if self.etcd_unit { SCRIPT_OF_ETCD } else { "" };
         let etcd = if self.etcd { "etcd=/var/lib/etcd\n" } else { "etcd=\n" };
         let paths = self.paths().map(quote).collect::<Vec<_>>().join(" ");
         let last = format!(
@@ -167,7 +190,7 @@ impl Reset {
              rm -rf {RECORDS}\nexit 0\n"
         );
         let mut fragment = Fragment::default();
-        fragment.feed(Content::Bytes(format!("{etcd}{SCRIPT}{last}").as_bytes()), "job reset");
+        fragment.feed(Content::Bytes(format!("{unit}{etcd}{SCRIPT}{last}").as_bytes()), "job reset");
         Act::Script(fragment)
     }
 

@@ -11,7 +11,7 @@ use crate::list::host::claim;
 use crate::observe::ApiServerState;
 use crate::operations::Operation;
 use crate::preconditions;
-use crate::resources::{FileContent, Resource};
+use crate::resources::{File, FileContent, Resource};
 use crate::secret_name::SecretName;
 
 /// Control planes that have to be asked because none that was asked has an API server that answers, though one should: another may.
@@ -25,7 +25,11 @@ pub(super) fn speakers(cluster: &Cluster, seen: &Seen) -> BTreeMap<String, Asked
 
 /// Control planes that nobody has asked anything yet, and could.
 fn strangers(cluster: &Cluster, seen: &Seen, needed_by: &StepId) -> BTreeMap<String, Asked> {
-    let strangers = cluster.control_planes().filter(|host| seen.facts(&host.name).is_none() && !seen.is_unreachable(&host.name));
+    unasked(cluster.control_planes(), seen, needed_by)
+}
+
+fn unasked<'a>(hosts: impl Iterator<Item = &'a Host>, seen: &Seen, needed_by: &StepId) -> BTreeMap<String, Asked> {
+    let strangers = hosts.filter(|host| seen.facts(&host.name).is_none() && !seen.is_unreachable(&host.name));
     strangers.map(|host| (host.name.clone(), Asked { step: claim(&host.name), needed_by: needed_by.clone() })).collect()
 }
 
@@ -33,9 +37,33 @@ fn strangers(cluster: &Cluster, seen: &Seen, needed_by: &StepId) -> BTreeMap<Str
 /// cluster's.
 pub(super) fn keepers(cluster: &Cluster, seen: &Seen, plan: &Plan) -> BTreeMap<String, Asked> {
     let makes = |step: &&Step| matches!(step.action, Action::Operation(Operation::PkiTree(_)));
-    let authorities = plan.changes().map(|(step, _)| step).find(makes).filter(|_| preconditions::keeper(cluster, seen).is_none());
-    let Some(step) = authorities.or_else(|| plan.changes().map(|(step, _)| step).find(makes_key)) else { return BTreeMap::new() };
-    strangers(cluster, seen, &step.id)
+    let is_of_node = |step: &&Step| cluster.host(&step.host).is_some_and(|host| host.roles.is_node());
+    let mut asked = BTreeMap::new();
+    let set = plan.changes().map(|(step, _)| step).filter(makes).find(is_of_node);
+    if let Some(step) = set.filter(|_| preconditions::keeper(cluster, seen).is_none()) {
+        asked.extend(strangers(cluster, seen, &step.id));
+    }
+    let signed = plan.changes().map(|(step, _)| step).find(is_signed);
+    if let Some(step) = signed.filter(|_| cluster.has_etcd_units() && preconditions::etcd_keeper(cluster, seen).is_none()) {
+        asked.extend(unasked(cluster.etcd_hosts(), seen, &step.id));
+        // They may know an authority whose key nobody has any more.
+        asked.extend(strangers(cluster, seen, &step.id));
+    }
+    if let Some(step) = plan.changes().map(|(step, _)| step).find(makes_key) {
+        asked.extend(strangers(cluster, seen, &step.id));
+    }
+    asked
+}
+
+/// Whether what a step brings is signed by the authorities.
+fn is_signed(step: &&Step) -> bool {
+    match &step.action {
+        Action::Operation(Operation::PkiTree(_)) => true,
+        Action::Resource(Resource::File(File { content: FileContent::Secret { name, .. }, .. })) => {
+            matches!(name, SecretName::ControlPlaneFile { .. })
+        }
+        _ => false,
+    }
 }
 
 /// Whether a step writes a key to encrypt with that no control plane is known to have.

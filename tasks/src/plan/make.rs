@@ -174,7 +174,7 @@ pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
     let ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
     for host in cluster.hosts.iter().filter(ours) {
         let mut draft = Draft::new(&host.name, "reset");
-        draft.add("reset", Operation::Reset(Reset { etcd: host.roles.etcd() }));
+        draft.add("reset", Operation::Reset(Reset { etcd: host.roles.etcd, etcd_unit: host.roles.etcd && cluster.has_etcd_units() }));
         // Ending the containers of a busy host takes its time.
         draft.within(Duration::from_secs(300));
         enter(&mut plan, draft).map_err(|refusal| vec![refusal])?;

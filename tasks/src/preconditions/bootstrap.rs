@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::model::{Cluster, Host};
 
 use super::Findings;
+use super::etcd_authority;
 use super::owner::keeper;
 use crate::list::kubeadm_configuration::initial_cluster;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations, PathState};
@@ -14,25 +15,33 @@ use crate::plan::{Refusal, Seen};
 /// What a control plane was set up with, on the host itself. No secrets.
 pub const CONFIGURATIONS: [&str; 2] = ["/etc/kubernetes/kokctl/bootstrap.yaml", "/etc/kubernetes/kokctl/cluster.yaml"];
 
+/// What a member was set up with that is a unit.
+pub const ETCD_CONFIGURATION: &str = "/etc/etcd/etcd.yaml";
+
+/// Says on a host that its member, which is a unit, was part of a cluster once.
+pub const ETCD_STARTED: &str = "/var/lib/kokctl/made/etcd-started";
+
 /// Where a member has its data, once it was started.
 const DATA: &str = "/var/lib/etcd/member/wal";
 
 /// What is looked at on a host besides what its steps look at.
 pub(super) fn looks(host: &Host) -> Vec<Look> {
-    if !host.roles.etcd() {
-        return Vec::new();
-    }
-    vec![Look::Path(DATA.to_owned()), Look::Content(FOUNDED.to_owned()), Look::Etcd]
+    let of_member = [Look::Path(DATA.to_owned()), Look::Path(ETCD_STARTED.to_owned()), Look::Etcd];
+    let of_control_plane = [Look::Content(FOUNDED.to_owned())];
+    let of_member = of_member.into_iter().filter(|_| host.roles.etcd);
+    let of_control_plane = of_control_plane.into_iter().filter(|_| host.roles.control_plane);
+    of_member.chain(of_control_plane).chain(etcd_authority::looks(host)).collect()
 }
 
 /// Checks what there is of etcd on all hosts together.
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let state = State::new(cluster, seen);
-    for host in cluster.control_planes() {
+    for host in cluster.etcd_hosts() {
         let refusal = state.foreign_data(host).or_else(|| state.lost_authority(host)).or_else(|| state.lost_data(host));
         found.0.extend(refusal.map(|refusal| super::refused(refusal.at(format!("host {} ({})", host.name, host.address)))));
     }
-    let together = state.two_clusters().or_else(|| state.other_members()).or_else(|| state.edited_list());
+    let authority = cluster.has_etcd_units().then(|| etcd_authority::check(cluster, seen)).flatten();
+    let together = authority.or_else(|| state.two_clusters()).or_else(|| state.other_members()).or_else(|| state.edited_list());
     together.into_iter().for_each(|refusal| found.refuse(refusal));
 }
 
@@ -53,7 +62,7 @@ impl<'a> State<'a> {
             _ => None,
         };
         let founded = cluster.control_planes().any(|host| seen.observations(&host.name).contents.contains_key(FOUNDED));
-        Self { cluster, seen, members: cluster.control_planes().filter_map(member).collect(), founded }
+        Self { cluster, seen, members: cluster.etcd_hosts().filter_map(member).collect(), founded }
     }
 
     fn observed(&self, host: &Host) -> &'a Observations {
@@ -83,7 +92,9 @@ impl<'a> State<'a> {
     /// New authorities would make everything that is there worthless. Only when all control planes were asked it is known that none has them.
     fn lost_authority(&self, host: &Host) -> Option<Refusal> {
         let all_asked = self.cluster.control_planes().all(|host| self.seen.facts(&host.name).is_some());
-        let is_ours = self.is_claimed(host) == Some(true) && self.has(host, DATA) == Some(true);
+        // As a unit, etcd may have been started before a control plane had its authorities.
+        let had_them = !self.cluster.has_etcd_units() || self.founded;
+        let is_ours = self.is_claimed(host) == Some(true) && self.has(host, DATA) == Some(true) && had_them;
         (all_asked && is_ours && keeper(self.cluster, self.seen).is_none()).then(|| {
             Refusal::new("the cluster has lost its certificate authorities")
                 .because(format!("{DATA} is there, and no control plane has /etc/kubernetes/pki/ca.crt"))
@@ -96,18 +107,16 @@ impl<'a> State<'a> {
         if self.has(host, DATA) != Some(false) {
             return None;
         }
+        if self.has(host, ETCD_STARTED) == Some(true) {
+            return Some(lost_data(&format!("{ETCD_STARTED} says that it had data")));
+        }
         // The others know whether it was ever started; while none of them answers, nobody does.
         let listed = self.members.values().flat_map(|member| &member.members).find(|peer| peer.name == host.name);
-        let lost =
-            |because: &str| Refusal::new("its member of etcd has lost its data").because(format!("{DATA} is not there, and {because}"));
+        let is_alone = self.cluster.etcd_hosts().nth(1).is_none();
         match listed {
-            Some(peer) if peer.is_started => {
-                Some(lost("the other members still count it as one of them").hint(
-                    "restore /var/lib/etcd of this host; or remove the member and let the host join anew: docs/bootstrap.md says how",
-                ))
-            }
-            None if self.founded && !self.cluster.is_highly_available() => {
-                Some(lost("the cluster was set up with it").hint(
+            Some(peer) if peer.is_started => Some(lost_data("the other members still count it as one of them")),
+            None if self.founded && is_alone => {
+                Some(lost_data("the cluster was set up with it").hint(
                     "restore /var/lib/etcd from a backup; or, if the cluster can go, take it down with `kokctl reset` and make it anew",
                 ))
             }
@@ -116,7 +125,7 @@ impl<'a> State<'a> {
                     .because(format!(
                         "{DATA} is not there, the cluster was set up, and no other member answers; an empty one could undo what was stored"
                     ))
-                    .hint("start the other control planes first (`journalctl -u kubelet` on them), and apply again"),
+                    .hint(format!("start the other members first (`journalctl -u {}` on their hosts), and apply again", self.unit())),
             ),
             _ => None,
         }
@@ -134,6 +143,16 @@ impl<'a> State<'a> {
         })
     }
 
+    /// What starts a member.
+    fn unit(&self) -> &'static str {
+        if self.cluster.has_etcd_units() { "etcd" } else { "kubelet" }
+    }
+
+    /// What the file calls hosts with a member.
+    fn role(&self) -> (&'static str, &'static str) {
+        if self.cluster.has_etcd_units() { ("members of etcd", "etcd") } else { ("control planes", "control-plane") }
+    }
+
     /// To add or to remove a member is an operation of its own.
     fn other_members(&self) -> Option<Refusal> {
         let member = self.members.values().next()?;
@@ -141,10 +160,11 @@ impl<'a> State<'a> {
         let wanted = members_of(&initial_cluster(self.cluster));
         (is != wanted).then(|| {
             let place = self.cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
-            Refusal::new(format!("etcd has the members {}, and the file the control planes {}", listed(&is), listed(&wanted)))
+            let (hosts, role) = self.role();
+            Refusal::new(format!("etcd has the members {}, and the file the {hosts} {}", listed(&is), listed(&wanted)))
                 .at(place)
-                .because("a control plane is added, removed or moved by an operation of its own, which this version does not have yet")
-                .hint("give the role `control-plane` to the hosts that have it now, with their addresses, and to no others")
+                .because("one of them is added, removed or moved by an operation of its own, which this version does not have yet")
+                .hint(format!("give the role `{role}` to the hosts that have it now, with their addresses, and to no others"))
         })
     }
 
@@ -154,11 +174,12 @@ impl<'a> State<'a> {
             return None;
         }
         let wanted = initial_cluster(self.cluster);
-        self.cluster.control_planes().filter(|host| self.has(host, DATA) == Some(true)).find_map(|host| {
-            let text = String::from_utf8_lossy(self.observed(host).contents.get(CONFIGURATIONS[0])?).into_owned();
+        self.cluster.etcd_hosts().filter(|host| self.has(host, DATA) == Some(true)).find_map(|host| {
+            let path = if self.cluster.has_etcd_units() { ETCD_CONFIGURATION } else { CONFIGURATIONS[0] };
+            let text = String::from_utf8_lossy(self.observed(host).contents.get(path)?).into_owned();
             let is = founded_with(&text).unwrap_or_else(|| own_address(&wanted, &host.name));
             (members_of(&is) != members_of(&wanted)).then(|| {
-                Refusal::new("the control planes are others than those with which the cluster was begun")
+                Refusal::new(format!("the {} are others than those with which the cluster was begun", self.role().0))
                     .at(format!("host {} ({})", host.name, host.address))
                     .because(format!("its etcd was started with {is}; the file now says {wanted}"))
                     .hint("write the list as it was and apply; or begin anew: `kokctl reset` with the list as it was, then apply with the new one")
@@ -169,8 +190,18 @@ impl<'a> State<'a> {
 
 /// The list of members that a host's own configuration has; none where it founded a cluster alone.
 fn founded_with(text: &str) -> Option<String> {
+    let of_unit = text.lines().find_map(|line| line.strip_prefix("initial-cluster: "));
+    if let Some(list) = of_unit {
+        return Some(list.trim_matches('"').to_owned());
+    }
     let mut lines = text.lines().skip_while(|line| line.trim().trim_start_matches("- name: ").trim_matches('"') != "initial-cluster");
     lines.nth(1)?.trim().strip_prefix("value: ").map(|value| value.trim_matches('"').to_owned())
+}
+
+fn lost_data(because: &str) -> Refusal {
+    Refusal::new("its member of etcd has lost its data")
+        .because(format!("{DATA} is not there, and {because}"))
+        .hint("restore /var/lib/etcd of this host; or remove the member and let the host join anew: docs/bootstrap.md says how")
 }
 
 fn own_address(list: &str, host: &str) -> String {

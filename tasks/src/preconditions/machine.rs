@@ -70,7 +70,7 @@ fn kernel(scope: &Scope<'_>, found: &mut Findings) {
 /// What is not loaded yet is loaded by a step; what the kernel does not have, by none.
 pub(super) fn modules(scope: &Scope<'_>, found: &mut Findings) {
     let is_missing = |name: &&str| scope.seen.modules.get(*name) == Some(&ModuleState::Missing);
-    let missing: Vec<&str> = host::modules(scope.cluster).into_iter().filter(is_missing).collect();
+    let missing: Vec<&str> = host::modules(scope.cluster, scope.host).into_iter().filter(is_missing).collect();
     if missing.is_empty() {
         return;
     }
@@ -93,7 +93,7 @@ fn version(release: &str) -> Option<(u32, u32)> {
 }
 
 pub(super) fn cgroups(scope: &Scope<'_>, found: &mut Findings) {
-    if scope.facts.cgroup_v2 {
+    if scope.facts.cgroup_v2 || !scope.host.roles.is_node() {
         return;
     }
     let refusal = Refusal::new("it uses cgroup v1").because("the kubelet refuses to start there since 1.35");
@@ -136,7 +136,7 @@ pub(super) fn size(scope: &Scope<'_>, found: &mut Findings) {
 pub(super) fn swap(scope: &Scope<'_>, found: &mut Findings) {
     let facts = scope.facts;
     let used: u64 = facts.swaps.values().sum();
-    if facts.swaps.is_empty() {
+    if facts.swaps.is_empty() || !scope.host.roles.is_node() {
         return;
     }
     let names = facts.swaps.keys().cloned().collect::<Vec<_>>().join(", ");
@@ -159,7 +159,8 @@ pub(super) fn swap(scope: &Scope<'_>, found: &mut Findings) {
 }
 
 pub(super) fn selinux(scope: &Scope<'_>, found: &mut Findings) {
-    if scope.facts.selinux == Selinux::Enforcing && scope.cluster.settings.host.preinstall_selinux_state.is_none() {
+    let has_pods = scope.host.roles.is_node();
+    if has_pods && scope.facts.selinux == Selinux::Enforcing && scope.cluster.settings.host.preinstall_selinux_state.is_none() {
         found.refuse(
             Refusal::new("SELinux enforces its policy")
                 .because("this version brings no policy for containers, so SELinux would forbid what they do")

@@ -8,16 +8,14 @@ use kok_crds::model::{FirewallPolicy, FlannelBackend, NetworkPlugin};
 use super::{Findings, Scope};
 use crate::facts::Route;
 use crate::plan::Refusal;
-use crate::{API_SERVER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
+use crate::{API_SERVER_PORT, ETCD_CLIENT_PORT, ETCD_PEER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
 
 /// Ports that a control plane listens on (kubeadm, "Ports and Protocols").
-const CONTROL_PLANE_PORTS: &[(u16, &str)] = &[
-    (6443, "the API server"),
-    (2379, "etcd's clients"),
-    (2380, "etcd's peers"),
-    (10257, "the controller manager"),
-    (10259, "the scheduler"),
-];
+const CONTROL_PLANE_PORTS: &[(u16, &str)] =
+    &[(API_SERVER_PORT, "the API server"), (10257, "the controller manager"), (10259, "the scheduler")];
+
+/// Ports of a member of etcd.
+const ETCD_PORTS: &[(u16, &str)] = &[(ETCD_CLIENT_PORT, "etcd's clients"), (ETCD_PEER_PORT, "etcd's peers")];
 
 /// Ports of the load balancer of a host without an API server.
 const LOAD_BALANCER_PORTS: &[(u16, &str)] =
@@ -47,14 +45,17 @@ pub(super) fn ports(scope: &Scope<'_>, found: &mut Findings) {
     if !scope.is_fresh() || facts.certificate_authority.is_some() {
         return;
     }
-    let of_role = match scope.host.roles.control_plane {
+    let roles = scope.host.roles;
+    let of_role = match roles.control_plane {
         true => CONTROL_PLANE_PORTS,
-        false if scope.cluster.has_load_balancers() => LOAD_BALANCER_PORTS,
+        false if scope.cluster.has_load_balancers() && roles.is_node() => LOAD_BALANCER_PORTS,
         false => &[],
     };
+    let (of_etcd, of_node) = (if roles.etcd { ETCD_PORTS } else { &[] }, if roles.is_node() { NODE_PORTS } else { &[] });
     let taken: Vec<String> = of_role
         .iter()
-        .chain(NODE_PORTS)
+        .chain(of_etcd)
+        .chain(of_node)
         .filter(|(port, _)| facts.listening_ports.contains(port))
         .map(|(port, what)| format!("{port} (for {what})"))
         .collect();
@@ -98,6 +99,9 @@ fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
 
 pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
     let network = &scope.cluster.network;
+    if !scope.host.roles.is_node() {
+        return;
+    }
     let overlap = |one: &Ipv4Net, other: &Ipv4Net| one.contains(other) || other.contains(one);
     for (what, field, range) in [("pods", "podCIDR", network.pod_cidr), ("services", "serviceCIDR", network.service_cidr)] {
         let hit = scope.facts.routes.iter().filter(|route| !is_ours(scope, route)).find(|route| overlap(&route.to, &range));
@@ -115,12 +119,13 @@ pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
 pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, address) = (scope.facts, scope.host.address);
     let of_address = facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&address));
+    let has_routes = scope.cluster.network.backend == FlannelBackend::HostGw && scope.host.roles.is_node();
     // That no interface has the address is told by another check.
-    let Some((interface, _)) = of_address.filter(|_| scope.cluster.network.backend == FlannelBackend::HostGw) else { return };
+    let Some((interface, _)) = of_address.filter(|_| has_routes) else { return };
     let subnets: Vec<Ipv4Net> =
         facts.routes.iter().filter(|route| route.interface == *interface && route.via.is_none()).map(|route| route.to).collect();
     let is_near = |other: IpAddr| matches!(other, IpAddr::V4(other) if subnets.iter().any(|subnet| subnet.contains(&other)));
-    let far = scope.cluster.hosts.iter().filter(|other| other.address != address && !is_near(other.address));
+    let far = scope.cluster.nodes().filter(|other| other.address != address && !is_near(other.address));
     let far: Vec<String> = far.map(|other| format!("{} ({})", other.name, other.address)).collect();
     if far.is_empty() {
         return;
@@ -146,6 +151,9 @@ pub(super) fn name_servers(scope: &Scope<'_>, found: &mut Findings) {
     // The resolver of glibc asks the first three and no more (resolv.conf(5), MAXNS).
     const MOST: usize = 3;
     let facts = scope.facts;
+    if !scope.host.roles.is_node() {
+        return;
+    }
     let (servers, file) = if facts.resolved_servers.is_empty() {
         (&facts.name_servers, "/etc/resolv.conf")
     } else {

@@ -84,19 +84,24 @@ pub(super) const FOREIGN: &[Foreign] = &[
 ];
 
 /// Units of the names that our own have. On a host without our record they are somebody else's.
-pub(super) const OURS: [&str; 2] = ["containerd.service", "kubelet.service"];
+pub(super) fn units(cluster: &Cluster, host: &Host) -> impl Iterator<Item = &'static str> {
+    let of_node = ["containerd.service", "kubelet.service"].into_iter().filter(|_| host.roles.is_node());
+    let is_member = host.roles.etcd && cluster.has_etcd_units();
+    of_node.chain(is_member.then_some("etcd.service"))
+}
 
 /// A runtime or kubelet that somebody else installed is not replaced: containers of others may run in it.
 pub(super) fn runtime(scope: &Scope<'_>, found: &mut Findings) {
     let state = |unit: &str| scope.seen.units.get(unit).filter(|state| state.load == "loaded").map(|state| state.active.clone());
-    for Foreign { unit, what, removal } in FOREIGN {
+    // What runs etcd alone has no containers that others could be in the way of.
+    for Foreign { unit, what, removal } in FOREIGN.iter().filter(|_| scope.host.roles.is_node()) {
         let Some(active) = state(unit) else { continue };
         let refusal = Refusal::new(format!("it already has {what} ({unit} is {active})"))
             .because("kokctl brings containerd, and does not replace or share what others depend on")
             .hint(format!("use a host without it; or move what runs there and {removal}"));
         if scope.is_fresh() { found.refuse(refusal) } else { found.warn(refusal) }
     }
-    let ours = OURS.into_iter().filter(|_| scope.is_fresh()).filter_map(|unit| Some((unit, state(unit)?))).next();
+    let ours = units(scope.cluster, scope.host).filter(|_| scope.is_fresh()).filter_map(|unit| Some((unit, state(unit)?))).next();
     if let Some((unit, active)) = ours {
         found.refuse(
             Refusal::new(format!("it already has a {unit}, which is {active}"))
@@ -113,7 +118,7 @@ pub fn keeper<'a>(cluster: &'a Cluster, seen: &Seen) -> Option<&'a Host> {
     cluster.control_planes().find(|host| is_recorded(cluster, host, seen) && authority(host, seen).is_some())
 }
 
-fn is_recorded(cluster: &Cluster, host: &Host, seen: &Seen) -> bool {
+pub(super) fn is_recorded(cluster: &Cluster, host: &Host, seen: &Seen) -> bool {
     seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name))
 }
 

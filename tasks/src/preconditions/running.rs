@@ -1,6 +1,6 @@
 //! What a running cluster can't take over by another `apply`: each is an operation of its own.
 
-use kok_crds::model::{Cluster, NETWORK_ADDON, NetworkPlugin};
+use kok_crds::model::{Cluster, EtcdDeployment, NETWORK_ADDON, NetworkPlugin};
 use serde_json::Value;
 
 use super::Findings;
@@ -62,6 +62,7 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
     let mask = is.lines().skip_while(|line| !line.ends_with("name: node-cidr-mask-size")).nth(1).and_then(|line| value_of(line, "value"));
     let desired = desired.map(|(key, field, desired)| (key, field, value_of(is, key), desired)).into_iter();
     let desired = desired.chain([("node-cidr-mask-size", "spec.network.nodePrefix", mask, network.node_prefix.to_string())]);
+    let etcd = other_deployment(cluster, is);
     let differing = desired.filter_map(|(key, field, is, desired)| {
         let is = is.filter(|is| *is != desired)?;
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
@@ -70,7 +71,25 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
             .because("that can't be changed by apply: it is an operation of its own, which this version does not have yet");
         Some(refusal.hint(format!("set {field} back to what the cluster has")))
     });
-    differing.collect()
+    differing.chain(etcd).collect()
+}
+
+/// kubeadm's `etcd.local` is a pod, `etcd.external` one that it does not run.
+fn other_deployment(cluster: &Cluster, is: &str) -> Option<Refusal> {
+    let has = |key: &str| is.lines().any(|line| line.trim() == key);
+    let (is, wanted) = match (has("external:"), has("local:"), cluster.has_etcd_units()) {
+        (true, _, false) => (EtcdDeployment::Host, EtcdDeployment::Kubeadm),
+        (false, true, true) => (EtcdDeployment::Kubeadm, EtcdDeployment::Host),
+        _ => return None,
+    };
+    let field = "spec.vars.etcd_deployment_type";
+    let place = cluster.position_of(field).or_else(|| cluster.position_of("spec.hosts"));
+    Some(
+        Refusal::new(format!("the running cluster has etcd_deployment_type {}, the file asks for {}", is.as_str(), wanted.as_str()))
+            .at(place.map_or_else(|| field.to_owned(), ToString::to_string))
+            .because("etcd's data would have to move, and that is an operation of its own, which this version does not have yet")
+            .hint(format!("set {field} back to {}, with the members that etcd has", is.as_str())),
+    )
 }
 
 /// Another plugin, or another backend of the same one. A flannel without our mark is the user's own.

@@ -24,7 +24,8 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
     unwritable(scope, found);
     // Folders by the file system below them: what they need adds up there.
     let mut mounts: BTreeMap<&str, (&Storage, u64, Vec<&str>)> = BTreeMap::new();
-    for folder in FOLDERS.iter().filter(|folder| !folder.control_plane || scope.host.roles.control_plane) {
+    let roles = scope.host.roles;
+    for folder in FOLDERS.iter().filter(|folder| (!folder.etcd || roles.etcd) && (!folder.node || roles.is_node())) {
         let Some(storage) = facts.storage.get(folder.path) else { continue };
         let entry = mounts.entry(&storage.mount).or_insert((storage, 0, Vec::new()));
         entry.1 += folder.bytes;
@@ -43,21 +44,24 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
 /// Whether this host's roles and settings put files into a folder. Others may be as they are.
 fn is_written(scope: &Scope<'_>, folder: &str) -> bool {
     let (roles, settings) = (&scope.host.roles, &scope.cluster.settings);
-    let balanced = scope.cluster.has_load_balancers() && !roles.control_plane;
+    let balanced = scope.cluster.has_load_balancers() && !roles.control_plane && roles.is_node();
     let writes = |writer: Writer| match writer {
         Writer::Host => true,
+        Writer::Node => roles.is_node(),
         Writer::ControlPlane => roles.control_plane,
-        Writer::Etcd => roles.etcd(),
+        Writer::Etcd => roles.etcd,
+        Writer::EtcdClient => roles.etcd || roles.control_plane,
+        Writer::EtcdUnit => roles.etcd && scope.cluster.has_etcd_units(),
         Writer::Firewall => {
             let is_active = scope.seen.firewall.as_ref().is_some_and(|firewall| *firewall != Firewall::None);
             settings.host.firewall == FirewallPolicy::Open && is_active
         }
         Writer::LoadBalancer => balanced,
         Writer::StaticPods => roles.control_plane || balanced,
-        Writer::Mirrors => !settings.containerd_registries_mirrors.is_empty(),
+        Writer::Mirrors => roles.is_node() && !settings.containerd_registries_mirrors.is_empty(),
         Writer::Name => settings.host.override_system_hostname,
         Writer::Packages => !missing_programs(scope.facts, scope.cluster).is_empty(),
-        Writer::Proxy => settings.host.has_proxy(),
+        Writer::Proxy => roles.is_node() && settings.host.has_proxy(),
         Writer::Selinux => settings.host.preinstall_selinux_state.is_some(),
         Writer::Time => scope.cluster.time.is_managed(),
         Writer::Trust => !settings.host.trusted_certificates.is_empty(),

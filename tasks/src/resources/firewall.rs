@@ -44,12 +44,16 @@ impl OpenFirewall {
             }
             let _ = writeln!(ufw, "  ufw allow proto {} to any port {} >/dev/null", port.protocol, port.colon());
         }
-        let pods = quote(&self.opening.pods);
+        if let Some(pods) = self.opening.pods.as_deref().map(quote) {
+            let _ = writeln!(firewalld, "  for keep in '' --permanent; do firewall-cmd -q $keep --zone=trusted --add-source={pods}; done");
+            let rules = [format!("allow from {pods}"), format!("route allow from {pods}"), format!("route allow to {pods}")];
+            for rule in rules {
+                let _ = writeln!(ufw, "  ufw {rule} >/dev/null");
+            }
+        }
         Act::Script(Fragment::text(format!(
             "if systemctl is-active --quiet firewalld.service; then\n{firewalld}\
-             \x20 for keep in '' --permanent; do firewall-cmd -q $keep --zone=trusted --add-source={pods}; done\n\
-             elif grep -qs '^ENABLED=yes' /etc/ufw/ufw.conf; then\n{ufw}\
-             \x20 ufw allow from {pods} >/dev/null\n  ufw route allow from {pods} >/dev/null\n  ufw route allow to {pods} >/dev/null\nfi\n"
+             elif grep -qs '^ENABLED=yes' /etc/ufw/ufw.conf; then\n{ufw}fi\n"
         )))
     }
 }

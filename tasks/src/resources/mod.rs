@@ -15,6 +15,7 @@ mod packages;
 mod selinux;
 mod sysctl;
 mod unit;
+mod user;
 
 pub use absent::Absent;
 pub use archive::Archive;
@@ -32,6 +33,7 @@ pub use packages::{Manager, PackageDatabase, Packages};
 pub use selinux::Selinux;
 pub use sysctl::Sysctl;
 pub use unit::{Unit, UnitGoal};
+pub use user::User;
 
 use crate::artifact::Artifact;
 use crate::change::{Change, Verdict};
@@ -57,6 +59,8 @@ pub enum Resource {
     KernelModule(KernelModule),
     /// A systemd unit.
     Unit(Unit),
+    /// A user without a login, as whom a unit runs.
+    User(User),
     /// Lines of ours in a file that others write too.
     Block(Block),
     /// Files of ours that have had their time.
@@ -104,6 +108,7 @@ impl Resource {
             Self::Sysctl(it) => it.looks(),
             Self::KernelModule(it) => it.looks(),
             Self::Unit(it) => it.looks(),
+            Self::User(it) => it.looks(),
             Self::Block(it) => it.looks(),
             Self::Absent(it) => it.looks(),
             Self::Hostname(it) => it.looks(),
@@ -127,6 +132,7 @@ impl Resource {
             Self::Sysctl(it) => it.diff(seen),
             Self::KernelModule(it) => it.diff(seen),
             Self::Unit(it) => it.diff(seen),
+            Self::User(it) => it.diff(seen),
             Self::Block(it) => it.diff(seen),
             Self::Absent(it) => it.diff(seen),
             Self::Hostname(it) => it.diff(seen),
@@ -150,6 +156,7 @@ impl Resource {
             Self::Sysctl(it) => it.act(change),
             Self::KernelModule(it) => it.act(change),
             Self::Unit(it) => it.act(change),
+            Self::User(it) => it.act(change),
             Self::Block(it) => it.act(change),
             Self::Absent(it) => it.act(change),
             Self::Hostname(it) => it.act(change),
@@ -179,7 +186,7 @@ impl Resource {
             Self::NoSwap(_) => vec!["/etc/fstab".to_owned()],
             Self::Selinux(_) => vec!["/etc/selinux/config".to_owned()],
             // It removes only what nobody writes, these only add to what others have.
-            Self::Absent(_) | Self::PackageDatabase(_) | Self::OpenFirewall(_) => Vec::new(),
+            Self::Absent(_) | Self::PackageDatabase(_) | Self::OpenFirewall(_) | Self::User(_) => Vec::new(),
         }
     }
 
@@ -195,6 +202,7 @@ impl Resource {
             Self::Sysctl(it) => it.title(),
             Self::KernelModule(it) => it.title(),
             Self::Unit(it) => it.title(),
+            Self::User(it) => it.title(),
             Self::Block(it) => it.title(),
             Self::Absent(it) => it.title(),
             Self::Hostname(it) => it.title(),

@@ -6,7 +6,7 @@ use kok_crds::model::NetworkPlugin;
 use kok_tasks::plan::{Plan, StepId};
 
 use crate::support::world::World;
-use crate::support::{cluster, highly_available};
+use crate::support::{cluster, highly_available, own_etcd};
 
 /// Carries out the changes of a plan in an order that its needs allow, chosen by `seed`. Ends early after `most` of them.
 fn carry_out(world: &mut World, plan: &Plan, seed: u64, most: usize) {
@@ -103,6 +103,14 @@ proptest! {
         live(&mut world, seed, &lives);
         prop_assert_eq!(left(&world), Vec::<String>::new());
         prop_assert_eq!(state(&world), state(&World::converged()));
+    }
+
+    #[test]
+    fn etcd_on_hosts_of_its_own_ends_the_same_wherever_runs_die(seed in any::<u64>(), lives in prop::collection::vec(0_usize..160, 0..4)) {
+        let mut world = World::bare_of(own_etcd());
+        live(&mut world, seed, &lives);
+        prop_assert_eq!(left(&world), Vec::<String>::new());
+        prop_assert_eq!(state(&world), state(&World::bare_of(own_etcd()).converge()));
     }
 
     #[test]

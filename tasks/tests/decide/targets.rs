@@ -8,7 +8,7 @@ use kok_tasks::plan::Seen;
 use kok_tasks::preconditions::check;
 
 use crate::support::world::World;
-use crate::support::{good_facts, highly_available, seen_with};
+use crate::support::{good_facts, highly_available, own_etcd, seen_with};
 
 /// Each registry has a folder of its own there, which only its mark lets kokctl write to.
 const OF_REGISTRIES: &str = "/etc/containerd/certs.d/";
@@ -68,6 +68,17 @@ fn every_folder_that_a_step_writes_to_is_looked_at_and_refused_where_it_can_t_be
     }
     let rhel = TrustStore::of(&HostFacts { os_id: "rhel".to_owned(), ..good_facts("cp1", 1) });
     assert!(TARGETS.iter().any(|target| target.path == rhel.folder));
+}
+
+#[test]
+fn hosts_of_etcd_are_looked_at_too() {
+    let written = written(World::bare_of(own_etcd()));
+    for folder in ["/etc/etcd", "/etc/systemd/system", "/etc/kubernetes/pki/etcd", "/var/lib/etcd/member", "/usr/local/bin"] {
+        assert!(written["etcd1"].contains(folder), "{folder}: {:?}", written["etcd1"]);
+    }
+    for folder in &written["etcd1"] {
+        assert!(TARGETS.iter().any(|target| target.path == folder), "{folder} is written to and not looked at");
+    }
 }
 
 /// What only others need does not stop a host.

@@ -29,6 +29,10 @@ fn context(name: &str, text: &str) -> Value {
         ]}),
         "proxy/proxy.conf.j2" => json!({"variables": [["HTTP_PROXY", "http://proxy.example:3128"], ["NO_PROXY", "a,b"]]}),
         "containerd/config.toml.j2" => json!({"pause_image": text, "extra_runtime_args": {"a": text, "b": true, "c": -7}}),
+        "etcd/etcd.service.j2" => json!({"user": "etcd", "credentials": ["ca.crt", "peer.key"], "started": "/var/lib/x"}),
+        "etcd/etcd.yaml.j2" => json!({
+            "name": text, "listens_at": text, "clients": text, "peers": text, "initial_cluster": text, "cluster_name": text,
+        }),
         "flannel/flannel.yaml.j2" => {
             json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text})
         }
@@ -45,7 +49,7 @@ fn context(name: &str, text: &str) -> Value {
         }
         "haproxy/haproxy.yaml.j2" => json!({"image": text, "health_port": 8081, "configuration_sum": text}),
         "kubeadm/cluster.yaml.j2" => json!({
-            "cluster_name": text, "initial_cluster": text,
+            "cluster_name": text, "initial_cluster": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,

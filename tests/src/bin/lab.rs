@@ -41,6 +41,9 @@ enum Verb {
         /// How many of them are control planes: cp1, cp2, …; the others are worker1, worker2, …
         #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..).map(usize::from))]
         control_planes: usize,
+        /// How many of them run etcd alone: etcd1, etcd2, …; without any it runs on the control planes.
+        #[arg(long, value_name = "COUNT", default_value_t = 0)]
+        etcd: usize,
         /// What they run.
         #[arg(long, value_enum, default_value_t)]
         image: Image,
@@ -188,8 +191,8 @@ fn main() -> ExitCode {
 
 fn carry_out(verb: Verb) -> Result<ExitCode, Box<dyn Error>> {
     match verb {
-        Verb::Up { lab, hosts, control_planes, image, light, bastions } => {
-            let spec = LabSpec::new(&lab.name, hosts).control_planes(control_planes).image(image);
+        Verb::Up { lab, hosts, control_planes, etcd, image, light, bastions } => {
+            let spec = LabSpec::new(&lab.name, hosts).control_planes(control_planes).etcd(etcd).image(image);
             up(if light { spec.light() } else { spec }.behind_bastions(bastions))?;
         }
         Verb::Down { lab, all } => take_down(&lab.name, all)?,

@@ -84,7 +84,11 @@ pub(crate) fn facts(folder: &LabFolder, record: &LabRecord) -> Result<Facts, Lab
 }
 
 fn role(host: &str) -> &'static str {
-    if host.starts_with("cp") { "control-plane" } else { "worker" }
+    match host {
+        host if host.starts_with("cp") => "control-plane",
+        host if host.starts_with("etcd") => "etcd",
+        _ => "worker",
+    }
 }
 
 pub(crate) fn manifest(folder: &LabFolder, record: &LabRecord, kubernetes_version: &str) -> Result<String, LabError> {

@@ -88,6 +88,15 @@ impl LabSpec {
         self
     }
 
+    /// The same with the last `count` hosts for etcd alone: `etcd1`, `etcd2`, …
+    #[must_use]
+    pub fn etcd(mut self, count: usize) -> Self {
+        let others = self.hosts.len().saturating_sub(count);
+        let members = self.hosts.iter_mut().skip(others).zip(1..);
+        members.for_each(|(host, number): (_, usize)| host.name = format!("etcd{number}"));
+        self
+    }
+
     /// A lab with a name that no other lab on this machine has, for tests, with `count` hosts as of [`LabSpec::new`].
     #[must_use]
     pub fn unique(count: usize) -> Self {
@@ -190,6 +199,7 @@ mod tests {
         assert_eq!(names(&LabSpec::new("lab", 3)), ["cp1", "worker1", "worker2"]);
         assert_eq!(names(&LabSpec::new("lab", 5).control_planes(3)), ["cp1", "cp2", "cp3", "worker1", "worker2"]);
         assert_eq!(names(&LabSpec::new("lab", 2).control_planes(3)), ["cp1", "cp2"]);
+        assert_eq!(names(&LabSpec::new("lab", 5).etcd(3)), ["cp1", "worker1", "etcd1", "etcd2", "etcd3"]);
         assert!(LabSpec::new("lab", 0).check().is_err());
         assert!(LabSpec::new("lab", MOST_HOSTS + 1).check().is_err());
         let twice = LabSpec { name: "lab".to_owned(), hosts: vec![HostSpec::new("a"), HostSpec::new("a")] };

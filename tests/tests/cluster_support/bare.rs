@@ -17,13 +17,13 @@ fn is_bare(host: &Host) {
         [
             "ls -d /etc/kubernetes /etc/cni /etc/containerd /opt/cni /var/lib/cni /var/lib/kokctl /run/containerd /run/flannel",
             "ls -A /usr/local/bin /var/lib/kubelet /var/lib/etcd /var/lib/containerd | grep -v -e : -e '^$'",
-            "command -v kubectl kubelet kubeadm containerd ctr runc",
+            "command -v kubectl kubelet kubeadm containerd ctr runc etcd etcdctl; ls -d /etc/etcd; id etcd",
             FOREIGN_PROCESSES,
             "grep -e /var/lib/kubelet/ -e /run/containerd -e /run/netns -e /var/lib/containerd/ /proc/mounts",
             "ip -brief link | grep -e cni0 -e flannel -e veth",
             "ip -4 route show root 10.233.64.0/18",
             "nft list ruleset | grep -i -e kube -e flannel -e cni",
-            "systemctl list-units --all --plain --no-legend 'kube*' 'containerd*'",
+            "systemctl list-units --all --plain --no-legend 'kube*' 'containerd*' 'etcd*'",
         ],
     );
     let found = [

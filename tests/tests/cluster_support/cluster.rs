@@ -30,6 +30,15 @@ pub fn control_planes(lab: &Lab) -> Vec<Host> {
     hosts(lab).into_iter().filter(is_control_plane).collect()
 }
 
+/// The hosts that are nodes: those of etcd alone are none.
+pub fn node_hosts(lab: &Lab) -> Vec<Host> {
+    hosts(lab).into_iter().filter(|host| !has_etcd_alone(host)).collect()
+}
+
+fn has_etcd_alone(host: &Host) -> bool {
+    host.name().starts_with("etcd")
+}
+
 fn is_control_plane(host: &Host) -> bool {
     host.name().starts_with("cp")
 }
@@ -55,11 +64,12 @@ pub fn assert_complete(lab: &Lab, version: &str) {
     no_check_is_left(lab);
     no_token_is_left(lab);
     let control_planes = control_planes(lab);
-    control_planes.iter().for_each(certificates_are_valid);
+    let own_etcd = hosts(lab).iter().any(has_etcd_alone);
+    control_planes.iter().for_each(|host| certificates_are_valid(host, own_etcd));
     // Where each worker has a way of its own to several API servers.
     let load_balancer = if control_planes.len() > 1 { "kokctl-haproxy.yaml" } else { "" };
-    for host in hosts(lab) {
-        host_is_as_it_should_be(&host, load_balancer);
+    for host in node_hosts(lab) {
+        host_is_as_it_should_be(&host, load_balancer, own_etcd);
     }
 }
 
@@ -67,7 +77,7 @@ fn nodes_are_ready(lab: &Lab, version: &str) {
     let nodes = kubectl_json(lab, "get nodes");
     let mut names: Vec<&str> = items(&nodes).iter().map(|node| node["metadata"]["name"].as_str().unwrap()).collect();
     names.sort_unstable();
-    assert_eq!(names, hosts(lab).iter().map(|host| host.name().to_owned()).collect::<Vec<_>>());
+    assert_eq!(names, node_hosts(lab).iter().map(|host| host.name().to_owned()).collect::<Vec<_>>());
     for node in items(&nodes) {
         assert_eq!(condition(node, "Ready"), Some("True"), "{node}");
         assert_eq!(node["status"]["nodeInfo"]["kubeletVersion"], format!("v{version}"));
@@ -77,7 +87,7 @@ fn nodes_are_ready(lab: &Lab, version: &str) {
         let control_plane = is_control_plane(&host);
         assert_eq!(node["metadata"]["labels"].get("node-role.kubernetes.io/control-plane").is_some(), control_plane);
         // Whoever is alone does all work.
-        assert_eq!(node["spec"].get("taints").is_some(), control_plane && hosts(lab).len() > 1, "{}", node["spec"]);
+        assert_eq!(node["spec"].get("taints").is_some(), control_plane && node_hosts(lab).len() > 1, "{}", node["spec"]);
     }
     let server = kubectl_json(lab, "version");
     assert_eq!(server["serverVersion"]["gitVersion"], format!("v{version}"));
@@ -90,8 +100,8 @@ fn pods_run(lab: &Lab) {
         let pods = kubectl_json(lab, "get pods --all-namespaces");
         let own = items(&pods).iter().filter(|pod| pod["metadata"]["namespace"] != "kokctl-network-check");
         let own: Vec<&Value> = own.collect();
-        // etcd and the three of the control plane; flannel and kube-proxy everywhere; CoreDNS.
-        assert!(own.len() > 4 + 2 * hosts(lab).len(), "{} pods", own.len());
+        // The three of the control plane, and etcd where it is no unit; flannel and kube-proxy everywhere; CoreDNS.
+        assert!(own.len() > 3 + 2 * node_hosts(lab).len(), "{} pods", own.len());
         waits.clear();
         for pod in own {
             if pod["status"]["phase"] != "Running" || condition(pod, "Ready") != Some("True") {
@@ -115,19 +125,20 @@ fn no_token_is_left(lab: &Lab) {
     assert_eq!(kubectl(lab, "-n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name"), "");
 }
 
-fn certificates_are_valid(control_plane: &Host) {
+fn certificates_are_valid(control_plane: &Host, own_etcd: bool) {
     let said = ok(control_plane, "kubeadm certs check-expiration 2>/dev/null");
-    for name in ["admin.conf", "apiserver", "apiserver-etcd-client", "etcd-peer", "etcd-server", "front-proxy-client", "scheduler.conf"] {
-        let line = said.lines().find(|line| line.split(' ').next() == Some(name)).unwrap_or_else(|| panic!("no {name} in {said}"));
+    let of_etcd: &[&str] = if own_etcd { &[] } else { &["etcd-peer", "etcd-server", "apiserver-etcd-client"] };
+    for name in ["admin.conf", "apiserver", "front-proxy-client", "scheduler.conf"].iter().chain(of_etcd) {
+        let line = said.lines().find(|line| line.split(' ').next() == Some(*name)).unwrap_or_else(|| panic!("no {name} in {said}"));
         assert!(line.contains(" 364d ") || line.contains(" 365d "), "{line}");
     }
-    for name in ["ca", "etcd-ca", "front-proxy-ca"] {
+    for name in ["ca", "etcd-ca", "front-proxy-ca"].into_iter().filter(|name| !own_etcd || *name != "etcd-ca") {
         assert!(said.lines().any(|line| line.starts_with(&format!("{name} ")) && line.contains(" 9y ")), "no {name} in {said}");
     }
 }
 
 /// What the hosts say, a line of shell each.
-fn host_is_as_it_should_be(host: &Host, load_balancer: &str) {
+fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool) {
     let name = host.name();
     let short_lived = format!("ls -d {}", SHORT_LIVED.join(" "));
     let [left, halves, jobs, failed, open, images, keys, kubeconfigs, manifests] = each(
@@ -160,7 +171,8 @@ fn host_is_as_it_should_be(host: &Host, load_balancer: &str) {
         assert_eq!(kubeconfigs, "/etc/kubernetes/kubelet.conf", "{name}");
         assert_eq!(manifests, load_balancer, "{name}");
     } else {
-        assert_eq!(of_control_plane, CONTROL_PLANE_IMAGES.len(), "{name}: {images}");
-        assert_eq!(manifests, "etcd.yaml\nkube-apiserver.yaml\nkube-controller-manager.yaml\nkube-scheduler.yaml");
+        assert_eq!(of_control_plane, CONTROL_PLANE_IMAGES.len() - usize::from(own_etcd), "{name}: {images}");
+        let etcd = if own_etcd { "" } else { "etcd.yaml\n" };
+        assert_eq!(manifests, format!("{etcd}kube-apiserver.yaml\nkube-controller-manager.yaml\nkube-scheduler.yaml"));
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod component;
 pub(crate) mod containerd;
 pub(crate) mod control_plane;
+pub(crate) mod etcd;
 pub(crate) mod fixed;
 pub(crate) mod host;
 pub(crate) mod kube_proxy;

@@ -1,13 +1,13 @@
 //! Variables of etcd.
 
-use crate::variables::read::{component, values};
+use crate::variables::read::{component, etcd, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const ADDRESS: &str = "it is the host's address; another one is an error";
 const ONE: &str = "there is no second etcd for events";
-const BESIDE: &str = "it runs on the control planes, each API server uses the one beside it, and other places are an error";
+const BESIDE: &str = "it runs on the hosts that have the role, each API server knows where, and other places are an error";
 const UNTRUSTED: &str = "whoever reaches etcd by them would not trust it";
-const ROOT: &str = "all files belong to root here, and only root reads keys";
+const ROOT: &str = "a pod runs as root, a unit as the user etcd, and only root reads the files of keys";
 const KUBEADM: &str = "the API server is told by kubeadm where etcd is";
 
 // What to do as long as it is not done.
@@ -15,11 +15,13 @@ const NAMES: &str = "leave it out, and reach etcd by the host's own name or addr
 const EVENTS: &str = "leave it out: the one etcd takes events too";
 
 pub(super) static ROWS: &[Variable] = &[
-    word("etcd_deployment_type", "kubeadm", "kubeadm", "How etcd runs.").only(
-        &["kubeadm"],
-        "this version runs etcd as a pod beside each API server, which Kubespray calls `kubeadm`",
-        "write `kubeadm` for a new cluster; a running cluster whose etcd runs otherwise can't be taken over yet",
-    ),
+    word(
+        "etcd_deployment_type",
+        "kubeadm or host",
+        "host where other hosts than the control planes have etcd, else kubeadm",
+        "How etcd runs: as a pod beside each API server, or as a unit of systemd on the hosts that have the role.",
+    )
+    .reads(etcd::deployment_type),
     flag("etcd_kubeadm_enabled", "true", "An old way to say `etcd_deployment_type: kubeadm`.")
         .refused("Kubespray has removed it", "write `etcd_deployment_type: kubeadm`, or leave both out"),
     text("etcd_member_name", "the host's name", "The name of the etcd member.")
@@ -28,12 +30,12 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_access_address", "the host's address", "Where others reach the member.").moot(ADDRESS),
     text("etcd_events_access_address", "none", "Where others reach the member of a second etcd.").moot(ONE),
     value("etcd_events_*", "none", "none", "A setting of a second etcd.").moot(ONE),
-    value("etcd_hosts", "list of hosts", "the control planes", "Which hosts have etcd.").moot(BESIDE),
+    value("etcd_hosts", "list of hosts", "those that have the role", "Which hosts have etcd.").moot(BESIDE),
     text("etcd_access_addresses", "the host's own", "Where the API server reaches etcd.").moot(BESIDE),
     text("etcd_client_url", "https://, the host's address and 2379", "Where clients reach the member.").moot(ADDRESS),
     text("etcd_peer_url", "https://, the host's address and 2380", "Where other members reach the member.").moot(ADDRESS),
-    text("etcd_peer_addresses", "those of the control planes", "Where members reach each other.").moot(BESIDE),
-    text("etcd_metrics_addresses", "those of the control planes", "Where etcd tells numbers about itself.")
+    text("etcd_peer_addresses", "those of the members", "Where members reach each other.").moot(BESIDE),
+    text("etcd_metrics_addresses", "those of the members", "Where etcd tells numbers about itself.")
         .moot("Kubespray works it out itself for its own use"),
     word("etcd_data_dir", "path", "/var/lib/etcd", "Where etcd keeps its data.").only(
         &["/var/lib/etcd"],
@@ -41,7 +43,7 @@ pub(super) static ROWS: &[Variable] = &[
         "mount the faster disk at /var/lib/etcd",
     ),
     text("etcd_version", "that of the bundle", "Which etcd.").moot("the bundle has it"),
-    text("etcd_config_dir", "none", "Where etcd's configuration lies.").moot("it is in the manifest of its pod"),
+    text("etcd_config_dir", "/etc/etcd", "Where the configuration of etcd's unit lies.").moot("a pod has it in its manifest"),
     text("etcd_cert_dir", "/etc/kubernetes/pki/etcd", "Where etcd's certificates lie.").moot("they are where kubeadm has them"),
     value("etcd_cert_alt_names", "list of names", "localhost and the host's name", "Further names in etcd's certificates.")
         .usually(&["[etcd.kube-system.svc.cluster.local, etcd.kube-system.svc, etcd.kube-system, etcd]"])

@@ -19,6 +19,8 @@ pub(crate) struct Api {
     pub(crate) addons: BTreeMap<ObjectName, LiveObject>,
     /// The hosts on which etcd is meant to run.
     pub(crate) members: Vec<String>,
+    /// Whether it is a unit there.
+    pub(crate) etcd_units: bool,
     /// Those whose member was started once and has told the others.
     pub(crate) started: BTreeSet<String>,
 }
@@ -103,17 +105,22 @@ fn runs(host: &Host, names: &[&str]) -> bool {
 
 /// Whether etcd runs on a host, alone or not.
 pub(crate) fn runs_etcd(host: &Host) -> bool {
-    runs(host, &["etcd"])
+    runs(host, &["etcd"]) || host.is_active("etcd.service")
+}
+
+/// The manifests that a control plane has.
+pub(crate) fn manifests(api: &Api) -> &'static [&'static str] {
+    if api.etcd_units { &MANIFESTS[1..] } else { &MANIFESTS }
 }
 
 /// Whether more than half of etcd's members run.
-fn has_quorum(api: &Api, hosts: &BTreeMap<String, Host>) -> bool {
+pub(crate) fn has_quorum(api: &Api, hosts: &BTreeMap<String, Host>) -> bool {
     api.members.iter().filter(|name| runs_etcd(&hosts[*name])).count() * 2 > api.members.len()
 }
 
 /// Whether the API server of a control plane answers.
 pub(crate) fn answers(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> bool {
-    runs(host, &MANIFESTS) && has_quorum(api, hosts)
+    runs(host, manifests(api)) && has_quorum(api, hosts)
 }
 
 /// Whether the API server of any control plane answers.
@@ -131,7 +138,12 @@ pub(crate) fn api_server(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>)
 
 /// What a member says of itself.
 pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> EtcdState {
-    let set_up = ["/etc/kubernetes/pki/etcd/healthcheck-client.key", "/etc/kubernetes/manifests/etcd.yaml", "/usr/local/bin/kubectl"];
+    let asks = if api.etcd_units {
+        ["/etc/etcd/etcd.yaml", "/usr/local/bin/etcdctl"]
+    } else {
+        ["/etc/kubernetes/manifests/etcd.yaml", "/usr/local/bin/kubectl"]
+    };
+    let set_up = ["/etc/kubernetes/pki/etcd/healthcheck-client.key"].into_iter().chain(asks).collect::<Vec<_>>();
     if !set_up.iter().all(|path| host.has(path)) {
         return EtcdState::Absent;
     }
@@ -145,13 +157,27 @@ pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> Et
         .collect();
     members.sort_by(|a, b| a.name.cmp(&b.name));
     let has_leader = has_quorum(api, hosts);
-    let version = host.images.keys().find_map(|image| image.split_once("/etcd:")).unwrap().1.split('-').next().unwrap().to_owned();
+    let image = host.images.keys().find_map(|image| image.split_once("/etcd:"));
+    // Of the bundle's archive for Kubernetes 1.37.1, where it is a unit.
+    let version = image.map_or("3.7.0", |(_, tag)| tag.split('-').next().unwrap()).to_owned();
     EtcdState::Ready(EtcdMember { cluster_id: "7".into(), version, has_leader, is_learner: false, errors: Vec::new(), members })
+}
+
+/// What a member at a URL says to a control plane.
+pub(crate) fn etcd_endpoint(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>, url: &str) -> String {
+    if !["/etc/kubernetes/pki/apiserver-etcd-client.key", "/usr/local/bin/kubectl"].iter().all(|path| host.has(path)) {
+        return "nothing can ask it yet".into();
+    }
+    let member = api.members.iter().find(|name| peer_url(name).replace("2380", "2379") == url);
+    let works = member.is_some_and(|name| runs_etcd(&hosts[name])) && has_quorum(api, hosts);
+    if works { "healthy".into() } else { "The connection to the server was refused".into() }
 }
 
 /// Where the fixtures have the members.
 fn peer_url(name: &str) -> String {
-    format!("https://10.20.0.1{}:2380", name.trim_start_matches("cp"))
+    let number = |name: &str, before: u8| name.parse::<u8>().unwrap() + before;
+    let last = name.strip_prefix("etcd").map_or_else(|| number(name.trim_start_matches("cp"), 10), |rest| number(rest, 13));
+    format!("https://10.20.0.{last}:2380")
 }
 
 /// Load balancers of nodes: whether they have found an API server.

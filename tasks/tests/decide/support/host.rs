@@ -31,6 +31,7 @@ pub(crate) struct Host {
     /// Commands that were installed, of those that the host lacked.
     pub(crate) commands: BTreeSet<String>,
     pub(crate) lacks: BTreeSet<String>,
+    pub(crate) users: BTreeSet<String>,
     pub(crate) swap: SwapState,
     pub(crate) firewall: Firewall,
     pub(crate) images: BTreeMap<String, ImageState>,
@@ -67,6 +68,7 @@ impl Host {
                 .into(),
             commands: BTreeSet::new(),
             lacks: BTreeSet::new(),
+            users: BTreeSet::new(),
             swap: SwapState {
                 active: ["/dev/sda2".to_owned()].into(),
                 fstab: vec!["/dev/sda2 none swap sw 0 0".to_owned()],
@@ -200,6 +202,9 @@ impl Host {
             }
             Look::Command(name) => {
                 seen.commands.insert(name.clone(), self.commands.contains(name));
+            }
+            Look::User(name) => {
+                seen.users.insert(name.clone(), self.users.contains(name));
             }
             Look::Matching(pattern) => {
                 let (start, end) = pattern.split_once('*').unwrap();

@@ -35,6 +35,11 @@ pub(crate) fn highly_available() -> Cluster {
     cluster_of(include_str!("../../fixtures/highly-available.yaml"))
 }
 
+/// Two control planes, a worker, and three hosts of etcd.
+pub(crate) fn own_etcd() -> Cluster {
+    cluster_of(include_str!("../../fixtures/own-etcd.yaml"))
+}
+
 pub(crate) fn cluster_of(text: &str) -> Cluster {
     kok_crds::read_cluster("cluster.yaml", text).unwrap_or_else(|problems| panic!("{problems:?}"))
 }

@@ -80,6 +80,7 @@ impl World {
             // Nothing is done: what is waited for has to be true once everything is done that the step needs.
             Operation::ApiServerReady(_)
             | Operation::EtcdMemberReady(_)
+            | Operation::EtcdAnswers(_)
             | Operation::LoadBalancersReady(_)
             | Operation::CredentialReady(_)
             | Operation::WorkloadReady(_)
@@ -103,7 +104,7 @@ impl World {
         let hosts = self.hosts.clone();
         for host in self.hosts.values_mut() {
             // A control plane's kubelet talks to the API server beside it.
-            let own = self.api.members.contains(&host.name);
+            let own = self.cluster.control_planes().any(|plane| plane.name == host.name);
             let reachable = if own { api::answers(&self.api, host, &hosts) } else { api::any_answers(&self.api, &hosts) };
             let kubelet = host.is_active("kubelet.service") && host.has("/etc/kubernetes/kubelet.conf");
             if reachable && kubelet && !self.api.nodes.contains_key(&host.name) {
@@ -143,7 +144,7 @@ impl World {
         let host = &self.hosts[host];
         host.uses("/usr/local/bin/kubeadm");
         let whole = host.text(path);
-        let counts = if self.api.members.len() > 1 { whole.split_once("---\n").unwrap().1 } else { whole };
+        let counts = if self.cluster.is_highly_available() { whole.split_once("---\n").unwrap().1 } else { whole };
         assert_eq!(sha256(counts.as_bytes()), source, "{path} is not what the step was planned with");
     }
 
@@ -166,6 +167,7 @@ impl World {
 
     fn preflight(&mut self, host: &str, preflight: &Preflight) {
         self.uses_configuration(host, &preflight.configuration, &preflight.source);
+        assert!(!self.api.etcd_units || api::has_quorum(&self.api, &self.hosts), "kubeadm asks an etcd that does not answer");
         let host = self.host(host);
         assert!(host.is_active("containerd.service"), "kubeadm checks a runtime that does not run");
         assert!(!host.is_active("kubelet.service"), "kubeadm finds a kubelet that runs");
@@ -178,9 +180,11 @@ impl World {
 
     fn static_pods(&mut self, host: &str, pods: &StaticPods) {
         self.uses_configuration(host, &pods.configuration, &pods.source);
+        let units = self.api.etcd_units;
         let host = self.host(host);
         assert!(host.has("/var/lib/kokctl/made/preflight"), "manifests come before kubeadm's checks");
-        ["pki/ca.crt", "pki/sa.key", "pki/apiserver.crt", "pki/etcd/peer.crt", "controller-manager.conf", "scheduler.conf"]
+        let etcd = if units { "pki/etcd/ca.crt" } else { "pki/etcd/peer.crt" };
+        ["pki/ca.crt", "pki/sa.key", "pki/apiserver.crt", etcd, "controller-manager.conf", "scheduler.conf"]
             .iter()
             .for_each(|path| host.uses(&format!("/etc/kubernetes/{path}")));
         let (record, names): (_, &[&str]) = match pods.component {
@@ -209,7 +213,7 @@ impl World {
 
     fn start_kubelet(&mut self, host: &str, kubelet: &KubeletStart) {
         self.uses_configuration(host, &kubelet.configuration, &kubelet.source);
-        for name in api::MANIFESTS {
+        for name in api::manifests(&self.api) {
             self.hosts[host].uses(&format!("/etc/kubernetes/manifests/{name}.yaml"));
         }
         self.hosts[host].uses("/etc/kubernetes/kubelet.conf");

@@ -29,22 +29,28 @@ impl Randomness for System {
 /// Certificates and kubeconfigs of one control plane and of three, made once.
 static OF_ONE: LazyLock<Files> = LazyLock::new(|| files(&super::cluster()));
 static OF_THREE: LazyLock<Files> = LazyLock::new(|| files(&super::highly_available()));
+static WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::own_etcd()));
 
 fn files(cluster: &Cluster) -> Files {
     let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
     let authorities = Authorities::generate(&Policy::default(), now, &mut System).unwrap();
     let of_host = |host: &Host| {
         let identity = kok_tasks::identity::control_plane(cluster, host);
-        let files = kok_pki::control_plane(&identity, &authorities, &Policy::default(), now, &mut System).unwrap();
+        let make = if host.roles.control_plane { kok_pki::control_plane } else { kok_pki::etcd_host };
+        let files = make(&identity, &authorities, &Policy::default(), now, &mut System).unwrap();
         let texts = files.iter().map(|file| (file.path().to_owned(), file.content.expose().to_owned()));
         (host.name.clone(), texts.collect())
     };
-    cluster.control_planes().map(of_host).collect()
+    cluster.hosts.iter().filter(|host| host.roles.control_plane || host.roles.etcd).map(of_host).collect()
 }
 
 /// Those of a cluster with as many control planes.
 pub(crate) fn of(cluster: &Cluster) -> &'static Files {
-    if cluster.is_highly_available() { &OF_THREE } else { &OF_ONE }
+    match (cluster.has_etcd_units(), cluster.is_highly_available()) {
+        (true, _) => &WITH_OWN_ETCD,
+        (false, true) => &OF_THREE,
+        (false, false) => &OF_ONE,
+    }
 }
 
 /// What a run would make of a name.

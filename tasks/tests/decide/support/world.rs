@@ -57,7 +57,8 @@ impl World {
 
     pub(crate) fn bare_of(cluster: Cluster) -> Self {
         let hosts = cluster.hosts.iter().map(|host| (host.name.clone(), Host::bare(&host.name))).collect();
-        let api = Api { members: cluster.control_planes().map(|host| host.name.clone()).collect(), ..Api::default() };
+        let members = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
+        let api = Api { members, etcd_units: cluster.has_etcd_units(), ..Api::default() };
         let files = secrets::of(&cluster);
         Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), files }
     }
@@ -90,7 +91,10 @@ impl World {
     /// What a first probe of these hosts sees.
     fn seen_of(&self, asked: impl Fn(&str) -> bool) -> Seen {
         let mut seen = Seen::default();
-        for (number, host) in (1..).zip(&self.cluster.hosts).filter(|(_, host)| asked(&host.name)) {
+        for host in self.cluster.hosts.iter().filter(|host| asked(&host.name)) {
+            // The fixtures count their hosts by the last part of their addresses.
+            let std::net::IpAddr::V4(address) = host.address else { panic!("{}", host.address) };
+            let number = address.octets()[3] - 10;
             let text = |path: &str| self.hosts[&host.name].paths.get(path).map(|file| file.content.trim().to_owned());
             let facts = HostFacts {
                 cluster: text("/var/lib/kokctl/cluster").and_then(|text| text.lines().next().map(str::to_owned)),
@@ -118,6 +122,9 @@ impl World {
             match look {
                 Look::ApiServer => seen.api_server = Some(api::api_server(&self.api, host, &self.hosts)),
                 Look::Etcd => seen.etcd = Some(api::etcd(&self.api, host, &self.hosts)),
+                Look::EtcdEndpoint(url) => {
+                    drop(seen.etcd_endpoints.insert(url.clone(), api::etcd_endpoint(&self.api, host, &self.hosts, &url)))
+                }
                 Look::LoadBalancers => seen.load_balancers = Some(api::load_balancers(&self.api, &self.hosts)),
                 Look::Kubernetes => seen.kubernetes = Some(api::state(&self.api, host, &self.hosts)),
                 Look::AddonObject(name) => {
@@ -223,6 +230,7 @@ impl World {
             Resource::Sysctl(sysctl) => drop(host.sysctls.insert(sysctl.name.clone(), sysctl.value.clone())),
             Resource::KernelModule(module) => drop(host.modules.insert(module.name.clone())),
             Resource::Unit(unit) => start(host, unit, change),
+            Resource::User(user) => drop(host.users.insert(user.name.clone())),
             Resource::Block(block) => {
                 let text = host.paths.get(&block.path).map(|entry| entry.content.clone()).unwrap_or_default();
                 let own = text.split(BLOCK_BEGIN).next().unwrap_or_default().to_owned();
@@ -254,7 +262,7 @@ impl World {
                         let ports = open.opening.ports.iter().map(kok_tasks::ports::Port::dashed);
                         firewalld.zones.get_mut(zone).unwrap().ports.extend(ports);
                     }
-                    firewalld.zones.get_mut("trusted").unwrap().sources.insert(open.opening.pods.clone());
+                    firewalld.zones.get_mut("trusted").unwrap().sources.extend(open.opening.pods.clone());
                 }
             }
         }
@@ -274,6 +282,12 @@ fn start(host: &mut Host, unit: &Unit, change: &Change) {
             assert!(host.modules.contains("overlay"), "containerd starts before its snapshots' module is loaded");
         }
         "kubelet.service" => ["/usr/local/bin/kubelet", "/etc/systemd/system/kubelet.service"].iter().for_each(|path| host.uses(path)),
+        "etcd.service" => {
+            ["/usr/local/bin/etcd", "/etc/systemd/system/etcd.service"].iter().for_each(|path| host.uses(path));
+            assert!(host.users.contains("etcd"), "{}: etcd starts before there is its user", host.name);
+            let lost = host.has("/var/lib/kokctl/made/etcd-started") && !host.has("/var/lib/etcd/member/wal");
+            assert!(!lost, "{}: a member that lost its data is started", host.name);
+        }
         "chrony.service" => {}
         other => panic!("the model does not know {other}"),
     }

@@ -1,0 +1,23 @@
+//! The key that a control plane encrypts with.
+
+use kok_tasks::documents;
+use zeroize::Zeroizing;
+
+use super::keepers::read_files;
+use crate::run::link::Links;
+use crate::ui::{Failure, Kind};
+
+/// Beside the authorities, as the API server has it.
+const ENCRYPTION: &str = "../apiserver/encryption.yaml";
+
+/// The key of a control plane that encrypts.
+pub(super) async fn read_encryption_key(host: &str, links: &Links) -> Result<Zeroizing<String>, Failure> {
+    let files = read_files(host, links, &[ENCRYPTION]).await?;
+    let key = files.first().and_then(|text| documents::encryption_key(text));
+    key.map(|key| Zeroizing::new(key.to_owned())).ok_or_else(|| {
+        Failure::new(Kind::Host, "the key that secrets are encrypted with can't be read")
+            .at(format!("host {host}: /etc/kubernetes/apiserver/encryption.yaml"))
+            .because("the file has no key of kokctl's")
+            .hint("copy it from another control plane, or from a backup: without it nobody can read what is encrypted")
+    })
+}

@@ -1,0 +1,108 @@
+//! The hosts that keep the certificate authorities, and what is read from them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use kok_crds::model::Cluster;
+use kok_pki::{Authorities, FoundAuthorities, Policy};
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::{Action, Plan};
+use kok_tasks::secret_name::SecretName;
+use time::OffsetDateTime;
+use zeroize::Zeroizing;
+
+use super::{SystemRandomness, made_badly};
+use crate::remote::Script;
+use crate::run::link::Links;
+use crate::ui::{Failure, Kind};
+
+/// The certificate by which a joining host knows the cluster.
+pub(super) const CERTIFICATE: &str = "ca.crt";
+
+/// The files of the authorities on a control plane, but for etcd's.
+const FILES: [&str; 5] = [CERTIFICATE, "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"];
+
+/// Those of etcd's, on a host of etcd.
+const FILES_OF_ETCD: [&str; 2] = ["etcd/ca.crt", "etcd/ca.key"];
+
+/// The hosts whose authorities are the cluster's, as far as it has any.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Keepers<'a> {
+    /// A control plane.
+    pub control_plane: Option<&'a str>,
+    /// A host of etcd; the same one where etcd runs beside each API server.
+    pub etcd: Option<&'a str>,
+}
+
+/// Whether what is signed by authorities that no control plane has may be signed by new ones: where a control plane gets its whole set, or where
+/// only etcd's, which are there or made with the set of a host of etcd, sign anything that is used.
+pub(super) fn may_be_made(cluster: &Cluster, plan: &Plan, names: &BTreeSet<SecretName>, keepers: Keepers<'_>) -> bool {
+    let is_control_plane = |host: &str| cluster.host(host).is_some_and(|host| host.roles.control_plane);
+    let sets: Vec<&str> = plan
+        .changes()
+        .filter_map(|(step, _)| match &step.action {
+            Action::Operation(Operation::PkiTree(tree)) => Some(tree.host.as_str()),
+            _ => None,
+        })
+        .collect();
+    let of_etcd = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { host, .. } if !is_control_plane(host));
+    let is_known = keepers.etcd.is_some() || !sets.is_empty();
+    sets.iter().any(|host| is_control_plane(host)) || (is_known && names.iter().all(of_etcd))
+}
+
+/// Certificates and keys are text of lines that begin with letters, digits or `-`.
+const SEPARATOR: &str = "= next =";
+
+/// What the keepers have; what none keeps is made, but for what control planes know already and something is signed with.
+pub(super) async fn read_authorities(
+    keepers: Keepers<'_>,
+    signs_for_etcd: bool,
+    links: &Links,
+    now: OffsetDateTime,
+) -> Result<Authorities, Failure> {
+    let secret = |key: &Zeroizing<String>| kok_pki::Secret::new(key.to_string());
+    let pair = |certificate: &Zeroizing<String>, key: &Zeroizing<String>| Some((certificate.to_string(), secret(key)));
+    if keepers.control_plane.is_some() && keepers.etcd.is_none() && signs_for_etcd {
+        return Err(Failure::new(Kind::Internal, "something has to be signed, and no host is known to have the authority of etcd"));
+    }
+    let mut found = FoundAuthorities::default();
+    if let Some(host) = keepers.control_plane {
+        let files = read_files(host, links, &FILES).await?;
+        let [kubernetes, kubernetes_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
+            return Err(unreadable(host, "the answer was cut off"));
+        };
+        found.kubernetes = pair(kubernetes, kubernetes_key);
+        found.front_proxy = pair(front_proxy, front_proxy_key);
+        found.service_account = Some(secret(service_account));
+    }
+    if let Some(host) = keepers.etcd {
+        let files = read_files(host, links, &FILES_OF_ETCD).await?;
+        let [etcd, etcd_key] = files.as_slice() else { return Err(unreadable(host, "the answer was cut off")) };
+        found.etcd = pair(etcd, etcd_key);
+    }
+    let host = keepers.control_plane.or(keepers.etcd);
+    Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| match host {
+        Some(host) => unreadable(host, &error.to_string()),
+        None => made_badly(error),
+    })
+}
+
+/// These files of `/etc/kubernetes/pki`, in their order.
+pub(super) async fn read_files(host: &str, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
+    let link = links.get(host).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))?;
+    let lines: Vec<String> = files.iter().map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).collect();
+    let output = link.scripts().await?.run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
+    if !output.is_success() {
+        return Err(unreadable(host, &output.reason().unwrap_or_default()));
+    }
+    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| unreadable(host, "a file is no text"))?);
+    let end = format!("{SEPARATOR}\n");
+    Ok(text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect())
+}
+
+fn unreadable(host: &str, because: &str) -> Failure {
+    Failure::new(Kind::Host, "the certificate authorities of the cluster can't be read")
+        .at(format!("host {host}: /etc/kubernetes/pki"))
+        .because(because)
+        .hint("restore the missing file from a backup")
+}

@@ -1,0 +1,139 @@
+//! A member of etcd as a unit of systemd, on a host of its own or beside whatever else the host does.
+//!
+//! All members are started at once, with the list of all. Members that work already are restarted one after the other.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use kok_crds::model::Host;
+use serde::Serialize;
+
+use super::etcd::{MEMBER, NAME, version};
+use super::{certificates, container_runtime, kubeadm_configuration};
+use crate::artifact::{Artifact, Placed};
+use crate::observe::EtcdState;
+use crate::operations::{BINARIES, EtcdMemberReady, Operation};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::preconditions::{ETCD_CONFIGURATION, ETCD_STARTED};
+use crate::resources::{Archive, Directory, File, Resource, Unit, UnitGoal, User};
+use crate::templates::render;
+use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT};
+
+/// Step that starts the unit.
+const SERVICE: &str = "service";
+
+const FOLDER: &str = "/etc/etcd";
+const UNIT: &str = "/etc/systemd/system/etcd.service";
+/// As whom it runs.
+const USER: &str = "etcd";
+
+/// Programs of upstream's archive.
+const PROGRAMS: [&str; 3] = ["etcd", "etcdctl", "etcdutl"];
+
+/// What it is given of `/etc/kubernetes/pki/etcd`.
+const CREDENTIALS: [&str; 5] = ["ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"];
+
+#[derive(Serialize)]
+struct Configuration<'a> {
+    name: &'a str,
+    listens_at: String,
+    clients: String,
+    peers: String,
+    initial_cluster: String,
+    cluster_name: &'a str,
+}
+
+#[derive(Serialize)]
+struct Service {
+    user: &'static str,
+    credentials: [&'static str; 5],
+    started: &'static str,
+}
+
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let programs = programs(view, draft)?;
+    let user = draft.add("user", Resource::User(User { name: USER.to_owned() }));
+    let folder = draft.add("folder", Resource::Directory(Directory { path: FOLDER.to_owned(), mode: 0o755 }));
+    let configuration = draft.add("configuration", Resource::File(File::text(ETCD_CONFIGURATION, configuration(view)?)));
+    draft.needs(&configuration, &folder, Reason::Inside);
+    let text = render("etcd/etcd.service.j2", &Service { user: USER, credentials: CREDENTIALS, started: ETCD_STARTED })?;
+    let unit_file = draft.add("unit", Resource::File(File::text(UNIT, text)));
+
+    let mut reads = vec![ETCD_CONFIGURATION.to_owned(), UNIT.to_owned(), format!("{BINARIES}/etcd")];
+    reads.extend(CREDENTIALS.map(|name| format!("/etc/kubernetes/pki/etcd/{name}")));
+    let service = draft.add(SERVICE, Resource::Unit(Unit { name: "etcd.service".to_owned(), goal: UnitGoal::Running, reads }));
+    draft.follows(&service, &programs, Reason::Runs);
+    draft.needs(&service, &user, Reason::Because("it runs as that user"));
+    draft.follows(&service, &configuration, Reason::Reads);
+    draft.follows(&service, &unit_file, Reason::Reads);
+    certificates::needed_by(view, draft, &service);
+    if let Some(before) = restarted_before(view) {
+        let member = StepId::new(&before.name, NAME, MEMBER);
+        draft.needs(&service, &member, Reason::Because("members that work are restarted one after the other"));
+    }
+    member(view, draft, &service)
+}
+
+/// The programs, unpacked where containerd's archive is unpacked too.
+fn programs(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusal> {
+    let version = version(&view.release_image("etcd")?.reference);
+    let file = view.file("etcd", Some(version))?;
+    let placed = file.contents.iter().filter_map(|entry| {
+        let (_, name) = entry.path.rsplit_once('/')?;
+        PROGRAMS.contains(&name).then(|| Placed { entry: entry.clone(), path: format!("{BINARIES}/{name}") })
+    });
+    let archive = Archive { artifact: Artifact::from(file), folder: BINARIES.to_owned(), files: placed.collect() };
+    let step = draft.add("programs", Resource::Archive(archive));
+    if view.host.roles.is_node() {
+        let other = view.id(container_runtime::NAME, container_runtime::ARCHIVE);
+        draft.needs(&step, &other, Reason::Because("one archive at a time is unpacked in that folder"));
+    }
+    Ok(step)
+}
+
+/// Members stand in the order of their names: in which order hosts stand in the file is no reason to start one again.
+fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
+    let list = kubeadm_configuration::initial_cluster(view.cluster());
+    let mut members: Vec<&str> = list.split(',').collect();
+    members.sort_unstable();
+    let url = |port: u16| format!("https://{}", SocketAddr::new(view.host.address, port));
+    let context = Configuration {
+        name: &view.host.name,
+        listens_at: format!("{},https://127.0.0.1:{ETCD_CLIENT_PORT}", url(ETCD_CLIENT_PORT)),
+        clients: url(ETCD_CLIENT_PORT),
+        peers: url(ETCD_PEER_PORT),
+        initial_cluster: members.join(","),
+        cluster_name: &view.cluster().name,
+    };
+    Ok(render("etcd/etcd.yaml.j2", &context)?)
+}
+
+/// The member that has to work before this one may be restarted: the one before it among those that answer now. A member that does not
+/// answer waits for none: it can only make things better.
+fn restarted_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
+    let working: Vec<&Host> = view.cluster().etcd_hosts().filter(|host| answers(view, host)).collect();
+    let own = working.iter().position(|host| host.name == view.host.name)?;
+    working.get(own.checked_sub(1)?).copied()
+}
+
+fn answers(view: &HostView<'_>, host: &Host) -> bool {
+    matches!(view.seen.observations(&host.name).etcd, Some(EtcdState::Ready(_)))
+}
+
+/// The member is ready when all have found each other, and from then on it is not started without its data.
+fn member(view: &HostView<'_>, draft: &mut Draft<'_>, service: &StepId) -> Result<(), Refusal> {
+    let image = view.release_image("etcd")?;
+    let members = view.cluster().etcd_hosts().map(|host| host.name.clone()).collect();
+    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version: version(&image.reference).to_owned(), members }));
+    // As long as a control plane with its member has.
+    draft.within(Duration::from_secs(240));
+    draft.follows(&ready, service, Reason::TalksTo);
+    for host in view.cluster().etcd_hosts().filter(|host| host.name != view.host.name && !answers(view, host)) {
+        draft.needs(&ready, &StepId::new(&host.name, NAME, SERVICE), Reason::Because("every member has to be started"));
+    }
+    let folder = draft.add("record-folder", Resource::Directory(Directory { path: "/var/lib/kokctl/made".to_owned(), mode: 0o700 }));
+    let started = draft.add("started", Resource::File(File::text(ETCD_STARTED, "This host has a member of etcd with data.\n").mode(0o600)));
+    draft.needs(&started, &folder, Reason::Inside);
+    draft.needs(&started, &ready, Reason::Because("only then there is something that could be lost"));
+    Ok(())
+}

@@ -1,0 +1,115 @@
+//! etcd on three hosts of its own, as a unit of systemd: an external etcd to kubeadm.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    dead_code,
+    missing_docs,
+    unreachable_pub
+)]
+
+mod cluster_support;
+mod highly_available_story;
+mod lab_support;
+
+use cluster_support::clock::Clock;
+use cluster_support::cluster::{self, kubectl};
+use cluster_support::kokctl::Kokctl;
+use cluster_support::{again, bare, hosts, ok};
+use highly_available_story::{any, member};
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
+use lab_support::wait_for;
+
+const MEMBERS: usize = 3;
+
+const ETCDCTL: &str = "etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
+                       --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
+
+#[test]
+fn three_hosts_of_etcd() {
+    let lab = Lab::up(LabSpec::unique(2 + MEMBERS).etcd(MEMBERS)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock::start();
+    again::log_every_command(&lab);
+    let said = kokctl.converge("apply");
+    assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(&lab).len())), "{said}");
+    clock.lap("apply");
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    members(&lab).iter().for_each(is_a_member_and_nothing_else);
+    the_control_plane_cannot_sign_for_etcd(&lab);
+    clock.lap("checks of the cluster");
+    again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
+    clock.lap("apply again");
+    any_member_may_be_lost(&lab, &kokctl);
+    clock.lap("a member without power");
+    without_its_data_it_is_not_started(&lab, &kokctl);
+    clock.lap("a member without its data");
+    assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
+    bare::assert_bare(&lab);
+    clock.lap("reset");
+}
+
+fn members(lab: &Lab) -> Vec<Host> {
+    hosts(lab).into_iter().filter(|host| host.name().starts_with("etcd")).collect()
+}
+
+fn is_a_member_and_nothing_else(host: &Host) {
+    let list = ok(host, &format!("{ETCDCTL} member list"));
+    let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split(", ").collect()).collect();
+    assert!(rows.iter().all(|row| row[1] == "started" && row[5] == "false"), "{list}");
+    assert_eq!(rows.len(), MEMBERS, "{list}");
+    let healthy = ok(host, &format!("{ETCDCTL} endpoint health --cluster --write-out=json"));
+    assert_eq!(healthy.matches("\"health\":true").count(), MEMBERS, "{healthy}");
+    // Its process is a user's that may do nothing else, and its data and keys are for nobody else to read.
+    let process = ok(host, "ps -o user=,args= -C etcd");
+    assert_eq!(process.split_whitespace().collect::<Vec<_>>(), ["etcd", "/usr/local/bin/etcd", "--config-file=/etc/etcd/etcd.yaml"]);
+    assert_eq!(ok(host, "stat -c '%U %a' /var/lib/etcd"), "etcd 700");
+    assert_eq!(ok(host, "find /etc/kubernetes -name '*.key' ! -perm 0600"), "");
+    assert_eq!(ok(host, "systemctl show -p NRestarts --value etcd.service"), "0", "it found the others at once");
+    assert_eq!(ok(host, "systemctl --failed --plain --no-legend"), "");
+    assert_eq!(ok(host, "ls -d /etc/containerd /opt/cni /usr/local/bin/kube* /var/lib/kubelet/* 2>/dev/null || :"), "");
+}
+
+fn the_control_plane_cannot_sign_for_etcd(lab: &Lab) {
+    let plane = lab.host("cp1").unwrap();
+    assert_eq!(ok(&plane, "ls /etc/kubernetes/pki/etcd"), "ca.crt");
+    let uploaded = kubectl(lab, "-n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'");
+    assert!(uploaded.contains("external:") && !uploaded.contains("initial-cluster"), "{uploaded}");
+    for host in members(lab) {
+        assert!(uploaded.contains(&format!("- https://{}:2379\n", host.address())), "{uploaded}");
+    }
+}
+
+/// Two of three members are etcd.
+fn any_member_may_be_lost(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let lost = any(members(lab));
+    println!("{} loses its power", lost.name());
+    lost.power_off().unwrap();
+    // The API server may have been asking this very member.
+    wait_for("the API takes a write", 60, || {
+        kubectl(lab, &format!("annotate --overwrite namespace default without={} 2>&1 || :", lost.name())).contains("annotated")
+    });
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.stderr.contains(&format!("cannot connect to {}", lost.name())), "{said:?}");
+    lost.power_on().unwrap();
+    wait_for("all members are ready", 60, || {
+        let said = kokctl.verb("status", &[]);
+        said.code == 0 && said.stdout.matches(": etcd ready, 3 members").count() == MEMBERS
+    });
+    // Its clock may still be on its way back; then there is something to wait for and nothing to change.
+    kokctl.converge("apply");
+    kokctl.has_nothing_to_do();
+}
+
+/// Neither by its unit, even while nobody else could tell that it had some, nor by `apply`.
+fn without_its_data_it_is_not_started(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let host = any(members(lab));
+    println!("{} loses its data", host.name());
+    ok(&host, "systemctl stop etcd.service && rm -rf /var/lib/etcd/member && systemctl start --no-block etcd.service");
+    wait_for("its unit refuses to start", 60, || ok(&host, "journalctl -u etcd.service -o cat").contains("this member had data"));
+    assert_eq!(ok(&host, "ls -A /var/lib/etcd"), "", "nothing was founded");
+    member::is_refused(kokctl, host.name());
+}
