@@ -40,7 +40,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.within(Duration::from_secs(if view.cluster().is_highly_available() { 600 } else { 240 }));
     draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
     draft.follows(&ready, &manifests, Reason::Because("a changed manifest makes it start again"));
-    draft.follows(&ready, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
+    if !view.cluster().has_etcd_units() {
+        draft.follows(&ready, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
+    }
     draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
