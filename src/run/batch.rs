@@ -21,6 +21,17 @@ pub(super) struct Batch<'a> {
     looks: Looks,
 }
 
+/// What a host said of an order that nobody had heard of.
+#[derive(Debug)]
+pub(super) enum Settled {
+    /// Something of it is still at work.
+    AtWork,
+    /// Another run holds the host by now, by this line: what is there may be its work.
+    Held(String),
+    /// What became of it.
+    Answered(Box<Answer>),
+}
+
 /// What a script needs to know of the run that sends it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Writer {
@@ -88,36 +99,40 @@ impl<'a> Batch<'a> {
     /// The text of the script that asks what became of this order: it waits until neither its script nor its job is at work any more, and
     /// says what is on record. `boot` is the boot id that the host had when the run began; a host that was started anew has to be up
     /// before looking at it means anything.
-    pub(super) fn settle_script(&self, boot: &str, patience_seconds: u64) -> String {
+    pub(super) fn settle_script(&self, writer: &Writer, boot: &str, patience_seconds: u64) -> String {
         format!(
-            "{PRELUDE}{marker}mark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
+            "{PRELUDE}{marker}kokctl_holder={line}\nmark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
              [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
              mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\nflock -x -w {patience_seconds} 8 || echo script\n\
-             jobs_end {patience_seconds} || echo job\n\
+             jobs_end {patience_seconds} || echo job\nmark held\nis_ours || echo \"another: $held\"\n\
              for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c 16384 \"$record\"\ndone\n{probe}",
             marker = section_marker(&self.nonce),
+            line = quote(&writer.line),
             boot = quote(boot),
             lane = self.lane(),
             probe = probe_script(&self.nonce, &self.looks, false),
         )
     }
 
-    /// What that script said. Nothing while something of the order is still at work.
+    /// What that script said.
     pub(super) fn read_settled(
         &self,
         output: &Output,
         writer: &Writer,
         boot: &str,
         secrets: &Secrets,
-    ) -> Result<Option<Answer>, ParseError> {
+    ) -> Result<Settled, ParseError> {
         let seen = self.seen(output)?;
         let sections = sections(&self.nonce, &output.stdout);
         let text = |name: &'static str| {
             let named = sections.iter().filter(move |section| section.name == name);
             named.map(|section| String::from_utf8_lossy(section.body).into_owned())
         };
+        if let Some(line) = text("held").find_map(|said| said.trim().strip_prefix("another:").map(|line| line.trim().to_owned())) {
+            return Ok(Settled::Held(line));
+        }
         if text("busy").any(|said| !said.trim().is_empty()) {
-            return Ok(None);
+            return Ok(Settled::AtWork);
         }
         let restarted = text("boot").all(|now| now.trim() != boot);
         let records: Vec<Record> = text("record").filter_map(|text| Record::parse(&text)).collect();
@@ -130,7 +145,7 @@ impl<'a> Batch<'a> {
                 Some((None, _)) | None => Acted::Unknown,
             }
         });
-        Ok(Some(Answer { acted: acted.collect(), seen, restarted }))
+        Ok(Settled::Answered(Box::new(Answer { acted: acted.collect(), seen, restarted })))
     }
 }
 

@@ -9,7 +9,7 @@ use kok_tasks::holder::{BUSY, HELD};
 use kok_tasks::observe::{Looks, Nonce, Observations};
 use kok_tasks::resources::Act;
 
-use super::batch::{Batch, Writer};
+use super::batch::{Batch, Settled, Writer};
 use super::clock::random_bytes;
 use super::event::Events;
 use super::hosts::{Answer, Hosts, Order, Trouble};
@@ -85,14 +85,18 @@ impl Hosts for OverSsh {
     async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, Trouble> {
         let batch = Batch::new(order, nonce()?);
         let boot = self.boots.get(&order.host).map(String::as_str).unwrap_or_default();
-        let script = Script::new(batch.settle_script(boot, patience.as_secs())).stdout_limit(ANSWER_LIMIT);
+        let script = Script::new(batch.settle_script(&self.writer, boot, patience.as_secs())).stdout_limit(ANSWER_LIMIT);
         // Twice the patience: once for the script, once for the job.
         let output = self.send(order, script, patience * 2 + SETTLE).await?;
         let said = output.reason().unwrap_or_default();
         let settled = batch
             .read_settled(&output, &self.writer, boot, &self.secrets)
             .map_err(|error| Trouble::Failed { because: cut_off(&error, &said), unknown: true })?;
-        settled.ok_or_else(|| Trouble::Late { because: format!("it is still at work after further {} s", patience.as_secs()) })
+        match settled {
+            Settled::Answered(answer) => Ok(*answer),
+            Settled::Held(because) => Err(Trouble::Held { because }),
+            Settled::AtWork => Err(Trouble::Late { because: format!("it is still at work after further {} s", patience.as_secs()) }),
+        }
     }
 
     async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
