@@ -115,13 +115,7 @@ impl<'a> Batch<'a> {
     }
 
     /// What that script said.
-    pub(super) fn read_settled(
-        &self,
-        output: &Output,
-        writer: &Writer,
-        boot: &str,
-        secrets: &Secrets,
-    ) -> Result<Settled, ParseError> {
+    pub(super) fn read_settled(&self, output: &Output, writer: &Writer, boot: &str, secrets: &Secrets) -> Result<Settled, ParseError> {
         let seen = self.seen(output)?;
         let sections = sections(&self.nonce, &output.stdout);
         let text = |name: &'static str| {
