@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
-use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names};
+use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, rolling};
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EtcdAnswers, KubeletFinalize, KubeletStart,
     MarkNode, Operation, Preflight, RemoveTokens, StaticPods, UploadConfiguration,
@@ -22,6 +22,9 @@ pub(super) const UPLOADED: &str = "uploaded";
 /// Step after which hosts can join.
 pub(super) const TOKEN: &str = "bootstrap-token";
 
+/// Step after which the host's API server answers.
+pub(super) const READY: &str = "api-server";
+
 /// Step that puts kube-proxy and CoreDNS into the cluster.
 pub(super) const ADDONS: &str = "addons";
 
@@ -34,7 +37,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     preflight(view, draft, &configuration, etcd.as_ref());
     let manifests = manifests(view, draft, &configuration)?;
     let kubelet = start_kubelet(view, draft, &configuration, &manifests);
-    let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
+    let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady));
     // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes. With several, more than half of etcd's
     // members have to be there, and another host may be slower than this one.
     draft.within(Duration::from_secs(if view.cluster().is_highly_available() { 600 } else { 240 }));
@@ -92,6 +95,7 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     certificates::needed_by(view, draft, &step);
     kubeadm_configuration::patched_by(view, draft, &step);
     api_server::needed_by(view, draft, &step)?;
+    rolling::needed_by(view, draft, &step);
     Ok(step)
 }
 

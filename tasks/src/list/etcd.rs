@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{certificates, etcd_unit, kubeadm_configuration};
+use super::{certificates, etcd_unit, kubeadm_configuration, rolling};
 use crate::operations::{Component, EtcdMemberReady, Operation, StaticPods};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Directory, Resource};
@@ -37,17 +37,20 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         &view.id(super::control_plane::NAME, "preflight"),
         Reason::Because("kubeadm checks a host before it changes it"),
     );
-    member(view, draft)
+    rolling::needed_by(view, draft, &manifest);
+    member(view, draft, &manifest)
 }
 
 /// All members are started at once, and none waits for another; each is ready when all have found each other.
-fn member(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Result<(), Refusal> {
     let image = view.release_image("etcd")?;
     let members = view.cluster().control_planes().map(|host| host.name.clone()).collect();
     let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version: version(&image.reference).to_owned(), members }));
     // As long as kubeadm gives a control plane.
     draft.within(Duration::from_secs(240));
-    for host in view.cluster().control_planes() {
+    draft.follows(&ready, manifest, Reason::Because("a changed manifest makes it start again"));
+    // Those that work are there, and may be waiting for this one.
+    for host in view.cluster().control_planes().filter(|host| host.name == view.host.name || !rolling::works(view, host)) {
         let kubelet = StepId::new(&host.name, super::control_plane::NAME, "kubelet");
         draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));
     }

@@ -20,6 +20,7 @@ mod network;
 mod network_check;
 pub(crate) mod packages;
 mod proxy;
+mod rolling;
 mod selinux;
 mod swap;
 mod time_sync;

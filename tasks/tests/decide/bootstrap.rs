@@ -72,6 +72,33 @@ fn start(world: &mut World, hosts: &[&str]) {
 }
 
 #[test]
+fn control_planes_that_work_are_changed_one_after_the_other() {
+    let across = |plan: &Plan, host: &str, task: &str, step: &str| -> Vec<String> {
+        let needs = plan.needs(&StepId::new(host, task, step));
+        needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host)).collect()
+    };
+    let founded = bare().plan();
+    assert_eq!(across(&founded, "cp2", "etcd", "manifest"), Vec::<String>::new(), "nobody waits when there is nothing to lose");
+    let mut world = bare().converge();
+    world.cluster.settings.kube_proxy_mode = kok_crds::model::KubeProxyMode::Iptables;
+    for host in ["cp1", "cp2", "cp3"] {
+        world.host(host).write("/etc/kubernetes/manifests/etcd.yaml", 0o600, "edited");
+    }
+    let plan = world.plan();
+    for (host, before) in [("cp2", "cp1"), ("cp3", "cp2")] {
+        let expected = BTreeSet::from([format!("{before}/control-plane/api-server"), format!("{before}/etcd/member")]);
+        for (task, step) in [("etcd", "manifest"), ("control-plane", "manifests")] {
+            let needs: BTreeSet<String> = across(&plan, host, task, step).into_iter().collect();
+            assert_eq!(needs, expected, "{host}/{task}/{step}");
+            assert!(plan.change(&StepId::new(host, task, step)).is_some(), "{host}/{task}/{step} changes something");
+        }
+        assert!(plan.change(&StepId::new(before, "etcd", "member")).is_some(), "that the member before works again is waited for");
+    }
+    assert_eq!(across(&plan, "cp1", "etcd", "manifest"), Vec::<String>::new());
+    assert!(world.converge().plan().is_empty());
+}
+
+#[test]
 fn members_are_founded_together_and_nothing_that_leaves_the_host_says_so() {
     let world = bare().converge();
     for host in ["cp1", "cp2", "cp3"] {
