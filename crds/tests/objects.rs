@@ -184,6 +184,8 @@ fn a_command_line_may_stand_alone() {
     let messages: Vec<_> = notices.iter().map(|notice| notice.message.as_str()).collect();
     assert_eq!(messages, ["`-T` is not used", "`--flush-cache` is not used"]);
     assert_eq!(parse("-x 'y").unwrap_err().len(), 1);
+    let broken = parse("-e '{a: 1,\r b: 1, a: 2}'").unwrap_err().remove(0).position.unwrap();
+    assert_eq!(broken.to_string(), "extraArgs:1:5, in the value of `-e`:2:8", "a carriage return ends a line of YAML alone");
     assert_eq!(parse("").unwrap().0, Arguments::default());
 }
 

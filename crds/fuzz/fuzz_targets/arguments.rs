@@ -6,7 +6,8 @@ use kok_crds::operation::Arguments;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    let lines = u64::try_from(text.split('\n').count()).unwrap_or(u64::MAX);
+    // Of a value in YAML the places are those that YAML counts, and to it a carriage return ends a line too.
+    let lines = u64::try_from(text.split(['\n', '\r']).count()).unwrap_or(u64::MAX);
     match Arguments::parse(&Source::file("extraArgs", text)) {
         Ok((arguments, _)) => {
             let _ = arguments.tasks(&["etcd", "images"]);

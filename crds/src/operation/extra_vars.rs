@@ -145,7 +145,9 @@ fn place(given: &Given<'_>) -> Place {
         _ => false,
     };
     let position = given.position();
-    if !given.letters.windows(2).all(follows) {
+    // A carriage return ends a line of YAML and none of the command line's: the lines of the two cannot be told by each other.
+    let breaks = given.letters.iter().any(|letter| letter.character == '\r');
+    if breaks || !given.letters.windows(2).all(follows) {
         return Place::At(position);
     }
     Place::Block { file: position.file, first_line: position.line, indent: position.column.saturating_sub(1) }
