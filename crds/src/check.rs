@@ -1,5 +1,6 @@
 //! Rules that tie several values together.
 
+mod endpoint;
 mod implied;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use crate::syntax::address::overlap;
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
+pub(crate) use endpoint::endpoint;
 pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, other_address};
 
 /// The controller manager keeps one bit per subnet, and no more than 2^16 of them (kubeadm: `PodSubnetNodeMaskMaxDiff`).

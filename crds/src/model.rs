@@ -5,6 +5,7 @@
 
 mod addon;
 mod components;
+mod endpoint;
 mod host;
 mod network;
 mod settings;
@@ -19,6 +20,7 @@ pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
 };
+pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{
@@ -27,9 +29,6 @@ pub use settings::{
 };
 pub use ssh::{Bastion, HostKeyChecking, Ssh, Via};
 pub use time::TimeSync;
-
-/// The name of the API that hosts know (Kubespray's default for `apiserver_loadbalancer_domain_name`).
-pub const API_ENDPOINT_NAME: &str = "lb-apiserver.kubernetes.local";
 
 /// One Kubernetes cluster as its owner wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,19 +84,6 @@ impl Cluster {
     #[must_use]
     pub fn is_highly_available(&self) -> bool {
         self.control_planes().nth(1).is_some()
-    }
-
-    /// The name by which hosts reach the API servers, where there are several: each host knows by its `/etc/hosts` where that is. With one
-    /// control plane its address is the endpoint.
-    #[must_use]
-    pub fn api_endpoint_name(&self) -> Option<&'static str> {
-        self.is_highly_available().then_some(API_ENDPOINT_NAME)
-    }
-
-    /// Whether each node without an API server has a load balancer of its own before those of the control planes.
-    #[must_use]
-    pub fn has_load_balancers(&self) -> bool {
-        self.is_highly_available() && self.settings.loadbalancer_apiserver_localhost && self.balanced_hosts().next().is_some()
     }
 
     /// Nodes without an API server of their own.

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::model::{
-    Cluster, FirewallPolicy, FlannelBackend, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles, SelinuxState, Settings,
-    Ssh, Taint, TaintEffect, TimeSync, TomlScalar, Via,
+    ApiEndpoint, Cluster, FirewallPolicy, FlannelBackend, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles,
+    SelinuxState, Settings, Ssh, Taint, TaintEffect, TimeSync, TomlScalar, Via,
 };
 use kok_crds::{Secret, read_cluster, variable};
 
@@ -139,7 +139,7 @@ fn a_full_file_keeps_every_value() {
             kubeadm_ignore_preflight_errors: vec!["Swap".into(), "FileContent--proc-sys-net-ipv4-ip_forward".into()],
             kube_proxy_mode: KubeProxyMode::Iptables,
             kube_proxy_conntrack_max_per_core: Some(0),
-            loadbalancer_apiserver_localhost: true,
+            api_endpoint: ApiEndpoint::default(),
             containerd_extra_runtime_args: args.map(|(name, value)| (name.to_owned(), value)).into(),
             eviction_hard: [("memory.available", "100Mi"), ("nodefs.available", "5%")].map(|(k, v)| (k.into(), v.into())).into(),
             ..Settings::default()

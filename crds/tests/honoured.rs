@@ -35,7 +35,11 @@ fn beside(name: &str) -> String {
 }
 
 /// What switches can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 6] = [
+const NEEDED: [(&str, &[(&str, &str)]); 7] = [
+    (
+        "populate_loadbalancer_apiserver_to_hosts_file",
+        &[("loadbalancer_apiserver", "{address: 192.0.2.100}"), ("apiserver_loadbalancer_domain_name", "first.example")],
+    ),
     ("kube_oidc_auth", &[("kube_oidc_url", "https://first.example"), ("kube_oidc_client_id", "first")]),
     ("kube_webhook_token_auth", &[("kube_webhook_token_auth_url", "https://first.example")]),
     ("kube_webhook_authorization", &[("kube_webhook_authorization_url", "https://first.example")]),

@@ -50,7 +50,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let tolerance = Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default() };
     for _ in 0..MOST_PLANS {
         let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &run.events)).await?;
-        if planned.plan.is_empty() {
+        if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
             run.nothing_to_do(&planned).await;
             report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
             return Ok(());

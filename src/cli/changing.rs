@@ -97,6 +97,12 @@ impl<'a> Run<'a> {
         result
     }
 
+    /// Whether an empty plan is not to be believed: another controller holds hosts, may be at work there, and is to lose them.
+    pub(super) fn takes_over(&self, planned: &Planned) -> bool {
+        let of_others = |own: &str| !taken_over(&planned.standing, own).is_empty();
+        self.arguments.take_over && controller().is_ok_and(|own| of_others(&own.id))
+    }
+
     /// Ends a run whose plan is empty.
     pub(super) async fn nothing_to_do(&self, planned: &Planned) {
         forget(&planned.links, &planned.standing).await;

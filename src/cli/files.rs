@@ -41,16 +41,24 @@ impl ExtraVars {
 }
 
 impl ClusterFiles {
-    /// The cluster, whatever an operation asks for, or everything that is wrong. What the user should know is said in one line: `validate`
-    /// shows it.
+    /// The cluster for a verb that brings nothing to it, whatever an operation asks for, or everything that is wrong. What the user should
+    /// know is said in one line: `validate` shows it.
     pub(super) fn read(&self, extra: &ExtraVars) -> Result<Cluster, Vec<Failure>> {
-        self.whole(extra).map(|(_, cluster)| cluster)
+        self.without_manifests(extra).map(|(_, cluster)| cluster)
     }
 
-    /// The cluster with all that the files say besides it.
+    /// The cluster with all that the files say besides it, and with the objects of its addons.
     pub(super) fn whole(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
+        self.checked(self.input(extra)?, extra)
+    }
+
+    /// The same without the objects of addons: who asks a cluster or takes it down needs no manifest, which may be gone by now.
+    pub(super) fn without_manifests(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
         let (files, notices) = self.texts(extra)?;
-        let input = read_all(&files, notices);
+        self.checked(read_files(&files, notices), extra)
+    }
+
+    fn checked(&self, input: Input, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
         let Some(cluster) = input.cluster.clone() else {
             return Err(input.problems.into_iter().map(Failure::problem).collect());
         };
@@ -66,7 +74,9 @@ impl ClusterFiles {
     /// Everything that the files say.
     pub(super) fn input(&self, extra: &ExtraVars) -> Result<Input, Vec<Failure>> {
         let (files, notices) = self.texts(extra)?;
-        Ok(read_all(&files, notices))
+        let mut input = read_files(&files, notices);
+        manifests::load(&mut input);
+        Ok(input)
     }
 
     /// The files with what is to be said of the choice of them.
@@ -99,10 +109,9 @@ impl ClusterFiles {
     }
 }
 
-fn read_all(files: &[File], notices: Vec<Notice>) -> Input {
+fn read_files(files: &[File], notices: Vec<Notice>) -> Input {
     let mut input = read_input(files);
     input.notices.splice(..0, notices);
-    manifests::load(&mut input);
     input
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let (input, cluster) = arguments.cluster.whole(&arguments.extra)?;
+    let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     may_reset(&input)?;
     if !arguments.yes {
         ask(&cluster).map_err(|failure| vec![failure])?;

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use kok_crds::model::{Cluster, Host};
-use kok_pki::LOOPBACK_SANS;
 use serde::Serialize;
 
 use crate::components::ComponentsDocument;
-use crate::identity::endpoint_text;
+use crate::identity::{certificate_names, endpoint_text};
 use crate::templates::{TemplateError, render};
 
 /// How long a bootstrap token is valid: longer than a run takes, and no longer than a coffee break, in case the run dies before it
@@ -31,7 +30,7 @@ pub(crate) struct ControlPlaneDocument<'a> {
     pod_cidr: String,
     service_cidr: String,
     cluster_domain: &'a str,
-    certificate_names: Vec<&'static str>,
+    certificate_names: Vec<String>,
     node_prefix: String,
     fail_cgroup_v1: bool,
     fail_swap_on: bool,
@@ -58,7 +57,7 @@ impl<'a> ControlPlaneDocument<'a> {
             pod_cidr: network.pod_cidr.to_string(),
             service_cidr: network.service_cidr.to_string(),
             cluster_domain: &network.cluster_domain,
-            certificate_names: LOOPBACK_SANS.to_vec(),
+            certificate_names: certificate_names(cluster),
             node_prefix: network.node_prefix.to_string(),
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
             fail_swap_on: settings.host.kubelet_fail_swap_on,

@@ -7,10 +7,14 @@ use kok_pki::{ControlPlane, Endpoint, LOOPBACK_SANS, San};
 
 use crate::API_SERVER_PORT;
 
-/// Where the cluster's API is reached: the address of the only control plane, or a name that each host knows for itself where there are
-/// several, so that none of them has to be there.
+/// Where the cluster's API is reached: the load balancer that the user runs, by the name that he gave it; without one the address of the only
+/// control plane, or a name that each host knows for itself where there are several, so that none of them has to be there.
 #[must_use]
 pub fn endpoint(cluster: &Cluster) -> Option<Endpoint> {
+    if let Some(external) = cluster.external_endpoint() {
+        let host = cluster.settings.api_endpoint.name.as_ref().unwrap_or(&external.address);
+        return Some(Endpoint { host: host.clone(), port: external.port });
+    }
     let first = || cluster.control_planes().next().map(|host| host.address.to_string());
     let host = cluster.api_endpoint_name().map(str::to_owned).or_else(first)?;
     Some(Endpoint { host, port: API_SERVER_PORT })
@@ -22,6 +26,20 @@ pub fn endpoint_text(cluster: &Cluster) -> String {
     endpoint(cluster)
         .map(|it| if it.host.contains(':') { format!("[{}]:{}", it.host, it.port) } else { format!("{}:{}", it.host, it.port) })
         .unwrap_or_default()
+}
+
+/// Names and addresses in the certificates of all API servers, besides those that kubeadm gives them.
+#[must_use]
+pub fn certificate_names(cluster: &Cluster) -> Vec<String> {
+    let given = &cluster.settings.api_endpoint;
+    let mut names: Vec<String> = LOOPBACK_SANS.map(str::to_owned).to_vec();
+    let external = cluster.external_endpoint().map(|external| &external.address);
+    for name in given.name.iter().chain(external).chain(&given.certificate_names) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
 }
 
 /// Names and addresses of a control plane, as its certificates and kubeconfigs have them.
@@ -36,6 +54,6 @@ pub fn control_plane(cluster: &Cluster, host: &Host) -> ControlPlane {
         endpoint: endpoint(cluster),
         service_ip: IpAddr::V4(cluster.network.kubernetes_service_ip()),
         cluster_domain: cluster.network.cluster_domain.clone(),
-        extra_sans: LOOPBACK_SANS.iter().map(|name| San::parse(name)).collect(),
+        extra_sans: certificate_names(cluster).iter().map(|name| San::parse(name)).collect(),
     }
 }

@@ -32,8 +32,7 @@ pub mod speaker;
 pub mod templates;
 pub mod validity;
 
-/// Port of every API server.
-pub const API_SERVER_PORT: u16 = 6443;
+pub use kok_crds::model::API_SERVER_PORT;
 
 /// Port at which etcd's clients reach a member.
 pub const ETCD_CLIENT_PORT: u16 = 2379;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::components::{Components, Security};
+use super::endpoint::ApiEndpoint;
 
 /// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. [`crate::VARIABLES`] has the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,8 +16,8 @@ pub struct Settings {
     pub kube_proxy_mode: KubeProxyMode,
     /// Connections to track per CPU core; `Some(0)` leaves the kernel's limit alone, `None` leaves kube-proxy's default (32768).
     pub kube_proxy_conntrack_max_per_core: Option<u32>,
-    /// Whether each host without an API server gets a load balancer before those of several control planes.
-    pub loadbalancer_apiserver_localhost: bool,
+    /// The way to the API.
+    pub api_endpoint: ApiEndpoint,
     /// Further options of containerd's CRI runtime plugin (`io.containerd.cri.v1.runtime`).
     pub containerd_extra_runtime_args: BTreeMap<String, TomlScalar>,
     /// Most files that containerd, and each container that says nothing else, may have open.
@@ -169,7 +170,7 @@ impl Default for Settings {
             kubeadm_ignore_preflight_errors: Vec::new(),
             kube_proxy_mode: KubeProxyMode::Nftables,
             kube_proxy_conntrack_max_per_core: None,
-            loadbalancer_apiserver_localhost: true,
+            api_endpoint: ApiEndpoint::default(),
             containerd_extra_runtime_args: BTreeMap::new(),
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
             containerd_registries_mirrors: Vec::new(),

@@ -233,6 +233,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let hosts = hosts?;
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
     check::etcd_deployment(decoder, &settings, &hosts, fields.position());
+    check::endpoint(decoder, &settings, &hosts, fields.position());
     if let Some(network) = &network {
         check::network(decoder, network, &hosts, fields.position());
     }

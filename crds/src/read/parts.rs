@@ -50,7 +50,7 @@ pub(crate) const API_ENDPOINT: Part = Part {
         refused: &[("host", "write it as `address`"), ("controlPlaneEndpoint", "write it as `address` and `port`")],
     },
     leaves: &[
-        leaf("port", "kube_apiserver_port", Kind::Number(1, 65535), "Port of the API server."),
+        leaf("port", "kube_apiserver_port", Kind::Number(1, 65535), "Port of that address; without one, of the API servers: 6443."),
         leaf(
             "loadBalancer",
             "loadbalancer_apiserver_localhost",

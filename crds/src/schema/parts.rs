@@ -12,7 +12,7 @@ pub(super) fn schema(part: &Part, more: Vec<Property>) -> Value {
 }
 
 pub(super) fn api_endpoint() -> Value {
-    let more = vec![text("address", "Address or DNS name of the API server; so far that of the only control plane.")];
+    let more = vec![text("address", "Address or DNS name of a load balancer before all API servers that the user runs.")];
     schema(&API_ENDPOINT, more)
 }
 

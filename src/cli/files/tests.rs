@@ -193,6 +193,18 @@ fn with_addons(addons: &str, files: &[(&str, &str)]) -> Result<kok_crds::model::
     super::ClusterFiles { files: vec![folder.path().join("c.yaml")] }.read(&super::ExtraVars::default())
 }
 
+/// Who takes a cluster down or asks it how it is needs nothing of what was once brought to it.
+#[test]
+fn manifests_are_read_for_what_is_brought_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cluster.yaml");
+    fs::write(&path, format!("{CLUSTER}  addons: [{{name: a, manifest: gone.yaml}}]\n")).unwrap();
+    let files = ClusterFiles { files: vec![path] };
+    assert_eq!(files.read(&ExtraVars::default()).unwrap().name, "bern");
+    assert!(files.without_manifests(&ExtraVars::default()).is_ok());
+    assert!(files.whole(&ExtraVars::default()).err().unwrap().remove(0).to_string().contains("can't be read"));
+}
+
 #[test]
 fn manifests_are_read_beside_the_file_that_names_them() {
     const OBJECT: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n";

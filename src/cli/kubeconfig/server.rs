@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
 use kok_tasks::API_SERVER_PORT;
+use kok_tasks::identity::endpoint;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -25,6 +26,13 @@ pub(super) struct Server {
 }
 
 impl Server {
+    /// The load balancer that the user runs before all API servers; what answers there is another host each time.
+    fn external(cluster: &Cluster) -> Option<Self> {
+        cluster.external_endpoint()?;
+        let (endpoint, host) = (endpoint(cluster)?, cluster.control_planes().next()?);
+        Some(Self { address: endpoint.host, port: endpoint.port, ..Self::own(host) })
+    }
+
     fn own(host: &Host) -> Self {
         Self { host: host.name.clone(), address: host.address.to_string(), port: API_SERVER_PORT, tls_server_name: None }
     }
@@ -47,9 +55,10 @@ impl Server {
     }
 }
 
-/// Every address of an API server, the hosts' own before those that only SSH is known to reach.
+/// Every address of an API server: one before all of them, then the hosts' own, and last those that only SSH is known to reach.
 pub(super) fn all(cluster: &Cluster) -> Vec<Server> {
-    cluster.control_planes().map(Server::own).chain(cluster.control_planes().filter_map(Server::by_ssh)).collect()
+    let of_hosts = cluster.control_planes().map(Server::own).chain(cluster.control_planes().filter_map(Server::by_ssh));
+    Server::external(cluster).into_iter().chain(of_hosts).collect()
 }
 
 /// The first that answers this machine, if one does. All are tried at once.

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, rolling};
+use crate::identity;
 use crate::operations::{
-    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EtcdAnswers, KubeletFinalize, KubeletStart,
-    MarkNode, Operation, Preflight, RemoveTokens, StaticPods, UploadConfiguration,
+    Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
+    KubeletStart, MarkNode, Operation, Preflight, RemoveTokens, StaticPods, UploadConfiguration,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 
@@ -24,6 +25,9 @@ pub(super) const TOKEN: &str = "bootstrap-token";
 
 /// Step after which the host's API server answers.
 pub(super) const READY: &str = "api-server";
+
+/// Step after which the way to the API that the user runs leads to it.
+const ENDPOINT: &str = "endpoint";
 
 /// Step that puts kube-proxy and CoreDNS into the cluster.
 pub(super) const ADDONS: &str = "addons";
@@ -50,7 +54,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
         draft.needs(&administrators, &ready, Reason::TalksTo);
-        cluster_wide(view, draft, &administrators)?;
+        let endpoint = endpoint(view, draft, &administrators);
+        cluster_wide(view, draft, (&administrators, endpoint.as_ref()))?;
     }
     mark(view, draft, &ready)?;
     finalize(view, draft, &configuration, &kubelet, &ready);
@@ -118,8 +123,20 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     step
 }
 
+/// Where the user runs a way to the API, it has to lead to one: kubeadm's phases and all who join take it.
+fn endpoint(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) -> Option<StepId> {
+    view.cluster().external_endpoint()?;
+    let url = format!("https://{}", identity::endpoint_text(view.cluster()));
+    let step = draft.add(ENDPOINT, Operation::EndpointReady(EndpointReady { url }));
+    // A load balancer asks its servers every few seconds, and a name may have to spread.
+    draft.within(Duration::from_secs(240));
+    draft.needs(&step, administrators, Reason::Because("before, there is no API server that it could lead to"));
+    names::needed_by(view, draft, &step);
+    Some(step)
+}
+
 /// What one control plane does for all.
-fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId) -> Result<(), Refusal> {
+fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, endpoint): (&StepId, Option<&StepId>)) -> Result<(), Refusal> {
     let uploaded = kubeadm_configuration::cluster(view)?;
     let (step, path, source) = (uploaded.step, uploaded.path, uploaded.source);
     let upload = UploadConfiguration { configuration: path.clone(), source: source.clone() };
@@ -135,6 +152,9 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     let token = BootstrapToken { host: view.host.name.clone(), id: view.inputs.token_id.to_owned(), needed: !joining.is_empty() };
     let token = draft.add(TOKEN, Operation::BootstrapToken(token));
     draft.needs(&token, administrators, Reason::Because("only administrators may"));
+    for step in endpoint.iter().flat_map(|_| [&upload, &addons, &token]) {
+        draft.needs(step, &view.id(NAME, ENDPOINT), Reason::Because("kubeadm asks there, by the administrators' kubeconfig"));
+    }
     let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
     draft.follows(&removal, &token, Reason::Because("a token can't be removed before it is made"));
     for host in joining {

@@ -50,7 +50,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
     draft.within(Duration::from_secs(240));
     draft.follows(&ready, manifest, Reason::Because("a changed manifest makes it start again"));
     // Those that work are there, and may be waiting for this one.
-    for host in view.cluster().control_planes().filter(|host| host.name == view.host.name || !rolling::works(view, host)) {
+    for host in view.cluster().control_planes().filter(|host| host.name == view.host.name || !rolling::has_member(view.seen, host)) {
         let kubelet = StepId::new(&host.name, super::control_plane::NAME, "kubelet");
         draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));
     }

@@ -9,9 +9,8 @@ use kok_crds::model::Host;
 use serde::Serialize;
 
 use super::etcd::{MEMBER, NAME, version};
-use super::{certificates, container_runtime, kubeadm_configuration};
+use super::{certificates, container_runtime, kubeadm_configuration, rolling};
 use crate::artifact::{Artifact, Placed};
-use crate::observe::EtcdState;
 use crate::operations::{BINARIES, EtcdMemberReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::preconditions::{ETCD_CONFIGURATION, ETCD_STARTED};
@@ -67,9 +66,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.follows(&service, &configuration, Reason::Reads);
     draft.follows(&service, &unit_file, Reason::Reads);
     certificates::needed_by(view, draft, &service);
-    if let Some(before) = restarted_before(view) {
+    for before in restarted_before(view) {
         let member = StepId::new(&before.name, NAME, MEMBER);
-        draft.needs(&service, &member, Reason::Because("members that work are restarted one after the other"));
+        draft.needs(&service, &member, Reason::Because("a member that works is restarted only while all before it work"));
     }
     member(view, draft, &service)
 }
@@ -108,16 +107,19 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
     Ok(render("etcd/etcd.yaml.j2", &context)?)
 }
 
-/// The member that has to work before this one may be restarted: the one before it among those that answer now. A member that does not
-/// answer waits for none: it can only make things better.
-fn restarted_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
-    let working: Vec<&Host> = view.cluster().etcd_hosts().filter(|host| answers(view, host)).collect();
-    let own = working.iter().position(|host| host.name == view.host.name)?;
-    working.get(own.checked_sub(1)?).copied()
+/// Members that have to work before this one may be restarted: all that do not answer now, and the one before it among those that do. A
+/// member that does not answer waits for none: it can only make things better.
+fn restarted_before<'a>(view: &HostView<'a>) -> Vec<&'a Host> {
+    if !answers(view, view.host) {
+        return Vec::new();
+    }
+    let silent = view.cluster().etcd_hosts().filter(|host| !answers(view, host));
+    let earlier = view.cluster().etcd_hosts().take_while(|host| host.name != view.host.name);
+    silent.chain(earlier.filter(|host| answers(view, host)).last()).collect()
 }
 
 fn answers(view: &HostView<'_>, host: &Host) -> bool {
-    matches!(view.seen.observations(&host.name).etcd, Some(EtcdState::Ready(_)))
+    rolling::has_member(view.seen, host)
 }
 
 /// The member is ready when all have found each other, and from then on it is not started without its data.

@@ -46,6 +46,9 @@ fn hosts_file(view: &HostView<'_>) -> String {
         let line = |host: &Host| format!("{} {name}.{domain} {name}\n", host.address, name = host.name);
         text.extend(cluster.hosts.iter().map(line));
     }
+    if let Some((address, name)) = named_external(cluster).filter(|_| view.host.roles.is_node()) {
+        text.push_str(&format!("{address} {name}\n"));
+    }
     // Who runs etcd alone has nothing to ask of the API.
     if let Some(name) = cluster.api_endpoint_name().filter(|_| view.host.roles.is_node()) {
         text.extend(api_servers(cluster, view.host).iter().map(|address| format!("{address} {name}\n")));
@@ -67,9 +70,17 @@ fn api_servers(cluster: &Cluster, host: &Host) -> Vec<IpAddr> {
     local.into_iter().chain(planes).collect()
 }
 
+/// Address and name of the load balancer that the user runs, if hosts are to know them by their own file.
+fn named_external(cluster: &Cluster) -> Option<(&str, &str)> {
+    let given = &cluster.settings.api_endpoint;
+    let external = cluster.external_endpoint().filter(|_| given.name_in_hosts_file)?;
+    Some((&external.address, given.name.as_deref()?))
+}
+
 /// Says that a step reaches the API by its name.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    if view.cluster().api_endpoint_name().is_some() {
+    let cluster = view.cluster();
+    if cluster.api_endpoint_name().is_some() || named_external(cluster).is_some() {
         draft.needs(step, &view.id(NAME, HOSTS_FILE), Reason::Because("it finds the API server by a name of that file"));
     }
 }

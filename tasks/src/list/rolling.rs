@@ -1,33 +1,57 @@
-//! One control plane after the other: where they work already, the pods of one are changed only while those before it work.
+//! One control plane after the other: what works is changed only while everything before it works, too.
 //!
-//! etcd goes on without one of three members and not without two, and clients without one API server and not without all.
+//! etcd goes on without one of three members and not without two, and clients without one API server and not without all. So what is broken
+//! is mended first, and a change that breaks the first host goes no further (`reliability.md`: rolling changes).
 
-use kok_crds::model::Host;
+use kok_crds::model::{Cluster, Host};
 
 use super::{control_plane, etcd};
 use crate::observe::{ApiServerState, EtcdState};
-use crate::plan::{Draft, HostView, Reason, StepId};
+use crate::plan::{Draft, HostView, Reason, Seen, StepId};
 
-/// Whether everything of a control plane answers. One that does not waits for none: a change can only make it better.
-pub(super) fn works(view: &HostView<'_>, host: &Host) -> bool {
-    let seen = view.seen.observations(&host.name);
-    let is_member = view.cluster().has_etcd_units() || matches!(seen.etcd, Some(EtcdState::Ready(_)));
-    is_member && matches!(seen.api_server, Some(ApiServerState::Ready))
+/// How much of a control plane works; those of which less works are changed earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// Its member of etcd does not answer, or was never there. All of them together: a new etcd needs more than half of them at once.
+    Nothing,
+    /// Its member answers, and its API server does not.
+    Member,
+    /// Everything answers.
+    Everything,
 }
 
-/// The control plane before this one among those that work, if this one does too.
-fn before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
-    let working: Vec<&Host> = view.cluster().control_planes().filter(|host| works(view, host)).collect();
-    let own = working.iter().position(|host| host.name == view.host.name)?;
-    working.get(own.checked_sub(1)?).copied()
+/// Whether the host's member of etcd answers.
+pub(super) fn has_member(seen: &Seen, host: &Host) -> bool {
+    matches!(seen.observations(&host.name).etcd, Some(EtcdState::Ready(_)))
 }
 
-/// Says that a step which changes pods of a control plane waits for the one before it.
+fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
+    let answers = matches!(seen.observations(&host.name).api_server, Some(ApiServerState::Ready));
+    match (cluster.has_etcd_units() || has_member(seen, host), answers) {
+        (false, _) => Standing::Nothing,
+        (true, false) => Standing::Member,
+        (true, true) => Standing::Everything,
+    }
+}
+
+/// Says that a step which changes pods of a control plane waits for the others of which less works, and for the one before it of those of
+/// which as much does.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    let Some(before) = before(view) else { return };
-    let reason = || Reason::Because("control planes that work are changed one after the other");
-    draft.needs(step, &StepId::new(&before.name, control_plane::NAME, control_plane::READY), reason());
-    if !view.cluster().has_etcd_units() {
-        draft.needs(step, &StepId::new(&before.name, etcd::NAME, etcd::MEMBER), reason());
+    let (cluster, seen) = (view.cluster(), view.seen);
+    let own = standing(cluster, seen, view.host);
+    if own == Standing::Nothing {
+        return;
+    }
+    let of = |host: &&Host| standing(cluster, seen, host);
+    let same = cluster.control_planes().take_while(|host| host.name != view.host.name).filter(|host| of(host) == own).last();
+    for before in cluster.control_planes().filter(|host| of(host) < own).chain(same) {
+        let reason = || Reason::Because("what works is changed only while everything before it works");
+        // Where no API server is lost by it, only etcd has to be waited for.
+        if own == Standing::Everything {
+            draft.needs(step, &StepId::new(&before.name, control_plane::NAME, control_plane::READY), reason());
+        }
+        if !cluster.has_etcd_units() {
+            draft.needs(step, &StepId::new(&before.name, etcd::NAME, etcd::MEMBER), reason());
+        }
     }
 }

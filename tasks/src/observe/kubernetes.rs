@@ -1,11 +1,13 @@
 //! What the cluster says of itself, asked with kubectl on a control plane.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::parse::{ParseError, Section, text_of};
+use super::parse::{ParseError, Section, body_of, text_of};
+use crate::shell::quote;
 
 /// Whether this host's API server is ready, asked as the administrator. Whatever the name of the API leads to, it is this host's that is
 /// asked.
@@ -53,6 +55,27 @@ if [ -n "$api_server" ]; then
     -o jsonpath='{range .items[*]}{.spec.nodeName} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>/dev/null
 fi
 "#;
+
+/// Whether an API server answers at a URL. After [`READY`].
+const ASK_ENDPOINT: &str = r#"ask_api() {
+  mark kube-endpoint "$1"
+  if [ -n "$api_server" ]; then kube --server="$1" get --raw /readyz 2>&1; else echo 'the API server of this host is not ready'; fi
+}
+"#;
+
+pub(super) fn push_endpoints(script: &mut String, urls: &BTreeSet<String>) {
+    if !urls.is_empty() {
+        script.push_str(ASK_ENDPOINT);
+    }
+    for url in urls {
+        let _ = writeln!(script, "ask_api {}", quote(url));
+    }
+}
+
+pub(super) fn read_endpoints(sections: &[Section<'_>], urls: &BTreeSet<String>) -> Result<BTreeMap<String, String>, ParseError> {
+    let said = |url: &String| Ok((url.clone(), String::from_utf8_lossy(body_of(sections, "kube-endpoint", url)?).trim().to_owned()));
+    urls.iter().map(said).collect()
+}
 
 /// The last two warnings of the cluster. After [`READY`].
 pub(super) const WARNINGS: &str = r#"mark kube-warnings

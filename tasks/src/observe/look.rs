@@ -43,6 +43,8 @@ pub enum Look {
     Kubernetes,
     /// Whether the load balancers of hosts without an API server have found one, asked from this host's API server.
     LoadBalancers,
+    /// Whether an API server of the cluster answers at this URL, asked from this host once its own is ready.
+    ApiEndpoint(String),
     /// What this host's etcd says of itself and the other members.
     Etcd,
     /// Whether the member of etcd at a URL answers this control plane, as long as that has no API server.
@@ -86,6 +88,7 @@ pub struct Looks {
     pub(super) api_server: bool,
     pub(super) kubernetes: bool,
     pub(super) load_balancers: bool,
+    pub(super) api_endpoints: BTreeSet<String>,
     pub(super) etcd: bool,
     pub(super) etcd_endpoints: BTreeSet<String>,
     pub(super) network_check: bool,
@@ -123,6 +126,7 @@ impl Looks {
             Look::ApiServer => self.api_server = true,
             Look::Kubernetes => self.kubernetes = true,
             Look::LoadBalancers => self.load_balancers = true,
+            Look::ApiEndpoint(url) => drop(self.api_endpoints.insert(url)),
             Look::Etcd => self.etcd = true,
             Look::EtcdEndpoint(url) => drop(self.etcd_endpoints.insert(url)),
             Look::NetworkCheck => self.network_check = true,
@@ -161,6 +165,7 @@ impl Looks {
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
+        let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
         let cluster = cluster.chain(asked(self.network_check, Look::NetworkCheck));
         let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
@@ -185,7 +190,8 @@ impl Looks {
 
     /// Whether anything is asked that begins with the question whether the API server is ready.
     pub(super) fn asks_api_server(&self) -> bool {
-        self.api_server || self.kubernetes || self.load_balancers || self.network_check || self.warnings || !self.addon_objects.is_empty()
+        let kinds = [self.api_server, self.kubernetes, self.load_balancers, self.network_check, self.warnings];
+        kinds.contains(&true) || !self.addon_objects.is_empty() || !self.api_endpoints.is_empty()
     }
 
     /// Whether there is nothing to look at.

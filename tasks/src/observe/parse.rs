@@ -130,6 +130,7 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
         let lines = body("kube-load-balancers")?.lines().filter_map(|line| line.split_once(' '));
         seen.load_balancers = Some(lines.map(|(node, ready)| (node.to_owned(), ready == "True")).collect());
     }
+    seen.api_endpoints = super::kubernetes::read_endpoints(sections, &looks.api_endpoints)?;
     if !looks.addon_objects.is_empty() {
         seen.addon_objects = super::addons::read(sections, &looks.addon_objects)?;
     }

@@ -80,6 +80,7 @@ fn push_cluster(script: &mut String, looks: &Looks) {
     if looks.load_balancers {
         script.push_str(super::kubernetes::LOAD_BALANCERS);
     }
+    super::kubernetes::push_endpoints(script, &looks.api_endpoints);
     super::addons::push(script, &looks.addon_objects);
     if looks.warnings {
         script.push_str(super::kubernetes::WARNINGS);

@@ -34,6 +34,8 @@ pub struct Observations {
     pub etcd_endpoints: BTreeMap<String, String>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
+    /// Ways to the API by their URLs, as this control plane takes them: what came back, `ok` if it is an API server that is ready.
+    pub api_endpoints: BTreeMap<String, String>,
     /// The cluster as this host's API server shows it.
     pub kubernetes: Option<KubernetesState>,
     /// What the pods of the network check report, by the node that they run on.
@@ -185,6 +187,7 @@ impl Observations {
             etcd: None,
             etcd_endpoints: BTreeMap::new(),
             load_balancers: None,
+            api_endpoints: BTreeMap::new(),
             kubernetes: None,
             network_check: None,
             warnings: None,
@@ -214,6 +217,7 @@ impl Observations {
         self.api_server = later.api_server.or(self.api_server.take());
         self.etcd = later.etcd.or(self.etcd.take());
         self.etcd_endpoints.extend(later.etcd_endpoints);
+        self.api_endpoints.extend(later.api_endpoints);
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());
         self.network_check = later.network_check.or(self.network_check.take());

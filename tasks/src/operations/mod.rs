@@ -6,6 +6,7 @@ mod apply_addon;
 mod bootstrap_token;
 mod claim;
 mod cluster_admins;
+mod endpoint_ready;
 mod etcd_answers;
 mod etcd_member;
 mod finalize;
@@ -32,6 +33,7 @@ pub use apply_addon::ApplyAddon;
 pub use bootstrap_token::BootstrapToken;
 pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
+pub use endpoint_ready::EndpointReady;
 pub use etcd_answers::EtcdAnswers;
 pub use etcd_member::EtcdMemberReady;
 pub use finalize::KubeletFinalize;
@@ -87,6 +89,8 @@ pub enum Operation {
     LoadBalancersReady(LoadBalancersReady),
     /// The local API server answers.
     ApiServerReady(ApiServerReady),
+    /// An API server answers at the endpoint that the user runs.
+    EndpointReady(EndpointReady),
     /// The administrators' group has its rights.
     ClusterAdmins(ClusterAdmins),
     /// kubeadm's configuration stands in the cluster.
@@ -139,6 +143,7 @@ macro_rules! each {
             Operation::EtcdAnswers($it) => $call,
             Operation::LoadBalancersReady($it) => $call,
             Operation::ApiServerReady($it) => $call,
+            Operation::EndpointReady($it) => $call,
             Operation::ClusterAdmins($it) => $call,
             Operation::UploadConfiguration($it) => $call,
             Operation::BootstrapToken($it) => $call,

@@ -56,7 +56,7 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
         ("podSubnet", "spec.network.podCIDR", network.pod_cidr.to_string()),
         ("serviceSubnet", "spec.network.serviceCIDR", network.service_cidr.to_string()),
         ("dnsDomain", "spec.network.clusterDomain", network.cluster_domain.clone()),
-        ("controlPlaneEndpoint", "spec.hosts", identity::endpoint_text(cluster)),
+        ("controlPlaneEndpoint", endpoint_field(cluster), identity::endpoint_text(cluster)),
     ];
     // Not a field of kubeadm's: an argument of the controller manager, which would give new nodes other shares of the range.
     let mask = is.lines().skip_while(|line| !line.ends_with("name: node-cidr-mask-size")).nth(1).and_then(|line| value_of(line, "value"));
@@ -72,6 +72,12 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
         Some(refusal.hint(format!("set {field} back to what the cluster has")))
     });
     differing.chain(etcd).collect()
+}
+
+/// Who gives no endpoint has the one that follows from his hosts.
+fn endpoint_field(cluster: &Cluster) -> &'static str {
+    let written = ["spec.apiEndpoint.address", "spec.vars.loadbalancer_apiserver.address"];
+    written.into_iter().find(|path| cluster.position_of(path).is_some()).unwrap_or("spec.hosts")
 }
 
 /// kubeadm's `etcd.local` is a pod, `etcd.external` one that it does not run.

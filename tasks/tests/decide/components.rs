@@ -177,6 +177,36 @@ fn what_is_encrypted_stays_readable() {
 }
 
 #[test]
+fn a_key_that_is_lost_everywhere_is_not_made_anew() {
+    for (cluster, planes) in [(CLUSTER, &["cp1"][..]), (HIGHLY_AVAILABLE, &["cp1", "cp2", "cp3"])] {
+        let mut world = converged(cluster, ENCRYPT);
+        for host in planes {
+            world.host(host).paths.remove(KEY);
+        }
+        let told = refused(&world);
+        assert!(told.contains("is on no control plane any more") && told.contains("from a backup"), "{told}");
+        world.cluster = with(cluster, "kubelet_max_pods: 100");
+        assert!(refused(&world).contains("is on no control plane any more"), "nor is it given up");
+    }
+}
+
+/// One after the other, those that come later could not read what the first writes.
+#[test]
+fn several_control_planes_encrypt_from_the_founding_on() {
+    let told = refused(&now(&converged(HIGHLY_AVAILABLE, "kubelet_max_pods: 100"), HIGHLY_AVAILABLE, ENCRYPT));
+    assert!(told.contains("secrets can't be encrypted from now on"), "{told}");
+    let more = format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps]");
+    let mut world = now(&converged(HIGHLY_AVAILABLE, ENCRYPT), HIGHLY_AVAILABLE, &more);
+    assert!(refused(&world).contains("configmaps can't be encrypted from now on"));
+    // What one of them does already is finished.
+    let all = converged(HIGHLY_AVAILABLE, &more);
+    for path in [KEY, "/etc/kubernetes/apiserver/encryption.txt"] {
+        world.host("cp1").write(path, 0o600, all.hosts["cp1"].text(path));
+    }
+    assert!(world.converge().plan().is_empty());
+}
+
+#[test]
 fn a_key_is_found_again_in_what_was_written() {
     let cluster = with(CLUSTER, ENCRYPT);
     let text = encryption_configuration(&cluster, "a2V5LW9mLTMyLWJ5dGVzLWZvci10aGlzLXRlc3QhISE=").unwrap();

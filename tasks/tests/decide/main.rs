@@ -5,6 +5,7 @@ mod addons;
 mod bootstrap;
 mod components;
 mod convergence;
+mod endpoint;
 mod job;
 mod observe;
 mod operations;

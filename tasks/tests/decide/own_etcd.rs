@@ -167,8 +167,13 @@ fn members_that_work_are_restarted_one_after_the_other() {
     assert!(plan.change(&StepId::new("etcd1", "etcd", "member")).is_some(), "that it works again is waited for");
     stop(&mut world, "etcd1");
     let plan = world.plan();
-    let first = plan.needs(&StepId::new("etcd2", "etcd", "service"));
-    assert!(first.iter().all(|(need, _)| need.host == "etcd2"), "a member that is down keeps none back");
+    let needs = |host: &str| -> Vec<String> {
+        let needs = plan.needs(&StepId::new(host, "etcd", "service"));
+        needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host)).collect()
+    };
+    assert_eq!(needs("etcd1"), Vec::<String>::new(), "what is down waits for none");
+    assert_eq!(needs("etcd2"), ["etcd1/etcd/member"], "without two of three there is no etcd");
+    assert_eq!(needs("etcd3"), ["etcd2/etcd/member", "etcd1/etcd/member"]);
     assert!(world.converge().plan().is_empty());
 }
 

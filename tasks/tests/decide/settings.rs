@@ -16,9 +16,13 @@ const OF_SEVERAL: &str = "loadbalancer_apiserver_localhost";
 const VALUES: &str = include_str!("../../../crds/tests/variables/values.yaml");
 
 /// What has to be said beside a setting, or beside its switch, for it to say something.
-const BESIDE: [(&str, &str); 9] = [
+const BESIDE: [(&str, &str); 10] = [
     ("no_proxy", "http_proxy: \"http://other:3128\""),
     ("additional_no_proxy", "http_proxy: \"http://other:3128\""),
+    (
+        "populate_loadbalancer_apiserver_to_hosts_file",
+        "loadbalancer_apiserver: {address: 192.0.2.100}; apiserver_loadbalancer_domain_name: api.example",
+    ),
     ("kube_oidc_auth", "kube_oidc_url: \"https://first.example\"; kube_oidc_client_id: first"),
     ("kube_webhook_token_auth", "kube_webhook_token_auth_url: \"https://first.example\""),
     ("kube_webhook_authorization", "kube_webhook_authorization_url: \"https://first.example\""),

@@ -24,6 +24,7 @@ pub(crate) const API_SERVER: &[(&str, &str)] = &[
     ("tls-private-key-file", LEFT),
     ("enable-bootstrap-token-auth", "leave it out: hosts join by such tokens"),
     ("feature-gates", "write kube_apiserver_feature_gates or kube_feature_gates"),
+    ("anonymous-auth", "write kube_apiserver_authentication_config_anonymous"),
     ("audit-policy-file", "write kubernetes_audit, with a policy of your own as audit_policy_custom_rules"),
     ("audit-log-path", "write kubernetes_audit and audit_log_path"),
     ("audit-webhook-config-file", "write kubernetes_audit_webhook and audit_webhook_server_url"),

@@ -59,6 +59,28 @@ pub(crate) fn audit_rules(decoder: &mut Decoder, field: &Field<'_>, settings: &m
     }
 }
 
+/// What strangers have to be told: the kubelet, which kills an API server that does not say by kubeadm's probes that it is well, and hosts
+/// that join, which compare the cluster's authority with that of their discovery file (kubeadm, `join` by file).
+const PUBLIC: [&str; 3] = ["/livez", "/readyz", "/api/v1/namespaces/kube-public/configmaps/cluster-info"];
+
+/// What strangers may ask.
+pub(crate) fn strangers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    super::values::map(decoder, field, &mut settings.security.authentication.values, "anonymous");
+    let said = json(decoder, field).unwrap_or_default();
+    let conditions = said.get("conditions").and_then(Json::as_array);
+    let is_open = |path: &&str| {
+        let has = |condition: &Json| condition.get("path").and_then(Json::as_str) == Some(*path);
+        conditions.is_none_or(|conditions| conditions.iter().any(has))
+    };
+    let closed = PUBLIC.iter().find(|path| !is_open(path) || said.get("enabled") != Some(&Json::Bool(true)));
+    if let Some(closed) = closed {
+        let paths = PUBLIC.map(|path| format!("{{path: {path}}}")).join(", ");
+        let problem = Problem::new(format!("`{}` keeps the kubelet and kubeadm from {closed}", field.name())).at(field.position());
+        let problem = problem.because("they ask there as strangers, and without an answer API servers are killed and hosts cannot join");
+        decoder.report(problem.hint(format!("write `{{enabled: true, conditions: [{paths}]}}`")));
+    }
+}
+
 /// Who decides what somebody may do. Without Node and RBAC neither kubelets nor kokctl may do anything.
 pub(crate) fn authorizers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     super::values::items(decoder, field, &mut settings.security.authorization.values, "authorizers");
@@ -160,13 +182,6 @@ fn excluding(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
     let authorization = "kube_apiserver_use_authorization_config_file";
     let pairs = [
         (security.authentication.enabled && security.oidc.enabled, authentication, "kube_oidc_auth"),
-        (
-            security.authentication.enabled
-                && security.authentication.values.contains_key("anonymous")
-                && options.contains_key("anonymous-auth"),
-            "kube_apiserver_authentication_config_anonymous",
-            "kube_api_anonymous_auth",
-        ),
         (security.authorization.enabled && options.contains_key("authorization-mode"), authorization, "authorization_modes"),
         (security.authorization.enabled && security.authorization_webhook.enabled, authorization, "kube_webhook_authorization"),
     ];

@@ -1,5 +1,6 @@
 //! Variables of certificates.
 
+use crate::variables::read::load_balancing;
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const KEY: &str = "kokctl makes keys of one kind: ECDSA-P256";
@@ -24,11 +25,7 @@ their static pods",
         "[]",
         "Further names and addresses of the API server in its certificate.",
     )
-    .needed("whoever reaches the API server by them would not trust it")
-    .instead(
-        "leave it out; a kubeconfig with such an address needs `tls-server-name: kubernetes`, a name that \
-the certificate has",
-    ),
+    .reads(load_balancing::certificate_names),
     word("kube_cert_validity_period", "time", "8760h", "How long certificates are valid.").or(&["8760h0m0s"]),
     word("kube_ca_cert_validity_period", "time", "87600h", "How long authorities are valid.").or(&["87600h0m0s"]),
     number("certificates_duration", "none", "How many days etcd's certificates are valid.")

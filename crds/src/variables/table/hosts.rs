@@ -1,6 +1,6 @@
 //! Variables of hosts.
 
-use crate::variables::read::host;
+use crate::variables::read::{host, load_balancing};
 use crate::variables::row::{Variable, flag, text, value, word};
 
 // What to do as long as it is not done.
@@ -37,7 +37,12 @@ pub(super) static ROWS: &[Variable] = &[
         let value = decoder.boolean(field);
         settings.host.populate_inventory_to_hosts_file = value.unwrap_or(settings.host.populate_inventory_to_hosts_file);
     }),
-    flag("populate_loadbalancer_apiserver_to_hosts_file", "false", "Names the load balancer in /etc/hosts."),
+    flag(
+        "populate_loadbalancer_apiserver_to_hosts_file",
+        "false",
+        "Whether hosts know by /etc/hosts where loadbalancer_apiserver is by the name of apiserver_loadbalancer_domain_name.",
+    )
+    .reads(load_balancing::name_in_hosts_file),
     flag("populate_localhost_to_hosts_file", "true", "Names localhost in /etc/hosts.")
         .moot("kokctl leaves the lines about localhost as they are"),
     value(

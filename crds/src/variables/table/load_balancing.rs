@@ -9,12 +9,17 @@ const PLACE: &str = "each host has it there";
 const VIP: &str = "it is of kube-vip, which this version does not install";
 
 pub(super) static ROWS: &[Variable] = &[
-    value("loadbalancer_apiserver", "map of address and port", "none", "A load balancer before the API servers.")
-        .needed("nodes and users would reach the API server by another address than that"),
+    value(
+        "loadbalancer_apiserver",
+        "map of address and port",
+        "none",
+        "A load balancer before the API servers, or an address that moves between them, that the user runs.",
+    )
+    .reads(load_balancing::external),
     value(
         "loadbalancer_apiserver_localhost",
         "boolean",
-        "true",
+        "true, unless loadbalancer_apiserver is set",
         "Whether, with several control planes, each host without an API server has a load balancer before theirs.",
     )
     .reads(load_balancing::localhost),
@@ -25,9 +30,12 @@ pub(super) static ROWS: &[Variable] = &[
         PLACE,
         "leave it out",
     ),
-    text("apiserver_loadbalancer_domain_name", API_ENDPOINT_NAME, "A name of the API server.")
-        .only(&[API_ENDPOINT_NAME], "with several control planes, hosts know the API by this name", "leave it out")
-        .usually(&["localhost"]),
+    text(
+        "apiserver_loadbalancer_domain_name",
+        API_ENDPOINT_NAME,
+        "The name of the API: of loadbalancer_apiserver, if that is set; without it, hosts of several control planes know it themselves.",
+    )
+    .reads(load_balancing::name),
     value("loadbalancer_apiserver_*", "none", "none", "A setting of that load balancer.").moot(OWN),
     flag("use_localhost_as_kubeapi_loadbalancer", "false", "Whether a load balancer of the user's own listens on each node.")
         .needed("nodes would reach the API server directly"),

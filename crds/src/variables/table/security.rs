@@ -4,6 +4,7 @@ use crate::variables::read::{control_plane, pods, security, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const OPEN: &str = "the cluster would be less secure than asked for";
+const HEALTH: &str = "the kubelet asks as a stranger whether the API server is well, and kills one that does not answer";
 const LOGIN: &str = "nobody could log in that way";
 
 // What to do as long as it is not done.
@@ -88,8 +89,11 @@ pub(super) static ROWS: &[Variable] = &[
         "leave it out; by hand it is `kubectl -n kube-public delete rolebinding \
 kubeadm:bootstrap-signer-clusterinfo`, after each run in which hosts join",
     ),
-    flag("kube_api_anonymous_auth", "true", "Whether strangers may ask the API server for the little that is for all.")
-        .reads(|d, f, s| values::flag(d, f, &mut s.components.api_server.options, "anonymous-auth")),
+    flag("kube_api_anonymous_auth", "true", "Whether strangers may ask the API server for the little that is for all.").only(
+        &["true"],
+        HEALTH,
+        "leave it out; what strangers may ask can be narrowed by `kube_apiserver_authentication_config_anonymous`",
+    ),
     value(
         "kube_apiserver_enable_admission_plugins",
         "list of names",
@@ -182,7 +186,7 @@ kubeadm:bootstrap-signer-clusterinfo`, after each run in which hosts join",
         .reads(|d, f, s| values::items(d, f, &mut s.security.authentication.values, "jwt"))
         .beside("kube_apiserver_use_authentication_config_file", |s| s.security.authentication.enabled),
     value("kube_apiserver_authentication_config_anonymous", "map", "{}", "What strangers may ask.")
-        .reads(|d, f, s| values::map(d, f, &mut s.security.authentication.values, "anonymous"))
+        .reads(security::strangers)
         .beside("kube_apiserver_use_authentication_config_file", |s| s.security.authentication.enabled),
     flag("kube_apiserver_use_authorization_config_file", "false", "Who decides what a user may do, by a configuration of the user's own.")
         .reads(|d, f, s| values::switch(d, f, &mut s.security.authorization)),

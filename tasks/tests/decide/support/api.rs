@@ -187,6 +187,11 @@ pub(crate) fn load_balancers(api: &Api, hosts: &BTreeMap<String, Host>) -> BTree
     on.map(|host| (host.name.clone(), any_answers(api, hosts))).collect()
 }
 
+/// What comes back from a load balancer before all API servers.
+pub(crate) fn endpoint(api: &Api, hosts: &BTreeMap<String, Host>) -> String {
+    if any_answers(api, hosts) { "ok" } else { "connection refused" }.to_owned()
+}
+
 /// Whether flannel's daemon runs on a host: it is on the host's own network.
 pub(crate) fn has_subnet(api: &Api, host: &Host) -> bool {
     api.has("DaemonSet/kube-flannel/kube-flannel-ds") && has_image(host, "flannel") && api.nodes.contains_key(&host.name)

@@ -79,6 +79,7 @@ impl World {
             Operation::NetworkCheck(check) => self.network_check(host, check),
             // Nothing is done: what is waited for has to be true once everything is done that the step needs.
             Operation::ApiServerReady(_)
+            | Operation::EndpointReady(_)
             | Operation::EtcdMemberReady(_)
             | Operation::EtcdAnswers(_)
             | Operation::LoadBalancersReady(_)
