@@ -37,8 +37,8 @@ pub fn bare_state(lab: &Lab) -> String {
          systemctl list-unit-files --plain --no-legend | tr -s ' '
          systemctl list-units --all --failed --plain --no-legend
          getent passwd; getent group
-         ip -brief link | cut -d' ' -f1
-         ip -brief -4 address show dev host0 | tr -s ' '
+         ip -brief link | sed 's/@[^ ]*//' | cut -d' ' -f1
+         ip -brief -4 address show dev host0 | sed 's/@[^ ]*//' | tr -s ' '
          ip route show table all; ip -6 route show table all | grep -v fe80:; ip rule
          nft list ruleset | grep -v -e '^table ip6* \\(mangle\\|filter\\|nat\\) ' -e '^\tchain [A-Z]* ' -e ' hook .* policy accept;$' -e '^\t*}$' -e '^$'
          cut -d' ' -f2,3 /proc/mounts | sort";
