@@ -46,8 +46,10 @@ pub fn bare_state(lab: &Lab) -> String {
     gather(lab, &script.replace("EXCEPT", &except))
 }
 
-/// What a running system writes by itself, with or without a cluster; and what docs/apply.md says that stays until the next start.
-const OF_THE_SYSTEM: [&str; 20] = [
+/// What a running system writes by itself, with or without a cluster; and what docs/apply.md says that stays until the next start. The tests
+/// themselves run kubectl as root, and that keeps what it learned.
+const OF_THE_SYSTEM: [&str; 21] = [
+    "/root/.kube",
     "/var/lib/kubelet",
     "/var/lib/containerd",
     "/var/lib/etcd",
