@@ -32,7 +32,7 @@ pub fn tree(lab: &Lab) -> String {
 /// hold, units, network, mounts. But for [`OF_THE_SYSTEM`], and for what docs/apply.md says that reset leaves.
 pub fn bare_state(lab: &Lab) -> String {
     let script = "find @ /usr/libexec /var/lib /var/log /var/cache /var/spool /run /root /home /srv -xdev \\( EXCEPT \\) -prune -o -printf '%p %y %m %U:%G %l\\n' 2>/dev/null | sort
-         find /etc -xdev -type f ! -path '/etc/chrony/*' -exec sha256sum {} + 2>/dev/null | sort -k 2
+         find /etc -xdev -type f ! -path '/etc/chrony/*' ! -name '*-' -exec sha256sum {} + 2>/dev/null | sort -k 2
          ls -A /var/lib/kubelet /var/lib/containerd /var/lib/etcd
          systemctl list-unit-files --plain --no-legend | tr -s ' '
          systemctl list-units --all --failed --plain --no-legend
@@ -48,7 +48,9 @@ pub fn bare_state(lab: &Lab) -> String {
 
 /// What a running system writes by itself, with or without a cluster; and what docs/apply.md says that stays until the next start. The tests
 /// themselves run kubectl as root, and that keeps what it learned.
-const OF_THE_SYSTEM: [&str; 21] = [
+const OF_THE_SYSTEM: [&str; 22] = [
+    // What useradd and userdel keep of the lists as they were.
+    "/etc/*-",
     "/root/.kube",
     "/var/lib/kubelet",
     "/var/lib/containerd",
