@@ -33,6 +33,7 @@ fn bad_input_changes_nothing() {
     login::no_sudo(&refusals);
 
     host::cgroup_v1(&refusals);
-    host::port_taken_and_host_of_another_cluster(&refusals);
+    host::ports_taken_and_host_of_another_cluster(&refusals);
+    host::authority_and_data_of_somebody_else(&refusals);
     host::one_machine_id(&refusals);
 }

@@ -15,6 +15,7 @@
 mod bad_input_cases;
 mod cluster_support;
 mod faults_cases;
+mod highly_available_story;
 mod lab_support;
 
 use std::collections::hash_map::RandomState;
@@ -25,7 +26,7 @@ use std::time::Instant;
 use bad_input_cases::Refusals;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::up;
-use faults_cases::{away, disk, host_key, killed, link, login, power, reach, shell, taking, writers};
+use faults_cases::{away, disk, host_key, killed, link, login, power, reach, rejoined, shell, taking, writers};
 
 const CHOICE: &str = "KOK_TEST_FAULTS";
 /// How many of the long ones are tried when nobody chose.
@@ -49,6 +50,9 @@ const LONG: [Fault; 14] = [
     ("second-writer", writers::second_is_refused),
     ("first-writer-wakes-up", writers::first_wakes_up_too_late),
 ];
+
+/// With clusters of five hosts, which take minutes each: only with `all`, or by name.
+const LONGEST: [Fault; 1] = [("rejoined-by-kubeadm", rejoined::by_kubeadm_alone)];
 
 #[test]
 fn what_stands_in_the_way_is_said_at_once() {
@@ -89,11 +93,12 @@ fn apply_ends_the_same_after_a_fault() {
 
 fn chosen(choice: &str) -> Vec<Fault> {
     if choice == "all" {
-        return LONG.to_vec();
+        return [&LONG[..], &LONGEST].concat();
     }
     if let Ok(number) = choice.parse::<usize>() {
         return LONG.iter().cycle().skip(number % LONG.len()).take(SAMPLE).copied().collect();
     }
-    let named = |name: &str| *LONG.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("there is no fault {name}"));
+    let named =
+        |name: &str| *LONG.iter().chain(&LONGEST).find(|(known, _)| *known == name).unwrap_or_else(|| panic!("there is no fault {name}"));
     choice.split(',').map(named).collect()
 }

@@ -15,8 +15,8 @@ mod lab_support;
 
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, hosts};
-use highly_available_story::{etcd, killed, lost, member, told};
+use cluster_support::{again, bare, cluster, hosts, snapshot};
+use highly_available_story::{any, etcd, killed, lost, member, rolling, rotated, told};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
 #[test]
@@ -25,19 +25,27 @@ fn three_control_planes_and_two_workers() {
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock::start();
     again::log_every_command(&lab);
+    let before = snapshot::bare_state(&lab);
+    let manifest = format!("{}{}", lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap().trim_end(), rolling::VARIABLES);
+    kokctl.write_manifest(&manifest);
     killed::at_a_random_moment(&lab, &kokctl);
     clock.lap("killed apply, and apply to its end");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     etcd::members_are_those_of_the_file(&lab);
+    told::one_key_on_all_control_planes(&lab);
+    rotated::kubelets_renew_their_certificates(&lab);
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
+    rolling::one_control_plane_after_the_other(&lab, &kokctl, &manifest);
+    clock.lap("an option of the API server is changed");
     lost::any_control_plane(&lab, &kokctl);
     clock.lap("a control plane without power");
-    member::without_its_data_is_not_started(&lab, &kokctl);
+    member::without_its_data_is_not_started(&any(cluster::control_planes(&lab)), &kokctl);
     clock.lap("a member without its data");
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
     bare::assert_bare(&lab);
+    snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
 }
 
@@ -51,6 +59,7 @@ fn one_host_is_a_cluster() {
     let alone = format!("{}{}", alone.trim_end(), told::VARIABLES);
     assert!(alone.contains("worker]") && alone.contains("user: ops"), "{alone}");
     kokctl.write_manifest(&alone);
+    let before = snapshot::bare_state(&lab);
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} host", lab.name(), hosts(&lab).len())), "{said}");
     cluster::assert_complete(&lab, OTHER_VERSION);
@@ -61,6 +70,7 @@ fn one_host_is_a_cluster() {
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
     bare::assert_bare(&lab);
     told::nothing_is_left(&lab);
+    snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
 }
 
 /// The older release of the bundle.

@@ -17,7 +17,7 @@ mod lab_support;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, ok};
+use cluster_support::{again, bare, hosts, ok, snapshot};
 use highly_available_story::{any, member};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 use lab_support::wait_for;
@@ -33,6 +33,7 @@ fn three_hosts_of_etcd() {
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock::start();
     again::log_every_command(&lab);
+    let before = snapshot::bare_state(&lab);
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(&lab).len())), "{said}");
     clock.lap("apply");
@@ -48,6 +49,7 @@ fn three_hosts_of_etcd() {
     clock.lap("a member without its data");
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
     bare::assert_bare(&lab);
+    snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
 }
 

@@ -132,6 +132,10 @@ for name in bandwidth bridge dhcp dummy firewall flannel host-device host-local 
   rm -f "/opt/cni/bin/$name"
 done
 rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /opt/containerd /var/lib/cni /run/flannel /run/containerd
+# What containerd, the kubelet and kubectl make by themselves; what others have put there stays.
+rm -rf /run/nri/nri.sock /run/kokctl/.kube
+plugins=/usr/libexec/kubernetes/kubelet-plugins
+rmdir /run/nri /run/netns $plugins/volume/exec $plugins/volume $plugins /usr/libexec/kubernetes 2>/dev/null
 rmdir /etc/cni/net.d /etc/cni /opt/cni/bin /opt/cni /etc/containerd/certs.d /etc/containerd 2>/dev/null
 systemctl daemon-reload
 systemctl reset-failed kubelet.service containerd.service 2>/dev/null

@@ -27,14 +27,23 @@ pub struct StaticPods {
     pub source: String,
 }
 
-/// What runs before its manifest is written again.
+/// The processes of the pod before its manifest is written again, asked of containerd by what the kubelet labels containers with: a user's
+/// pod may run a program of the same name. Where containerd does not answer there is nothing to wait for that the next step does not see.
 const BEFORE: &str = r#"before=$(cat "$manifest" 2>/dev/null || :)
 old=
-if [ -n "$before" ] && systemctl is-active --quiet kubelet.service; then old=$(grep -lx "$program" /proc/[0-9]*/comm 2>/dev/null || :); fi
+if [ -n "$before" ] && systemctl is-active --quiet kubelet.service; then
+  label='labels."io.kubernetes'
+  containers=$(/usr/local/bin/ctr -n k8s.io containers ls -q \
+    "$label.pod.namespace\"==kube-system,$label.pod.name\"~=\"^$program-\",$label.container.name\"==$program" 2>/dev/null || :)
+  old=$(/usr/local/bin/ctr -n k8s.io tasks ls 2>/dev/null | while read -r container process state; do
+    case " $(echo $containers) $state" in *" $container "*RUNNING) echo "/proc/$process";; esac
+  done || :)
+fi
 "#;
 
 /// The kubelet ends what ran before it starts what is to run. Until then the old one answers, and whoever asked it would take it for the new
-/// one. It has 30 seconds to end; one that takes longer is left to the step that waits for its successor.
+/// one. The kubelet notices a manifest within 20 seconds, and gives a pod 30 to end; one that takes longer is left to the step that waits for
+/// its successor.
 const UNTIL_OLD_IS_GONE: &str = r#"if [ -n "$old" ] && [ "$(cat "$manifest")" != "$before" ]; then
   left=60
   for process in $old; do

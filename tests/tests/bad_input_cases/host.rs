@@ -20,28 +20,59 @@ pub fn cgroup_v1(refusals: &Refusals<'_>) {
     refusals.refuses(&manifest, HOST, &[expected]);
 }
 
-/// Two things at once: both are said in one run.
-pub fn port_taken_and_host_of_another_cluster(refusals: &Refusals<'_>) {
-    let (cp1, worker2) = (refusals.host("cp1"), refusals.host("worker2"));
-    refusals.prepare(&cp1, "systemd-run --quiet --unit=squatter systemd-socket-activate --listen=6443 cat");
-    wait_for("the port is taken", 10, || !ok(&cp1, "ss -Hltn 'sport = :6443'").is_empty());
+/// Several things at once: all are said in one run.
+pub fn ports_taken_and_host_of_another_cluster(refusals: &Refusals<'_>) {
+    let (cp1, worker1, worker2) = (refusals.host("cp1"), refusals.host("worker1"), refusals.host("worker2"));
+    for (host, ports) in [(&cp1, &[6443, 2379][..]), (&worker1, &[10250])] {
+        let listen: String = ports.iter().map(|port| format!(" --listen={port}")).collect();
+        refusals.prepare(host, &format!("systemd-run --quiet --unit=squatter systemd-socket-activate{listen} cat"));
+        for port in ports {
+            wait_for("the port is taken", 10, || !ok(host, &format!("ss -Hltn 'sport = :{port}'")).is_empty());
+        }
+    }
     refusals.prepare(&worker2, "mkdir -m 700 /var/lib/kokctl && echo other >/var/lib/kokctl/cluster");
-    let port = Expected {
-        what: "TCP port in use: 6443 (for the API server)",
-        at: "host cp1 (10.20.0.11)",
-        because: "something that kokctl has not installed listens there",
-        hint: "ss -ltnp",
-    };
+    let taken = |what, at| Expected { what, at, because: "something that kokctl has not installed listens there", hint: "ss -ltnp" };
+    let control_plane = taken("TCP ports in use: 6443 (for the API server), 2379 (for etcd's clients)", "host cp1 (10.20.0.11)");
+    let worker = taken("TCP port in use: 10250 (for the kubelet)", "host worker1 (10.20.0.12)");
     let other = Expected {
         what: "it belongs to the cluster other",
         at: "host worker2 (10.20.0.13)",
         because: "a host that is part of another cluster is never touched",
         hint: "kokctl reset",
     };
-    refusals.refuses(&refusals.manifest, HOST, &[port, other]);
+    refusals.refuses(&refusals.manifest, HOST, &[control_plane, worker, other]);
     status_names_the_stranger(refusals);
     ok(&cp1, "systemctl stop squatter.service");
+    ok(&worker1, "systemctl stop squatter.service");
     refusals.prepare(&worker2, "rm -r /var/lib/kokctl");
+}
+
+/// Authorities that another tool made, where kokctl would make or bring its own; and data of an etcd that it did not start.
+pub fn authority_and_data_of_somebody_else(refusals: &Refusals<'_>) {
+    const AUTHORITY: &str = "mkdir -p /etc/kubernetes/pki && openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 9 \
+        -subj /CN=kubernetes -keyout /etc/kubernetes/pki/ca.key -out /etc/kubernetes/pki/ca.crt 2>/dev/null";
+    for (name, at) in [("cp1", "host cp1 (10.20.0.11)"), ("worker2", "host worker2 (10.20.0.13)")] {
+        let host = refusals.host(name);
+        refusals.prepare(&host, AUTHORITY);
+        let expected = Expected {
+            what: "it is part of another Kubernetes cluster",
+            at,
+            because: "its /etc/kubernetes/pki/ca.crt is not that of the control plane cp1",
+            hint: "correct the address",
+        };
+        refusals.refuses(&refusals.manifest, HOST, &[expected]);
+        refusals.prepare(&host, "rm -r /etc/kubernetes");
+    }
+    let cp1 = refusals.host("cp1");
+    refusals.prepare(&cp1, "mkdir -p -m 700 /var/lib/etcd/member/wal");
+    let expected = Expected {
+        what: "it has data of an etcd that kokctl did not start",
+        at: "host cp1 (10.20.0.11)",
+        because: "a new cluster is never founded over existing data",
+        hint: "move them away",
+    };
+    refusals.refuses(&refusals.manifest, HOST, &[expected]);
+    refusals.prepare(&cp1, "rm -r /var/lib/etcd/member");
 }
 
 fn status_names_the_stranger(refusals: &Refusals<'_>) {

@@ -2,10 +2,13 @@
 
 use std::fs;
 
+use kok_tasks::digest::sha256;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::ok;
+use crate::lab_support::wait_for;
 
 /// In the order in which people write them: what stands in the namespace comes before it, and what is of a kind before its definition.
 const HELLO: &str = r#"
@@ -61,10 +64,10 @@ pub fn come_and_go(lab: &Lab, kokctl: &Kokctl<'_>) {
     let plain = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
     let with = |addons: &str| kokctl.write_manifest(&format!("{plain}  addons:\n{addons}"));
     fs::write(kokctl.folder().join("hello.yaml"), HELLO).unwrap();
-    with("    - {name: hello, manifest: hello.yaml, namespace: kube-public}\n");
-    kokctl.converge("apply");
+    is_fetched(lab, kokctl, &with);
     kubectl(lab, "-n hello rollout status deployment/echo --timeout=90s");
     assert_eq!(kubectl(lab, "-n kube-public get widgets -l kokctl.io/addon=hello -o name"), "widget.example.org/one");
+    assert_eq!(kubectl(lab, "-n kube-public get configmap fetched -o jsonpath='{.data.from}'"), "an address");
     kokctl.has_nothing_to_do();
     assert!(!kokctl.journals().contains("a secret of an addon"));
 
@@ -77,12 +80,41 @@ pub fn come_and_go(lab: &Lab, kokctl: &Kokctl<'_>) {
     kubectl(lab, "label configmap left-alone kokctl.io/addon-");
     kokctl.write_manifest(&plain);
     let plan = kokctl.converge("plan");
-    assert!(plan.contains("    because the list has no longer hello, refused, with "), "{plan}");
+    assert!(plan.contains("    because the list has no longer fetched, hello, refused, with "), "{plan}");
     kokctl.converge("apply");
     assert_eq!(kubectl(lab, "get namespace hello --ignore-not-found"), "");
     assert_eq!(kubectl(lab, "get crd widgets.example.org --ignore-not-found"), "");
     kubectl(lab, "delete configmap left-alone");
     kokctl.has_nothing_to_do();
+}
+
+const FETCHED: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: fetched, namespace: kube-public}, data: {from: an address}}\n";
+
+/// An answer to anybody who asks, in a shell.
+const SERVER: &str = "#!/bin/sh
+while read -r line && [ -n \"${line%?}\" ]; do :; done
+printf 'HTTP/1.0 200 OK\\r\\nContent-Length: %s\\r\\n\\r\\n' \"$(wc -c </run/served)\"
+cat /run/served
+";
+
+/// One of a file and one of an address: fetched once, by its sum, and refused if it is something else than was meant.
+fn is_fetched(lab: &Lab, kokctl: &Kokctl<'_>, with: &impl Fn(&str)) {
+    let server = lab.host("worker2").unwrap();
+    ok(&server, &format!("cat >/run/serve <<'END'\n{SERVER}END\nchmod 700 /run/serve\ncat >/run/served <<'END'\n{FETCHED}END"));
+    ok(&server, "systemd-run --quiet --unit=served systemd-socket-activate --listen=8099 --accept --inetd /run/serve");
+    wait_for("somebody listens", 10, || !ok(&server, "ss -Hltn 'sport = :8099'").is_empty());
+    let addons = |sum: &str| {
+        let url = format!("http://{}:8099/fetched.yaml", server.address());
+        with(&format!(
+            "    - {{name: hello, manifest: hello.yaml, namespace: kube-public}}\n    - {{name: fetched, url: \"{url}\", sha256: {sum}}}\n"
+        ));
+    };
+    addons(&sha256(b"something else"));
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert!(said.code == 2 && said.stderr.contains(&sha256(FETCHED.as_bytes())), "{said:?}");
+    addons(&sha256(FETCHED.as_bytes()));
+    kokctl.converge("apply");
+    ok(&server, "systemctl stop served.service && rm /run/serve /run/served");
 }
 
 /// What somebody removed or changed is as it was; what somebody added stays.

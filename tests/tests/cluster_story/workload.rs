@@ -4,7 +4,7 @@ use kok_tests::lab::Lab;
 use serde_json::Value;
 
 use crate::cluster_support::cluster::{items, kubectl, kubectl_json};
-use crate::cluster_support::ok;
+use crate::cluster_support::{node_port, ok};
 
 /// Two pods that may not share a node, and a Service that leads to one of them only: so an answer has crossed from node to node.
 const MANIFEST: &str = r#"
@@ -35,8 +35,9 @@ apiVersion: v1
 kind: Service
 metadata: {name: only-one}
 spec:
+  type: NodePort
   selector: {app: echo, asked: "yes"}
-  ports: [{port: 80, targetPort: 8080}]
+  ports: [{port: 80, targetPort: 8080, nodePort: 30080}]
 "#;
 
 pub fn pods_answer_over_nodes(lab: &Lab) {
@@ -59,6 +60,7 @@ pub fn pods_answer_over_nodes(lab: &Lab) {
     for target in targets {
         answers(lab, &name, target, &node);
     }
+    node_port::answers_from_each_to_each(lab, &node);
     let unknown = check(lab, &name, "http://no-such-service/");
     assert_eq!(unknown["ok"], false, "the check itself has to be able to fail: {unknown}");
     // The API server reaches the kubelet of another node.

@@ -6,6 +6,7 @@ pub mod bare;
 pub mod clock;
 pub mod cluster;
 pub mod kokctl;
+pub mod node_port;
 pub mod secrets;
 pub mod snapshot;
 

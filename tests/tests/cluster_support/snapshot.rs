@@ -28,18 +28,51 @@ pub fn tree(lab: &Lab) -> String {
     gather(lab, "find @ -printf '%p %y %m %U:%G %l\\n' 2>/dev/null | sort")
 }
 
-/// What has to be the same before a host joined a cluster and after it was taken out.
+/// What has to be the same before a host joined a cluster and after it was taken out: all files, what those of the host's configuration
+/// hold, units, network, mounts. But for [`OF_THE_SYSTEM`], and for what docs/apply.md says that reset leaves.
 pub fn bare_state(lab: &Lab) -> String {
-    gather(
-        lab,
-        "find @ -printf '%p %y %m %U:%G %l\\n' 2>/dev/null | sort
-         ls -A /var/lib /var/lib/kubelet /var/lib/containerd /var/lib/etcd
+    let script = "find @ /usr/libexec /var/lib /var/log /var/cache /var/spool /run /root /home /srv -xdev \\( EXCEPT \\) -prune -o -printf '%p %y %m %U:%G %l\\n' 2>/dev/null | sort
+         find /etc -xdev -type f ! -path '/etc/chrony/*' ! -name '*-' -exec sha256sum {} + 2>/dev/null | sort -k 2
+         ls -A /var/lib/kubelet /var/lib/containerd /var/lib/etcd
          systemctl list-unit-files --plain --no-legend | tr -s ' '
-         ip -brief link | cut -d' ' -f1
-         ip route
-         cut -d' ' -f2,3 /proc/mounts | sort",
-    )
+         systemctl list-units --all --failed --plain --no-legend
+         getent passwd; getent group
+         ip -brief link | sed 's/@[^ ]*//' | cut -d' ' -f1
+         ip -brief -4 address show dev host0 | sed 's/@[^ ]*//' | tr -s ' '
+         ip route show table all; ip -6 route show table all | grep -v fe80:; ip rule
+         nft list ruleset | grep -v -e '^table ip6* \\(mangle\\|filter\\|nat\\) ' -e '^\tchain [A-Z]* ' -e ' hook .* policy accept;$' -e '^\t*}$' -e '^$'
+         cut -d' ' -f2,3 /proc/mounts | sort";
+    let except = OF_THE_SYSTEM.iter().map(|path| format!("-path '{path}'")).collect::<Vec<_>>().join(" -o ");
+    gather(lab, &script.replace("EXCEPT", &except))
 }
+
+/// What a running system writes by itself, with or without a cluster; and what docs/apply.md says that stays until the next start. The tests
+/// themselves run kubectl as root, and that keeps what it learned.
+const OF_THE_SYSTEM: [&str; 22] = [
+    // What useradd and userdel keep of the lists as they were.
+    "/etc/*-",
+    "/root/.kube",
+    "/var/lib/kubelet",
+    "/var/lib/containerd",
+    "/var/lib/etcd",
+    "/run/kokctl",
+    "/run/xtables.lock",
+    "/run/motd.dynamic",
+    "/run/systemd",
+    "/run/udev",
+    "/run/log",
+    "/run/chrony*",
+    "/run/user",
+    "/run/dbus",
+    "/run/sshd*",
+    "/run/sudo",
+    "/var/log/journal",
+    "/var/log/*tmp*",
+    "/var/log/lastlog",
+    "/var/lib/systemd",
+    "/var/lib/chrony",
+    "/var/lib/sudo",
+];
 
 fn gather(lab: &Lab, script: &str) -> String {
     let of_host = |host: &Host| {

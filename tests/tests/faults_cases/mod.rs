@@ -8,6 +8,7 @@ pub mod link;
 pub mod login;
 pub mod power;
 pub mod reach;
+pub mod rejoined;
 pub mod shell;
 pub mod taking;
 pub mod writers;

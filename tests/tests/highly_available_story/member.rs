@@ -1,23 +1,20 @@
 //! A member whose data directory was wiped: etcd refuses to start it, and `apply` refuses to try.
 
-use kok_tests::lab::Lab;
+use kok_tests::lab::Host;
 
-use super::any;
-use crate::cluster_support::cluster::control_planes;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 
-pub fn without_its_data_is_not_started(lab: &Lab, kokctl: &Kokctl<'_>) {
-    let host = any(control_planes(lab));
+pub fn without_its_data_is_not_started(host: &Host, kokctl: &Kokctl<'_>) {
     println!("{} loses its data", host.name());
-    let runs = || !ok(&host, "grep -lx etcd /proc/[0-9]*/comm 2>/dev/null || :").is_empty();
+    let runs = || !ok(host, "grep -lx etcd /proc/[0-9]*/comm 2>/dev/null || :").is_empty();
     // Without its manifest the kubelet ends the pod.
-    ok(&host, "mv /etc/kubernetes/manifests/etcd.yaml /root/etcd.yaml");
+    ok(host, "mv /etc/kubernetes/manifests/etcd.yaml /root/etcd.yaml");
     wait_for("etcd ends", 90, || !runs());
-    ok(&host, "rm -rf /var/lib/etcd/member && mv /root/etcd.yaml /etc/kubernetes/manifests/etcd.yaml");
+    ok(host, "rm -rf /var/lib/etcd/member && mv /root/etcd.yaml /etc/kubernetes/manifests/etcd.yaml");
     wait_for("etcd refuses to start", 180, || {
-        ok(&host, "cat /var/log/pods/kube-system_etcd-*/etcd/*.log 2>/dev/null || :").contains("has already been bootstrapped")
+        ok(host, "cat /var/log/pods/kube-system_etcd-*/etcd/*.log 2>/dev/null || :").contains("has already been bootstrapped")
     });
     is_refused(kokctl, host.name());
 }

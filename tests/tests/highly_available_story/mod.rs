@@ -1,9 +1,12 @@
 //! The parts of the test.
+#![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod etcd;
 pub mod killed;
 pub mod lost;
 pub mod member;
+pub mod rolling;
+pub mod rotated;
 pub mod told;
 
 use kok_tests::lab::Lab;

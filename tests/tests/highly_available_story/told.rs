@@ -1,6 +1,6 @@
 //! What components are told by variables, as the running ones show it.
 
-use kok_tests::lab::Lab;
+use kok_tests::lab::{Host, Lab};
 
 use super::etcd::etcdctl;
 use crate::cluster_support::cluster::{control_planes, kubectl};
@@ -112,5 +112,28 @@ pub fn a_change_is_carried_out(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str) {
 pub fn nothing_is_left(lab: &Lab) {
     for host in control_planes(lab) {
         assert_eq!(ok(&host, "ls -d /var/log/kubernetes /etc/systemd/logind.conf.d/99-kubelet.conf 2>/dev/null || :"), "");
+    }
+}
+
+/// The key by which secrets are encrypted was made once: every API server has it, and reads what another one wrote.
+pub fn one_key_on_all_control_planes(lab: &Lab) {
+    let hosts = control_planes(lab);
+    let key = |host: &Host| {
+        ok(host, "stat -c %a /etc/kubernetes/apiserver/encryption.yaml; sed -n 's/.*secret: //p' /etc/kubernetes/apiserver/encryption.yaml")
+    };
+    let keys: Vec<String> = hosts.iter().map(key).collect();
+    assert!(keys[0].starts_with("600\n") && keys[0].len() > 40, "there is a key, for nobody else to read");
+    assert!(keys.iter().all(|key| *key == keys[0]), "the control planes have different keys");
+    for writer in &hosts {
+        let own = |host: &Host, line: &str| {
+            ok(host, &format!("kubectl --kubeconfig /etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 {line}"))
+        };
+        let name = format!("by-{}", writer.name());
+        own(writer, &format!("create secret generic {name} --from-literal=word=inplain"));
+        let stored = etcdctl(lab, writer.name(), &format!("get /registry/secrets/default/{name} --print-value-only | tr -c '[:print:]' ."));
+        assert!(stored.starts_with("k8s:enc:secretbox:v1:kokctl:") && !stored.contains("inplain"), "{name}");
+        for reader in &hosts {
+            assert_eq!(own(reader, &format!("get secret {name} -o jsonpath='{{.data.word}}'")), "aW5wbGFpbg==", "{}", reader.name());
+        }
     }
 }
