@@ -5,6 +5,7 @@
 
 mod addon;
 mod components;
+pub(crate) mod etcd;
 mod host;
 mod network;
 mod settings;
@@ -19,6 +20,7 @@ pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
 };
+pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{

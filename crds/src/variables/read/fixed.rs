@@ -1,7 +1,7 @@
-//! What users can't say of components, because the rest of their file says it, or kokctl.
+//! What users can't say of components, because the rest of their file says it, or kokctl. A name that ends with `*` stands for all that begin
+//! so.
 
 const KUBEADM: &str = "leave it out: it follows from the hosts and the network of the cluster";
-const GATES: &str = "write the variable of feature gates";
 const LEFT: &str = "leave it out";
 
 /// Options of the API server that follow from the rest of the file, or from variables of their own.
@@ -70,7 +70,7 @@ pub(crate) const SCHEDULER: &[(&str, &str)] = &[
     ("leader-elect", "leave it out: several schedulers need it"),
 ];
 
-/// Options of etcd of that kind.
+/// Options of etcd of that kind, and those by which a member would lose its data, or let in whoever asks.
 pub(crate) const ETCD: &[(&str, &str)] = &[
     ("name", KUBEADM),
     ("data-dir", LEFT),
@@ -82,18 +82,33 @@ pub(crate) const ETCD: &[(&str, &str)] = &[
     ("listen-peer-urls", KUBEADM),
     ("cert-file", LEFT),
     ("key-file", LEFT),
+    ("wal-dir", "leave it out: a member whose journal is elsewhere begins without its data"),
     ("trusted-ca-file", LEFT),
     ("client-cert-auth", LEFT),
     ("peer-cert-file", LEFT),
     ("peer-key-file", LEFT),
+    ("initial-cluster-token", KUBEADM),
+    ("listen-client-http-urls", KUBEADM),
     ("peer-trusted-ca-file", LEFT),
     ("peer-client-cert-auth", LEFT),
-    ("feature-gates", GATES),
+    ("discovery*", "leave it out: the members are told of each other"),
+    ("config-file", "leave it out: beside a file of configuration etcd reads nothing else"),
+    ("force-new-cluster", "leave it out: a member would throw the others away, at each start"),
+    ("unsafe-no-fsync", "leave it out: a host that loses its power would lose data"),
+    ("auto-tls", "leave it out: whoever asks would be let in"),
+    ("peer-auto-tls", "leave it out: whoever asks would be let in"),
+    ("self-signed-cert-validity", LEFT),
+    ("feature-gates", LEFT),
+    ("experimental-initial-corrupt-check", "leave it out: etcd looks at its data before it begins"),
 ];
+    ("client-cert-file", LEFT),
+    ("client-key-file", LEFT),
 
 /// Options of the kubelet of that kind.
 pub(crate) const KUBELET: &[(&str, &str)] = &[
     ("bootstrap-kubeconfig", LEFT),
+    ("peer-client-cert-file", LEFT),
+    ("peer-client-key-file", LEFT),
     ("kubeconfig", LEFT),
     ("config", "write kubelet_config_extra_args"),
     ("container-runtime-endpoint", LEFT),
