@@ -146,6 +146,24 @@ fn patches_are_in_a_folder_that_has_no_others() {
     assert_ne!(folder(&changed.converge()), folder(&world));
 }
 
+/// One control plane speaks for all, and what counts of its configuration names no folder of patches.
+#[test]
+fn a_patch_of_coredns_is_applied_and_taken_back_whatever_the_number_of_control_planes() {
+    for cluster in [CLUSTER, HIGHLY_AVAILABLE] {
+        let patch = |target: &str, value: i32| {
+            format!("kubeadm_patches: [{{target: {target}, type: merge, patch: {{spec: {{replicas: {value}}}}}}}]")
+        };
+        let has_addons = |world: &World| changes(&world.plan()).iter().any(|id| id == "cp1/control-plane/addons");
+        let world = converged(cluster, &patch("corednsdeployment", 1));
+        assert!(!has_addons(&world));
+        let changed = now(&world, cluster, &patch("corednsdeployment", 2));
+        assert!(has_addons(&changed), "{:?}", changes(&changed.plan()));
+        let removed = now(&changed.converge(), cluster, "kubelet_max_pods: 110");
+        assert!(has_addons(&removed), "{:?}", changes(&removed.plan()));
+        assert!(removed.converge().plan().is_empty());
+    }
+}
+
 #[test]
 fn the_key_is_made_once_and_is_the_same_everywhere() {
     let world = converged(HIGHLY_AVAILABLE, ENCRYPT);
