@@ -1,6 +1,7 @@
 //! Rules that tie several values together.
 
 mod endpoint;
+mod etcd;
 mod implied;
 
 use std::collections::BTreeMap;
@@ -9,13 +10,14 @@ use std::net::IpAddr;
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::decode::{Decoder, Field, Wording};
-use crate::model::{EtcdDeployment, Host, Network, Settings};
+use crate::model::{Host, Network};
 use crate::read::ReadHost;
 use crate::syntax::address::overlap;
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
 pub(crate) use endpoint::endpoint;
+pub(crate) use etcd::etcd_deployment;
 pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, other_address};
 
 /// The controller manager keeps one bit per subnet, and no more than 2^16 of them (kubeadm: `PodSubnetNodeMaskMaxDiff`).
@@ -92,22 +94,6 @@ fn members(decoder: &mut Decoder, hosts: &[ReadHost<'_>]) {
             .at(last)
             .because("each has an etcd member, and etcd works as long as more than half of them do: one more makes it no safer")
             .hint("give an odd number of hosts that role: one, three or five"),
-    );
-}
-
-/// kubeadm's etcd is a pod beside each API server, and nowhere else.
-pub(crate) fn etcd_deployment(decoder: &mut Decoder, settings: &Settings, hosts: &[ReadHost<'_>], spec: &Position) {
-    let apart = hosts.iter().filter(|host| host.roles.as_ref().is_some_and(|(roles, _)| roles.etcd != roles.control_plane));
-    let apart: Vec<String> = apart.filter_map(|host| host.name.as_ref()).map(|(name, _)| quote(name)).collect();
-    if settings.etcd_deployment_type != Some(EtcdDeployment::Kubeadm) || apart.is_empty() {
-        return;
-    }
-    let written = DEPLOYMENT.iter().find_map(|path| decoder.position(path)).unwrap_or(spec).clone();
-    decoder.report(
-        Problem::new("etcd cannot run as `kubeadm` runs it")
-            .at(&written)
-            .because(format!("that is a pod beside each API server, and of {} only one of the two is to run there", apart.join(", ")))
-            .hint("write `etcd_deployment_type: host`, or leave it out; or let the control planes and no others have etcd"),
     );
 }
 

@@ -6,6 +6,7 @@
 mod addon;
 mod components;
 mod endpoint;
+pub(crate) mod etcd;
 mod host;
 mod network;
 mod settings;
@@ -21,6 +22,7 @@ pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
 };
 pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
+pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
 pub use settings::{

@@ -88,3 +88,55 @@ fn the_group_of_an_inventory_says_it_too() {
     assert!(inventory("a: ", ", etcd_deployment_type: host").unwrap().has_etcd_units());
     assert!(inventory("a: , b: , c: ", "").unwrap().has_etcd_units(), "on control planes and on others");
 }
+
+/// One control plane whose etcd is told this.
+fn told_to_etcd(deployment: &str, vars: &str) -> Result<Cluster, String> {
+    inline(&host("cp1", 1, "control-plane"), &format!("  vars: {{etcd_deployment_type: {deployment}, {vars}}}\n"))
+}
+
+#[test]
+fn options_that_lose_data_or_contradict_the_hosts_are_refused_in_both_spellings() {
+    let names = [
+        "wal-dir",
+        "force-new-cluster",
+        "unsafe-no-fsync",
+        "initial-cluster-token",
+        "discovery",
+        "discovery-token",
+        "auto-tls",
+        "peer-auto-tls",
+        "config-file",
+        "name",
+        "data-dir",
+        "listen-client-http-urls",
+    ];
+    for name in names {
+        for spelled in [name.to_owned(), format!("ETCD_{}", name.to_uppercase().replace('-', "_"))] {
+            let told = told_to_etcd("kubeadm", &format!("etcd_extra_vars: {{{spelled}: x}}")).unwrap_err();
+            assert!(told.contains(&format!("`etcd_extra_vars` may not say `{name}`")) && told.contains("f:6:"), "{told}");
+        }
+    }
+}
+
+#[test]
+fn an_option_that_etcd_has_not_is_an_error() {
+    let told = told_to_etcd("kubeadm", "etcd_extra_vars: {ETCD_EXPERIMENTAL_CORRUPT_CHECK_TIME: 1h, qota-backend-bytes: 1}").unwrap_err();
+    assert!(told.contains("write `corrupt-check-time`") && told.contains("did you mean `quota-backend-bytes`?"), "{told}");
+    let told = told_to_etcd("host", "etcd_extra_vars: {max-txn-ops: many, pre-vote: perhaps, corrupt-check-time: 5}").unwrap_err();
+    assert_eq!(told.matches(" cannot be ").count(), 3, "{told}");
+    assert!(told_to_etcd("host", "etcd_extra_vars: {max-txn-ops: 256, pre-vote: \"true\", corrupt-check-time: 5m}").is_ok());
+}
+
+#[test]
+fn what_only_a_pod_of_kubeadm_can_have_is_refused_where_etcd_is_a_unit() {
+    let patch = "\n    kubeadm_patches:\n    - {target: kube-scheduler, patch: {metadata: {labels: {a: b}}}}\n    - {target: etcd, patch: {metadata: {labels: {a: b}}}}\n";
+    let with =
+        |deployment: &str| inline(&host("cp1", 1, "control-plane"), &format!("  vars:\n    etcd_deployment_type: {deployment}{patch}"));
+    assert!(with("kubeadm").is_ok());
+    let told = with("host").unwrap_err();
+    assert!(told.contains("cannot have the target `etcd`") && told.contains("f:10:16"), "{told}");
+    let reading = "etcd_extra_vars: {ETCD_RAFT_READ_TIMEOUT: 10s}";
+    assert!(told_to_etcd("kubeadm", reading).is_ok());
+    let told = told_to_etcd("host", reading).unwrap_err();
+    assert!(told.contains("etcd cannot be told `raft-read-timeout`") && told.contains("f:6:"), "{told}");
+}

@@ -6,6 +6,11 @@ use std::collections::BTreeSet;
 use kok_crds::model::{Cluster, Settings};
 use kok_crds::{Effect, File, Position, Role, read_cluster, read_input, variables};
 
+#[path = "variables/beside.rs"]
+mod beside;
+
+use beside::{beside, usual, values};
+
 /// What the inventory says before. Three variables of time do something only together.
 const HOST: &str = "all: {hosts: {cp1: {ip: 10.0.0.11}}, children: {kube_control_plane: {hosts: {cp1: }}}, vars: {
   kube_network_plugin: flannel, kube_version: 1.37.1, ntp_enabled: true, ntp_manage_config: true, ntp_servers: [a.example]}}";
@@ -14,48 +19,8 @@ const HOST: &str = "all: {hosts: {cp1: {ip: 10.0.0.11}}, children: {kube_control
 const WITHOUT_IP: &str = "all: {hosts: {cp1: {ansible_host: 10.0.0.11}}, children: {kube_control_plane: {hosts: {cp1: }}}, vars: {
   kube_network_plugin: flannel, kube_version: 1.37.1}}";
 
-/// Each honoured variable with a value that is not its default.
-const VALUES: &str = include_str!("variables/values.yaml");
-
-fn values() -> impl Iterator<Item = (&'static str, &'static str)> {
-    VALUES.lines().filter_map(|line| line.split_once(": ")).filter(|(name, _)| !name.starts_with('#'))
-}
-
 /// What decides how an inventory is read has a test of its own.
 const OF_READING: &str = "ignore_assert_errors";
-
-/// What has to be said beside a variable: its switch, and what that switch needs.
-fn beside(name: &str) -> String {
-    let own = kok_crds::variable(name).unwrap();
-    let switch = own.needs_switch().unwrap_or(name);
-    let needed = NEEDED.iter().find(|(known, _)| *known == switch).map_or(&[][..], |(_, needed)| needed);
-    let needed = needed.iter().filter(|(other, _)| *other != name).map(|(other, value)| format!("{other}: {value}"));
-    let switch = (switch != name).then(|| format!("{switch}: true"));
-    switch.into_iter().chain(needed).map(|text| format!("{text}, ")).collect()
-}
-
-/// What switches can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 7] = [
-    (
-        "populate_loadbalancer_apiserver_to_hosts_file",
-        &[("loadbalancer_apiserver", "{address: 192.0.2.100}"), ("apiserver_loadbalancer_domain_name", "first.example")],
-    ),
-    ("kube_oidc_auth", &[("kube_oidc_url", "https://first.example"), ("kube_oidc_client_id", "first")]),
-    ("kube_webhook_token_auth", &[("kube_webhook_token_auth_url", "https://first.example")]),
-    ("kube_webhook_authorization", &[("kube_webhook_authorization_url", "https://first.example")]),
-    ("kubernetes_audit_webhook", &[("audit_webhook_server_url", "https://first.example")]),
-    (
-        "kube_apiserver_use_authorization_config_file",
-        &[("kube_apiserver_authorization_config_authorizers", "[{type: Node, name: node}, {type: RBAC, name: first}]")],
-    ),
-    ("kube_apiserver_tracing", &[("kube_apiserver_tracing_endpoint", "first:4317")]),
-];
-
-/// What a switch needs, if the variable is that: with another value there would be no cluster to compare with.
-fn first(name: &str) -> String {
-    let all = NEEDED.iter().flat_map(|(_, needed)| *needed);
-    all.filter(|(known, _)| *known == name).map(|(known, value)| format!("{known}: {value}")).collect()
-}
 
 fn read(inventory: &str, extra: Option<String>) -> Cluster {
     let main = File { name: "hosts.yaml".to_owned(), text: inventory.to_owned(), role: Role::Main { cluster: None } };
@@ -80,9 +45,8 @@ fn every_honoured_variable_changes_the_cluster() {
     assert_eq!(honoured, tried);
     for (name, value) in values() {
         let inventory = if name == "access_ip" { WITHOUT_IP } else { HOST };
-        let beside = beside(name);
-        let changed = read(inventory, Some(format!("{{{beside}\"{name}\": {value}}}")));
-        let usual = Some(format!("{{{beside}{}}}", first(name))).filter(|text| text != "{}");
+        let changed = read(inventory, Some(format!("{{{}\"{name}\": {value}}}", beside(name))));
+        let usual = Some(format!("{{{}}}", usual(name))).filter(|text| text != "{}");
         assert!(changed != read(inventory, usual), "{name} changes nothing");
     }
 }

@@ -159,10 +159,15 @@ pub(crate) fn encryption_summary(cluster: &Cluster) -> String {
     format!("{} {}\n", encryption.algorithm.as_str(), encryption.resources.join(","))
 }
 
-/// The scheduler's KubeSchedulerConfiguration; none if nobody says anything of it.
+/// The scheduler's KubeSchedulerConfiguration; none if nobody says anything of it. Beside it the scheduler reads over its option `profiling`.
 pub(crate) fn scheduler_configuration(cluster: &Cluster) -> Option<String> {
-    let said: &Values = &cluster.settings.components.scheduler_configuration;
+    let components = &cluster.settings.components;
+    let said: &Values = &components.scheduler_configuration;
     let mut fields = nested(said.iter().map(|(name, value)| (name.clone(), value.clone())));
+    if let Some(value) = components.scheduler.options.get("profiling") {
+        let is_on = value.as_bool().unwrap_or_else(|| value.as_str() != Some("false"));
+        fields.insert("enableProfiling".to_owned(), is_on.into());
+    }
     fields.insert("apiVersion".to_owned(), "kubescheduler.config.k8s.io/v1".into());
     fields.insert("kind".to_owned(), "KubeSchedulerConfiguration".into());
     if let Json::Object(connection) = fields.entry("clientConnection").or_insert_with(|| json!({})) {

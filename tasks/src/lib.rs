@@ -14,6 +14,7 @@ pub mod change;
 mod components;
 pub mod digest;
 pub mod documents;
+mod etcd_options;
 pub mod facts;
 pub mod firewall;
 pub mod holder;

@@ -82,7 +82,7 @@ pub(crate) const ETCD: Part = Part {
         leaf("dataDir", "etcd_data_dir", Kind::Text, "Where etcd keeps its data; so far /var/lib/etcd."),
         leaf("quotaBackendBytes", "etcd_quota_backend_bytes", Kind::Number(0, 1 << 40), "How large etcd's data may become."),
         leaf("maxRequestBytes", "etcd_max_request_bytes", Kind::Number(0, 1 << 30), "How large one write to etcd may be."),
-        leaf("extraArgs", "etcd_extra_vars", Kind::Texts, "Further settings of etcd; so far none."),
+        leaf("extraArgs", "etcd_extra_vars", Kind::Texts, "Further settings of etcd."),
     ],
 };
 

@@ -138,12 +138,13 @@ fn endpoint(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId)
 /// What one control plane does for all.
 fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, endpoint): (&StepId, Option<&StepId>)) -> Result<(), Refusal> {
     let uploaded = kubeadm_configuration::cluster(view)?;
+    let of_addons = kubeadm_configuration::addons_source(view, &uploaded);
     let (step, path, source) = (uploaded.step, uploaded.path, uploaded.source);
-    let upload = UploadConfiguration { configuration: path.clone(), source: source.clone() };
+    let upload = UploadConfiguration { configuration: path.clone(), source };
     let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
     draft.needs(&upload, administrators, Reason::Because("only administrators may"));
     draft.needs(&upload, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
-    let addons = draft.add(ADDONS, Operation::Addons(Addons { configuration: path, source }));
+    let addons = draft.add(ADDONS, Operation::Addons(Addons { configuration: path, source: of_addons }));
     draft.needs(&addons, administrators, Reason::Because("only administrators may"));
     draft.needs(&addons, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
     kubeadm_configuration::patched_by(view, draft, &addons);

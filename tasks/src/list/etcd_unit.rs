@@ -11,6 +11,7 @@ use serde::Serialize;
 use super::etcd::{MEMBER, NAME, version};
 use super::{certificates, container_runtime, kubeadm_configuration, rolling};
 use crate::artifact::{Artifact, Placed};
+use crate::etcd_options::EtcdOptions;
 use crate::operations::{BINARIES, EtcdMemberReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::preconditions::{ETCD_CONFIGURATION, ETCD_STARTED};
@@ -40,6 +41,8 @@ struct Configuration<'a> {
     peers: String,
     initial_cluster: String,
     cluster_name: &'a str,
+    #[serde(flatten)]
+    options: EtcdOptions,
 }
 
 #[derive(Serialize)]
@@ -103,6 +106,7 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
         peers: url(ETCD_PEER_PORT),
         initial_cluster: members.join(","),
         cluster_name: &view.cluster().name,
+        options: EtcdOptions::new(view.cluster()),
     };
     Ok(render("etcd/etcd.yaml.j2", &context)?)
 }

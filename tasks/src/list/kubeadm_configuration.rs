@@ -25,6 +25,9 @@ pub(super) const FOLDER: &str = "folder";
 /// Folder of what kubeadm is given.
 pub(crate) const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
 
+/// How kubeadm calls what it patches of CoreDNS.
+const DNS: &str = "corednsdeployment";
+
 /// One of the two configurations of a control plane.
 pub(super) struct Configuration {
     /// The step that writes it.
@@ -55,6 +58,14 @@ pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
     let counts = if view.cluster().is_highly_available() { common(view, "existing", None)? } else { text.clone() };
     Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source: sha256(counts.as_bytes()) })
+}
+
+/// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks
+/// for several, the part of the configuration that counts names no folder of patches.
+pub(super) fn addons_source(view: &HostView<'_>, configuration: &Configuration) -> String {
+    let patches = components::patches(view.cluster());
+    let of_dns: String = patches.iter().filter(|(name, _)| name.starts_with(DNS)).map(|(name, text)| format!("{name}\n{text}")).collect();
+    if of_dns.is_empty() { configuration.source.clone() } else { sha256(format!("{}\n{of_dns}", configuration.source).as_bytes()) }
 }
 
 /// All members of etcd with their addresses, in the order of the file (etcd's `--initial-cluster`).

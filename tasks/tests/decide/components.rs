@@ -108,6 +108,7 @@ fn another_policy_makes_the_static_pods_anew() {
 fn admission_is_configured_in_one_file() {
     let vars = "kube_pod_security_use_default: true, kube_pod_security_default_enforce: restricted, \
                 kube_apiserver_admission_control_config_file: true, \
+                kube_apiserver_enable_admission_plugins: [EventRateLimit], \
                 kube_apiserver_admission_event_rate_limits: {all: {type: Server, qps: 5, burst: 9, cache_size: 2}}";
     let world = converged(CLUSTER, vars);
     let file = &documents(&world, "/etc/kubernetes/apiserver/admission.yaml")[0];
@@ -115,6 +116,17 @@ fn admission_is_configured_in_one_file() {
     assert_eq!(plugin("EventRateLimit")["limits"][0]["cacheSize"], 2);
     assert_eq!(plugin("PodSecurity")["defaults"]["enforce"], "restricted");
     assert_eq!(plugin("PodSecurity")["exemptions"]["namespaces"], serde_json::json!(["kube-system", "kokctl-network-check"]));
+}
+
+/// A scheduler that has a file reads that of its file, and its option goes unread.
+#[test]
+fn a_scheduler_with_a_file_is_told_in_it_whether_to_profile() {
+    let told = |vars: &str| documents(&converged(CLUSTER, vars), "/etc/kubernetes/scheduler/configuration.yaml")[0].clone();
+    let file = told("kube_profiling: false, kube_scheduler_config_extra_opts: {parallelism: 8}");
+    assert_eq!((&file["enableProfiling"], &file["parallelism"]), (&false.into(), &8.into()));
+    let file = told("kube_kubeadm_scheduler_extra_args: {profiling: \"false\"}, kube_scheduler_config_extra_opts: {parallelism: 8}");
+    assert_eq!(file["enableProfiling"], false);
+    assert!(told("kube_scheduler_config_extra_opts: {parallelism: 8}").get("enableProfiling").is_none());
 }
 
 /// kubeadm takes every file of the folder.
@@ -132,6 +144,24 @@ fn patches_are_in_a_folder_that_has_no_others() {
     let later = changed.plan();
     assert!(later.change(&StepId::new("worker1", "kubelet-join", "joined")).is_some(), "{:?}", changes(&later));
     assert_ne!(folder(&changed.converge()), folder(&world));
+}
+
+/// One control plane speaks for all, and what counts of its configuration names no folder of patches.
+#[test]
+fn a_patch_of_coredns_is_applied_and_taken_back_whatever_the_number_of_control_planes() {
+    for cluster in [CLUSTER, HIGHLY_AVAILABLE] {
+        let patch = |target: &str, value: i32| {
+            format!("kubeadm_patches: [{{target: {target}, type: merge, patch: {{spec: {{replicas: {value}}}}}}}]")
+        };
+        let has_addons = |world: &World| changes(&world.plan()).iter().any(|id| id == "cp1/control-plane/addons");
+        let world = converged(cluster, &patch("corednsdeployment", 1));
+        assert!(!has_addons(&world));
+        let changed = now(&world, cluster, &patch("corednsdeployment", 2));
+        assert!(has_addons(&changed), "{:?}", changes(&changed.plan()));
+        let removed = now(&changed.converge(), cluster, "kubelet_max_pods: 110");
+        assert!(has_addons(&removed), "{:?}", changes(&removed.plan()));
+        assert!(removed.converge().plan().is_empty());
+    }
 }
 
 #[test]

@@ -261,3 +261,42 @@ fn who_signs_for_etcd_is_a_host_of_etcd() {
     }
     assert_eq!(etcd_keeper(&world.cluster, &seen).map(|host| host.name.as_str()), Some("etcd1"));
 }
+
+/// etcd reads no options beside its file, and what it does not know there it reads over.
+#[test]
+fn a_unit_is_told_what_a_pod_would_be_told() {
+    let vars = "etcd_quota_backend_bytes: 4294967296, etcd_compaction_retention: 8, etcd_log_level: warn, \
+                etcd_listen_metrics_urls: \"http://127.0.0.1:2382\", etcd_tls_cipher_suites: \"A,B\", \
+                etcd_extra_vars: {ETCD_GRPC_KEEPALIVE_TIMEOUT: 10s, pre-vote: false, log-outputs: \"stderr,stdout\", \
+                peer-cert-allowed-cn: a, client-cert-allowed-hostname: b, socket-reuse-port: true}";
+    let world = bare().converge();
+    let file = |world: &World| -> serde_json::Value { serde_saphyr::from_str(world.hosts["etcd2"].text("/etc/etcd/etcd.yaml")).unwrap() };
+    let usual = file(&world);
+    assert_eq!(usual["listen-metrics-urls"], "http://127.0.0.1:2381");
+    assert_eq!(
+        (&usual["feature-gates"], &usual["watch-progress-notify-interval"]),
+        (&"InitialCorruptCheck=true".into(), &5_000_000_000_u64.into())
+    );
+    let mut told = world.clone();
+    told.cluster = cluster_of(&format!("{TEXT}\n  vars: {{{vars}}}\n"));
+    let plan = told.plan();
+    for name in MEMBERS {
+        assert!(plan.change(&StepId::new(name, "etcd", "service")).is_some(), "{name} is started anew");
+    }
+    let second = plan.needs(&StepId::new("etcd2", "etcd", "service"));
+    assert!(second.iter().any(|(need, _)| need.id.as_str() == "etcd1/etcd/member"), "one after the other");
+    let told = told.converge();
+    assert!(told.plan().is_empty());
+    let file = file(&told);
+    let expected = serde_json::json!({
+        "quota-backend-bytes": 4_294_967_296_u64, "auto-compaction-retention": "8", "log-level": "warn",
+        "listen-metrics-urls": "http://127.0.0.1:2382", "cipher-suites": ["A", "B"], "grpc-keepalive-timeout": 10_000_000_000_u64,
+        "pre-vote": false, "log-outputs": ["stderr", "stdout"], "socket-options": {"reuse-port": true}
+    });
+    for (name, value) in expected.as_object().unwrap() {
+        assert_eq!(&file[name], value, "{name}");
+    }
+    assert_eq!(file["peer-transport-security"]["allowed-cn"], serde_json::json!(["a"]));
+    assert_eq!(file["client-transport-security"]["allowed-hostname"], serde_json::json!(["b"]));
+    assert_eq!(file["client-transport-security"]["client-cert-auth"], true);
+}

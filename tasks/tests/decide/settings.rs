@@ -1,9 +1,12 @@
-//! A setting that is called honoured is of use to somebody: with it the plan is another one, or is refused.
+//! A setting that is called honoured is of use to somebody: with it the plan is another one, or is refused, however etcd runs.
 
-use kok_crds::{Effect, variable, variables};
+use kok_crds::{Effect, variables};
 
 use crate::support::cluster_of;
 use crate::support::world::World;
+
+#[path = "../../../crds/tests/variables/beside.rs"]
+mod beside;
 
 const CLUSTER: &str = include_str!("../fixtures/cluster.yaml");
 
@@ -12,27 +15,19 @@ const HIGHLY_AVAILABLE: &str = include_str!("../fixtures/highly-available.yaml")
 /// The setting that says something only where there are several control planes.
 const OF_SEVERAL: &str = "loadbalancer_apiserver_localhost";
 
-/// Each honoured variable with a value that is not its default, one a line.
-const VALUES: &str = include_str!("../../../crds/tests/variables/values.yaml");
+/// Both ways in which etcd runs, and the setting that says which.
+const WAYS: [&str; 2] = ["kubeadm", "host"];
+const WAY: &str = "etcd_deployment_type";
 
-/// What has to be said beside a setting, or beside its switch, for it to say something.
-const BESIDE: [(&str, &str); 10] = [
-    ("no_proxy", "http_proxy: \"http://other:3128\""),
-    ("additional_no_proxy", "http_proxy: \"http://other:3128\""),
+/// What has to be said besides for a setting to say something.
+const BESIDE: [(&str, &str); 3] = [
+    ("no_proxy", "http_proxy: \"http://other:3128\", "),
+    ("additional_no_proxy", "http_proxy: \"http://other:3128\", "),
     (
-        "populate_loadbalancer_apiserver_to_hosts_file",
-        "loadbalancer_apiserver: {address: 192.0.2.100}; apiserver_loadbalancer_domain_name: api.example",
+        "kube_apiserver_admission_control_config_file",
+        "kube_apiserver_admission_plugins_podnodeselector_default_node_selector: zone=b, \
+         kube_apiserver_enable_admission_plugins: [PodNodeSelector], ",
     ),
-    ("kube_oidc_auth", "kube_oidc_url: \"https://first.example\"; kube_oidc_client_id: first"),
-    ("kube_webhook_token_auth", "kube_webhook_token_auth_url: \"https://first.example\""),
-    ("kube_webhook_authorization", "kube_webhook_authorization_url: \"https://first.example\""),
-    ("kubernetes_audit_webhook", "audit_webhook_server_url: \"https://first.example\""),
-    (
-        "kube_apiserver_use_authorization_config_file",
-        "kube_apiserver_authorization_config_authorizers: [{type: Node, name: node}, {type: RBAC, name: first}]",
-    ),
-    ("kube_apiserver_admission_control_config_file", "kube_apiserver_admission_plugins_podnodeselector_default_node_selector: zone=b"),
-    ("kube_apiserver_tracing", "kube_apiserver_tracing_endpoint: \"first:4317\""),
 ];
 
 /// Everything that is decided about hosts that lack a program: all steps with all that they write, or why not.
@@ -54,28 +49,22 @@ fn every_setting_changes_what_is_done() {
     let mut idle = Vec::new();
     let mut tried = 0;
     for name in settings.map(|row| row.name) {
-        let value = VALUES.lines().find_map(|line| line.split_once(": ").filter(|(known, _)| *known == name)).unwrap().1;
+        let value = beside::values().find(|(known, _)| *known == name).unwrap().1;
         let cluster = if name == OF_SEVERAL { HIGHLY_AVAILABLE } else { CLUSTER };
-        let beside = beside(name);
-        let is_it = |said: &&String| said.starts_with(&format!("{name}: "));
-        let others: Vec<String> = beside.iter().filter(|said| !is_it(said)).cloned().collect();
-        let changed = decided(cluster, &[others, vec![format!("{name}: {value}")]].concat().join(", "));
-        // What is refused whatever is set would show nothing.
-        let usual = decided(cluster, &beside.join(", ")).unwrap_or_else(|refusals| panic!("{name}: {refusals}"));
-        if changed == Ok(usual) {
-            idle.push(name);
+        let besides = BESIDE.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said);
+        // The setting itself is compared with the way that holds where nobody says one.
+        for way in if name == WAY { &WAYS[..1] } else { &WAYS[..] } {
+            let way = if name == WAY { String::new() } else { format!("{WAY}: {way}, ") };
+            let changed = decided(cluster, &format!("{way}{besides}{}{name}: {value}", beside::beside(name)));
+            // What is refused whatever is set would show nothing.
+            let usual = decided(cluster, &format!("{way}{besides}{}", beside::usual(name)));
+            let usual = usual.unwrap_or_else(|refusals| panic!("{name}: {refusals}"));
+            if changed == Ok(usual) {
+                idle.push(format!("{way}{name}"));
+            }
+            tried += 1;
         }
-        tried += 1;
     }
-    assert!(idle.is_empty(), "these change nothing that is done: {}", idle.join(", "));
-    assert!(tried >= 21, "{tried}");
-}
-
-/// What has to be said beside a setting: its switch, and what that needs, which may be the setting itself with another value.
-fn beside(name: &str) -> Vec<String> {
-    let switch = variable(name).unwrap().needs_switch();
-    let of = |known: &str| BESIDE.iter().find(|(other, _)| *other == known).map_or("", |(_, beside)| beside);
-    let needed = if of(name).is_empty() { of(switch.unwrap_or_default()) } else { of(name) };
-    let needed = needed.split("; ").filter(|said| !said.is_empty()).map(str::to_owned);
-    switch.map(|switch| format!("{switch}: true")).into_iter().chain(needed).collect()
+    assert!(idle.is_empty(), "these change nothing that is done: {}", idle.join("; "));
+    assert!(tried >= 42, "{tried}");
 }

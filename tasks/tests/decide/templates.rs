@@ -32,6 +32,7 @@ fn context(name: &str, text: &str) -> Value {
         "etcd/etcd.service.j2" => json!({"user": "etcd", "credentials": ["ca.crt", "peer.key"], "started": "/var/lib/x"}),
         "etcd/etcd.yaml.j2" => json!({
             "name": text, "listens_at": text, "clients": text, "peers": text, "initial_cluster": text, "cluster_name": text,
+            "top": {"a": text}, "of_clients": {"b": text}, "of_peers": {"c": text}, "of_sockets": {"d": text},
         }),
         "flannel/flannel.yaml.j2" => {
             json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text})

@@ -2,31 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value as Json;
+
 use super::fixed::{ETCD, KUBELET};
 use super::values::{is_free, put, scalar};
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::{Settings, Values};
+use crate::model::etcd::etcd_options;
+use crate::model::{EtcdOption, EtcdValue, Settings, Values};
+use crate::syntax::duration::duration;
 use crate::tree::Value;
-use crate::words::quote;
+use crate::words::{quote, with_nearest};
 
 /// A map of options to values.
 pub(crate) fn options(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, own: &[(&str, &str)]) {
-    named(decoder, field, to, own, str::to_owned);
-}
-
-/// Options of etcd, also as its environment has them: `ETCD_MAX_WALS`.
-pub(crate) fn etcd(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    let name = |key: &str| key.strip_prefix("ETCD_").map_or_else(|| key.to_owned(), |rest| rest.to_ascii_lowercase().replace('_', "-"));
-    named(decoder, field, &mut settings.components.etcd, ETCD, name);
-}
-
-fn named(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, own: &[(&str, &str)], name: impl Fn(&str) -> String) {
     let what = format!("`{}`", field.name());
     for entry in decoder.entries(field, &what).unwrap_or_default() {
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
-        let name = name(&entry.key);
-        if is_option(&name) {
+        if is_option(&entry.key) {
+            let name = in_one_spelling(&entry.key);
             if is_free(decoder, field, (&name, &entry.key_position), own)
                 && let Some(value) = scalar(decoder, &item)
             {
@@ -37,6 +31,57 @@ fn named(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, own: &[(&str
         let problem = Problem::new(format!("{} is no name of an option", quote(&entry.key))).at(&entry.key_position);
         decoder.report(problem.because("it has small letters, digits, `-` and `.`, and no `--` before it"));
     }
+}
+
+/// Options of etcd, also as its environment has them: `ETCD_MAX_WALS`.
+pub(crate) fn etcd(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let what = format!("`{}`", field.name());
+    for entry in decoder.entries(field, &what).unwrap_or_default() {
+        let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
+        let name = etcd_name(&entry.key);
+        if !is_free(decoder, field, (&name, &entry.key_position), ETCD) {
+            continue;
+        }
+        match EtcdOption::of(&name) {
+            Some(option) => put_etcd(decoder, &item, &mut settings.components.etcd, option),
+            None => decoder.report(no_option_of_etcd(&entry.key, &name).at(&entry.key_position)),
+        }
+    }
+}
+
+/// The option that a variable of etcd's environment is.
+fn etcd_name(key: &str) -> String {
+    key.strip_prefix("ETCD_").map_or_else(|| key.to_owned(), |rest| rest.to_ascii_lowercase().replace('_', "-"))
+}
+
+fn no_option_of_etcd(key: &str, name: &str) -> Problem {
+    let problem = Problem::new(format!("{} is no option of etcd", quote(key)));
+    match name.strip_prefix("experimental-").filter(|name| EtcdOption::of(name).is_some()) {
+        Some(new) => problem.because("etcd 3.7 has given up that name").hint(format!("write `{new}`")),
+        None => with_nearest(problem.because("etcd would not start with it, or read over it"), name, &etcd_options()),
+    }
+}
+
+fn put_etcd(decoder: &mut Decoder, item: &Field<'_>, to: &mut Values, option: &EtcdOption) {
+    let Some(text) = scalar(decoder, item) else { return };
+    let (value, rule) = match option.value {
+        EtcdValue::Number => (text.parse::<u64>().ok().map(Json::from), "it is a whole number"),
+        EtcdValue::Flag => (text.parse::<bool>().ok().map(Json::from), "it is `true` or `false`"),
+        EtcdValue::Time => (duration(&text).map(|_| Json::from(text.as_str())), super::values::TIME),
+        EtcdValue::Text | EtcdValue::Names => ((!text.is_empty()).then(|| Json::from(text.as_str())), "it is not empty"),
+    };
+    match value {
+        Some(value) => put(decoder, item, to, option.name, value),
+        None => {
+            let problem = Problem::new(format!("{} cannot be {}", quote(option.name), quote(&text))).at(item.position());
+            decoder.report(problem.because(rule));
+        }
+    }
+}
+
+/// Components of Kubernetes take `_` in a name for `-` (`WordSepNormalizeFunc`).
+fn in_one_spelling(name: &str) -> String {
+    name.replace('_', "-")
 }
 
 fn is_option(name: &str) -> bool {
@@ -52,8 +97,8 @@ pub(crate) fn kubelet_flags(decoder: &mut Decoder, field: &Field<'_>, settings: 
         if !text.trim().starts_with("--") || !is_option(name) || value.chars().any(|c| c.is_whitespace() || c.is_control()) {
             let problem = Problem::new(format!("{} is no option of the kubelet", quote(text))).at(item.position());
             decoder.report(problem.because(rule).hint("write what has blanks in it into kubelet_config_extra_args"));
-        } else if is_free(decoder, field, (name, item.position()), KUBELET) {
-            put(decoder, &item, &mut settings.components.kubelet_options, name, value.into());
+        } else if is_free(decoder, field, (&in_one_spelling(name), item.position()), KUBELET) {
+            put(decoder, &item, &mut settings.components.kubelet_options, &in_one_spelling(name), value.into());
         }
     }
 }

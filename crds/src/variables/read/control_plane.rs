@@ -1,10 +1,10 @@
 //! Variables that several components of the control plane read, and what only the API server does.
 
-use super::values::{integer, joined, names, put, scalar};
+use super::values::{integer, names, put, scalar};
 use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::model::{Settings, Values};
-use crate::words::quote;
+use crate::words::{quote, with_nearest};
 
 /// What kubeadm switches on; without it a kubelet could change other nodes.
 const NODE_RESTRICTION: &str = "NodeRestriction";
@@ -56,15 +56,38 @@ pub(crate) fn admission_plugins(decoder: &mut Decoder, field: &Field<'_>, settin
     put(decoder, field, &mut settings.components.api_server.options, "enable-admission-plugins", names.join(",").into());
 }
 
+/// Plugins that are off; not the one without which a kubelet could change other nodes.
+pub(crate) fn disabled_plugins(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(said) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
+    if said.iter().any(|name| name == NODE_RESTRICTION) {
+        let problem = Problem::new(format!("`{}` cannot have `{NODE_RESTRICTION}`", field.name())).at(field.position());
+        return decoder.report(problem.because("without it a kubelet could change other nodes").hint("leave it out of the list"));
+    }
+    put(decoder, field, &mut settings.components.api_server.options, "disable-admission-plugins", said.join(",").into());
+}
+
+/// What Kubernetes knows (`AuthorizationModeChoices`), without ABAC, whose file of policies kokctl has no variable for.
+const MODES: [&str; 5] = ["Node", "RBAC", "Webhook", "AlwaysAllow", "AlwaysDeny"];
+
 /// Without Node and RBAC neither kubelets nor kokctl may do anything.
 pub(crate) fn authorization_modes(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let Some(said) = names(decoder, field).filter(|names| !names.is_empty()) else { return };
+    let is_again = |(index, mode): (usize, &String)| said.iter().position(|first| first == mode) != Some(index);
+    if let Some(wrong) = said.iter().find(|mode| !MODES.contains(&mode.as_str())) {
+        let problem = Problem::new(format!("`{}` cannot have {}", field.name(), quote(wrong))).at(field.position());
+        let problem = problem.because(format!("the words are {}", MODES.join(", ")));
+        return decoder.report(with_nearest(problem, wrong, &MODES));
+    }
+    if said.iter().enumerate().any(is_again) {
+        let problem = Problem::new(format!("`{}` has a word twice", field.name())).at(field.position());
+        return decoder.report(problem.because("the API server does not start with such a list").hint("keep one of the two"));
+    }
     if let Some(missing) = ["Node", "RBAC"].into_iter().find(|mode| !said.iter().any(|name| name == mode)) {
         let problem = Problem::new(format!("`{}` lacks {}", field.name(), quote(missing))).at(field.position());
         let because = "kubelets and the parts of Kubernetes have their rights by Node and RBAC";
         return decoder.report(problem.because(because).hint("write both, and others beside them"));
     }
-    joined(decoder, field, &mut settings.components.api_server.options, "authorization-mode");
+    put(decoder, field, &mut settings.components.api_server.options, "authorization-mode", said.join(",").into());
 }
 
 /// The ports of services of type NodePort.

@@ -13,4 +13,5 @@ pub(crate) mod load_balancing;
 pub(crate) mod pods;
 pub(crate) mod security;
 mod structure;
+pub(crate) mod together;
 pub(crate) mod values;

@@ -81,6 +81,61 @@ pub(crate) fn strangers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut
     }
 }
 
+/// Folders of the API server's container that its image, kubeadm and kokctl have files in.
+const TAKEN: [&str; 12] = ["/etc", "/usr", "/bin", "/sbin", "/lib", "/lib64", "/dev", "/proc", "/sys", "/run", "/var/run", "/var/lib"];
+
+/// The file of the audit log in the API server's container, or `-`. Its folder becomes one of the host's, over what the container has there.
+pub(crate) fn audit_log_path(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(text) = super::values::scalar(decoder, field) else { return };
+    let folder = text.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let is_normal = text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(|part| !["", ".", ".."].contains(&part)));
+    let problem = || Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
+    if text != "-" && (!is_normal || text.contains(':')) {
+        return decoder.report(problem().because("it is `-`, or a path like `/var/log/audit/audit.log`"));
+    }
+    if text != "-" && (["", "/var"].contains(&folder) || TAKEN.iter().any(|taken| is_within(folder, taken))) {
+        let because = "its folder is taken by files of the API server and of Kubernetes, which a folder of the host would hide";
+        return decoder.report(problem().because(because).hint("write a path like `/var/log/audit/audit.log`"));
+    }
+    put(decoder, field, &mut settings.security.audit.values, "audit-log-path", text.into());
+}
+
+/// Folders of a host whose files others keep.
+const KEPT: [&str; 12] = [
+    "/etc/kubernetes",
+    "/etc/ssl",
+    "/var/lib/etcd",
+    "/var/lib/kubelet",
+    "/var/lib/kokctl",
+    "/var/lib/containerd",
+    "/usr",
+    "/bin",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/run",
+];
+
+/// Folders that have others of everybody.
+const SHARED: [&str; 10] = ["", "/boot", "/home", "/media", "/mnt", "/opt", "/root", "/srv", "/tmp", "/var/log"];
+
+/// The folder of the host that the API server writes the audit log into.
+pub(crate) fn audit_log_folder(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(path) = super::pods::path(decoder, field) else { return };
+    let plain = path.trim_end_matches('/');
+    let is_own = !SHARED.contains(&plain) && !plain.contains("//");
+    if is_own && !KEPT.iter().any(|kept| is_within(plain, kept) || is_within(kept, plain)) {
+        return put(decoder, field, &mut settings.security.audit.values, "hostpath", path.into());
+    }
+    let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&path))).at(field.position());
+    let because = "others have their files there, and the API server writes into it";
+    decoder.report(problem.because(because).hint("write a folder of its own, like `/var/log/kubernetes/audit`"));
+}
+
+fn is_within(path: &str, folder: &str) -> bool {
+    path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Who decides what somebody may do. Without Node and RBAC neither kubelets nor kokctl may do anything.
 pub(crate) fn authorizers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     super::values::items(decoder, field, &mut settings.security.authorization.values, "authorizers");
@@ -128,6 +183,8 @@ pub(crate) fn encryption_resources(decoder: &mut Decoder, field: &Field<'_>, set
 pub(crate) fn event_limits(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let values = &mut settings.security.admission.values;
     match json(decoder, field) {
+        // Kubespray's own way to say nothing.
+        Some(Json::Object(limits)) if limits.is_empty() => {}
         Some(Json::Object(limits)) if limits.values().all(Json::is_object) => {
             let limits: Vec<Json> = limits.into_iter().map(|(_, limit)| in_words_of_kubernetes(limit)).collect();
             put(decoder, field, values, "EventRateLimit", limits.into());
@@ -191,7 +248,8 @@ fn excluding(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
     }
 }
 
-fn at(given: &[Given], name: &str, problem: Problem) -> Problem {
+/// Says where a variable stands.
+pub(super) fn at(given: &[Given], name: &str, problem: Problem) -> Problem {
     let found = given.iter().find(|given| given.name == name && given.outcome == Outcome::Honoured);
     match found {
         Some(given) => problem.at(&given.position),

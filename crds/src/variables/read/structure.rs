@@ -25,7 +25,8 @@ pub(crate) fn entries(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values,
 
 /// Whether a user may say something himself: most of what kokctl says would make another cluster.
 pub(crate) fn is_free(decoder: &mut Decoder, field: &Field<'_>, (name, at): (&str, &crate::Position), own: &[(&str, &str)]) -> bool {
-    let Some((_, hint)) = own.iter().find(|(known, _)| *known == name) else { return true };
+    let is_meant = |known: &str| known.strip_suffix('*').map_or(known == name, |beginning| name.starts_with(beginning));
+    let Some((_, hint)) = own.iter().find(|(known, _)| is_meant(known)) else { return true };
     let problem = Problem::new(format!("`{}` may not say {}", field.name(), quote(name))).at(at);
     decoder.report(problem.because("kokctl says it itself, and both would contradict each other").hint(*hint));
     false

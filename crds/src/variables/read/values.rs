@@ -7,13 +7,14 @@ use serde_json::Value as Json;
 use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::model::{Group, Values};
+use crate::syntax::duration::duration;
 use crate::tree::Value;
 use crate::words::quote;
 
 pub(crate) use super::structure::{any, entries, is_free, items, json, map, some_items, within};
 
 /// What a time of Go looks like, as an error says it.
-const TIME: &str = "it is a time like `30s`, `1m30s` or `1h`";
+pub(super) const TIME: &str = "it is a time like `30s`, `1m30s` or `1h`";
 
 /// Adds a value under a name that nothing else may have said.
 pub(crate) fn put(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, name: &str, value: Json) {
@@ -33,27 +34,10 @@ pub(crate) fn put(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, nam
 /// A time.
 pub(crate) fn time(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, name: &str) {
     let Some(text) = scalar(decoder, field) else { return };
-    if is_time(&text) {
+    if duration(&text).is_some() {
         return put(decoder, field, to, name, text.into());
     }
     decoder.report(Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position()).because(TIME));
-}
-
-/// Whether Go's `time.ParseDuration` takes a text, and it is not negative.
-fn is_time(text: &str) -> bool {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
-        let (number, behind) = rest.split_at(end);
-        let unit = ["ns", "us", "µs", "ms", "s", "m", "h"].into_iter().filter_map(|unit| behind.strip_prefix(unit));
-        // `ms` begins as `m` does: of the units that fit, the longest counts.
-        let Some(next) = unit.min_by_key(|rest| rest.len()) else { return text == "0" };
-        if number.parse::<f64>().is_err() {
-            return false;
-        }
-        rest = next;
-    }
-    !text.is_empty()
 }
 
 /// A whole number, also where it stands in quotes, as Kubespray has many.
@@ -166,19 +150,4 @@ pub(crate) fn address(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values,
     }
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
     decoder.report(problem.because("it is an address"));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_time;
-
-    #[test]
-    fn times_are_those_of_go() {
-        for good in ["0", "0s", "10s", "1m0s", "1h30m", "1.5h", "100ms", "2us"] {
-            assert!(is_time(good), "{good}");
-        }
-        for bad in ["", "10", "s", "-1s", "1d", "1m 2s", "1..2s", "one"] {
-            assert!(!is_time(bad), "{bad}");
-        }
-    }
 }

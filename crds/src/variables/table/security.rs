@@ -24,7 +24,7 @@ pub(super) static ROWS: &[Variable] = &[
     .reads(security::audit_rules)
     .beside("kubernetes_audit", |s| s.security.audit.enabled || s.security.audit_webhook.enabled),
     text("audit_log_path", "/var/log/audit/kube-apiserver-audit.log", "The file in the API server's container; `-` is its own log.")
-        .reads(|d, f, s| values::text(d, f, &mut s.security.audit.values, "audit-log-path"))
+        .reads(security::audit_log_path)
         .beside("kubernetes_audit", |s| s.security.audit.enabled),
     number("audit_log_maxage", "30", "How many days old files are kept.")
         .reads(|d, f, s| values::count(d, f, &mut s.security.audit.values, "audit-log-maxage"))
@@ -41,7 +41,7 @@ pub(super) static ROWS: &[Variable] = &[
         "/var/log/kubernetes/audit",
         "The folder of the host that has the files; `kokctl reset` removes this one only.",
     )
-    .reads(|d, f, s| pods::path_of(d, f, &mut s.security.audit.values, "hostpath"))
+    .reads(security::audit_log_folder)
     .beside("kubernetes_audit", |s| s.security.audit.enabled),
     text("audit_webhook_server_url", "none", "The server that gets the records.")
         .reads(|d, f, s| security::server(d, f, &mut s.security.audit_webhook.values, "url"))
@@ -77,7 +77,12 @@ pub(super) static ROWS: &[Variable] = &[
     text("kube_encrypt_token", "none", "The key to encrypt with.")
         .moot("kokctl makes the key itself, once; it never leaves the control planes")
         .hidden(),
-    value("authorization_modes", "list of words", "[Node, RBAC]", "Who decides what a user may do.")
+    value(
+        "authorization_modes",
+        "list of Node, RBAC, Webhook, AlwaysAllow and AlwaysDeny",
+        "[Node, RBAC]",
+        "Who decides what a user may do; `Webhook` goes with kube_webhook_authorization.",
+    )
         .reads(control_plane::authorization_modes),
     flag(
         "remove_anonymous_access",
@@ -102,16 +107,16 @@ kubeadm:bootstrap-signer-clusterinfo`, after each run in which hosts join",
     )
     .reads(control_plane::admission_plugins),
     value("kube_apiserver_disable_admission_plugins", "list of names", "[]", "Checks that are left out.")
-        .reads(|d, f, s| values::joined(d, f, &mut s.components.api_server.options, "disable-admission-plugins")),
+        .reads(control_plane::disabled_plugins),
     flag("kube_apiserver_admission_control_config_file", "false", "Configuration of those checks.")
         .reads(|d, f, s| values::switch(d, f, &mut s.security.admission)),
-    value("kube_apiserver_admission_event_rate_limits", "map of names to limits", "{}", "How many events who may write (EventRateLimit).")
+    value("kube_apiserver_admission_event_rate_limits", "map of names to limits", "{}", "How many events who may write; kube_apiserver_enable_admission_plugins has to name `EventRateLimit` too.")
         .reads(security::event_limits)
         .beside("kube_apiserver_admission_control_config_file", |s| s.security.admission.enabled),
     text(
         "kube_apiserver_admission_plugins_podnodeselector_default_node_selector",
         "\"\"",
-        "Which nodes pods get where their namespace says nothing (PodNodeSelector).",
+        "Which nodes pods get where their namespace says nothing; kube_apiserver_enable_admission_plugins has to name `PodNodeSelector` too.",
     )
     .reads(|d, f, s| values::text(d, f, &mut s.security.admission.values, "PodNodeSelector"))
     .beside("kube_apiserver_admission_control_config_file", |s| s.security.admission.enabled),

@@ -49,7 +49,7 @@ impl World {
             }
             Operation::KubeletFinalize(finalize) => self.finalize(host, &finalize.configuration),
             Operation::Addons(addons) => {
-                self.uses_common(host, &addons.configuration, &addons.source);
+                self.uses_patched(host, &addons.configuration, &addons.source);
                 self.uses_api(host, true);
                 self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
                 self.api.object("Deployment", "kube-system", "coredns", &addons.source);
@@ -142,11 +142,27 @@ impl World {
 
     /// What goes into the cluster says nothing of the host that it comes from.
     fn uses_common(&self, host: &str, path: &str, source: &str) {
+        assert_eq!(self.common(host, path), source, "{path} is not what the step was planned with");
+    }
+
+    fn common(&self, host: &str, path: &str) -> String {
         let host = &self.hosts[host];
         host.uses("/usr/local/bin/kubeadm");
         let whole = host.text(path);
         let counts = if self.cluster.is_highly_available() { whole.split_once("---\n").unwrap().1 } else { whole };
-        assert_eq!(sha256(counts.as_bytes()), source, "{path} is not what the step was planned with");
+        sha256(counts.as_bytes())
+    }
+
+    /// CoreDNS is made from its patches too, which lie in the folder that the configuration names.
+    fn uses_patched(&self, host: &str, path: &str, source: &str) {
+        let common = self.common(host, path);
+        let host = &self.hosts[host];
+        let folder = host.text(path).lines().find_map(|line| line.trim().strip_prefix("directory: "));
+        let beginning = folder.map(|folder| format!("{}/", folder.trim_matches('"')));
+        let name = |path: &str| path.strip_prefix(beginning.as_deref()?).filter(|name| name.starts_with("coredns")).map(str::to_owned);
+        let patches: String = host.paths.iter().filter_map(|(path, file)| Some(format!("{}\n{}", name(path)?, file.content))).collect();
+        let made = if patches.is_empty() { common } else { sha256(format!("{common}\n{patches}").as_bytes()) };
+        assert_eq!(made, source, "{path} and its patches are not what the step was planned with");
     }
 
     fn claim(&mut self, host: &str, cluster: &str, id: Option<&str>) {

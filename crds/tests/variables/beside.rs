@@ -1,0 +1,58 @@
+//! Each honoured variable with a value that is not its default, and what has to be said beside it.
+
+const VALUES: &str = include_str!("values.yaml");
+
+pub(crate) fn values() -> impl Iterator<Item = (&'static str, &'static str)> {
+    VALUES.lines().filter_map(|line| line.split_once(": ")).filter(|(name, _)| !name.starts_with('#'))
+}
+
+/// What has to be said beside a variable: its switch, and what that switch needs, or what it needs itself.
+pub(crate) fn beside(name: &str) -> String {
+    let own = kok_crds::variable(name).unwrap();
+    let switch = own.needs_switch().unwrap_or(name);
+    let of = |known: &str| NEEDED.iter().find(|(name, _)| *name == known).map_or(&[][..], |(_, needed)| *needed);
+    let needed = of(switch).iter().chain(if switch == name { &[] } else { of(name) });
+    let needed = needed.filter(|(other, _)| *other != name).map(|(other, value)| format!("{other}: {value}"));
+    let switch = (switch != name).then(|| format!("{switch}: true"));
+    switch.into_iter().chain(needed).map(|text| format!("{text}, ")).collect()
+}
+
+/// What is said in the cluster that one with the variable is compared with: what is beside it, and where that can't be without the variable,
+/// the variable with another value.
+pub(crate) fn usual(name: &str) -> String {
+    // Without the switch, that mode would be an error.
+    let beside = beside(name).replace(if name == "kube_webhook_authorization" { WITH_WEBHOOK } else { "none" }, "");
+    let is_needed = kok_crds::variable(name).unwrap().needs_switch().is_some();
+    let first = NEEDED.iter().flat_map(|(_, needed)| *needed).chain(&FIRST).filter(|(known, _)| *known == name && is_needed);
+    let first = first.map(|(known, value)| format!("{known}: {value}")).next().unwrap_or_default();
+    format!("{beside}{first}")
+}
+
+const WITH_WEBHOOK: &str = "authorization_modes: [Node, RBAC, Webhook], ";
+const EVENTS: &str = "kube_apiserver_admission_event_rate_limits";
+const SELECTOR: &str = "kube_apiserver_admission_plugins_podnodeselector_default_node_selector";
+
+/// A plugin that has to have something.
+const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
+
+/// What variables, of which most are switches, can't be without.
+const NEEDED: [(&str, &[(&str, &str)]); 9] = [
+    (
+        "populate_loadbalancer_apiserver_to_hosts_file",
+        &[("loadbalancer_apiserver", "{address: 192.0.2.100}"), ("apiserver_loadbalancer_domain_name", "first.example")],
+    ),
+    ("kube_oidc_auth", &[("kube_oidc_url", "https://first.example"), ("kube_oidc_client_id", "first")]),
+    ("kube_webhook_token_auth", &[("kube_webhook_token_auth_url", "https://first.example")]),
+    (
+        "kube_webhook_authorization",
+        &[("kube_webhook_authorization_url", "https://first.example"), ("authorization_modes", "[Node, RBAC, Webhook]")],
+    ),
+    ("kubernetes_audit_webhook", &[("audit_webhook_server_url", "https://first.example")]),
+    (
+        "kube_apiserver_use_authorization_config_file",
+        &[("kube_apiserver_authorization_config_authorizers", "[{type: Node, name: node}, {type: RBAC, name: first}]")],
+    ),
+    ("kube_apiserver_tracing", &[("kube_apiserver_tracing_endpoint", "first:4317")]),
+    (EVENTS, &[("kube_apiserver_enable_admission_plugins", "[EventRateLimit]")]),
+    (SELECTOR, &[("kube_apiserver_enable_admission_plugins", "[PodNodeSelector]")]),
+];
