@@ -1,5 +1,6 @@
 //! What is given with -f and -e: manifests, an inventory with the folders beside it, variables.
 
+mod authorities;
 mod fetch;
 mod manifests;
 mod noted;
@@ -103,6 +104,7 @@ fn read_all(files: &[File], notices: Vec<Notice>) -> Input {
     let mut input = read_input(files);
     input.notices.splice(..0, notices);
     manifests::load(&mut input);
+    authorities::load(&mut input);
     input
 }
 

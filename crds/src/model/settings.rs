@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::certificates::Certificates;
 use super::components::{Components, Security};
 
 /// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. [`crate::VARIABLES`] has the table.
@@ -34,6 +35,8 @@ pub struct Settings {
     pub components: Components,
     /// Logins, rights, audit and encryption.
     pub security: Security,
+    /// How certificates are made.
+    pub certificates: Certificates,
 }
 
 /// Mirrors of a registry.
@@ -178,6 +181,7 @@ impl Default for Settings {
             eviction_hard: BTreeMap::new(),
             components: Components::default(),
             security: Security::default(),
+            certificates: Certificates::default(),
         }
     }
 }

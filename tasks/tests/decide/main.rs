@@ -8,6 +8,7 @@ mod convergence;
 mod job;
 mod observe;
 mod operations;
+mod own_authorities;
 mod own_etcd;
 mod ownership;
 mod plan;

@@ -40,7 +40,7 @@ pub(crate) fn time(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, na
 }
 
 /// Whether Go's `time.ParseDuration` takes a text, and it is not negative.
-fn is_time(text: &str) -> bool {
+pub(crate) fn is_time(text: &str) -> bool {
     let mut rest = text;
     while !rest.is_empty() {
         let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
