@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net};
+use semver::Version;
 
 use crate::decode::{Decoder, Field, Wording};
-use crate::model::{Host, Network};
+use crate::model::{Host, Network, Settings};
 use crate::read::ReadHost;
 use crate::syntax::address::overlap;
 use crate::words::{quote, with_nearest};
@@ -31,6 +32,8 @@ const MIN_SERVICE_PREFIX: u8 = 12;
 
 /// Where it may be written how etcd runs.
 const DEPLOYMENT: [&str; 2] = ["spec.vars.etcd_deployment_type", "spec.etcd.deployment"];
+/// Where it may be written of which kind keys are.
+const KEY_ALGORITHM: [&str; 2] = ["spec.vars.kube_asymmetric_encryption_algorithm", "spec.certificates.keyAlgorithm"];
 const PODS: &str = "spec.network.podCIDR";
 const SERVICES: &str = "spec.network.serviceCIDR";
 const PREFIX: &str = "spec.network.nodePrefix";
@@ -94,6 +97,21 @@ fn members(decoder: &mut Decoder, hosts: &[ReadHost<'_>]) {
             .at(last)
             .because("each has an etcd member, and etcd works as long as more than half of them do: one more makes it no safer")
             .hint("give an odd number of hosts that role: one, three or five"),
+    );
+}
+
+/// kubeadm reads the kind of keys out of its configuration, and renews by it.
+pub(crate) fn key_algorithm(decoder: &mut Decoder, settings: &Settings, version: &Version, spec: &Position) {
+    let algorithm = settings.certificates.key_algorithm;
+    if version.minor >= algorithm.first_minor() {
+        return;
+    }
+    let written = KEY_ALGORITHM.iter().find_map(|path| decoder.position(path)).unwrap_or(spec).clone();
+    decoder.report(
+        Problem::new(format!("the keys of Kubernetes {version} cannot be {}", algorithm.as_str()))
+            .at(&written)
+            .because(format!("kubeadm knows that kind from 1.{} on", algorithm.first_minor()))
+            .hint("write another kind, or a later version"),
     );
 }
 

@@ -4,6 +4,7 @@
 //! Nothing downstream has to check that again.
 
 mod addon;
+mod certificates;
 mod components;
 mod endpoint;
 pub(crate) mod etcd;
@@ -18,6 +19,7 @@ use semver::Version;
 use crate::position::{Position, Positions};
 
 pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
+pub use certificates::{AuthorityName, AuthorityPair, Certificates, KeyAlgorithm, OwnAuthority, Pem, PemSource};
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
 };

@@ -48,6 +48,35 @@ impl Authority {
         Ok(Self { certificate_pem, facts, key })
     }
 
+    /// Loads an authority that somebody else has made for a new cluster. What Kubernetes or kokctl could not work with is refused.
+    ///
+    /// # Errors
+    /// Those of [`Authority::from_pem`], and [`PkiError::NotAnAuthority`] for what else it lacks at `now`.
+    pub fn adopt(certificate_pem: String, key_pem: Secret, now: OffsetDateTime) -> Result<Self, PkiError> {
+        let certificates = certificate_pem.matches("-----BEGIN CERTIFICATE-----").count();
+        let authority = Self::from_pem(certificate_pem, key_pem)?;
+        let facts = &authority.facts;
+        let reason = if certificates > 1 {
+            // Kubernetes, pkg/controller/certificates/signer/ca_provider.go: exactly one.
+            Some("others stand behind it, and the controller manager takes a file with one; of a chain, give the one that signs")
+        } else if now < facts.not_before {
+            Some("it is not valid yet")
+        } else if now > facts.not_after {
+            Some("it has expired")
+        } else if !(facts.server_auth && facts.client_auth) {
+            // Go asks each authority of a chain for the usages of the leaf.
+            Some("its extended key usage does not allow servers and clients")
+        } else if authority.key.pair().algorithm() == &rcgen::PKCS_ED25519 {
+            Some("its key is Ed25519, which kubeadm does not read: RSA and ECDSA are")
+        } else {
+            None
+        };
+        match reason {
+            Some(reason) => Err(PkiError::NotAnAuthority { subject: facts.subject.to_string(), reason }),
+            None => Ok(authority),
+        }
+    }
+
     /// The certificate in PEM, as it was made or found.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {

@@ -1,6 +1,6 @@
 //! Key pairs and the randomness that they and serial numbers are made from.
 
-use rcgen::{KeyPair, SignatureAlgorithm};
+use rcgen::{KeyPair, RsaKeySize};
 use zeroize::Zeroize;
 
 use crate::{PkiError, Secret};
@@ -15,18 +15,33 @@ pub enum KeyAlgorithm {
     /// ECDSA on the curve P-256 with SHA-256.
     #[default]
     EcdsaP256,
+    /// ECDSA on the curve P-384 with SHA-384.
+    EcdsaP384,
     /// RSA with 2048 bits, signing PKCS#1 v1.5 with SHA-256.
     Rsa2048,
+    /// RSA with 3072 bits, otherwise the same.
+    Rsa3072,
+    /// RSA with 4096 bits, otherwise the same.
+    Rsa4096,
 }
 
 impl KeyAlgorithm {
-    /// What rcgen calls it; [`rcgen::KeyPair::generate_for`] makes a key pair from it.
-    #[must_use]
-    pub fn signature_algorithm(self) -> &'static SignatureAlgorithm {
-        match self {
-            Self::EcdsaP256 => &rcgen::PKCS_ECDSA_P256_SHA256,
-            Self::Rsa2048 => &rcgen::PKCS_RSA_SHA256,
-        }
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::EcdsaP256, Self::EcdsaP384, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
+
+    /// Makes a key pair with the randomness of the system.
+    ///
+    /// # Errors
+    /// [`PkiError::Make`].
+    pub fn generate(self) -> Result<KeyPair, PkiError> {
+        let made = match self {
+            Self::EcdsaP256 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P256_SHA256),
+            Self::EcdsaP384 => KeyPair::generate_for(&rcgen::PKCS_ECDSA_P384_SHA384),
+            Self::Rsa2048 => KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_2048),
+            Self::Rsa3072 => KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_3072),
+            Self::Rsa4096 => KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, RsaKeySize::_4096),
+        };
+        made.map_err(PkiError::make("a key"))
     }
 }
 

@@ -82,7 +82,28 @@ fn check_set(policy: &Policy) {
 #[test]
 fn openssl_accepts_every_leaf_for_its_purpose_only() {
     check_set(&Policy::default());
-    check_set(&Policy { algorithm: KeyAlgorithm::Rsa2048, ..Policy::default() });
+    for algorithm in [KeyAlgorithm::EcdsaP384, KeyAlgorithm::Rsa2048] {
+        check_set(&Policy { algorithm, ..Policy::default() });
+    }
+}
+
+#[test]
+fn keys_are_of_the_kind_that_was_asked_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let kinds = [
+        (KeyAlgorithm::EcdsaP256, "256 bit"),
+        (KeyAlgorithm::EcdsaP384, "384 bit"),
+        (KeyAlgorithm::Rsa2048, "2048 bit"),
+        (KeyAlgorithm::Rsa3072, "3072 bit"),
+        (KeyAlgorithm::Rsa4096, "4096 bit"),
+    ];
+    assert_eq!(kinds.map(|(algorithm, _)| algorithm), KeyAlgorithm::ALL);
+    for (algorithm, bits) in kinds {
+        let key = kok_pki::PrivateKey::generate(algorithm, &mut support::Repeating::new(1)).unwrap();
+        fs::write(directory.path().join("a.key"), key.pem().expose()).unwrap();
+        let said = stdout(directory.path(), &["pkey", "-in", "a.key", "-noout", "-text"]);
+        assert!(said.lines().next().unwrap().contains(bits), "{algorithm:?}: {said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What is given with -f and -e: manifests, an inventory with the folders beside it, variables.
 
+mod authorities;
 mod fetch;
 mod manifests;
 mod noted;
@@ -52,7 +53,8 @@ impl ClusterFiles {
         self.checked(self.input(extra)?, extra)
     }
 
-    /// The same without the objects of addons: who asks a cluster or takes it down needs no manifest, which may be gone by now.
+    /// The same without the objects of addons and the user's own authorities: who asks a cluster or takes it down needs none of these files,
+    /// which may be gone by now.
     pub(super) fn without_manifests(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
         let (files, notices) = self.texts(extra)?;
         self.checked(read_files(&files, notices), extra)
@@ -76,6 +78,7 @@ impl ClusterFiles {
         let (files, notices) = self.texts(extra)?;
         let mut input = read_files(&files, notices);
         manifests::load(&mut input);
+        authorities::load(&mut input);
         Ok(input)
     }
 

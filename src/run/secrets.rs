@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Host};
-use kok_pki::{Authorities, AuthorityKind, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
+use kok_pki::{Authorities, AuthorityKind, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Randomness};
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
@@ -34,7 +34,7 @@ impl Randomness for SystemRandomness {
     }
 
     fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
-        KeyPair::generate_for(algorithm.signature_algorithm()).map_err(|source| PkiError::Make { what: "a key".to_owned(), source })
+        algorithm.generate()
     }
 }
 
@@ -130,7 +130,7 @@ impl Secrets {
             Some(keeper) if !names.iter().any(signs) => {
                 Signer::Certificate(read_files(keeper, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
             }
-            _ => Signer::Keys(Box::new(read_authorities(keepers, names.iter().any(of_set), links, now).await?)),
+            _ => Signer::Keys(Box::new(read_authorities(cluster, keepers, names.iter().any(of_set), links, now).await?)),
         };
         for name in names {
             let value = secrets.make(cluster, &authorities, token, now, &name)?;
@@ -228,7 +228,7 @@ impl Secrets {
         if self.get(&name(path)).is_none() {
             let identity = identity::control_plane(cluster, host);
             let make = if host.roles.control_plane { kok_pki::control_plane } else { kok_pki::etcd_host };
-            let files = make(&identity, authorities, &Policy::default(), now, &mut SystemRandomness).map_err(made_badly)?;
+            let files = make(&identity, authorities, &identity::policy(cluster), now, &mut SystemRandomness).map_err(made_badly)?;
             self.made += files.len();
             for file in &files {
                 self.by_name.insert(name(file.path()), Zeroizing::new(file.content.expose().to_owned()));

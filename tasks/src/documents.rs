@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
@@ -31,6 +32,9 @@ pub(crate) struct ControlPlaneDocument<'a> {
     service_cidr: String,
     cluster_domain: &'a str,
     certificate_names: Vec<String>,
+    key_algorithm: &'static str,
+    certificate_validity: String,
+    authority_validity: String,
     node_prefix: String,
     fail_cgroup_v1: bool,
     fail_swap_on: bool,
@@ -58,6 +62,9 @@ impl<'a> ControlPlaneDocument<'a> {
             service_cidr: network.service_cidr.to_string(),
             cluster_domain: &network.cluster_domain,
             certificate_names: certificate_names(cluster),
+            key_algorithm: settings.certificates.key_algorithm.as_str(),
+            certificate_validity: period(settings.certificates.validity),
+            authority_validity: period(settings.certificates.authority_validity),
             node_prefix: network.node_prefix.to_string(),
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
             fail_swap_on: settings.host.kubelet_fail_swap_on,
@@ -67,6 +74,12 @@ impl<'a> ControlPlaneDocument<'a> {
             components: ComponentsDocument::new(cluster)?,
         })
     }
+}
+
+/// A time as kubeadm itself writes it.
+fn period(period: Duration) -> String {
+    let (minutes, seconds) = (period.as_secs() / 60, period.as_secs() % 60);
+    format!("{}h{}m{seconds}s", minutes / 60, minutes % 60)
 }
 
 /// A taint in a kubeadm document.

@@ -2,8 +2,9 @@
 
 use std::net::IpAddr;
 
-use kok_crds::model::{Cluster, Host};
-use kok_pki::{ControlPlane, Endpoint, LOOPBACK_SANS, San};
+use kok_crds::model::{self, Cluster, Host};
+use kok_pki::{ControlPlane, Endpoint, KeyAlgorithm, LOOPBACK_SANS, Policy, San};
+use time::Duration;
 
 use crate::API_SERVER_PORT;
 
@@ -40,6 +41,27 @@ pub fn certificate_names(cluster: &Cluster) -> Vec<String> {
         }
     }
     names
+}
+
+/// How the cluster's certificates are made. kubeadm's configuration says the same of them.
+#[must_use]
+pub fn policy(cluster: &Cluster) -> Policy {
+    let certificates = &cluster.settings.certificates;
+    let algorithm = match certificates.key_algorithm {
+        model::KeyAlgorithm::EcdsaP256 => KeyAlgorithm::EcdsaP256,
+        model::KeyAlgorithm::EcdsaP384 => KeyAlgorithm::EcdsaP384,
+        model::KeyAlgorithm::Rsa2048 => KeyAlgorithm::Rsa2048,
+        model::KeyAlgorithm::Rsa3072 => KeyAlgorithm::Rsa3072,
+        model::KeyAlgorithm::Rsa4096 => KeyAlgorithm::Rsa4096,
+    };
+    // A hundred years at the most, which fit.
+    let period = |period: std::time::Duration| Duration::try_from(period).unwrap_or(Duration::MAX);
+    Policy {
+        algorithm,
+        leaf_validity: period(certificates.validity),
+        authority_validity: period(certificates.authority_validity),
+        ..Policy::default()
+    }
 }
 
 /// Names and addresses of a control plane, as its certificates and kubeconfigs have them.

@@ -8,6 +8,7 @@ mod encryption;
 mod etcd_authority;
 mod machine;
 mod network;
+mod own_authorities;
 mod owner;
 mod ownership;
 mod programs;
@@ -24,6 +25,7 @@ use crate::plan::{Refusal, Seen};
 
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
 pub use etcd_authority::etcd_keeper;
+pub(crate) use own_authorities::kind as authority_kind;
 pub use owner::{check_reset, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
 
@@ -140,6 +142,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("clocks", "the clocks agree", together::clocks),
     of_cluster("ownership", "hosts that are part of the cluster are part of the same one", ownership::ownership),
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
+    of_cluster("own-authorities", "the authorities are those of the file, if it has any", own_authorities::check),
     of_cluster("founding", "etcd is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
@@ -156,6 +159,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     }
     looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.extend(bootstrap::looks(host));
+    looks.extend(own_authorities::looks(cluster, host));
     if host.roles.control_plane {
         looks.extend(api_server::looks());
     }

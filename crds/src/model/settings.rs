@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::certificates::Certificates;
 use super::components::{Components, Security};
 use super::endpoint::ApiEndpoint;
 
@@ -35,6 +36,8 @@ pub struct Settings {
     pub components: Components,
     /// Logins, rights, audit and encryption.
     pub security: Security,
+    /// How certificates are made.
+    pub certificates: Certificates,
 }
 
 /// Mirrors of a registry.
@@ -179,6 +182,7 @@ impl Default for Settings {
             eviction_hard: BTreeMap::new(),
             components: Components::default(),
             security: Security::default(),
+            certificates: Certificates::default(),
         }
     }
 }

@@ -65,6 +65,7 @@ pub(crate) const SPEC: Form = Form {
         "containerRuntime",
         "time",
         "hostResources",
+        "certificates",
         "addons",
         "vars",
     ],
@@ -230,6 +231,9 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let (network, of_network) = network.unzip();
     let settings = read_settings(decoder, &fields, hosts.as_deref().unwrap_or_default(), network.as_ref());
     let addons = fields.get("addons").map(|field| addons::read(decoder, &field)).unwrap_or_default();
+    if let Some(version) = &kubernetes_version {
+        check::key_algorithm(decoder, &settings, version, fields.position());
+    }
     let hosts = hosts?;
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
     check::etcd_deployment(decoder, &settings, &hosts, fields.position());

@@ -127,6 +127,36 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
     ],
 };
 
+/// How certificates are made.
+pub(crate) const CERTIFICATES: Part = Part {
+    form: Form {
+        what: "the field `certificates`",
+        fields: &["keyAlgorithm", "validity", "authorityValidity", "authorities"],
+        refused: &[
+            ("encryptionAlgorithm", "write it as `keyAlgorithm`"),
+            ("certificateValidityPeriod", "write it as `validity`"),
+            ("caCertificateValidityPeriod", "write it as `authorityValidity`"),
+            ("ca", "write it as `authorities`"),
+        ],
+    },
+    leaves: &[
+        leaf(
+            "keyAlgorithm",
+            "kube_asymmetric_encryption_algorithm",
+            Kind::Word(&["ECDSA-P256", "ECDSA-P384", "RSA-2048", "RSA-3072", "RSA-4096"]),
+            "The kind of the keys that are made.",
+        ),
+        leaf("validity", "kube_cert_validity_period", Kind::Text, "How long certificates are valid that are made, as `8760h`."),
+        leaf("authorityValidity", "kube_ca_cert_validity_period", Kind::Text, "How long authorities are valid that are made, as `87600h`."),
+        leaf(
+            "authorities",
+            "certificate_authorities",
+            Kind::Map,
+            "Authorities of your own: `kubernetes`, `etcd`, `frontProxy`, each with `certificate` and `key`.",
+        ),
+    ],
+};
+
 /// More than a /16 of a node has addresses for.
 const MOST_PODS: i64 = 65_536;
 /// The kernel's own limit (`PID_MAX_LIMIT`).
@@ -174,7 +204,8 @@ pub(crate) const SYSTEM_RESERVED: Part = Part {
 };
 
 /// All parts that hold nothing but variables, and parts; by the field that each is, the outer one first.
-const PARTS: [(&str, &Part); 3] = [("etcd", &ETCD), ("containerRuntime", &CONTAINER_RUNTIME), ("hostResources", &HOST_RESOURCES)];
+const PARTS: [(&str, &Part); 4] =
+    [("etcd", &ETCD), ("containerRuntime", &CONTAINER_RUNTIME), ("hostResources", &HOST_RESOURCES), ("certificates", &CERTIFICATES)];
 const INNER: [(&str, &Part); 2] = [("kubeReserved", &KUBE_RESERVED), ("systemReserved", &SYSTEM_RESERVED)];
 
 /// What a spec says of variables by its fields.
@@ -240,18 +271,18 @@ fn is_amount(decoder: &mut Decoder, item: &Field<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{API_ENDPOINT, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED};
+    use super::{API_ENDPOINT, CERTIFICATES, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED};
     use crate::variables::variable;
 
     #[test]
     fn every_field_that_is_a_variable_has_its_row() {
-        for part in [API_ENDPOINT, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED] {
+        for part in [API_ENDPOINT, CERTIFICATES, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED] {
             for leaf in part.leaves {
                 assert!(part.form.fields.contains(&leaf.name), "{}", leaf.name);
                 assert!(variable(leaf.variable).is_some_and(|row| row.name == leaf.variable && !row.is_moot()), "{}", leaf.variable);
             }
         }
-        for part in [ETCD, CONTAINER_RUNTIME, KUBE_RESERVED, SYSTEM_RESERVED] {
+        for part in [CERTIFICATES, ETCD, CONTAINER_RUNTIME, KUBE_RESERVED, SYSTEM_RESERVED] {
             assert_eq!(part.form.fields.len(), part.leaves.len());
         }
     }

@@ -9,7 +9,7 @@ use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
 use crate::read::hosts::{HOST, TAINT};
 use crate::read::network::NETWORK;
-use crate::read::parts::{CONTAINER_RUNTIME, ETCD};
+use crate::read::parts::{CERTIFICATES, CONTAINER_RUNTIME, ETCD};
 use crate::read::ssh::{DEFAULTS, OF_HOST};
 use crate::read::time::{MOST_SKEW_SECONDS, TIME};
 
@@ -73,6 +73,7 @@ fn inline() -> Vec<Property> {
         property("containerRuntime", "What runs containers, and where it has images from.", parts::schema(&CONTAINER_RUNTIME, Vec::new())),
         property("time", "Where the hosts take their time from.", time_sync()),
         property("hostResources", "What is kept for the hosts, and how much pods may take.", parts::host_resources()),
+        property("certificates", "How certificates are made.", parts::schema(&CERTIFICATES, Vec::new())),
         property("addons", "What is installed besides.", json!({"type": "array", "items": parts::addon()})),
         property("vars", "Everything else, by the names that Kubespray uses.", json!({"type": "object"}))
             .with("x-kubernetes-preserve-unknown-fields", true),

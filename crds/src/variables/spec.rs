@@ -90,6 +90,7 @@ impl<'a> Sayings<'a> {
         let given = decoder.take_given();
         super::read::security::check(decoder, &given, &settings);
         super::read::together::check(decoder, &given, &settings);
+        super::read::certificates::check(decoder, &given, &settings);
         given.into_iter().for_each(|given| decoder.give(counting(given, &settings)));
         settings
     }

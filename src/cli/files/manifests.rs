@@ -63,7 +63,7 @@ fn of_file(addon: &Addon, path: &str) -> Result<Source, Problem> {
 }
 
 /// A path as seen from the folder of the file in which it stands. What came by standard input stands where the user is.
-fn beside(origin: &Position, path: &str) -> PathBuf {
+pub(super) fn beside(origin: &Position, path: &str) -> PathBuf {
     let home = path.strip_prefix("~/").and_then(|rest| Some(Path::new(&std::env::var_os("HOME")?).join(rest)));
     home.unwrap_or_else(|| Path::new(&*origin.file).parent().unwrap_or(Path::new("")).join(path))
 }

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kok_crds::model::Cluster;
-use kok_pki::{Authorities, FoundAuthorities, Policy};
+use kok_crds::model::{AuthorityName, AuthorityPair, Cluster};
+use kok_pki::{Authorities, FoundAuthorities};
+use kok_tasks::identity;
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan};
 use kok_tasks::secret_name::SecretName;
@@ -55,6 +56,7 @@ const SEPARATOR: &str = "= next =";
 
 /// What the keepers have; what none keeps is made, but for what control planes know already and something is signed with.
 pub(super) async fn read_authorities(
+    cluster: &Cluster,
     keepers: Keepers<'_>,
     signs_for_etcd: bool,
     links: &Links,
@@ -65,7 +67,7 @@ pub(super) async fn read_authorities(
     if keepers.control_plane.is_some() && keepers.etcd.is_none() && signs_for_etcd {
         return Err(Failure::new(Kind::Internal, "something has to be signed, and no host is known to have the authority of etcd"));
     }
-    let mut found = FoundAuthorities::default();
+    let mut found = of_user(cluster);
     if let Some(host) = keepers.control_plane {
         let files = read_files(host, links, &FILES).await?;
         let [kubernetes, kubernetes_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
@@ -81,10 +83,26 @@ pub(super) async fn read_authorities(
         found.etcd = pair(etcd, etcd_key);
     }
     let host = keepers.control_plane.or(keepers.etcd);
-    Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).map_err(|error| match host {
+    Authorities::complete(found, &identity::policy(cluster), now, &mut SystemRandomness).map_err(|error| match host {
         Some(host) => unreadable(host, &error.to_string()),
         None => made_badly(error),
     })
+}
+
+/// The authorities that the user brings along. Where a host has any, these are the same.
+fn of_user(cluster: &Cluster) -> FoundAuthorities {
+    let mut found = FoundAuthorities::default();
+    for own in &cluster.settings.certificates.authorities {
+        let Some(AuthorityPair { certificate, key }) = &own.pair else { continue };
+        let key = kok_pki::Secret::new(String::from_utf8_lossy(key.expose()).into_owned());
+        let place = match own.name {
+            AuthorityName::Kubernetes => &mut found.kubernetes,
+            AuthorityName::Etcd => &mut found.etcd,
+            AuthorityName::FrontProxy => &mut found.front_proxy,
+        };
+        *place = Some((certificate.clone(), key));
+    }
+    found
 }
 
 /// These files of `/etc/kubernetes/pki`, in their order.

@@ -3,7 +3,7 @@
 //! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority
 //! is never replaced, a leaf only if it could not do its work, and a kubeconfig if it is missing.
 
-use kok_crds::model::{Host, Roles};
+use kok_crds::model::{AuthorityName, Host, Roles};
 use kok_pki::{AuthorityKind, KubeconfigUser, Leaf, Material};
 use time::OffsetDateTime;
 
@@ -95,7 +95,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let fresh = is_fresh(view.host, seen);
     if fresh {
         let files = of_tree(roles).into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
-        let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files }));
+        let own = own_authorities(view, roles);
+        let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files, own }));
         draft.needs(&step, &folder, Reason::Inside);
         if let Some(keeper) = keeper_to_be(view).filter(|keeper| keeper.name != view.host.name) {
             let set = StepId::new(&keeper.name, NAME, TREE);
@@ -117,6 +118,14 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         }
     }
     Ok(())
+}
+
+/// The authorities of the user's that come onto a host with these roles.
+fn own_authorities(view: &HostView<'_>, roles: Roles) -> Vec<&'static str> {
+    let files = of_tree(roles);
+    let own = view.cluster().settings.certificates.authorities.iter().map(|own| own.name);
+    let comes = |name: &AuthorityName| files.contains(&Material::AuthorityCertificate(preconditions::authority_kind(*name)));
+    own.filter(comes).map(AuthorityName::as_str).collect()
 }
 
 /// The host that keeps the key of a new authority of etcd before any other host gets what is signed with it: a run that is interrupted

@@ -16,6 +16,8 @@ pub struct PkiTree {
     pub host: String,
     /// The files with their modes, by their paths below `/etc/kubernetes`, all in `pki/`.
     pub files: Vec<(String, u32)>,
+    /// The authorities among them that the user brings along, by their fields.
+    pub own: Vec<&'static str>,
 }
 
 const FOLDER: &str = "/etc/kubernetes/pki";
@@ -57,6 +59,7 @@ impl PkiTree {
     }
 
     pub(super) fn title(&self) -> String {
-        counted(self.files.len(), "certificate or key", "certificates and keys")
+        let files = counted(self.files.len(), "certificate or key", "certificates and keys");
+        if self.own.is_empty() { files } else { format!("{files} with your own authorities ({})", self.own.join(", ")) }
     }
 }

@@ -9,6 +9,7 @@ mod endpoint;
 mod job;
 mod observe;
 mod operations;
+mod own_authorities;
 mod own_etcd;
 mod ownership;
 mod plan;

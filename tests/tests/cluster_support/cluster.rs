@@ -3,7 +3,7 @@
 use kok_tests::lab::{Host, Lab, Power};
 use serde_json::Value;
 
-use super::{each, hosts, ok};
+use super::{authorities, each, hosts, ok};
 use crate::lab_support::wait_for;
 
 /// Images that only a control plane needs.
@@ -66,6 +66,7 @@ pub fn assert_complete(lab: &Lab, version: &str) {
     let control_planes = control_planes(lab);
     let own_etcd = hosts(lab).iter().any(has_etcd_alone);
     control_planes.iter().for_each(|host| certificates_are_valid(host, own_etcd));
+    hosts(lab).iter().filter(|host| is_control_plane(host) || has_etcd_alone(host)).for_each(authorities::verify);
     // Where each worker has a way of its own to several API servers.
     let load_balancer = if control_planes.len() > 1 { "kokctl-haproxy.yaml" } else { "" };
     for host in node_hosts(lab) {

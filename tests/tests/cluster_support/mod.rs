@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod again;
+pub mod authorities;
 pub mod bare;
 pub mod clock;
 pub mod cluster;

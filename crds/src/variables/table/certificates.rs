@@ -1,9 +1,9 @@
 //! Variables of certificates.
 
-use crate::variables::read::load_balancing;
+use crate::variables::read::{authorities, certificates, load_balancing};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
-const KEY: &str = "kokctl makes keys of one kind: ECDSA-P256";
+const KEY: &str = "all keys are of the kind of kube_asymmetric_encryption_algorithm";
 
 pub(super) static ROWS: &[Variable] = &[
     word("cert_management", "script", "script", "Who makes certificates.").only(
@@ -18,7 +18,13 @@ pub(super) static ROWS: &[Variable] = &[
 their static pods",
         ),
     value("auto_renew_certificates_*", "none", "none", "When that is.").moot("it is read with auto_renew_certificates only"),
-    word("kube_asymmetric_encryption_algorithm", "ECDSA-P256", "ECDSA-P256", "The kind of keys."),
+    word(
+        "kube_asymmetric_encryption_algorithm",
+        "ECDSA-P256, ECDSA-P384, RSA-2048, RSA-3072 or RSA-4096",
+        "ECDSA-P256",
+        "The kind of the keys that are made; those that are there stay.",
+    )
+    .reads(certificates::key_algorithm),
     value(
         "supplementary_addresses_in_ssl_keys",
         "list of names and addresses",
@@ -26,14 +32,24 @@ their static pods",
         "Further names and addresses of the API server in its certificate.",
     )
     .reads(load_balancing::certificate_names),
-    word("kube_cert_validity_period", "time", "8760h", "How long certificates are valid.").or(&["8760h0m0s"]),
-    word("kube_ca_cert_validity_period", "time", "87600h", "How long authorities are valid.").or(&["87600h0m0s"]),
+    word("kube_cert_validity_period", "time", "8760h", "How long certificates are valid that are made; not longer than authorities.")
+        .reads(certificates::validity),
+    word("kube_ca_cert_validity_period", "time", "87600h", "How long authorities are valid that are made.")
+        .reads(certificates::authority_validity),
+    value(
+        "certificate_authorities",
+        "map of kubernetes, etcd and frontProxy to maps of certificate and key",
+        "none",
+        "Authorities of your own: paths, as seen from the folder of the file, or PEM. Those that are not named are made.",
+    )
+    .reads(authorities::read)
+    .hidden(),
     number("certificates_duration", "none", "How many days etcd's certificates are valid.")
-        .moot("they are valid as long as the others, a year"),
+        .moot("they are valid as long as the others: kube_cert_validity_period"),
     number("certificates_key_size", "none", "How long etcd's keys are.").moot(KEY),
     flag("kubeadm_upgrade_auto_cert_renewal", "true", "Renews certificates at an upgrade.").moot("this version upgrades no cluster"),
     flag("kube_external_ca_mode", "false", "Certificates are made by somebody else.")
-        .needed("kokctl would make an authority of its own")
-        .instead("leave it out, and let kokctl make the authorities"),
+        .needed("kokctl would make certificates itself")
+        .instead("leave it out, and give authorities of your own with their keys as certificate_authorities, or let kokctl make them"),
     text("force_certificate_regeneration", "false", "Makes certificates again."),
 ];

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use kok_crds::model::{Cluster, Host};
-use kok_pki::{Authorities, KeyAlgorithm, KeyPair, PkiError, Policy, Randomness};
+use kok_pki::{Authorities, KeyAlgorithm, KeyPair, PkiError, Randomness};
 use kok_tasks::digest::sha256;
+use kok_tasks::identity;
 use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
 
@@ -22,7 +23,7 @@ impl Randomness for System {
     }
 
     fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
-        KeyPair::generate_for(algorithm.signature_algorithm()).map_err(|source| PkiError::Make { what: "a key".into(), source })
+        algorithm.generate()
     }
 }
 
@@ -33,11 +34,11 @@ static WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::own_etcd(
 
 fn files(cluster: &Cluster) -> Files {
     let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
-    let authorities = Authorities::generate(&Policy::default(), now, &mut System).unwrap();
+    let authorities = Authorities::generate(&identity::policy(cluster), now, &mut System).unwrap();
     let of_host = |host: &Host| {
-        let identity = kok_tasks::identity::control_plane(cluster, host);
+        let own = identity::control_plane(cluster, host);
         let make = if host.roles.control_plane { kok_pki::control_plane } else { kok_pki::etcd_host };
-        let files = make(&identity, &authorities, &Policy::default(), now, &mut System).unwrap();
+        let files = make(&own, &authorities, &identity::policy(cluster), now, &mut System).unwrap();
         let texts = files.iter().map(|file| (file.path().to_owned(), file.content.expose().to_owned()));
         (host.name.clone(), texts.collect())
     };

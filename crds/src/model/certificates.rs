@@ -1,0 +1,157 @@
+//! How a cluster's certificates are made.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{Position, Secret};
+
+const HOUR: u64 = 3600;
+
+/// How certificates and their keys are made. What is there already stays as it was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Certificates {
+    /// The kind of all keys.
+    pub key_algorithm: KeyAlgorithm,
+    /// How long a certificate is valid that is no authority's; not longer than an authority.
+    pub validity: Duration,
+    /// How long an authority is valid.
+    pub authority_validity: Duration,
+    /// Authorities of the user's, each at most once; the others are made.
+    pub authorities: Vec<OwnAuthority>,
+}
+
+impl Default for Certificates {
+    /// Periods as kubeadm's: 365 days, and ten times as many.
+    fn default() -> Self {
+        Self {
+            key_algorithm: KeyAlgorithm::EcdsaP256,
+            validity: Duration::from_secs(8760 * HOUR),
+            authority_validity: Duration::from_secs(87600 * HOUR),
+            authorities: Vec::new(),
+        }
+    }
+}
+
+/// A kind of keys, of which kubeadm makes all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyAlgorithm {
+    /// ECDSA on the curve P-256.
+    EcdsaP256,
+    /// ECDSA on the curve P-384.
+    EcdsaP384,
+    /// RSA with 2048 bits.
+    Rsa2048,
+    /// RSA with 3072 bits.
+    Rsa3072,
+    /// RSA with 4096 bits.
+    Rsa4096,
+}
+
+impl KeyAlgorithm {
+    /// All of them, the default first.
+    pub const ALL: [Self; 5] = [Self::EcdsaP256, Self::EcdsaP384, Self::Rsa2048, Self::Rsa3072, Self::Rsa4096];
+
+    /// kubeadm's word for it (`encryptionAlgorithm`).
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::EcdsaP256 => "ECDSA-P256",
+            Self::EcdsaP384 => "ECDSA-P384",
+            Self::Rsa2048 => "RSA-2048",
+            Self::Rsa3072 => "RSA-3072",
+            Self::Rsa4096 => "RSA-4096",
+        }
+    }
+
+    /// The first minor version of Kubernetes 1.x whose kubeadm knows it, of those that are built.
+    #[must_use]
+    pub fn first_minor(self) -> u64 {
+        match self {
+            Self::EcdsaP384 => 34,
+            _ => 31,
+        }
+    }
+}
+
+/// One of the certificate authorities of a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuthorityName {
+    /// Signs the API server, its clients and the kubelets.
+    Kubernetes,
+    /// Signs etcd and its clients.
+    Etcd,
+    /// Signs the client that the API server is towards aggregated API servers.
+    FrontProxy,
+}
+
+impl AuthorityName {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Kubernetes, Self::Etcd, Self::FrontProxy];
+
+    /// The field of a user's file.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Kubernetes => "kubernetes",
+            Self::Etcd => "etcd",
+            Self::FrontProxy => "frontProxy",
+        }
+    }
+}
+
+/// An authority that the user brings along.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnAuthority {
+    /// Which one it is.
+    pub name: AuthorityName,
+    /// Its certificate.
+    pub certificate: Pem,
+    /// Its private key.
+    pub key: Pem,
+    /// Both as texts. Empty until somebody has read them.
+    pub pair: Option<AuthorityPair>,
+}
+
+/// Where a certificate or a key is, and where the user's file says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pem {
+    /// Where it is.
+    pub source: PemSource,
+    /// Where that is said.
+    pub origin: Position,
+}
+
+/// Where a certificate or a key is.
+#[derive(Clone, PartialEq, Eq)]
+pub enum PemSource {
+    /// In a file, by a path as seen from the folder of the user's file.
+    File(String),
+    /// In the user's file itself.
+    Contents(Secret),
+}
+
+impl fmt::Debug for PemSource {
+    /// Without the text.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(formatter, "File({path:?})"),
+            Self::Contents(_) => formatter.write_str("Contents"),
+        }
+    }
+}
+
+/// Certificate and private key of an authority, which belong together.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AuthorityPair {
+    /// The certificate in PEM.
+    pub certificate: String,
+    /// The key in PEM.
+    pub key: Secret,
+}
+
+impl fmt::Debug for AuthorityPair {
+    /// Without the key.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "AuthorityPair({:?})", self.certificate)
+    }
+}

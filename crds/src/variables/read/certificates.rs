@@ -1,0 +1,93 @@
+//! Variables of certificates.
+
+use std::ops::RangeInclusive;
+use std::time::Duration;
+
+use super::values::scalar;
+use crate::Problem;
+use crate::decode::{Decoder, Field};
+use crate::model::{KeyAlgorithm, Settings};
+use crate::syntax::duration::duration;
+use crate::variables::given::Given;
+use crate::words::quote;
+
+const HOUR: u64 = 3600;
+/// A shorter one would end before somebody has looked at the cluster twice.
+const LEAST: u64 = 24 * HOUR;
+/// A hundred years. Dates of certificates have four digits for the year.
+const MOST: u64 = 876_000 * HOUR;
+
+pub(crate) fn key_algorithm(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let words = KeyAlgorithm::ALL.map(|algorithm| (algorithm.as_str(), algorithm));
+    let certificates = &mut settings.certificates;
+    certificates.key_algorithm = decoder.choice(field, &words).unwrap_or(certificates.key_algorithm);
+}
+
+pub(crate) fn validity(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    if let Some(period) = period(decoder, field) {
+        settings.certificates.validity = period;
+    }
+}
+
+pub(crate) fn authority_validity(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    if let Some(period) = period(decoder, field) {
+        settings.certificates.authority_validity = period;
+    }
+}
+
+/// How long a certificate is valid.
+fn period(decoder: &mut Decoder, field: &Field<'_>) -> Option<Duration> {
+    const RANGE: RangeInclusive<u64> = LEAST..=MOST;
+    let text = scalar(decoder, field)?;
+    let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
+    let problem = match seconds(&text) {
+        Some(seconds) if RANGE.contains(&seconds) => return Some(Duration::from_secs(seconds)),
+        Some(seconds) if seconds < LEAST => problem.because("a certificate is valid for 24 hours at least"),
+        Some(_) => problem.because("a certificate is valid for 100 years (`876000h`) at most"),
+        None => problem.because("it is a time like `8760h`, of hours, minutes and seconds (`h`, `m`, `s`)"),
+    };
+    decoder.report(problem);
+    None
+}
+
+/// Whole seconds of a time as Go writes it.
+fn seconds(text: &str) -> Option<u64> {
+    duration(text).filter(|time| time.subsec_nanos() == 0).map(|time| time.as_secs())
+}
+
+/// A certificate that is valid while its authority isn't only looks valid.
+pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
+    let certificates = &settings.certificates;
+    if certificates.validity <= certificates.authority_validity {
+        return;
+    }
+    let hours = |period: Duration| period.as_secs() / HOUR;
+    let (leaf, authority) = (hours(certificates.validity), hours(certificates.authority_validity));
+    let names = ["kube_cert_validity_period", "kube_ca_cert_validity_period"];
+    let paths = ["spec.certificates.validity", "spec.certificates.authorityValidity"];
+    let of_variable = names.iter().find_map(|name| given.iter().find(|given| given.name == *name)).map(|given| given.position.clone());
+    let place = of_variable.or_else(|| paths.iter().find_map(|path| decoder.position(path)).cloned());
+    let problem = Problem::new("certificates would be valid longer than the authorities that sign them")
+        .because(format!("they would have {leaf} hours, and authorities {authority}"))
+        .hint("lower `kube_cert_validity_period`, or raise `kube_ca_cert_validity_period`");
+    decoder.report(match place {
+        Some(place) => problem.at(&place),
+        None => problem,
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::seconds;
+
+    #[test]
+    fn periods_are_whole_seconds() {
+        assert_eq!(seconds("8760h"), Some(8760 * 3600));
+        assert_eq!(seconds("1h30m10s"), Some(5410));
+        assert_eq!(seconds("8760h0m0s"), Some(8760 * 3600));
+        assert_eq!(seconds("0"), Some(0));
+        for bad in ["", "-1h", "1.5h", "100ms", "365d", "8760", "99999999999999999999h", "9999999999999999h"] {
+            assert_eq!(seconds(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Authorities that a user brings along, and those that hosts have.
+
+use kok_crds::model::{AuthorityName, AuthorityPair, OwnAuthority, Pem, PemSource};
+use kok_crds::{Position, Secret};
+use kok_pki::inspect_certificate;
+use kok_tasks::plan::Refusal;
+use kok_tasks::secret_name::SecretName;
+
+use crate::support::world::World;
+
+const FILES: [(AuthorityName, &str); 3] = [
+    (AuthorityName::Kubernetes, "pki/ca.crt"),
+    (AuthorityName::Etcd, "pki/etcd/ca.crt"),
+    (AuthorityName::FrontProxy, "pki/front-proxy-ca.crt"),
+];
+
+fn own(name: AuthorityName, certificate: &str) -> Vec<OwnAuthority> {
+    let origin = Position { file: "cluster.yaml".into(), line: 7, column: 3 };
+    let pem = Pem { source: PemSource::File("a.pem".to_owned()), origin };
+    let pair = AuthorityPair { certificate: certificate.to_owned(), key: Secret::new("the-key-itself") };
+    vec![OwnAuthority { name, certificate: pem.clone(), key: pem, pair: Some(pair) }]
+}
+
+fn of_host(world: &World, path: &str) -> String {
+    world.secret(&SecretName::ControlPlaneFile { host: "cp1".to_owned(), path: path.to_owned() })
+}
+
+#[test]
+fn one_that_is_in_use_is_not_replaced() {
+    for ((name, path), (_, other)) in FILES.into_iter().zip(FILES.into_iter().cycle().skip(1)) {
+        let mut world = World::converged();
+        let (theirs, others) = (of_host(&world, path), of_host(&world, other));
+        world.cluster.settings.certificates.authorities = own(name, &theirs);
+        assert!(world.plan().is_empty(), "{path}");
+        world.cluster.settings.certificates.authorities = own(name, &others);
+        let refusals = world.try_plan().map(|plan| plan.steps().count()).unwrap_err();
+        let [Refusal { at: Some(at), because: Some(because), .. }] = refusals.as_slice() else { panic!("{refusals:?}") };
+        assert!(at.starts_with("host cp1 ") && at.ends_with(path), "{at}");
+        for pem in [theirs, others] {
+            assert!(because.contains(&inspect_certificate(&pem).unwrap().sha256), "{because}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_says_whose_authorities_come_and_holds_no_key() {
+    let mut world = World::bare();
+    let certificate = of_host(&world, "pki/etcd/ca.crt");
+    world.cluster.settings.certificates.authorities = own(AuthorityName::Etcd, &certificate);
+    let plan = world.plan();
+    let (step, _) = plan.changes().find(|(step, _)| step.id.to_string() == "cp1/certificates/set").unwrap();
+    assert!(step.title().ends_with(" with your own authorities (etcd)"), "{}", step.title());
+    let everything = format!("{:?} {:?}", world.cluster, plan.steps().collect::<Vec<_>>());
+    assert!(!everything.contains("the-key-itself"));
+}
