@@ -131,6 +131,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     of_host("firewall", "no firewall closes a port that is needed", network::firewall),
     of_host("routes", "no route leads into the ranges of pods and services", network::routes),
     of_host("subnet", "flannel reaches the other hosts as its backend needs it", network::subnet),
+    of_host("packets", "its interface sends packets as large as the pods' network needs", network::packets),
     of_host("names", "name servers that pods can ask", network::name_servers),
 ];
 

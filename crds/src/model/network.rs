@@ -11,6 +11,8 @@ pub struct Network {
     pub plugin: NetworkPlugin,
     /// How flannel carries packets from host to host.
     pub backend: FlannelBackend,
+    /// Bytes of the largest packet of a pod; `None` is what the host's interface and the backend leave.
+    pub mtu: Option<u16>,
     /// Range of the pods' addresses; each node gets a subnet of `node_prefix` bits of it.
     pub pod_cidr: Ipv4Net,
     /// Range of the services' addresses.
@@ -69,6 +71,16 @@ impl FlannelBackend {
             Self::Vxlan => "vxlan",
             Self::HostGw => "host-gw",
             Self::Wireguard => "wireguard",
+        }
+    }
+
+    /// Bytes of a host's packet that it takes for itself: flannel's own numbers, of IP, UDP and what the kernel puts between.
+    #[must_use]
+    pub fn overhead(self) -> u16 {
+        match self {
+            Self::Vxlan => 50,
+            Self::HostGw => 0,
+            Self::Wireguard => 80,
         }
     }
 }

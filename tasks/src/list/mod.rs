@@ -16,7 +16,7 @@ mod kubelet_join;
 mod load_balancer;
 mod mirrors;
 pub(crate) mod names;
-mod network;
+pub(crate) mod network;
 mod network_check;
 pub(crate) mod packages;
 mod proxy;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kok_crds::model::{NETWORK_ADDON, NetworkPlugin};
+use kok_crds::model::{NETWORK_ADDON, Network, NetworkPlugin};
 use serde::Serialize;
 use serde_json::json;
 
@@ -34,13 +34,28 @@ struct Flannel<'a> {
     api_server_port: String,
 }
 
+/// What flannel means by an MTU: the host's packet, of which its backend takes a part.
+pub(crate) fn mtu_of_hosts(network: &Network) -> Option<u32> {
+    network.mtu.map(|mtu| u32::from(mtu) + u32::from(network.backend.overhead()))
+}
+
+#[derive(Serialize)]
+struct Conflist {
+    mtu: Option<u16>,
+}
+
 /// Everything of flannel in the cluster.
 pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
     let network = &view.cluster().network;
+    let mut backend = json!({"Type": network.backend.as_str()});
+    if let (Some(mtu), Some(fields)) = (mtu_of_hosts(network), backend.as_object_mut()) {
+        // host-gw does not read it; there it says to later runs what the plugin was told.
+        fields.insert("MTU".to_owned(), mtu.into());
+    }
     let configuration = json!({
         "Network": network.pod_cidr.to_string(),
         "EnableNFTables": true,
-        "Backend": {"Type": network.backend.as_str()},
+        "Backend": backend,
     });
     let api = endpoint(view.cluster()).ok_or_else(|| Refusal::new("the cluster has no control plane"))?;
     let context = Flannel {
@@ -120,7 +135,7 @@ fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         view.id(kubelet_join::NAME, kubelet_join::JOINED)
     };
     draft.needs(&subnet, &node, Reason::Because("the host's kubelet starts flannel's daemon"));
-    let text = render("flannel/10-flannel.conflist.j2", &())?;
+    let text = render("flannel/10-flannel.conflist.j2", &Conflist { mtu: view.cluster().network.mtu })?;
     let file = draft.add("configuration", Resource::File(File::text("/etc/cni/net.d/10-flannel.conflist", text)));
     draft.needs(&file, &folder, Reason::Inside);
     // A pod that is started before its network is there is tried again only after 10 s and more (the kubelet's backOffPeriod).

@@ -7,6 +7,7 @@ use kok_crds::model::{FirewallPolicy, FlannelBackend, NetworkPlugin};
 
 use super::{Findings, Scope};
 use crate::facts::Route;
+use crate::list::network::mtu_of_hosts;
 use crate::plan::Refusal;
 use crate::{API_SERVER_PORT, ETCD_CLIENT_PORT, ETCD_PEER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
 
@@ -144,6 +145,28 @@ pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
 
 /// So many hosts show what is wrong.
 const MOST_NAMED: usize = 3;
+
+/// What is larger than the interface takes would be lost, or sent in pieces at best.
+pub(super) fn packets(scope: &Scope<'_>, found: &mut Findings) {
+    let network = &scope.cluster.network;
+    let interface = scope.facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&scope.host.address));
+    let Some((name, sends)) = interface.and_then(|(name, interface)| Some((name, interface.mtu?))) else { return };
+    let Some((mtu, needed)) = network.mtu.zip(mtu_of_hosts(network)).filter(|_| scope.host.roles.is_node()) else { return };
+    if sends >= needed {
+        return;
+    }
+    let backend = network.backend;
+    let takes = match backend.overhead() {
+        0 => String::new(),
+        bytes => format!(", for flannel's backend {} takes {bytes} of them", backend.as_str()),
+    };
+    let most = sends.saturating_sub(u32::from(backend.overhead()));
+    found.refuse(
+        Refusal::new(format!("packets of {mtu} bytes, as the pods are to send them, are too large for its interface {name}"))
+            .because(format!("that sends {sends} bytes at most, and {needed} are needed{takes}"))
+            .hint(format!("write {most} or less at spec.network.mtu, or leave it out; or give {name} a larger MTU")),
+    );
+}
 
 /// The pods that answer for names ask the servers that the kubelet gives them: those of systemd-resolved where that runs (kubeadm sets it
 /// so), else those of /etc/resolv.conf. A server on a loopback address would be the pod itself: CoreDNS finds that loop and gives up.

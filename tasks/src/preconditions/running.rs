@@ -123,12 +123,28 @@ fn other_backend(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> 
     let configuration: Value = serde_json::from_str(map.text("/data/net-conf.json")?).ok()?;
     let is = configuration.pointer("/Backend/Type")?.as_str()?;
     let (field, desired) = ("spec.network.backend", cluster.network.backend.as_str());
+    let place = |field: &str| cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
+    if is != desired {
+        let refusal = Refusal::new(format!("flannel's backend in the running cluster is {is}, the file asks for {desired}"));
+        let because = "apply can't change it: links and routes of the old one would stay on the hosts, and pods keep its packet size";
+        return Some(
+            refusal
+                .at(place(field))
+                .because(because)
+                .hint(format!("set {field} back to {is}; a cluster gets another one when it is made anew")),
+        );
+    }
+    let field = "spec.network.mtu";
+    let overhead = u64::from(cluster.network.backend.overhead());
+    let is = configuration.pointer("/Backend/MTU").and_then(Value::as_u64).map(|mtu| mtu.saturating_sub(overhead));
+    let desired = cluster.network.mtu.map(u64::from);
     (is != desired).then(|| {
-        let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
-        Refusal::new(format!("flannel's backend in the running cluster is {is}, the file asks for {desired}"))
-            .at(place)
-            .because("apply can't change it: links and routes of the old one would stay on the hosts, and pods keep its packet size")
-            .hint(format!("set {field} back to {is}; a cluster gets another one when it is made anew"))
+        let named = |mtu: Option<u64>| mtu.map_or_else(|| "what the hosts' interfaces leave".to_owned(), |mtu| format!("{mtu} bytes"));
+        let back = is.map_or_else(|| format!("leave {field} out"), |mtu| format!("set {field} back to {mtu}"));
+        Refusal::new(format!("the largest packet of pods in the running cluster is {}, the file asks for {}", named(is), named(desired)))
+            .at(place(field))
+            .because("apply can't change it: flannel's link, the bridge and the pods that run keep what they were started with")
+            .hint(format!("{back}; a cluster gets another one when it is made anew"))
     })
 }
 

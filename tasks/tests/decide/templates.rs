@@ -119,7 +119,7 @@ fn a_name_that_nobody_defines_is_an_error_without_values() {
 
 #[test]
 fn json_and_toml_templates_are_what_their_names_say() {
-    let plugins: Value = serde_json::from_str(&render("flannel/10-flannel.conflist.j2", &json!({})).unwrap()).unwrap();
+    let plugins: Value = serde_json::from_str(&render("flannel/10-flannel.conflist.j2", &json!({"mtu": null})).unwrap()).unwrap();
     assert_eq!(plugins["plugins"][0]["type"], "flannel");
     let text = render("containerd/config.toml.j2", &context("containerd/config.toml.j2", "registry.k8s.io/pause:3.10.2")).unwrap();
     let table: toml::Table = text.parse().unwrap();

@@ -77,6 +77,28 @@ fn a_running_cluster_keeps_its_backend() {
     };
     assert_eq!(check(&with(FlannelBackend::HostGw), &with_backend("host-gw")), Vec::new());
     insta::assert_snapshot!("another_backend", written(&check(&cluster(), &with_backend("host-gw"))));
+    // Written into the JSON behind the word of the backend.
+    let with_mtu = with_backend(r#"vxlan","MTU":1450,"of":""#);
+    let mut same = cluster();
+    same.network.mtu = Some(1400);
+    assert_eq!(check(&same, &with_mtu), Vec::new());
+    insta::assert_snapshot!("another_mtu", written(&check(&cluster(), &with_mtu)));
+    insta::assert_snapshot!("a_new_mtu", written(&check(&same, &with_backend("vxlan"))));
+}
+
+#[test]
+fn packets_that_the_interface_does_not_send_are_refused() {
+    let of = |backend: FlannelBackend, mtu: u16| {
+        let mut cluster = with(backend);
+        cluster.network.mtu = Some(mtu);
+        written(&check(&cluster, &seen_with(|_, _| {})))
+    };
+    let most = [(FlannelBackend::Vxlan, 1450), (FlannelBackend::HostGw, 1500), (FlannelBackend::Wireguard, 1420)];
+    for (backend, mtu) in most {
+        assert_eq!(of(backend, mtu), "");
+        assert!(of(backend, mtu + 1).contains(&format!("write {mtu} or less at spec.network.mtu")));
+    }
+    insta::assert_snapshot!("packets", of(FlannelBackend::Vxlan, 1500));
 }
 
 /// The same names are those of upstream's manifest, which may well be the user's own.
