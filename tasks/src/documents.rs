@@ -36,6 +36,7 @@ pub(crate) struct ControlPlaneDocument<'a> {
     fail_cgroup_v1: bool,
     fail_swap_on: bool,
     kube_proxy_mode: &'static str,
+    kube_proxy_remove: bool,
     conntrack_max_per_core: Option<u32>,
     eviction_hard: &'a BTreeMap<String, String>,
     #[serde(flatten)]
@@ -63,6 +64,7 @@ impl<'a> ControlPlaneDocument<'a> {
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
             fail_swap_on: settings.host.kubelet_fail_swap_on,
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),
+            kube_proxy_remove: settings.kube_proxy_remove,
             conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
             eviction_hard: &settings.eviction_hard,
             components: ComponentsDocument::new(cluster)?,

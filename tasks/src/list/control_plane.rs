@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
-use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, rolling};
+use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, rolling};
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EtcdAnswers, KubeletFinalize, KubeletStart,
     MarkNode, Operation, Preflight, RemoveTokens, StaticPods, UploadConfiguration,
@@ -126,7 +126,7 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
     draft.needs(&upload, administrators, Reason::Because("only administrators may"));
     draft.needs(&upload, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
-    let addons = draft.add(ADDONS, Operation::Addons(Addons { configuration: path, source }));
+    let addons = draft.add(ADDONS, Operation::Addons(Addons { configuration: path, source, proxy: network::has_proxy(view) }));
     draft.needs(&addons, administrators, Reason::Because("only administrators may"));
     draft.needs(&addons, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
     kubeadm_configuration::patched_by(view, draft, &addons);

@@ -23,7 +23,8 @@ const RUNNING: [&str; 3] = ["flannel-running", "kube-proxy-running", "coredns-ru
 
 /// Those of them that there are. What of a user's network has to run is not known; nodes say when it does.
 pub(super) fn running_steps(view: &HostView<'_>) -> impl Iterator<Item = &'static str> {
-    RUNNING.into_iter().skip(usize::from(!is_flannel(view)))
+    let [flannel, proxy, dns] = RUNNING;
+    [is_flannel(view).then_some(flannel), has_proxy(view).then_some(proxy), Some(dns)].into_iter().flatten()
 }
 
 #[derive(Serialize)]
@@ -78,6 +79,11 @@ pub(super) fn is_flannel(view: &HostView<'_>) -> bool {
     view.cluster().network.plugin == NetworkPlugin::Flannel
 }
 
+/// Whether kube-proxy carries packets for Services; else the network plugin does.
+pub(super) fn has_proxy(view: &HostView<'_>) -> bool {
+    !view.cluster().settings.kube_proxy_remove
+}
+
 /// What tells the network from others, for those who check it.
 pub(super) fn sum(view: &HostView<'_>) -> Result<String, Refusal> {
     let addon = view.cluster().addons.iter().find(|addon| addon.name == NETWORK_ADDON);
@@ -109,7 +115,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         return Ok(());
     }
     match view.cluster().network.plugin {
-        NetworkPlugin::None => without_plugin(view, draft),
+        NetworkPlugin::None if has_proxy(view) => without_plugin(view, draft),
+        NetworkPlugin::None => {}
         NetworkPlugin::Manifest => nodes_ready(view, draft, &view.id(addons::NAME, NETWORK_ADDON)),
         NetworkPlugin::Flannel => {
             let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
@@ -180,7 +187,9 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     if is_flannel(view) {
         running(view, draft, flannel_running, ("DaemonSet", "kube-flannel", "kube-flannel-ds", count), installed, &ready, "flannel");
     }
-    running(view, draft, proxy_running, ("DaemonSet", "kube-system", "kube-proxy", count), &addons, &ready, "kube-proxy");
+    if has_proxy(view) {
+        running(view, draft, proxy_running, ("DaemonSet", "kube-system", "kube-proxy", count), &addons, &ready, "kube-proxy");
+    }
     running(view, draft, dns_running, ("Deployment", "kube-system", "coredns", 1), &addons, &ready, "coredns");
 }
 

@@ -4,6 +4,7 @@
 //! `kube-system/kokctl`) does not name exactly the present nodes and the present network manifest.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use serde::Deserialize;
 
@@ -25,6 +26,8 @@ pub struct NetworkCheck {
     pub network: String,
     /// Names of the nodes that take part: all.
     pub nodes: Vec<String>,
+    /// Whether kube-proxy carries packets for the service.
+    pub proxy: bool,
 }
 
 /// The steps of a network check, in order.
@@ -104,7 +107,9 @@ impl NetworkCheck {
             }
             if let Some(failed) = answers.iter().find(|answer| !answer.ok) {
                 let why = failed.error.clone().unwrap_or_else(|| format!("status {}", failed.status.unwrap_or_default()));
-                return wait(format!("from node {node}, {} does not answer: {why}", failed.target));
+                let of_service = !self.proxy && !is_address(&failed.target);
+                let by = if of_service { "; there is no kube-proxy (kube_proxy_remove), so the network has to carry Services" } else { "" };
+                return wait(format!("from node {node}, {} does not answer: {why}{by}", failed.target));
             }
         }
         Verdict::Same
@@ -132,6 +137,12 @@ impl NetworkCheck {
             Stage::Record => "record of the network check".to_owned(),
         }
     }
+}
+
+/// Pods are asked by their addresses, the service by its name.
+fn is_address(url: &str) -> bool {
+    let host = url.split("//").nth(1).unwrap_or_default().split([':', '/']).next().unwrap_or_default();
+    host.parse::<Ipv4Addr>().is_ok()
 }
 
 /// The pods of a check that ended a moment ago may still be on their way out; nothing can be made in their namespace until it is gone.

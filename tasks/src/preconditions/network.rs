@@ -23,7 +23,10 @@ const LOAD_BALANCER_PORTS: &[(u16, &str)] =
     &[(API_SERVER_PORT, "the way to the API servers"), (LOAD_BALANCER_HEALTH_PORT, "the health of the load balancer")];
 
 /// Ports of every node.
-const NODE_PORTS: &[(u16, &str)] = &[(10250, "the kubelet"), (10256, "kube-proxy's health")];
+const NODE_PORTS: &[(u16, &str)] = &[(10250, "the kubelet")];
+
+/// Where kube-proxy runs, besides.
+const PROXY_PORTS: &[(u16, &str)] = &[(10256, "kube-proxy's health")];
 
 pub(super) fn address(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, address) = (scope.facts, scope.host.address);
@@ -53,10 +56,12 @@ pub(super) fn ports(scope: &Scope<'_>, found: &mut Findings) {
         false => &[],
     };
     let (of_etcd, of_node) = (if roles.etcd { ETCD_PORTS } else { &[] }, if roles.is_node() { NODE_PORTS } else { &[] });
+    let of_proxy = if roles.is_node() && !scope.cluster.settings.kube_proxy_remove { PROXY_PORTS } else { &[] };
     let taken: Vec<String> = of_role
         .iter()
         .chain(of_etcd)
         .chain(of_node)
+        .chain(of_proxy)
         .filter(|(port, _)| facts.listening_ports.contains(port))
         .map(|(port, what)| format!("{port} (for {what})"))
         .collect();

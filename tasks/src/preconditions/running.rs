@@ -29,6 +29,7 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     if let Some(refusal) = lost_data(state, founded) {
         found.refuse(refusal.at(format!("host {} ({})", speaker.name, speaker.address)));
     }
+    other_services(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     other_network(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     for name in nodes.keys().filter(|name| cluster.host(name).is_none()) {
         found.refuse(
@@ -90,6 +91,22 @@ fn other_deployment(cluster: &Cluster, is: &str) -> Option<Refusal> {
             .because("etcd's data would have to move, and that is an operation of its own, which this version does not have yet")
             .hint(format!("set {field} back to {}, with the members that etcd has", is.as_str())),
     )
+}
+
+/// Its rules would stay in the kernels of all nodes beside those of whatever comes instead. One without our mark is the user's own.
+fn other_services(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> {
+    let ours = state.object("DaemonSet", "kube-system", "kube-proxy")?.text(SOURCE_ANNOTATION).is_some();
+    (ours && cluster.settings.kube_proxy_remove).then(|| {
+        let field = "spec.vars.kube_proxy_remove";
+        let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
+        Refusal::new("the running cluster has kube-proxy, and the file asks for none")
+            .at(place)
+            .because("apply can't take it away: its rules would stay in the kernel of every node, beside those of what comes instead")
+            .hint(
+                "leave kube_proxy_remove out; or, once another program carries Services, delete the DaemonSet kube-system/kube-proxy and start \
+                 each node anew, and apply then",
+            )
+    })
 }
 
 /// Another plugin, or another backend of the same one. A flannel without our mark is the user's own.

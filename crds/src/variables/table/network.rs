@@ -93,11 +93,12 @@ pub(super) static ROWS: &[Variable] = &[
     word("kube_proxy_udp_timeout", "time", "none", "How long ipvs knows what UDP has sent.").moot(IPVS),
     value("kube_proxy_ipvs_modules", "list of names", "none", "Kernel modules of ipvs.").moot(IPVS),
     text("kube_proxy_nodeselector", "none", "Where kube-proxy runs.").moot("there are no nodes with Windows"),
-    flag("kube_proxy_remove", "false", "Leaves kube-proxy out.").needed("flannel needs it for services").instead(IPV4_ONLY),
+    flag("kube_proxy_remove", "false", "Leaves kube-proxy out; the network plugin then has to carry Services, which flannel does not.")
+        .reads(kube_proxy::remove),
     flag("kube_proxy_deployed", "true", "Whether kube-proxy is installed.").only(
         &["true"],
-        "services need it with flannel",
-        "leave it out",
+        "Kubespray computes it from `kube_proxy_remove`",
+        "leave it out, and write `kube_proxy_remove: true` where there is to be none",
     ),
     flag("nat_outgoing", "true", "Whether packets of pods leave the cluster with the node's address.").only(
         &["true"],

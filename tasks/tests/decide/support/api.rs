@@ -249,7 +249,7 @@ fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Val
 
 /// What the pods of the network check report: every pod and the service answers every pod that runs.
 pub(crate) fn reports(api: &Api, hosts: &BTreeMap<String, Host>) -> BTreeMap<String, String> {
-    let services = api.has("DaemonSet/kube-system/kube-proxy") && api.has("Deployment/kube-system/coredns");
+    let services = (api.has("DaemonSet/kube-system/kube-proxy") || api.has_own_network()) && api.has("Deployment/kube-system/coredns");
     let check = api.objects.get("DaemonSet/kokctl-network-check/network-check").map(|check| with_status(api, hosts, check));
     let running = check.map_or(0, |check| check["status"]["numberAvailable"].as_u64().unwrap());
     let answers: Vec<Value> =

@@ -51,7 +51,9 @@ impl World {
             Operation::Addons(addons) => {
                 self.uses_common(host, &addons.configuration, &addons.source);
                 self.uses_api(host, true);
-                self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
+                if addons.proxy {
+                    self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
+                }
                 self.api.object("Deployment", "kube-system", "coredns", &addons.source);
             }
             Operation::TrustStore(store) => {
