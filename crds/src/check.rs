@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use ipnet::{IpNet, Ipv4Net};
 
 use crate::decode::{Decoder, Field, Wording};
-use crate::model::{EtcdDeployment, Host, Network, NetworkPlugin, Settings};
+use crate::model::{EtcdDeployment, Host, Network, Settings};
 use crate::read::ReadHost;
 use crate::syntax::address::overlap;
 use crate::words::{quote, with_nearest};
@@ -155,13 +155,14 @@ pub(crate) fn network(decoder: &mut Decoder, network: &Network, hosts: &[ReadHos
 
 /// Without kube-proxy it is the network plugin that carries packets for Services.
 pub(crate) fn services(decoder: &mut Decoder, network: &Network, settings: &Settings, spec: &Position) {
-    let by_us = matches!(network.plugin, NetworkPlugin::Flannel);
-    if !settings.kube_proxy_remove || !by_us {
+    if !settings.kube_proxy_remove || !network.plugin.is_ours() {
         return;
     }
     let plugin = network.plugin.as_str();
     let hint = match decoder.wording() {
-        Wording::Cluster => "leave it out; or let a network do it that can, as Cilium: `network: {plugin: manifest, manifest: cilium.yaml}`",
+        Wording::Cluster => {
+            "leave it out; or let a network do it that can, as Cilium: `network: {plugin: manifest, manifest: cilium.yaml}`"
+        }
         Wording::Inventory => {
             "leave it out; or write `kube_network_plugin: none`, and install a network that can, as Cilium; `kokctl convert` makes a Cluster \
              of this that can name its manifest"
@@ -171,7 +172,9 @@ pub(crate) fn services(decoder: &mut Decoder, network: &Network, settings: &Sett
     decoder.report(
         Problem::new(format!("kube-proxy cannot be left out with the network plugin `{plugin}`"))
             .at(&written)
-            .because(format!("{plugin} carries packets of pods, and nothing would carry those for Services: not even CoreDNS would be reached"))
+            .because(format!(
+                "{plugin} carries packets of pods, and nothing would carry those for Services: not even CoreDNS would be reached"
+            ))
             .hint(hint),
     );
 }

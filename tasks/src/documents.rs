@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, NetworkPlugin};
 use kok_pki::LOOPBACK_SANS;
 use serde::Serialize;
 
@@ -33,6 +33,7 @@ pub(crate) struct ControlPlaneDocument<'a> {
     cluster_domain: &'a str,
     certificate_names: Vec<&'static str>,
     node_prefix: String,
+    gives_shares: bool,
     fail_cgroup_v1: bool,
     fail_swap_on: bool,
     kube_proxy_mode: &'static str,
@@ -61,6 +62,7 @@ impl<'a> ControlPlaneDocument<'a> {
             cluster_domain: &network.cluster_domain,
             certificate_names: LOOPBACK_SANS.to_vec(),
             node_prefix: network.node_prefix.to_string(),
+            gives_shares: network.plugin != NetworkPlugin::Bridge,
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
             fail_swap_on: settings.host.kubelet_fail_swap_on,
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),

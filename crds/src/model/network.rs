@@ -28,6 +28,8 @@ pub struct Network {
 pub enum NetworkPlugin {
     /// flannel.
     Flannel,
+    /// A bridge on each host and routes to the others, with nothing in between.
+    Bridge,
     /// Whatever the user's manifest installs: the addon [`super::NETWORK_ADDON`].
     Manifest,
     /// None: whoever runs the cluster installs one.
@@ -35,14 +37,21 @@ pub enum NetworkPlugin {
 }
 
 impl NetworkPlugin {
+    /// Whether kokctl brings it.
+    #[must_use]
+    pub fn is_ours(self) -> bool {
+        matches!(self, Self::Flannel | Self::Bridge)
+    }
+
     /// All of them, the default first.
-    pub const ALL: [Self; 3] = [Self::Flannel, Self::Manifest, Self::None];
+    pub const ALL: [Self; 4] = [Self::Flannel, Self::Bridge, Self::Manifest, Self::None];
 
     /// The word that stands for the plugin in a user's file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flannel => "flannel",
+            Self::Bridge => "bridge",
             Self::Manifest => "manifest",
             Self::None => "none",
         }
@@ -96,6 +105,18 @@ impl Network {
     #[must_use]
     pub fn cluster_dns(&self) -> Ipv4Addr {
         self.service_address(10)
+    }
+
+    /// Whether pods' packets go from host to host as they are, by routes, so that the hosts have to be neighbours.
+    #[must_use]
+    pub fn needs_neighbours(&self) -> bool {
+        self.plugin == NetworkPlugin::Bridge || (self.plugin == NetworkPlugin::Flannel && self.backend == FlannelBackend::HostGw)
+    }
+
+    /// Bytes of a host's packet that the network takes for itself.
+    #[must_use]
+    pub fn overhead(&self) -> u16 {
+        if self.plugin == NetworkPlugin::Flannel { self.backend.overhead() } else { 0 }
     }
 
     /// How many nodes can get a subnet of the pods' range.

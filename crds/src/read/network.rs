@@ -91,7 +91,7 @@ fn read_fields(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Network> {
     if let Some(field) = fields.get("mtu") {
         let mtu = decoder.integer(&field, i64::from(LEAST_MTU)..=i64::from(MOST_MTU)).and_then(|mtu| u16::try_from(mtu).ok());
         keep(mtu.map(|mtu| network.mtu = Some(mtu)));
-        keep(of_flannel(decoder, &field, network.plugin));
+        keep(of_ours(decoder, &field, network.plugin));
     }
     if let Some(field) = fields.get("podCIDR") {
         keep(read_range(decoder, &field).map(|range| network.pod_cidr = range));
@@ -123,6 +123,20 @@ fn of_flannel(decoder: &mut Decoder, field: &Field<'_>, plugin: NetworkPlugin) -
     None
 }
 
+/// What a manifest installs, or somebody else, knows its packets by itself.
+fn of_ours(decoder: &mut Decoder, field: &Field<'_>, plugin: NetworkPlugin) -> Option<()> {
+    if plugin.is_ours() {
+        return Some(());
+    }
+    decoder.report(
+        Problem::new(format!("`{}` is for flannel and the bridge, and neither is installed", field.name()))
+            .at(field.position())
+            .because(format!("the network plugin is `{}`", plugin.as_str()))
+            .hint("leave it out, and tell your network itself"),
+    );
+    None
+}
+
 fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin> {
     let text = decoder.text(field)?;
     if let Some(plugin) = NetworkPlugin::ALL.into_iter().find(|plugin| plugin.as_str() == text) {
@@ -130,7 +144,7 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
     }
     let problem = Problem::new(format!("this version cannot install the network plugin {}", quote(text)))
         .at(field.position())
-        .because("it brings flannel, and installs others by their manifests");
+        .because("it brings flannel and a plain bridge, and installs others by their manifests");
     decoder.report(if OTHER_PLUGINS.contains(&text) {
         problem.hint(match decoder.wording() {
             Wording::Cluster => format!(

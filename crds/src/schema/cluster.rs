@@ -147,7 +147,7 @@ fn network() -> Value {
             &NetworkPlugin::ALL.map(NetworkPlugin::as_str),
         ),
         word("backend", "How flannel carries packets from host to host.", &FlannelBackend::ALL.map(FlannelBackend::as_str)),
-        integer("mtu", "Bytes of the largest packet of a pod with flannel.", i64::from(LEAST_MTU), i64::from(MOST_MTU)),
+        integer("mtu", "Bytes of the largest packet of a pod, with flannel and the bridge.", i64::from(LEAST_MTU), i64::from(MOST_MTU)),
         text("podCIDR", "Range of the pods' addresses."),
         text("serviceCIDR", "Range of the services' addresses."),
         integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),

@@ -2,6 +2,7 @@
 
 mod addons;
 pub(crate) mod api_server;
+pub(crate) mod bridge;
 pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;

@@ -6,7 +6,7 @@ use kok_crds::model::{NETWORK_ADDON, Network, NetworkPlugin};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{addons, container_runtime, control_plane, images, kubelet_join};
+use super::{addons, bridge, container_runtime, control_plane, images, kubelet_join};
 use crate::identity::endpoint;
 use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -37,7 +37,7 @@ struct Flannel<'a> {
 
 /// What flannel means by an MTU: the host's packet, of which its backend takes a part.
 pub(crate) fn mtu_of_hosts(network: &Network) -> Option<u32> {
-    network.mtu.map(|mtu| u32::from(mtu) + u32::from(network.backend.overhead()))
+    network.mtu.map(|mtu| u32::from(mtu) + u32::from(network.overhead()))
 }
 
 #[derive(Serialize)]
@@ -86,6 +86,9 @@ pub(super) fn has_proxy(view: &HostView<'_>) -> bool {
 
 /// What tells the network from others, for those who check it.
 pub(super) fn sum(view: &HostView<'_>) -> Result<String, Refusal> {
+    if view.cluster().network.plugin == NetworkPlugin::Bridge {
+        return Ok(format!("bridge {}", view.cluster().network.mtu.unwrap_or_default()));
+    }
     let addon = view.cluster().addons.iter().find(|addon| addon.name == NETWORK_ADDON);
     addon.map_or_else(|| Ok(manifest(view)?.sum()), |addon| Ok(addons::operation(view, addon).source))
 }
@@ -108,8 +111,15 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if is_flannel(view) && view.host.roles.is_node() {
-        of_host(view, draft)?;
+    if view.host.roles.is_node() {
+        match view.cluster().network.plugin {
+            NetworkPlugin::Flannel => of_flannel(view, draft)?,
+            NetworkPlugin::Bridge => {
+                let folder = folder(draft);
+                bridge::of_host(view, draft, &folder)?;
+            }
+            NetworkPlugin::Manifest | NetworkPlugin::None => {}
+        }
     }
     if !view.is_speaker() {
         return Ok(());
@@ -118,6 +128,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         NetworkPlugin::None if has_proxy(view) => without_plugin(view, draft),
         NetworkPlugin::None => {}
         NetworkPlugin::Manifest => nodes_ready(view, draft, &view.id(addons::NAME, NETWORK_ADDON)),
+        NetworkPlugin::Bridge => {
+            let shares = bridge::of_cluster(view, draft)?;
+            nodes_ready(view, draft, &shares);
+        }
         NetworkPlugin::Flannel => {
             let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
             let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
@@ -128,10 +142,16 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     Ok(())
 }
 
-fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+/// Where the runtime looks for its network.
+fn folder(draft: &mut Draft<'_>) -> StepId {
     let parent = draft.add("folder", Resource::Directory(Directory { path: "/etc/cni".to_owned(), mode: 0o755 }));
     let folder = draft.add("configuration-folder", Resource::Directory(Directory { path: "/etc/cni/net.d".to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
+    folder
+}
+
+fn of_flannel(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let folder = folder(draft);
     let subnet = draft.add("subnet", Operation::SubnetReady(SubnetReady));
     draft.within(WAIT);
     draft.needs(&subnet, &StepId::new(&view.speaker()?.name, NAME, "flannel"), Reason::Because("flannel's daemon writes it"));
@@ -164,12 +184,15 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     let count = nodes.len() as u64;
     let version = view.cluster().kubernetes_version.to_string();
     let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
-    draft.within(if is_flannel(view) { WAIT } else { PULLING });
+    draft.within(if view.cluster().network.plugin.is_ours() { WAIT } else { PULLING });
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
     draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));
     for host in view.cluster().nodes() {
-        let (task, step) =
-            if is_flannel(view) { (NAME, "configuration") } else { (container_runtime::NAME, container_runtime::PLUGINS[0]) };
+        let (task, step) = if view.cluster().network.plugin.is_ours() {
+            (NAME, "configuration")
+        } else {
+            (container_runtime::NAME, container_runtime::PLUGINS[0])
+        };
         draft.needs(&ready, &StepId::new(&host.name, task, step), Reason::Because("a node without a network is not Ready"));
         if host.roles.control_plane {
             let finalized = StepId::new(&host.name, control_plane::NAME, "kubelet-finalized");

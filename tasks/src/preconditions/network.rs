@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ipnet::Ipv4Net;
-use kok_crds::model::{FirewallPolicy, FlannelBackend, NetworkPlugin};
+use kok_crds::model::{FirewallPolicy, NetworkPlugin};
 
 use super::{Findings, Scope};
 use crate::facts::Route;
@@ -96,7 +96,12 @@ fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
     let interface = route.interface.as_str();
     let pods = !scope.is_fresh() && scope.cluster.network.pod_cidr.contains(&route.to);
     // Nobody knows what the interfaces of the user's own network are called.
-    if pods && scope.cluster.network.plugin != NetworkPlugin::Flannel {
+    if pods && !scope.cluster.network.plugin.is_ours() {
+        return true;
+    }
+    // A host that has left the file since: a step takes the route away.
+    let marked = scope.seen.pod_network.as_ref().and_then(|network| network.routes.get(&route.to));
+    if marked.is_some_and(|(_, ours)| *ours) {
         return true;
     }
     let by_a_host = || route.via.is_some_and(|via| scope.cluster.hosts.iter().any(|host| host.address == IpAddr::V4(via)));
@@ -125,7 +130,7 @@ pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
 pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, address) = (scope.facts, scope.host.address);
     let of_address = facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&address));
-    let has_routes = scope.cluster.network.backend == FlannelBackend::HostGw && scope.host.roles.is_node();
+    let has_routes = scope.cluster.network.needs_neighbours() && scope.host.roles.is_node();
     // That no interface has the address is told by another check.
     let Some((interface, _)) = of_address.filter(|_| has_routes) else { return };
     let subnets: Vec<Ipv4Net> =
@@ -141,10 +146,15 @@ pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
     let named = far.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
     let has = subnets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let has = if has.is_empty() { "no subnet".to_owned() } else { format!("the subnet {has}") };
+    let (who, instead) = if scope.cluster.network.plugin == NetworkPlugin::Bridge {
+        ("the network plugin bridge", "`flannel` at spec.network.plugin")
+    } else {
+        ("flannel's backend host-gw", "`vxlan` (or `wireguard`) at spec.network.backend")
+    };
     found.refuse(
         Refusal::new(format!("it reaches other hosts by a router: {named}{more}"))
-            .because(format!("{interface} has {has}, and flannel's backend host-gw needs all hosts in one subnet"))
-            .hint("write `vxlan` (or `wireguard`) at spec.network.backend, or give the hosts addresses of one subnet"),
+            .because(format!("{interface} has {has}, and {who} needs all hosts in one subnet"))
+            .hint(format!("write {instead}, or give the hosts addresses of one subnet")),
     );
 }
 
@@ -160,12 +170,11 @@ pub(super) fn packets(scope: &Scope<'_>, found: &mut Findings) {
     if sends >= needed {
         return;
     }
-    let backend = network.backend;
-    let takes = match backend.overhead() {
+    let takes = match network.overhead() {
         0 => String::new(),
-        bytes => format!(", for flannel's backend {} takes {bytes} of them", backend.as_str()),
+        bytes => format!(", for flannel's backend {} takes {bytes} of them", network.backend.as_str()),
     };
-    let most = sends.saturating_sub(u32::from(backend.overhead()));
+    let most = sends.saturating_sub(u32::from(network.overhead()));
     found.refuse(
         Refusal::new(format!("packets of {mtu} bytes, as the pods are to send them, are too large for its interface {name}"))
             .because(format!("that sends {sends} bytes at most, and {needed} are needed{takes}"))

@@ -63,7 +63,7 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
     let mask = is.lines().skip_while(|line| !line.ends_with("name: node-cidr-mask-size")).nth(1).and_then(|line| value_of(line, "value"));
     let desired = desired.map(|(key, field, desired)| (key, field, value_of(is, key), desired)).into_iter();
     let desired = desired.chain([("node-cidr-mask-size", "spec.network.nodePrefix", mask, network.node_prefix.to_string())]);
-    let etcd = other_deployment(cluster, is);
+    let etcd = other_deployment(cluster, is).into_iter().chain(other_shares(cluster, is));
     let differing = desired.filter_map(|(key, field, is, desired)| {
         let is = is.filter(|is| *is != desired)?;
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
@@ -73,6 +73,23 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
         Some(refusal.hint(format!("set {field} back to what the cluster has")))
     });
     differing.chain(etcd).collect()
+}
+
+/// With the bridge it is kokctl that gives nodes their shares, with all others the controller manager.
+fn other_shares(cluster: &Cluster, is: &str) -> Option<Refusal> {
+    let has_bridge = is.lines().any(|line| line.ends_with("name: allocate-node-cidrs"));
+    let wants_bridge = cluster.network.plugin == NetworkPlugin::Bridge;
+    if has_bridge == wants_bridge {
+        return None;
+    }
+    let field = "spec.network.plugin";
+    let (is, back) = if has_bridge { ("bridge", "bridge") } else { ("another one than bridge", "what it was") };
+    Some(
+        Refusal::new(format!("the network plugin of the running cluster is {is}, the file asks for {}", cluster.network.plugin.as_str()))
+            .at(cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string))
+            .because("taking a network away from under its pods is no part of apply")
+            .hint(format!("set {field} back to {back}; a cluster with another network has to be made anew")),
+    )
 }
 
 /// kubeadm's `etcd.local` is a pod, `etcd.external` one that it does not run.

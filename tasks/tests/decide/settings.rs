@@ -12,6 +12,9 @@ const HIGHLY_AVAILABLE: &str = include_str!("../fixtures/highly-available.yaml")
 /// The setting that says something only where there are several control planes.
 const OF_SEVERAL: &str = "loadbalancer_apiserver_localhost";
 
+/// The setting that is refused with flannel, which is what the file has.
+const WITHOUT_FLANNEL: &str = "kube_proxy_remove";
+
 /// Each honoured variable with a value that is not its default, one a line.
 const VALUES: &str = include_str!("../../../crds/tests/variables/values.yaml");
 
@@ -51,7 +54,12 @@ fn every_setting_changes_what_is_done() {
     let mut tried = 0;
     for name in settings.map(|row| row.name) {
         let value = VALUES.lines().find_map(|line| line.split_once(": ").filter(|(known, _)| *known == name)).unwrap().1;
-        let cluster = if name == OF_SEVERAL { HIGHLY_AVAILABLE } else { CLUSTER };
+        let without = CLUSTER.replace("plugin: flannel", "plugin: none");
+        let cluster = match name {
+            OF_SEVERAL => HIGHLY_AVAILABLE,
+            WITHOUT_FLANNEL => &without,
+            _ => CLUSTER,
+        };
         let beside = beside(name);
         let is_it = |said: &&String| said.starts_with(&format!("{name}: "));
         let others: Vec<String> = beside.iter().filter(|said| !is_it(said)).cloned().collect();

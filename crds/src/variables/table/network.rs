@@ -13,9 +13,9 @@ const IPV4_ONLY: &str = "leave it out, or write `false`";
 pub(super) static ROWS: &[Variable] = &[
     word(
         "kube_network_plugin",
-        "flannel or none",
+        "flannel, bridge or none",
         "flannel in a Cluster; an inventory that says nothing means calico",
-        "The network plugin; with none you install one yourself. Others come by their manifests (docs/cluster.md).",
+        "The network plugin; bridge is kokctl's own, with none you install one yourself. Others come by their manifests (docs/cluster.md).",
     )
     .field_of("spec.network.plugin"),
     word("kube_pods_subnet", "IPv4 range", "10.233.64.0/18", "The range of the pods' addresses.").field_of("spec.network.podCIDR"),

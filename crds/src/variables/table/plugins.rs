@@ -16,7 +16,7 @@ pub(super) static ROWS: &[Variable] = &[
     number(
         "flannel_mtu",
         "what the host's interface and the backend leave",
-        "Bytes of the largest packet of a pod; Kubespray has no variable for it.",
+        "Bytes of the largest packet of a pod, also with the bridge; Kubespray has no variable for it.",
     )
     .field_of("spec.network.mtu"),
     text("flannel_interface", "the one with the host's address", "Which interface flannel uses.").refused(INTERFACE.0, INTERFACE.1),

@@ -1,7 +1,7 @@
 //! How flannel carries packets, and what that asks of hosts.
 
 use kok_crds::model::{FlannelBackend, NetworkPlugin};
-use kok_tasks::observe::ModuleState;
+use kok_tasks::observe::{ModuleState, PodNetwork};
 
 use super::running::running;
 use super::*;
@@ -29,6 +29,10 @@ fn packets_without_a_link_of_their_own_need_neighbours() {
     let refused = |backend: FlannelBackend, change: fn(&str, &mut HostFacts)| written(&check(&with(backend), &seen_with(change)));
     assert_eq!(refused(FlannelBackend::HostGw, |_, _| {}), "");
     insta::assert_snapshot!("host_gw", refused(FlannelBackend::HostGw, far));
+    let mut bridge = cluster();
+    bridge.network.plugin = NetworkPlugin::Bridge;
+    assert_eq!(written(&check(&bridge, &seen_with(|_, _| {}))), "");
+    insta::assert_snapshot!("bridge", written(&check(&bridge, &seen_with(far))));
     for backend in [FlannelBackend::Vxlan, FlannelBackend::Wireguard] {
         assert_eq!(refused(backend, far), "");
     }
@@ -50,6 +54,26 @@ fn routes_to_the_pods_of_other_hosts_are_ours() {
     assert!(!overlaps(&seen(Some("demo"), "10.20.0.11")));
     assert!(overlaps(&seen(Some("demo"), "10.20.0.99")), "that is no host of the cluster");
     assert!(overlaps(&seen(None, "10.20.0.11")), "nobody of ours has been there yet");
+}
+
+/// The bridge's own to a host that has left the file: a step takes it away.
+#[test]
+fn routes_of_the_bridge_are_ours_wherever_they_lead() {
+    let mut bridge = cluster();
+    bridge.network.plugin = NetworkPlugin::Bridge;
+    let overlaps = |ours: bool| {
+        let (to, via): (ipnet::Ipv4Net, std::net::Ipv4Addr) = ("10.233.70.0/24".parse().unwrap(), "10.20.0.99".parse().unwrap());
+        let mut seen = seen_with(|name, facts| {
+            facts.cluster = Some("demo".to_owned());
+            if name == "worker1" {
+                facts.routes.push(Route { to, interface: "eth0".to_owned(), via: Some(via) });
+            }
+        });
+        let network = PodNetwork { routes: [(to, (via, ours))].into(), masquerades: true };
+        seen.add_observations("worker1", Observations { pod_network: Some(network), ..Observations::default() });
+        written(&check(&bridge, &seen)).contains("its route to 10.233.70.0/24 overlaps")
+    };
+    assert!(overlaps(false) && !overlaps(true));
 }
 
 #[test]
