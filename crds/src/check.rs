@@ -34,6 +34,7 @@ const MIN_SERVICE_PREFIX: u8 = 12;
 const DEPLOYMENT: [&str; 2] = ["spec.vars.etcd_deployment_type", "spec.etcd.deployment"];
 /// Where it may be written of which kind keys are.
 const KEY_ALGORITHM: [&str; 2] = ["spec.vars.kube_asymmetric_encryption_algorithm", "spec.certificates.keyAlgorithm"];
+const REMOVED: &str = "spec.vars.kube_proxy_remove";
 const PODS: &str = "spec.network.podCIDR";
 const SERVICES: &str = "spec.network.serviceCIDR";
 const PREFIX: &str = "spec.network.nodePrefix";
@@ -156,6 +157,32 @@ pub(crate) fn network(decoder: &mut Decoder, network: &Network, hosts: &[ReadHos
     for problem in problems {
         decoder.report(problem);
     }
+}
+
+/// Without kube-proxy it is the network plugin that carries packets for Services.
+pub(crate) fn services(decoder: &mut Decoder, network: &Network, settings: &Settings, spec: &Position) {
+    if !settings.kube_proxy_remove || !network.plugin.is_ours() {
+        return;
+    }
+    let plugin = network.plugin.as_str();
+    let hint = match decoder.wording() {
+        Wording::Cluster => {
+            "leave it out; or let a network do it that can, as Cilium: `network: {plugin: manifest, manifest: cilium.yaml}`"
+        }
+        Wording::Inventory => {
+            "leave it out; or write `kube_network_plugin: none`, and install a network that can, as Cilium; `kokctl convert` makes a Cluster \
+             of this that can name its manifest"
+        }
+    };
+    let written = decoder.position(REMOVED).unwrap_or(spec).clone();
+    decoder.report(
+        Problem::new(format!("kube-proxy cannot be left out with the network plugin `{plugin}`"))
+            .at(&written)
+            .because(format!(
+                "{plugin} carries packets of pods, and nothing would carry those for Services: not even CoreDNS would be reached"
+            ))
+            .hint(hint),
+    );
 }
 
 /// Ranges of pods or services that a host's address lies in.

@@ -34,6 +34,7 @@ fn a_small_file_gets_the_defaults() {
         Network {
             plugin: NetworkPlugin::Flannel,
             backend: FlannelBackend::Vxlan,
+            mtu: None,
             pod_cidr: "10.233.64.0/18".parse().unwrap(),
             service_cidr: "10.233.0.0/18".parse().unwrap(),
             node_prefix: 24,

@@ -19,6 +19,10 @@ const HOST: &str = "all: {hosts: {cp1: {ip: 10.0.0.11}}, children: {kube_control
 const WITHOUT_IP: &str = "all: {hosts: {cp1: {ansible_host: 10.0.0.11}}, children: {kube_control_plane: {hosts: {cp1: }}}, vars: {
   kube_network_plugin: flannel, kube_version: 1.37.1}}";
 
+/// The same, with a network that may carry Services.
+const WITHOUT_FLANNEL: &str = "all: {hosts: {cp1: {ip: 10.0.0.11}}, children: {kube_control_plane: {hosts: {cp1: }}}, vars: {
+  kube_network_plugin: none, kube_version: 1.37.1}}";
+
 /// What decides how an inventory is read has a test of its own.
 const OF_READING: &str = "ignore_assert_errors";
 
@@ -44,7 +48,11 @@ fn every_honoured_variable_changes_the_cluster() {
     let tried: BTreeSet<&str> = values().map(|(name, _)| name).chain([OF_READING]).collect();
     assert_eq!(honoured, tried);
     for (name, value) in values() {
-        let inventory = if name == "access_ip" { WITHOUT_IP } else { HOST };
+        let inventory = match name {
+            "access_ip" => WITHOUT_IP,
+            "kube_proxy_remove" => WITHOUT_FLANNEL,
+            _ => HOST,
+        };
         let changed = read(inventory, Some(format!("{{{}\"{name}\": {value}}}", beside(name))));
         let usual = Some(format!("{{{}}}", usual(name))).filter(|text| text != "{}");
         assert!(changed != read(inventory, usual), "{name} changes nothing");
@@ -59,7 +67,7 @@ fn every_setting_also_works_in_the_inline_form() {
         let (_, value) = values().find(|(name, _)| *name == row.name).unwrap();
         let text = format!(
             "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: a}}\nspec: {{kubernetesVersion: 1.37.1, \
-             hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}], vars: {{{}{}: {value}}}}}\n",
+             hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}], network: {{plugin: none}}, vars: {{{}{}: {value}}}}}\n",
             beside(row.name),
             row.name
         );

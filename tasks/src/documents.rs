@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, NetworkPlugin};
 use serde::Serialize;
 
 use crate::components::ComponentsDocument;
@@ -36,9 +36,11 @@ pub(crate) struct ControlPlaneDocument<'a> {
     certificate_validity: String,
     authority_validity: String,
     node_prefix: String,
+    gives_shares: bool,
     fail_cgroup_v1: bool,
     fail_swap_on: bool,
     kube_proxy_mode: &'static str,
+    kube_proxy_remove: bool,
     conntrack_max_per_core: Option<u32>,
     eviction_hard: &'a BTreeMap<String, String>,
     #[serde(flatten)]
@@ -66,9 +68,11 @@ impl<'a> ControlPlaneDocument<'a> {
             certificate_validity: period(settings.certificates.validity),
             authority_validity: period(settings.certificates.authority_validity),
             node_prefix: network.node_prefix.to_string(),
+            gives_shares: network.plugin != NetworkPlugin::Bridge,
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
             fail_swap_on: settings.host.kubelet_fail_swap_on,
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),
+            kube_proxy_remove: settings.kube_proxy_remove,
             conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
             eviction_hard: &settings.eviction_hard,
             components: ComponentsDocument::new(cluster)?,

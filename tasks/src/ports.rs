@@ -43,7 +43,9 @@ pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
     let (etcd, node) = (if host.roles.etcd { ETCD } else { &[] }, if host.roles.is_node() { NODE } else { &[] });
     let network = match (network.plugin, network.backend) {
         _ if !host.roles.is_node() => &[],
-        (NetworkPlugin::None | NetworkPlugin::Manifest, _) | (NetworkPlugin::Flannel, FlannelBackend::HostGw) => &[],
+        (NetworkPlugin::Bridge | NetworkPlugin::None | NetworkPlugin::Manifest, _) | (NetworkPlugin::Flannel, FlannelBackend::HostGw) => {
+            &[]
+        }
         (NetworkPlugin::Flannel, FlannelBackend::Vxlan) => VXLAN,
         (NetworkPlugin::Flannel, FlannelBackend::Wireguard) => WIREGUARD,
     };

@@ -16,10 +16,10 @@ mod running;
 mod storage;
 mod together;
 
-use kok_crds::model::{Cluster, FirewallPolicy, Host};
+use kok_crds::model::{Cluster, FirewallPolicy, Host, NetworkPlugin};
 
 use crate::facts::HostFacts;
-use crate::list::{api_server, host};
+use crate::list::{api_server, bridge, host};
 use crate::observe::{Look, Observations};
 use crate::plan::{Refusal, Seen};
 
@@ -132,7 +132,8 @@ const HOST_CHECKS: &[HostCheck] = &[
     of_host("ports", "the ports are free", network::ports),
     of_host("firewall", "no firewall closes a port that is needed", network::firewall),
     of_host("routes", "no route leads into the ranges of pods and services", network::routes),
-    of_host("subnet", "flannel reaches the other hosts as its backend needs it", network::subnet),
+    of_host("subnet", "the pods' network reaches the other hosts as it needs it", network::subnet),
+    of_host("packets", "its interface sends packets as large as the pods' network needs", network::packets),
     of_host("names", "name servers that pods can ask", network::name_servers),
 ];
 
@@ -160,6 +161,9 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.extend(bootstrap::looks(host));
     looks.extend(own_authorities::looks(cluster, host));
+    if cluster.network.plugin == NetworkPlugin::Bridge && host.roles.is_node() {
+        looks.push(Look::Content(bridge::CONFIGURATION.to_owned()));
+    }
     if host.roles.control_plane {
         looks.extend(api_server::looks());
     }

@@ -11,6 +11,8 @@ pub struct Network {
     pub plugin: NetworkPlugin,
     /// How flannel carries packets from host to host.
     pub backend: FlannelBackend,
+    /// Bytes of the largest packet of a pod; `None` is what the host's interface and the backend leave.
+    pub mtu: Option<u16>,
     /// Range of the pods' addresses; each node gets a subnet of `node_prefix` bits of it.
     pub pod_cidr: Ipv4Net,
     /// Range of the services' addresses.
@@ -26,6 +28,8 @@ pub struct Network {
 pub enum NetworkPlugin {
     /// flannel.
     Flannel,
+    /// A bridge on each host and routes to the others, with nothing in between.
+    Bridge,
     /// Whatever the user's manifest installs: the addon [`super::NETWORK_ADDON`].
     Manifest,
     /// None: whoever runs the cluster installs one.
@@ -33,14 +37,21 @@ pub enum NetworkPlugin {
 }
 
 impl NetworkPlugin {
+    /// Whether kokctl brings it.
+    #[must_use]
+    pub fn is_ours(self) -> bool {
+        matches!(self, Self::Flannel | Self::Bridge)
+    }
+
     /// All of them, the default first.
-    pub const ALL: [Self; 3] = [Self::Flannel, Self::Manifest, Self::None];
+    pub const ALL: [Self; 4] = [Self::Flannel, Self::Bridge, Self::Manifest, Self::None];
 
     /// The word that stands for the plugin in a user's file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flannel => "flannel",
+            Self::Bridge => "bridge",
             Self::Manifest => "manifest",
             Self::None => "none",
         }
@@ -71,6 +82,16 @@ impl FlannelBackend {
             Self::Wireguard => "wireguard",
         }
     }
+
+    /// Bytes of a host's packet that it takes for itself: flannel's own numbers, of IP, UDP and what the kernel puts between.
+    #[must_use]
+    pub fn overhead(self) -> u16 {
+        match self {
+            Self::Vxlan => 50,
+            Self::HostGw => 0,
+            Self::Wireguard => 80,
+        }
+    }
 }
 
 impl Network {
@@ -84,6 +105,18 @@ impl Network {
     #[must_use]
     pub fn cluster_dns(&self) -> Ipv4Addr {
         self.service_address(10)
+    }
+
+    /// Whether pods' packets go from host to host as they are, by routes, so that the hosts have to be neighbours.
+    #[must_use]
+    pub fn needs_neighbours(&self) -> bool {
+        self.plugin == NetworkPlugin::Bridge || (self.plugin == NetworkPlugin::Flannel && self.backend == FlannelBackend::HostGw)
+    }
+
+    /// Bytes of a host's packet that the network takes for itself.
+    #[must_use]
+    pub fn overhead(&self) -> u16 {
+        if self.plugin == NetworkPlugin::Flannel { self.backend.overhead() } else { 0 }
     }
 
     /// How many nodes can get a subnet of the pods' range.

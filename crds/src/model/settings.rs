@@ -15,6 +15,8 @@ pub struct Settings {
     pub kubeadm_ignore_preflight_errors: Vec<String>,
     /// How kube-proxy programs the kernel.
     pub kube_proxy_mode: KubeProxyMode,
+    /// Whether something else than kube-proxy carries packets for Services.
+    pub kube_proxy_remove: bool,
     /// Connections to track per CPU core; `Some(0)` leaves the kernel's limit alone, `None` leaves kube-proxy's default (32768).
     pub kube_proxy_conntrack_max_per_core: Option<u32>,
     /// The way to the API.
@@ -172,6 +174,7 @@ impl Default for Settings {
             kubelet_fail_cgroup_v1: true,
             kubeadm_ignore_preflight_errors: Vec::new(),
             kube_proxy_mode: KubeProxyMode::Nftables,
+            kube_proxy_remove: false,
             kube_proxy_conntrack_max_per_core: None,
             api_endpoint: ApiEndpoint::default(),
             containerd_extra_runtime_args: BTreeMap::new(),

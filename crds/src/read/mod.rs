@@ -240,6 +240,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     check::endpoint(decoder, &settings, &hosts, fields.position());
     if let Some(network) = &network {
         check::network(decoder, network, &hosts, fields.position());
+        check::services(decoder, network, &settings, fields.position());
     }
     check::time_sources(decoder, fields.get("time").as_ref(), &hosts);
     Some(Cluster {

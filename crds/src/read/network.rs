@@ -14,7 +14,7 @@ use crate::words::{quote, with_nearest};
 
 pub(crate) const NETWORK: Form = Form {
     what: "the network of a cluster",
-    fields: &["plugin", "backend", "manifest", "contents", "url", "sha256", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
+    fields: &["plugin", "backend", "mtu", "manifest", "contents", "url", "sha256", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
     refused: &[
         ("flannelBackend", "write it as `backend`"),
         ("dnsDomain", "write it as `clusterDomain`"),
@@ -29,6 +29,11 @@ const DEFAULT_SERVICES: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 233, 0, 
 /// Room for Kubernetes' 110 pods of a node, and for as many that are just going.
 const DEFAULT_NODE_PREFIX: u8 = 24;
 
+/// Every host takes packets of this size (RFC 791).
+pub(crate) const LEAST_MTU: u16 = 576;
+/// The largest packet of IPv4, less what WireGuard, the most demanding of the backends, takes of it.
+pub(crate) const MOST_MTU: u16 = 65_455;
+
 /// Plugins that people ask for; kokctl brings none of them, and installs each that has a manifest.
 const OTHER_PLUGINS: [&str; 7] = ["calico", "canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave"];
 
@@ -40,6 +45,7 @@ fn defaults() -> Network {
     Network {
         plugin: NetworkPlugin::Flannel,
         backend: FlannelBackend::Vxlan,
+        mtu: None,
         pod_cidr: DEFAULT_PODS,
         service_cidr: DEFAULT_SERVICES,
         node_prefix: DEFAULT_NODE_PREFIX,
@@ -80,15 +86,12 @@ fn read_fields(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Network> {
     if let Some(field) = fields.get("backend") {
         let backends = FlannelBackend::ALL.map(|backend| (backend.as_str(), backend));
         keep(decoder.choice(&field, &backends).map(|backend| network.backend = backend));
-        if network.plugin != NetworkPlugin::Flannel {
-            keep(None);
-            decoder.report(
-                Problem::new(format!("`{}` says something about flannel, and flannel is not installed", field.name()))
-                    .at(field.position())
-                    .because(format!("the network plugin is `{}`", network.plugin.as_str()))
-                    .hint("leave it out, or let flannel be installed"),
-            );
-        }
+        keep(of_flannel(decoder, &field, network.plugin));
+    }
+    if let Some(field) = fields.get("mtu") {
+        let mtu = decoder.integer(&field, i64::from(LEAST_MTU)..=i64::from(MOST_MTU)).and_then(|mtu| u16::try_from(mtu).ok());
+        keep(mtu.map(|mtu| network.mtu = Some(mtu)));
+        keep(of_ours(decoder, &field, network.plugin));
     }
     if let Some(field) = fields.get("podCIDR") {
         keep(read_range(decoder, &field).map(|range| network.pod_cidr = range));
@@ -106,6 +109,34 @@ fn read_fields(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Network> {
     good.then_some(network)
 }
 
+/// What is said of flannel counts where flannel is installed.
+fn of_flannel(decoder: &mut Decoder, field: &Field<'_>, plugin: NetworkPlugin) -> Option<()> {
+    if plugin == NetworkPlugin::Flannel {
+        return Some(());
+    }
+    decoder.report(
+        Problem::new(format!("`{}` says something about flannel, and flannel is not installed", field.name()))
+            .at(field.position())
+            .because(format!("the network plugin is `{}`", plugin.as_str()))
+            .hint("leave it out, or let flannel be installed"),
+    );
+    None
+}
+
+/// What a manifest installs, or somebody else, knows its packets by itself.
+fn of_ours(decoder: &mut Decoder, field: &Field<'_>, plugin: NetworkPlugin) -> Option<()> {
+    if plugin.is_ours() {
+        return Some(());
+    }
+    decoder.report(
+        Problem::new(format!("`{}` is for flannel and the bridge, and neither is installed", field.name()))
+            .at(field.position())
+            .because(format!("the network plugin is `{}`", plugin.as_str()))
+            .hint("leave it out, and tell your network itself"),
+    );
+    None
+}
+
 fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin> {
     let text = decoder.text(field)?;
     if let Some(plugin) = NetworkPlugin::ALL.into_iter().find(|plugin| plugin.as_str() == text) {
@@ -113,7 +144,7 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
     }
     let problem = Problem::new(format!("this version cannot install the network plugin {}", quote(text)))
         .at(field.position())
-        .because("it brings flannel, and installs others by their manifests");
+        .because("it brings flannel and a plain bridge, and installs others by their manifests");
     decoder.report(if OTHER_PLUGINS.contains(&text) {
         problem.hint(match decoder.wording() {
             Wording::Cluster => format!(

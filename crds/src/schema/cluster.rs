@@ -8,7 +8,7 @@ use crate::model::{FlannelBackend, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
 use crate::read::hosts::{HOST, TAINT};
-use crate::read::network::NETWORK;
+use crate::read::network::{LEAST_MTU, MOST_MTU, NETWORK};
 use crate::read::parts::{CERTIFICATES, CONTAINER_RUNTIME, ETCD};
 use crate::read::ssh::{DEFAULTS, OF_HOST};
 use crate::read::time::{MOST_SKEW_SECONDS, TIME};
@@ -148,6 +148,7 @@ fn network() -> Value {
             &NetworkPlugin::ALL.map(NetworkPlugin::as_str),
         ),
         word("backend", "How flannel carries packets from host to host.", &FlannelBackend::ALL.map(FlannelBackend::as_str)),
+        integer("mtu", "Bytes of the largest packet of a pod, with flannel and the bridge.", i64::from(LEAST_MTU), i64::from(MOST_MTU)),
         text("podCIDR", "Range of the pods' addresses."),
         text("serviceCIDR", "Range of the services' addresses."),
         integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),

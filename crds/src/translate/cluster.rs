@@ -42,6 +42,7 @@ pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node>
     add(&mut map, "plugin", plugin(values, start));
     for (field, name) in [
         ("backend", "flannel_backend_type"),
+        ("mtu", "flannel_mtu"),
         ("podCIDR", "kube_pods_subnet"),
         ("serviceCIDR", "kube_service_addresses"),
         ("nodePrefix", "kube_network_node_prefix"),

@@ -102,8 +102,15 @@ fn counting(given: Given, settings: &Settings) -> Given {
         Some((switch, is_on)) if given.outcome == Outcome::Honoured && !is_on(settings) => {
             Given { outcome: Outcome::NoMeaning, because: format!("it is read with {switch} only"), ..given }
         }
+        _ if given.outcome == Outcome::Honoured && settings.kube_proxy_remove && is_of_kube_proxy(&given.name) => {
+            Given { outcome: Outcome::NoMeaning, because: "kube_proxy_remove leaves kube-proxy out".to_owned(), ..given }
+        }
         _ => given,
     }
+}
+
+fn is_of_kube_proxy(name: &str) -> bool {
+    name.starts_with("kube_proxy_") && name != "kube_proxy_remove"
 }
 
 /// The row of a variable that somebody sets; `None` if it is no variable here, which is reported, or if it has no value, as with fields.

@@ -138,6 +138,8 @@ pub struct Interface {
     pub mac: Option<String>,
     /// Its addresses.
     pub addresses: BTreeSet<IpAddr>,
+    /// Bytes of the largest packet that it sends.
+    pub mtu: Option<u32>,
 }
 
 /// An IPv4 route.

@@ -186,7 +186,8 @@ fn interfaces(text: &str) -> BTreeMap<String, Interface> {
             [_, name, ..] if line.starts_with(|c: char| c.is_ascii_digit()) => {
                 // The other end of a pair stands behind `@`.
                 current = name.trim_end_matches(':').split('@').next().unwrap_or_default().to_owned();
-                all.entry(current.clone()).or_default();
+                let mtu = words.iter().skip_while(|word| **word != "mtu").nth(1).and_then(|mtu| mtu.parse().ok());
+                all.entry(current.clone()).or_default().mtu = mtu;
             }
             ["link/ether", mac, ..] => {
                 if let Some(interface) = all.get_mut(&current) {

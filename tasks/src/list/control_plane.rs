@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
-use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, rolling};
+use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, rolling};
 use crate::identity;
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
@@ -144,7 +144,8 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, end
     let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
     draft.needs(&upload, administrators, Reason::Because("only administrators may"));
     draft.needs(&upload, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
-    let addons = draft.add(ADDONS, Operation::Addons(Addons { configuration: path, source: of_addons }));
+    let addons = Addons { configuration: path, source: of_addons, proxy: network::has_proxy(view) };
+    let addons = draft.add(ADDONS, Operation::Addons(addons));
     draft.needs(&addons, administrators, Reason::Because("only administrators may"));
     draft.needs(&addons, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
     kubeadm_configuration::patched_by(view, draft, &addons);

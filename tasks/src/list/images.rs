@@ -19,9 +19,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         return Ok(());
     }
     let control_plane: &[&str] = if view.host.roles.control_plane { &CONTROL_PLANE } else { &[] };
-    let is_unit = |component: &str| component == "etcd" && view.cluster().has_etcd_units();
+    let is_left_out = |component: &str| match component {
+        "etcd" => view.cluster().has_etcd_units(),
+        "kube-proxy" => !network::has_proxy(view),
+        _ => false,
+    };
     let of_release = NODE.iter().take(1).chain(control_plane).chain(NODE.iter().skip(1));
-    for component in of_release.filter(|component| !is_unit(component)) {
+    for component in of_release.filter(|component| !is_left_out(component)) {
         add(view, draft, component, view.release_image(component)?);
     }
     let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some("haproxy");

@@ -2,6 +2,7 @@
 
 mod addons;
 pub(crate) mod api_server;
+pub(crate) mod bridge;
 pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;
@@ -16,7 +17,7 @@ mod kubelet_join;
 mod load_balancer;
 mod mirrors;
 pub(crate) mod names;
-mod network;
+pub(crate) mod network;
 mod network_check;
 pub(crate) mod packages;
 mod proxy;

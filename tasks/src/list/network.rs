@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use kok_crds::model::{NETWORK_ADDON, NetworkPlugin};
+use kok_crds::model::{NETWORK_ADDON, Network, NetworkPlugin};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{addons, container_runtime, control_plane, images, kubelet_join};
+use super::{addons, bridge, container_runtime, control_plane, images, kubelet_join};
 use crate::identity::endpoint;
 use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -23,7 +23,8 @@ const RUNNING: [&str; 3] = ["flannel-running", "kube-proxy-running", "coredns-ru
 
 /// Those of them that there are. What of a user's network has to run is not known; nodes say when it does.
 pub(super) fn running_steps(view: &HostView<'_>) -> impl Iterator<Item = &'static str> {
-    RUNNING.into_iter().skip(usize::from(!is_flannel(view)))
+    let [flannel, proxy, dns] = RUNNING;
+    [is_flannel(view).then_some(flannel), has_proxy(view).then_some(proxy), Some(dns)].into_iter().flatten()
 }
 
 #[derive(Serialize)]
@@ -34,13 +35,28 @@ struct Flannel<'a> {
     api_server_port: String,
 }
 
+/// What flannel means by an MTU: the host's packet, of which its backend takes a part.
+pub(crate) fn mtu_of_hosts(network: &Network) -> Option<u32> {
+    network.mtu.map(|mtu| u32::from(mtu) + u32::from(network.overhead()))
+}
+
+#[derive(Serialize)]
+struct Conflist {
+    mtu: Option<u16>,
+}
+
 /// Everything of flannel in the cluster.
 pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
     let network = &view.cluster().network;
+    let mut backend = json!({"Type": network.backend.as_str()});
+    if let (Some(mtu), Some(fields)) = (mtu_of_hosts(network), backend.as_object_mut()) {
+        // host-gw does not read it; there it says to later runs what the plugin was told.
+        fields.insert("MTU".to_owned(), mtu.into());
+    }
     let configuration = json!({
         "Network": network.pod_cidr.to_string(),
         "EnableNFTables": true,
-        "Backend": {"Type": network.backend.as_str()},
+        "Backend": backend,
     });
     let api = endpoint(view.cluster()).ok_or_else(|| Refusal::new("the cluster has no control plane"))?;
     let context = Flannel {
@@ -63,8 +79,16 @@ pub(super) fn is_flannel(view: &HostView<'_>) -> bool {
     view.cluster().network.plugin == NetworkPlugin::Flannel
 }
 
+/// Whether kube-proxy carries packets for Services; else the network plugin does.
+pub(super) fn has_proxy(view: &HostView<'_>) -> bool {
+    !view.cluster().settings.kube_proxy_remove
+}
+
 /// What tells the network from others, for those who check it.
 pub(super) fn sum(view: &HostView<'_>) -> Result<String, Refusal> {
+    if view.cluster().network.plugin == NetworkPlugin::Bridge {
+        return Ok(format!("bridge {}", view.cluster().network.mtu.unwrap_or_default()));
+    }
     let addon = view.cluster().addons.iter().find(|addon| addon.name == NETWORK_ADDON);
     addon.map_or_else(|| Ok(manifest(view)?.sum()), |addon| Ok(addons::operation(view, addon).source))
 }
@@ -87,15 +111,27 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if is_flannel(view) && view.host.roles.is_node() {
-        of_host(view, draft)?;
+    if view.host.roles.is_node() {
+        match view.cluster().network.plugin {
+            NetworkPlugin::Flannel => of_flannel(view, draft)?,
+            NetworkPlugin::Bridge => {
+                let folder = folder(draft);
+                bridge::of_host(view, draft, &folder)?;
+            }
+            NetworkPlugin::Manifest | NetworkPlugin::None => {}
+        }
     }
     if !view.is_speaker() {
         return Ok(());
     }
     match view.cluster().network.plugin {
-        NetworkPlugin::None => without_plugin(view, draft),
+        NetworkPlugin::None if has_proxy(view) => without_plugin(view, draft),
+        NetworkPlugin::None => {}
         NetworkPlugin::Manifest => nodes_ready(view, draft, &view.id(addons::NAME, NETWORK_ADDON)),
+        NetworkPlugin::Bridge => {
+            let shares = bridge::of_cluster(view, draft)?;
+            nodes_ready(view, draft, &shares);
+        }
         NetworkPlugin::Flannel => {
             let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
             let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
@@ -106,10 +142,16 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     Ok(())
 }
 
-fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+/// Where the runtime looks for its network.
+fn folder(draft: &mut Draft<'_>) -> StepId {
     let parent = draft.add("folder", Resource::Directory(Directory { path: "/etc/cni".to_owned(), mode: 0o755 }));
     let folder = draft.add("configuration-folder", Resource::Directory(Directory { path: "/etc/cni/net.d".to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
+    folder
+}
+
+fn of_flannel(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let folder = folder(draft);
     let subnet = draft.add("subnet", Operation::SubnetReady(SubnetReady));
     draft.within(WAIT);
     draft.needs(&subnet, &StepId::new(&view.speaker()?.name, NAME, "flannel"), Reason::Because("flannel's daemon writes it"));
@@ -120,7 +162,7 @@ fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         view.id(kubelet_join::NAME, kubelet_join::JOINED)
     };
     draft.needs(&subnet, &node, Reason::Because("the host's kubelet starts flannel's daemon"));
-    let text = render("flannel/10-flannel.conflist.j2", &())?;
+    let text = render("flannel/10-flannel.conflist.j2", &Conflist { mtu: view.cluster().network.mtu })?;
     let file = draft.add("configuration", Resource::File(File::text("/etc/cni/net.d/10-flannel.conflist", text)));
     draft.needs(&file, &folder, Reason::Inside);
     // A pod that is started before its network is there is tried again only after 10 s and more (the kubelet's backOffPeriod).
@@ -142,12 +184,15 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     let count = nodes.len() as u64;
     let version = view.cluster().kubernetes_version.to_string();
     let ready = draft.add(NODES_READY, Operation::NodesReady(NodesReady { nodes, version }));
-    draft.within(if is_flannel(view) { WAIT } else { PULLING });
+    draft.within(if view.cluster().network.plugin.is_ours() { WAIT } else { PULLING });
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
     draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));
     for host in view.cluster().nodes() {
-        let (task, step) =
-            if is_flannel(view) { (NAME, "configuration") } else { (container_runtime::NAME, container_runtime::PLUGINS[0]) };
+        let (task, step) = if view.cluster().network.plugin.is_ours() {
+            (NAME, "configuration")
+        } else {
+            (container_runtime::NAME, container_runtime::PLUGINS[0])
+        };
         draft.needs(&ready, &StepId::new(&host.name, task, step), Reason::Because("a node without a network is not Ready"));
         if host.roles.control_plane {
             let finalized = StepId::new(&host.name, control_plane::NAME, "kubelet-finalized");
@@ -165,7 +210,9 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     if is_flannel(view) {
         running(view, draft, flannel_running, ("DaemonSet", "kube-flannel", "kube-flannel-ds", count), installed, &ready, "flannel");
     }
-    running(view, draft, proxy_running, ("DaemonSet", "kube-system", "kube-proxy", count), &addons, &ready, "kube-proxy");
+    if has_proxy(view) {
+        running(view, draft, proxy_running, ("DaemonSet", "kube-system", "kube-proxy", count), &addons, &ready, "kube-proxy");
+    }
     running(view, draft, dns_running, ("Deployment", "kube-system", "coredns", 1), &addons, &ready, "coredns");
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use ipnet::Ipv4Net;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -25,7 +26,7 @@ fi
 /// [`READY`].
 pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
   mark kube-nodes
-  kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\n"}{end}' 2>&1
+  kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\t"}{.spec.podCIDR}{"\n"}{end}' 2>&1
   mark kube-objects
   kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {"apiVersion":"v1","kind":"List","items":[
@@ -153,6 +154,8 @@ pub struct NodeState {
     pub labels: BTreeMap<String, String>,
     /// Its taints as `key=value:effect`.
     pub taints: Vec<String>,
+    /// Its share of the range of the pods, if it has one.
+    pub pod_cidr: Option<Ipv4Net>,
 }
 
 /// An object of the API.
@@ -213,7 +216,7 @@ fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
     let mut nodes = BTreeMap::new();
     for line in body.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, uid, machine_id, version, ready, labels, taints] = fields.as_slice() else {
+        let [name, uid, machine_id, version, ready, labels, taints, pod_cidr] = fields.as_slice() else {
             return Err(ParseError::new("kube-nodes", line));
         };
         let condition: Condition = parse_json_or_default(ready).ok_or_else(|| ParseError::new("kube-nodes", ready))?;
@@ -226,6 +229,7 @@ fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
             ready: condition.status == "True",
             message: condition.message,
             labels,
+            pod_cidr: pod_cidr.parse().ok(),
             taints: taints.into_iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect(),
         };
         nodes.insert((*name).to_owned(), node);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use ipnet::Ipv4Net;
 use kok_crds::model::ObjectName;
 
 /// One thing to look at on a host.
@@ -69,6 +70,8 @@ pub enum Look {
     Swap,
     /// What the host's firewall lets in.
     Firewall,
+    /// Routes into a range of pods, and whether packets of pods get the host's address on their way out of it.
+    PodNetwork(Ipv4Net),
     /// An object of an addon, asked from this host's API server.
     AddonObject(ObjectName),
 }
@@ -101,6 +104,7 @@ pub struct Looks {
     pub(super) patterns: BTreeSet<String>,
     pub(super) swap: bool,
     pub(super) firewall: bool,
+    pub(super) pod_network: Option<Ipv4Net>,
     pub(super) addon_objects: BTreeSet<ObjectName>,
 }
 
@@ -139,6 +143,7 @@ impl Looks {
             Look::Matching(pattern) => drop(self.patterns.insert(pattern)),
             Look::Swap => self.swap = true,
             Look::Firewall => self.firewall = true,
+            Look::PodNetwork(range) => self.pod_network = Some(range),
             Look::AddonObject(name) => drop(self.addon_objects.insert(name)),
         }
     }
@@ -171,6 +176,7 @@ impl Looks {
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
+        let host = host.chain(self.pod_network.map(Look::PodNetwork));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block)).chain(self.users.iter().cloned().map(Look::User));
         let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
         paths.chain(files).chain(edited).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)

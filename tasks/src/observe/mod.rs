@@ -11,6 +11,7 @@ mod kubernetes;
 mod last_words;
 mod look;
 mod parse;
+pub(crate) mod pod_network;
 mod script;
 mod state;
 mod swap;
@@ -24,6 +25,7 @@ pub use kubernetes::{ApiServerState, KubernetesObject, KubernetesState, NodeStat
 pub use look::{Look, Looks};
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};
+pub use pod_network::PodNetwork;
 pub(crate) use script::glob;
 pub use script::{Nonce, probe_script, section_marker};
 pub use state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observations, PathState, UnitState};

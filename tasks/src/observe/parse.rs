@@ -172,6 +172,7 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
         let text = body("firewall")?;
         seen.firewall = Some(super::firewall::read(text).ok_or_else(|| ParseError::new("firewall", text))?);
     }
+    seen.pod_network = looks.pod_network.map(|_| body("pod-network").map(super::pod_network::read)).transpose()?;
     Ok(())
 }
 

@@ -206,6 +206,9 @@ fn push_host(script: &mut String, looks: &Looks) {
     if looks.firewall {
         script.push_str(super::firewall::SCRIPT);
     }
+    if let Some(range) = looks.pod_network {
+        script.push_str(&super::pod_network::script(range));
+    }
 }
 
 /// A pattern of which only `*` has a meaning to the shell.

@@ -8,6 +8,7 @@ use super::addons::LiveObject;
 use super::etcd::EtcdState;
 use super::firewall::Firewall;
 use super::kubernetes::{ApiServerState, KubernetesState};
+use super::pod_network::PodNetwork;
 use super::swap::SwapState;
 use super::time::TimeTracking;
 
@@ -58,6 +59,8 @@ pub struct Observations {
     pub swap: Option<SwapState>,
     /// The host's firewall.
     pub firewall: Option<Firewall>,
+    /// Routes to the pods of other hosts.
+    pub pod_network: Option<PodNetwork>,
     /// Objects of addons that were asked for; `None` for one that does not exist.
     pub addon_objects: BTreeMap<ObjectName, Option<LiveObject>>,
     /// The host's monotonic clock when it was probed, in microseconds since boot.
@@ -199,6 +202,7 @@ impl Observations {
             matching: BTreeMap::new(),
             swap: None,
             firewall: None,
+            pod_network: None,
             addon_objects: BTreeMap::new(),
             monotonic_microseconds: 0,
             clock_nanoseconds: 0,
@@ -230,6 +234,7 @@ impl Observations {
         self.matching.extend(later.matching);
         self.swap = later.swap.or(self.swap.take());
         self.firewall = later.firewall.or(self.firewall.take());
+        self.pod_network = later.pod_network.or(self.pod_network.take());
         self.addon_objects.extend(later.addon_objects);
         self.monotonic_microseconds = later.monotonic_microseconds;
         self.clock_nanoseconds = later.clock_nanoseconds;

@@ -15,7 +15,12 @@ pub struct Addons {
     pub configuration: String,
     /// Its sha256; stands as an annotation of both objects.
     pub source: String,
+    /// Whether kube-proxy is one of them.
+    pub proxy: bool,
 }
+
+const PROXY: (&str, &str) = ("DaemonSet", "kube-proxy");
+const DNS: (&str, &str) = ("Deployment", "coredns");
 
 impl Addons {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -27,7 +32,7 @@ impl Addons {
         if !matches!(state, KubernetesState::Ready { .. }) {
             return unanswered("apply", state);
         }
-        for (kind, name) in [("DaemonSet", "kube-proxy"), ("Deployment", "coredns")] {
+        for (kind, name) in self.proxy.then_some(PROXY).into_iter().chain([DNS]) {
             match state.object(kind, "kube-system", name) {
                 None => return Verdict::differs("apply", format!("{kind} {name} does not exist")),
                 Some(object) if object.text(SOURCE_ANNOTATION) != Some(&self.source) => {
@@ -41,20 +46,26 @@ impl Addons {
 
     /// kube-proxy reads its configuration once, so one that runs already is restarted.
     pub(super) fn act(&self, _: &Change) -> Act {
-        let script = format!(
-            "{KUBECTL}running=$(kube -n kube-system get daemonset kube-proxy --ignore-not-found -o name)\n\
-             kubeadm init phase addon all --config={}\n\
-             [ -z \"$running\" ] || kube -n kube-system rollout restart daemonset/kube-proxy >/dev/null\n\
-             kube -n kube-system annotate --overwrite daemonset/kube-proxy deployment/coredns kokctl.io/source-sha256={} >/dev/null\n",
-            quote(&self.configuration),
-            quote(&self.source)
-        );
+        let (configuration, source) = (quote(&self.configuration), quote(&self.source));
+        let script = if self.proxy {
+            format!(
+                "{KUBECTL}running=$(kube -n kube-system get daemonset kube-proxy --ignore-not-found -o name)\n\
+                 kubeadm init phase addon all --config={configuration}\n\
+                 [ -z \"$running\" ] || kube -n kube-system rollout restart daemonset/kube-proxy >/dev/null\n\
+                 kube -n kube-system annotate --overwrite daemonset/kube-proxy deployment/coredns kokctl.io/source-sha256={source} >/dev/null\n"
+            )
+        } else {
+            format!(
+                "{KUBECTL}kubeadm init phase addon coredns --config={configuration}\n\
+                 kube -n kube-system annotate --overwrite deployment/coredns kokctl.io/source-sha256={source} >/dev/null\n"
+            )
+        };
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job addons");
         Act::Script(fragment)
     }
 
     pub(super) fn title(&self) -> String {
-        "kube-proxy and CoreDNS".to_owned()
+        if self.proxy { "kube-proxy and CoreDNS" } else { "CoreDNS" }.to_owned()
     }
 }

@@ -16,7 +16,9 @@ mod load_balancers;
 mod manifest;
 mod mark;
 mod network_check;
+mod node_shares;
 mod pki_tree;
+mod pod_routes;
 mod preflight;
 mod ready;
 mod record;
@@ -43,7 +45,9 @@ pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
 pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stage};
+pub use node_shares::NodeShares;
 pub use pki_tree::PkiTree;
+pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly};
 pub use remove_addons::RemoveAddons;
@@ -121,6 +125,10 @@ pub enum Operation {
     SubnetReady(SubnetReady),
     /// Nodes are Ready.
     NodesReady(NodesReady),
+    /// Routes to the pods of other hosts.
+    PodRoutes(PodRoutes),
+    /// Nodes say which share of the pods' range is theirs.
+    NodeShares(NodeShares),
     /// Pods of all nodes answer each other.
     NetworkCheck(NetworkCheck),
     /// The host's clock follows its source.
@@ -159,6 +167,8 @@ macro_rules! each {
             Operation::WorkloadReady($it) => $call,
             Operation::SubnetReady($it) => $call,
             Operation::NodesReady($it) => $call,
+            Operation::PodRoutes($it) => $call,
+            Operation::NodeShares($it) => $call,
             Operation::NetworkCheck($it) => $call,
             Operation::TimeSynchronised($it) => $call,
             Operation::TrustStore($it) => $call,

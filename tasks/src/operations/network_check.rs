@@ -4,6 +4,7 @@
 //! `kube-system/kokctl`) does not name exactly the present nodes and the present network manifest.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use serde::Deserialize;
 
@@ -25,6 +26,8 @@ pub struct NetworkCheck {
     pub network: String,
     /// Names of the nodes that take part: all.
     pub nodes: Vec<String>,
+    /// Whether kube-proxy carries packets for the service.
+    pub proxy: bool,
 }
 
 /// The steps of a network check, in order.
@@ -68,8 +71,10 @@ impl NetworkCheck {
         };
         let uids = nodes.iter().map(|(name, node)| format!("{name}={}", node.uid));
         let expected: BTreeSet<String> = uids.chain([format!("network={}", self.network)]).collect();
+        // A node that is still to join is not proven, although nobody knows its uid yet.
+        let all_there = self.nodes.iter().all(|name| nodes.contains_key(name));
         let recorded = state.object("ConfigMap", "kube-system", "kokctl").and_then(|map| map.text("/data/network-check"));
-        if recorded.is_some_and(|text| text.lines().map(str::to_owned).collect::<BTreeSet<_>>() == expected) {
+        if all_there && recorded.is_some_and(|text| text.lines().map(str::to_owned).collect::<BTreeSet<_>>() == expected) {
             return Verdict::Same;
         }
         match &self.stage {
@@ -104,7 +109,9 @@ impl NetworkCheck {
             }
             if let Some(failed) = answers.iter().find(|answer| !answer.ok) {
                 let why = failed.error.clone().unwrap_or_else(|| format!("status {}", failed.status.unwrap_or_default()));
-                return wait(format!("from node {node}, {} does not answer: {why}", failed.target));
+                let of_service = !self.proxy && !is_address(&failed.target);
+                let by = if of_service { "; there is no kube-proxy (kube_proxy_remove), so the network has to carry Services" } else { "" };
+                return wait(format!("from node {node}, {} does not answer: {why}{by}", failed.target));
             }
         }
         Verdict::Same
@@ -132,6 +139,12 @@ impl NetworkCheck {
             Stage::Record => "record of the network check".to_owned(),
         }
     }
+}
+
+/// Pods are asked by their addresses, the service by its name.
+fn is_address(url: &str) -> bool {
+    let host = url.split("//").nth(1).unwrap_or_default().split([':', '/']).next().unwrap_or_default();
+    host.parse::<Ipv4Addr>().is_ok()
 }
 
 /// The pods of a check that ended a moment ago may still be on their way out; nothing can be made in their namespace until it is gone.

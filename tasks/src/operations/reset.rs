@@ -27,6 +27,8 @@ const ETCD_DATA: &str = "/var/lib/etcd/member";
 const PATHS: &[&str] = &[
     "/etc/kubernetes",
     "/etc/cni/net.d/10-flannel.conflist",
+    "/etc/cni/net.d/10-kokctl-bridge.conflist",
+    "/etc/systemd/system/kokctl-pod-network.service",
     "/etc/containerd/config.toml",
     "/etc/systemd/system/containerd.service",
     "/etc/systemd/system/kubelet.service",
@@ -91,7 +93,10 @@ pods=$(sed -n 's/^FLANNEL_NETWORK=//p' /run/flannel/subnet.env 2>/dev/null)
 [ -z "$pods" ] || ip -4 route show root "$pods" | while read -r to by address _; do
   [ "$by" != via ] || ip -4 route delete "$to" via "$address"
 done
-for table in 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
+systemctl disable --now kokctl-pod-network.service 2>/dev/null
+# Those of the bridge have a number by which they are known.
+ip -4 route flush proto 75 2>/dev/null
+for table in 'ip kokctl-pods' 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
 for folder in /var/lib/kubelet /var/lib/containerd /run/containerd; do
   if grep -q " $folder/" /proc/mounts; then
     echo "something is still mounted below $folder; nothing there is removed, for it may be somebody's data" >&2
@@ -104,8 +109,8 @@ done
 for folder in /var/lib/kubelet /var/lib/containerd $etcd; do
   [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete
 done
-rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/99-zz-kokctl.conf
-rm -rf /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
+rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/cni/net.d/10-kokctl-bridge.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/99-zz-kokctl.conf
+rm -rf /etc/systemd/system/kokctl-pod-network.service /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
 for name in containerd containerd-shim-runc-v2 ctr kubeadm kubectl kubelet; do rm -f "/usr/local/bin/$name"; done
 rm -f /etc/systemd/system/containerd.service.d/50-kokctl-proxy.conf /etc/cloud/cloud.cfg.d/99-kokctl.cfg
 rmdir /etc/systemd/system/containerd.service.d 2>/dev/null

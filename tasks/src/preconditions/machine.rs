@@ -1,6 +1,6 @@
 //! What a machine is: its system, its size, swap, SELinux.
 
-use kok_crds::model::{FlannelBackend, KubeProxyMode};
+use kok_crds::model::{FlannelBackend, KubeProxyMode, Settings};
 
 use super::{Findings, Scope};
 use crate::facts::Selinux;
@@ -57,7 +57,7 @@ fn kernel(scope: &Scope<'_>, found: &mut Findings) {
     if version < OLDEST_KERNEL {
         let (major, minor) = OLDEST_KERNEL;
         found.refuse(refusal.because(format!("Kubernetes needs {major}.{minor} or newer")).hint("update the host's system"));
-    } else if version < OLDEST_KERNEL_NFTABLES && scope.cluster.settings.kube_proxy_mode == KubeProxyMode::Nftables {
+    } else if version < OLDEST_KERNEL_NFTABLES && uses_nftables(&scope.cluster.settings) {
         let (major, minor) = OLDEST_KERNEL_NFTABLES;
         found.refuse(
             refusal
@@ -65,6 +65,10 @@ fn kernel(scope: &Scope<'_>, found: &mut Findings) {
                 .hint("update the host's system, or set vars.kube_proxy_mode: iptables"),
         );
     }
+}
+
+fn uses_nftables(settings: &Settings) -> bool {
+    settings.kube_proxy_mode == KubeProxyMode::Nftables && !settings.kube_proxy_remove
 }
 
 /// What is not loaded yet is loaded by a step; what the kernel does not have, by none.

@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use ipnet::Ipv4Net;
-use kok_crds::model::{FirewallPolicy, FlannelBackend, NetworkPlugin};
+use kok_crds::model::{FirewallPolicy, NetworkPlugin};
 
 use super::{Findings, Scope};
 use crate::facts::Route;
+use crate::list::network::mtu_of_hosts;
 use crate::plan::Refusal;
 use crate::{API_SERVER_PORT, ETCD_CLIENT_PORT, ETCD_PEER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
 
@@ -22,7 +23,10 @@ const LOAD_BALANCER_PORTS: &[(u16, &str)] =
     &[(API_SERVER_PORT, "the way to the API servers"), (LOAD_BALANCER_HEALTH_PORT, "the health of the load balancer")];
 
 /// Ports of every node.
-const NODE_PORTS: &[(u16, &str)] = &[(10250, "the kubelet"), (10256, "kube-proxy's health")];
+const NODE_PORTS: &[(u16, &str)] = &[(10250, "the kubelet")];
+
+/// Where kube-proxy runs, besides.
+const PROXY_PORTS: &[(u16, &str)] = &[(10256, "kube-proxy's health")];
 
 pub(super) fn address(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, address) = (scope.facts, scope.host.address);
@@ -52,10 +56,12 @@ pub(super) fn ports(scope: &Scope<'_>, found: &mut Findings) {
         false => &[],
     };
     let (of_etcd, of_node) = (if roles.etcd { ETCD_PORTS } else { &[] }, if roles.is_node() { NODE_PORTS } else { &[] });
+    let of_proxy = if roles.is_node() && !scope.cluster.settings.kube_proxy_remove { PROXY_PORTS } else { &[] };
     let taken: Vec<String> = of_role
         .iter()
         .chain(of_etcd)
         .chain(of_node)
+        .chain(of_proxy)
         .filter(|(port, _)| facts.listening_ports.contains(port))
         .map(|(port, what)| format!("{port} (for {what})"))
         .collect();
@@ -90,7 +96,12 @@ fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
     let interface = route.interface.as_str();
     let pods = !scope.is_fresh() && scope.cluster.network.pod_cidr.contains(&route.to);
     // Nobody knows what the interfaces of the user's own network are called.
-    if pods && scope.cluster.network.plugin != NetworkPlugin::Flannel {
+    if pods && !scope.cluster.network.plugin.is_ours() {
+        return true;
+    }
+    // A host that has left the file since: a step takes the route away.
+    let marked = scope.seen.pod_network.as_ref().and_then(|network| network.routes.get(&route.to));
+    if marked.is_some_and(|(_, ours)| *ours) {
         return true;
     }
     let by_a_host = || route.via.is_some_and(|via| scope.cluster.hosts.iter().any(|host| host.address == IpAddr::V4(via)));
@@ -119,7 +130,7 @@ pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
 pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, address) = (scope.facts, scope.host.address);
     let of_address = facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&address));
-    let has_routes = scope.cluster.network.backend == FlannelBackend::HostGw && scope.host.roles.is_node();
+    let has_routes = scope.cluster.network.needs_neighbours() && scope.host.roles.is_node();
     // That no interface has the address is told by another check.
     let Some((interface, _)) = of_address.filter(|_| has_routes) else { return };
     let subnets: Vec<Ipv4Net> =
@@ -135,15 +146,41 @@ pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
     let named = far.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
     let has = subnets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let has = if has.is_empty() { "no subnet".to_owned() } else { format!("the subnet {has}") };
+    let (who, instead) = if scope.cluster.network.plugin == NetworkPlugin::Bridge {
+        ("the network plugin bridge", "`flannel` at spec.network.plugin")
+    } else {
+        ("flannel's backend host-gw", "`vxlan` (or `wireguard`) at spec.network.backend")
+    };
     found.refuse(
         Refusal::new(format!("it reaches other hosts by a router: {named}{more}"))
-            .because(format!("{interface} has {has}, and flannel's backend host-gw needs all hosts in one subnet"))
-            .hint("write `vxlan` (or `wireguard`) at spec.network.backend, or give the hosts addresses of one subnet"),
+            .because(format!("{interface} has {has}, and {who} needs all hosts in one subnet"))
+            .hint(format!("write {instead}, or give the hosts addresses of one subnet")),
     );
 }
 
 /// So many hosts show what is wrong.
 const MOST_NAMED: usize = 3;
+
+/// What is larger than the interface takes would be lost, or sent in pieces at best.
+pub(super) fn packets(scope: &Scope<'_>, found: &mut Findings) {
+    let network = &scope.cluster.network;
+    let interface = scope.facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&scope.host.address));
+    let Some((name, sends)) = interface.and_then(|(name, interface)| Some((name, interface.mtu?))) else { return };
+    let Some((mtu, needed)) = network.mtu.zip(mtu_of_hosts(network)).filter(|_| scope.host.roles.is_node()) else { return };
+    if sends >= needed {
+        return;
+    }
+    let takes = match network.overhead() {
+        0 => String::new(),
+        bytes => format!(", for flannel's backend {} takes {bytes} of them", network.backend.as_str()),
+    };
+    let most = sends.saturating_sub(u32::from(network.overhead()));
+    found.refuse(
+        Refusal::new(format!("packets of {mtu} bytes, as the pods are to send them, are too large for its interface {name}"))
+            .because(format!("that sends {sends} bytes at most, and {needed} are needed{takes}"))
+            .hint(format!("write {most} or less at spec.network.mtu, or leave it out; or give {name} a larger MTU")),
+    );
+}
 
 /// The pods that answer for names ask the servers that the kubelet gives them: those of systemd-resolved where that runs (kubeadm sets it
 /// so), else those of /etc/resolv.conf. A server on a loopback address would be the pod itself: CoreDNS finds that loop and gives up.

@@ -29,6 +29,7 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     if let Some(refusal) = lost_data(state, founded) {
         found.refuse(refusal.at(format!("host {} ({})", speaker.name, speaker.address)));
     }
+    other_services(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     other_network(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     for name in nodes.keys().filter(|name| cluster.host(name).is_none()) {
         found.refuse(
@@ -62,7 +63,7 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
     let mask = is.lines().skip_while(|line| !line.ends_with("name: node-cidr-mask-size")).nth(1).and_then(|line| value_of(line, "value"));
     let desired = desired.map(|(key, field, desired)| (key, field, value_of(is, key), desired)).into_iter();
     let desired = desired.chain([("node-cidr-mask-size", "spec.network.nodePrefix", mask, network.node_prefix.to_string())]);
-    let etcd = other_deployment(cluster, is);
+    let etcd = other_deployment(cluster, is).into_iter().chain(other_shares(cluster, is));
     let differing = desired.filter_map(|(key, field, is, desired)| {
         let is = is.filter(|is| *is != desired)?;
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
@@ -78,6 +79,23 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
 fn endpoint_field(cluster: &Cluster) -> &'static str {
     let written = ["spec.apiEndpoint.address", "spec.vars.loadbalancer_apiserver.address"];
     written.into_iter().find(|path| cluster.position_of(path).is_some()).unwrap_or("spec.hosts")
+}
+
+/// With the bridge it is kokctl that gives nodes their shares, with all others the controller manager.
+fn other_shares(cluster: &Cluster, is: &str) -> Option<Refusal> {
+    let has_bridge = is.lines().any(|line| line.ends_with("name: allocate-node-cidrs"));
+    let wants_bridge = cluster.network.plugin == NetworkPlugin::Bridge;
+    if has_bridge == wants_bridge {
+        return None;
+    }
+    let field = "spec.network.plugin";
+    let (is, back) = if has_bridge { ("bridge", "bridge") } else { ("another one than bridge", "what it was") };
+    Some(
+        Refusal::new(format!("the network plugin of the running cluster is {is}, the file asks for {}", cluster.network.plugin.as_str()))
+            .at(cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string))
+            .because("taking a network away from under its pods is no part of apply")
+            .hint(format!("set {field} back to {back}; a cluster with another network has to be made anew")),
+    )
 }
 
 /// kubeadm's `etcd.local` is a pod, `etcd.external` one that it does not run.
@@ -96,6 +114,22 @@ fn other_deployment(cluster: &Cluster, is: &str) -> Option<Refusal> {
             .because("etcd's data would have to move, and that is an operation of its own, which this version does not have yet")
             .hint(format!("set {field} back to {}, with the members that etcd has", is.as_str())),
     )
+}
+
+/// Its rules would stay in the kernels of all nodes beside those of whatever comes instead. One without our mark is the user's own.
+fn other_services(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> {
+    let ours = state.object("DaemonSet", "kube-system", "kube-proxy")?.text(SOURCE_ANNOTATION).is_some();
+    (ours && cluster.settings.kube_proxy_remove).then(|| {
+        let field = "spec.vars.kube_proxy_remove";
+        let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
+        Refusal::new("the running cluster has kube-proxy, and the file asks for none")
+            .at(place)
+            .because("apply can't take it away: its rules would stay in the kernel of every node, beside those of what comes instead")
+            .hint(
+                "leave kube_proxy_remove out; or, once another program carries Services, delete the DaemonSet kube-system/kube-proxy and start \
+                 each node anew, and apply then",
+            )
+    })
 }
 
 /// Another plugin, or another backend of the same one. A flannel without our mark is the user's own.
@@ -129,12 +163,28 @@ fn other_backend(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> 
     let configuration: Value = serde_json::from_str(map.text("/data/net-conf.json")?).ok()?;
     let is = configuration.pointer("/Backend/Type")?.as_str()?;
     let (field, desired) = ("spec.network.backend", cluster.network.backend.as_str());
+    let place = |field: &str| cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
+    if is != desired {
+        let refusal = Refusal::new(format!("flannel's backend in the running cluster is {is}, the file asks for {desired}"));
+        let because = "apply can't change it: links and routes of the old one would stay on the hosts, and pods keep its packet size";
+        return Some(
+            refusal
+                .at(place(field))
+                .because(because)
+                .hint(format!("set {field} back to {is}; a cluster gets another one when it is made anew")),
+        );
+    }
+    let field = "spec.network.mtu";
+    let overhead = u64::from(cluster.network.backend.overhead());
+    let is = configuration.pointer("/Backend/MTU").and_then(Value::as_u64).map(|mtu| mtu.saturating_sub(overhead));
+    let desired = cluster.network.mtu.map(u64::from);
     (is != desired).then(|| {
-        let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
-        Refusal::new(format!("flannel's backend in the running cluster is {is}, the file asks for {desired}"))
-            .at(place)
-            .because("apply can't change it: links and routes of the old one would stay on the hosts, and pods keep its packet size")
-            .hint(format!("set {field} back to {is}; a cluster gets another one when it is made anew"))
+        let named = |mtu: Option<u64>| mtu.map_or_else(|| "what the hosts' interfaces leave".to_owned(), |mtu| format!("{mtu} bytes"));
+        let back = is.map_or_else(|| format!("leave {field} out"), |mtu| format!("set {field} back to {mtu}"));
+        Refusal::new(format!("the largest packet of pods in the running cluster is {}, the file asks for {}", named(is), named(desired)))
+            .at(place(field))
+            .because("apply can't change it: flannel's link, the bridge and the pods that run keep what they were started with")
+            .hint(format!("{back}; a cluster gets another one when it is made anew"))
     })
 }
 

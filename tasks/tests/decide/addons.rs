@@ -5,7 +5,8 @@ use kok_tasks::addons::Record;
 use kok_tasks::change::Change;
 use kok_tasks::observe::{LiveObject, Look, Looks, Observations, ParseError, parse, probe_script};
 use kok_tasks::operations::{ApplyAddon, Operation};
-use kok_tasks::resources::Act;
+use kok_tasks::plan::Action;
+use kok_tasks::resources::{Act, Resource};
 use kok_tasks::script::Part;
 
 use crate::support::world::World;
@@ -147,6 +148,42 @@ fn a_network_by_manifest_is_waited_for_and_checked() {
         assert_eq!(left(&world), Vec::<String>::new());
         assert!(!world.hosts.values().any(|host| host.paths.contains_key("/etc/cni/net.d/10-flannel.conflist")));
     }
+}
+
+/// Neither its image nor its pods are wanted where the network carries Services.
+#[test]
+fn without_kube_proxy_nothing_of_it_is_there() {
+    for cluster in [cluster(), highly_available()] {
+        let mut cluster = by_manifest(cluster);
+        cluster.settings.kube_proxy_remove = true;
+        let world = World::bare_of(cluster.clone());
+        let plan = world.plan();
+        let steps: Vec<String> = plan.steps().map(|step| step.id.to_string()).filter(|id| id.contains("kube-proxy")).collect();
+        assert!(steps.is_empty(), "{steps:?}");
+        let text = plan.steps().find_map(|step| match &step.action {
+            Action::Resource(Resource::File(file)) if file.path == "/etc/kubernetes/kokctl/cluster.yaml" => Some(format!("{file:?}")),
+            _ => None,
+        });
+        let text = text.unwrap();
+        assert!(text.contains(r"proxy:\n  disabled: true\n") && !text.contains("KubeProxyConfiguration"), "{text}");
+        let world = world.converge();
+        assert_eq!(left(&world), Vec::<String>::new());
+        assert!(!world.api.has("DaemonSet/kube-system/kube-proxy"));
+        cluster.network.plugin = NetworkPlugin::None;
+        cluster.addons.remove(0);
+        assert_eq!(left(&World::bare_of(cluster).converge()), Vec::<String>::new());
+    }
+}
+
+/// Its rules would stay in the kernels.
+#[test]
+fn a_running_cluster_keeps_its_kube_proxy() {
+    let mut world = World::bare_of(by_manifest(cluster())).converge();
+    world.cluster.settings.kube_proxy_remove = true;
+    let refusals = world.try_plan().unwrap_err();
+    assert!(refusals.iter().any(|refusal| refusal.to_string().contains("the running cluster has kube-proxy")), "{refusals:?}");
+    world.api.objects.remove("DaemonSet/kube-system/kube-proxy");
+    assert_eq!(left(&world.converge()), Vec::<String>::new());
 }
 
 /// Taking it away would leave pods without one.

@@ -3,6 +3,7 @@
 
 mod addons;
 mod bootstrap;
+mod bridge;
 mod components;
 mod convergence;
 mod endpoint;

@@ -237,7 +237,8 @@ fn nodes_and_workloads_are_ready_when_all_are() {
 
 #[test]
 fn the_network_is_proven_by_every_answer() {
-    let check = Operation::NetworkCheck(NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: vec!["a".into(), "b".into()] });
+    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: vec!["a".into(), "b".into()], proxy };
+    let check = Operation::NetworkCheck(of(true));
     let answers = |count: usize, ok: bool| json!(vec![json!({"target": "http://x/", "ok": ok, "error": "timed out"}); count]).to_string();
     let seen = |a: Option<String>, b: Option<String>| {
         let reports = [("a", a), ("b", b)].into_iter().filter_map(|(name, report)| Some((name.to_owned(), report?)));
@@ -250,6 +251,11 @@ fn the_network_is_proven_by_every_answer() {
     assert!(said(&check, &seen(good(), Some("Error from server".into()))).contains("could not be asked: Error from server"));
     assert!(said(&check, &seen(Some(answers(2, true)), good())).contains("asked 2 of 3"));
     assert_eq!(said(&check, &seen(Some(answers(3, false)), good())), "from node a, http://x/ does not answer: timed out");
+    let without = Operation::NetworkCheck(of(false));
+    let because = "there is no kube-proxy (kube_proxy_remove), so the network has to carry Services";
+    assert!(said(&without, &seen(Some(answers(3, false)), good())).ends_with(because));
+    let of_pod = answers(3, false).replace("http://x/", "http://10.233.64.2:8080/");
+    assert!(said(&without, &seen(Some(of_pod), good())).ends_with("10.233.64.2:8080/ does not answer: timed out"), "that is no Service");
     let record = |text: &str| Observations {
         network_check: Some(BTreeMap::new()),
         ..ready(&[("ConfigMap/kube-system/kokctl", json!({"data": {"network-check": text}}))], &[])

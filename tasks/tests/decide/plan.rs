@@ -8,6 +8,7 @@ use kok_tasks::list::TASKS;
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan, Reason, StepId, lint};
 use kok_tasks::ports;
+use kok_tasks::resources::Resource;
 
 use crate::support::world::World;
 use crate::support::{bundle, cluster, highly_available, inputs};
@@ -56,6 +57,14 @@ fn what_the_settings_add_to_the_plan() {
     insta::assert_snapshot!(host.collect::<Vec<_>>().join("\n"));
 }
 
+fn manifest_of_flannel(plan: &Plan) -> &str {
+    let manifest = plan.steps().find_map(|step| match &step.action {
+        Action::Operation(Operation::ApplyManifest(manifest)) if manifest.what == "flannel" => Some(manifest.text.as_str()),
+        _ => None,
+    });
+    manifest.unwrap()
+}
+
 #[test]
 fn the_backend_decides_what_flannel_is_told_and_what_it_needs() {
     let expected = [
@@ -69,14 +78,27 @@ fn the_backend_decides_what_flannel_is_told_and_what_it_needs() {
         let of_pods = ports::of_host(&cluster.hosts[0], &cluster.network).filter(|port| port.what == "the pods' network");
         assert_eq!(of_pods.map(|port| port.dashed()).collect::<Vec<_>>().join(" "), ports);
         let plan = World::bare_of(cluster).plan();
-        let manifest = plan.steps().find_map(|step| match &step.action {
-            Action::Operation(Operation::ApplyManifest(manifest)) if manifest.what == "flannel" => Some(manifest.text.as_str()),
-            _ => None,
-        });
-        assert!(manifest.unwrap().contains(told), "{manifest:?}");
+        let manifest = manifest_of_flannel(&plan);
+        assert!(manifest.contains(told), "{manifest}");
         let module = StepId::new("worker1", "host", "module-wireguard");
         let joined = StepId::new("worker1", "kubelet-join", "joined");
         assert_eq!(behind(&plan, &joined).contains(&module), has_module, "{told}");
+    }
+}
+
+/// The user says what pods send; flannel is told what hosts send, of which its backend takes a part.
+#[test]
+fn the_largest_packet_of_pods_is_told_to_flannel_and_its_plugin() {
+    for (backend, of_hosts) in [(FlannelBackend::Vxlan, 1450), (FlannelBackend::HostGw, 1400), (FlannelBackend::Wireguard, 1480)] {
+        let mut cluster = cluster();
+        (cluster.network.backend, cluster.network.mtu) = (backend, Some(1400));
+        let plan = World::bare_of(cluster).plan();
+        assert!(manifest_of_flannel(&plan).contains(&format!(r#"\"MTU\":{of_hosts},\"Type\""#)), "{}", manifest_of_flannel(&plan));
+        let configuration = plan.steps().find_map(|step| match &step.action {
+            Action::Resource(Resource::File(file)) if file.path.ends_with(".conflist") => Some(format!("{file:?}")),
+            _ => None,
+        });
+        assert!(configuration.unwrap().contains("1400"));
     }
 }
 

@@ -19,6 +19,9 @@ const OF_SEVERAL: &str = "loadbalancer_apiserver_localhost";
 const WAYS: [&str; 2] = ["kubeadm", "host"];
 const WAY: &str = "etcd_deployment_type";
 
+/// The setting that is refused with flannel, which is what the file has.
+const WITHOUT_FLANNEL: &str = "kube_proxy_remove";
+
 /// What has to be said besides for a setting to say something.
 const BESIDE: [(&str, &str); 3] = [
     ("no_proxy", "http_proxy: \"http://other:3128\", "),
@@ -50,7 +53,12 @@ fn every_setting_changes_what_is_done() {
     let mut tried = 0;
     for name in settings.map(|row| row.name) {
         let value = beside::values().find(|(known, _)| *known == name).unwrap().1;
-        let cluster = if name == OF_SEVERAL { HIGHLY_AVAILABLE } else { CLUSTER };
+        let without = CLUSTER.replace("plugin: flannel", "plugin: none");
+        let cluster = match name {
+            OF_SEVERAL => HIGHLY_AVAILABLE,
+            WITHOUT_FLANNEL => &without,
+            _ => CLUSTER,
+        };
         let besides = BESIDE.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said);
         // The setting itself is compared with the way that holds where nobody says one.
         for way in if name == WAY { &WAYS[..1] } else { &WAYS[..] } {

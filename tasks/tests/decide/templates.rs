@@ -45,6 +45,10 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/init.yaml.j2" => json!({
             "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text], "kubelet_arguments": arguments, "patches": text,
         }),
+        "bridge/10-kokctl-bridge.conflist.j2" => json!({"share": text, "mtu": null}),
+        "bridge/kokctl-pod-network.service.j2" => json!({"commands": text, "rules": text}),
+        "bridge/rules.nft.j2" => json!({"table": text, "range": text}),
+        "flannel/10-flannel.conflist.j2" => json!({"mtu": null}),
         "haproxy/haproxy.cfg.j2" => {
             json!({"port": 6443, "health_port": 8081, "servers": [{"name": "cp1", "address": "10.20.0.11:6443"}]})
         }
@@ -52,7 +56,7 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/cluster.yaml.j2" => json!({
             "cluster_name": text, "initial_cluster": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
-            "certificate_names": [text], "node_prefix": text, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text,
+            "certificate_names": [text], "node_prefix": text, "gives_shares": true, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,
             "api_server": pod, "controller_manager": pod, "scheduler": pod, "etcd": arguments, "kubelet": {"a": text},
             "kube_proxy": {"a": text}, "kubeadm_feature_gates": {"A": true},
@@ -120,7 +124,7 @@ fn a_name_that_nobody_defines_is_an_error_without_values() {
 
 #[test]
 fn json_and_toml_templates_are_what_their_names_say() {
-    let plugins: Value = serde_json::from_str(&render("flannel/10-flannel.conflist.j2", &json!({})).unwrap()).unwrap();
+    let plugins: Value = serde_json::from_str(&render("flannel/10-flannel.conflist.j2", &json!({"mtu": null})).unwrap()).unwrap();
     assert_eq!(plugins["plugins"][0]["type"], "flannel");
     let text = render("containerd/config.toml.j2", &context("containerd/config.toml.j2", "registry.k8s.io/pause:3.10.2")).unwrap();
     let table: toml::Table = text.parse().unwrap();

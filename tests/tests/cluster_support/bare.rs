@@ -22,8 +22,8 @@ fn is_bare(host: &Host) {
             "grep -e /var/lib/kubelet/ -e /run/containerd -e /run/netns -e /var/lib/containerd/ /proc/mounts",
             "ip -brief link | grep -e cni0 -e flannel -e veth",
             "ip -4 route show root 10.233.64.0/18",
-            "nft list ruleset | grep -i -e kube -e flannel -e cni",
-            "systemctl list-units --all --plain --no-legend 'kube*' 'containerd*' 'etcd*'",
+            "nft list ruleset | grep -i -e kube -e flannel -e cni -e kokctl",
+            "systemctl list-units --all --plain --no-legend 'kube*' 'containerd*' 'etcd*' 'kokctl*'",
         ],
     );
     let found = [

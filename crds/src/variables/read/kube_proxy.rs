@@ -21,6 +21,10 @@ pub(crate) fn mode(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
     settings.kube_proxy_mode = decoder.choice(field, &modes).unwrap_or(settings.kube_proxy_mode);
 }
 
+pub(crate) fn remove(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    settings.kube_proxy_remove = decoder.boolean(field).unwrap_or(settings.kube_proxy_remove);
+}
+
 pub(crate) fn conntrack_max_per_core(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let value = decoder.integer(field, 0..=i64::from(i32::MAX));
     settings.kube_proxy_conntrack_max_per_core = value.and_then(|value| u32::try_from(value).ok());

@@ -13,9 +13,9 @@ const IPV4_ONLY: &str = "leave it out, or write `false`";
 pub(super) static ROWS: &[Variable] = &[
     word(
         "kube_network_plugin",
-        "flannel or none",
+        "flannel, bridge or none",
         "flannel in a Cluster; an inventory that says nothing means calico",
-        "The network plugin; with none you install one yourself. Others come by their manifests (docs/cluster.md).",
+        "The network plugin; bridge is kokctl's own, with none you install one yourself. Others come by their manifests (docs/cluster.md).",
     )
     .field_of("spec.network.plugin"),
     word("kube_pods_subnet", "IPv4 range", "10.233.64.0/18", "The range of the pods' addresses.").field_of("spec.network.podCIDR"),
@@ -93,11 +93,12 @@ pub(super) static ROWS: &[Variable] = &[
     word("kube_proxy_udp_timeout", "time", "none", "How long ipvs knows what UDP has sent.").moot(IPVS),
     value("kube_proxy_ipvs_modules", "list of names", "none", "Kernel modules of ipvs.").moot(IPVS),
     text("kube_proxy_nodeselector", "none", "Where kube-proxy runs.").moot("there are no nodes with Windows"),
-    flag("kube_proxy_remove", "false", "Leaves kube-proxy out.").needed("flannel needs it for services").instead(IPV4_ONLY),
+    flag("kube_proxy_remove", "false", "Leaves kube-proxy out; the network plugin then has to carry Services, which flannel does not.")
+        .reads(kube_proxy::remove),
     flag("kube_proxy_deployed", "true", "Whether kube-proxy is installed.").only(
         &["true"],
-        "services need it with flannel",
-        "leave it out",
+        "Kubespray computes it from `kube_proxy_remove`",
+        "leave it out, and write `kube_proxy_remove: true` where there is to be none",
     ),
     flag("nat_outgoing", "true", "Whether packets of pods leave the cluster with the node's address.").only(
         &["true"],

@@ -13,6 +13,12 @@ const FLANNEL: &str = "flannel comes from the bundle, and there is one of it";
 pub(super) static ROWS: &[Variable] = &[
     word("flannel_backend_type", "vxlan, host-gw or wireguard", "vxlan", "How flannel carries packets from host to host.")
         .field_of("spec.network.backend"),
+    number(
+        "flannel_mtu",
+        "what the host's interface and the backend leave",
+        "Bytes of the largest packet of a pod, also with the bridge; Kubespray has no variable for it.",
+    )
+    .field_of("spec.network.mtu"),
     text("flannel_interface", "the one with the host's address", "Which interface flannel uses.").refused(INTERFACE.0, INTERFACE.1),
     text("flannel_interface_regexp", "the one with the host's address", "Which interface flannel uses.").refused(INTERFACE.0, INTERFACE.1),
     number("flannel_vxlan_vni", "1", "The number of flannel's network."),

@@ -1,7 +1,7 @@
 //! How flannel carries packets, and what that asks of hosts.
 
 use kok_crds::model::{FlannelBackend, NetworkPlugin};
-use kok_tasks::observe::ModuleState;
+use kok_tasks::observe::{ModuleState, PodNetwork};
 
 use super::running::running;
 use super::*;
@@ -29,6 +29,10 @@ fn packets_without_a_link_of_their_own_need_neighbours() {
     let refused = |backend: FlannelBackend, change: fn(&str, &mut HostFacts)| written(&check(&with(backend), &seen_with(change)));
     assert_eq!(refused(FlannelBackend::HostGw, |_, _| {}), "");
     insta::assert_snapshot!("host_gw", refused(FlannelBackend::HostGw, far));
+    let mut bridge = cluster();
+    bridge.network.plugin = NetworkPlugin::Bridge;
+    assert_eq!(written(&check(&bridge, &seen_with(|_, _| {}))), "");
+    insta::assert_snapshot!("bridge", written(&check(&bridge, &seen_with(far))));
     for backend in [FlannelBackend::Vxlan, FlannelBackend::Wireguard] {
         assert_eq!(refused(backend, far), "");
     }
@@ -50,6 +54,26 @@ fn routes_to_the_pods_of_other_hosts_are_ours() {
     assert!(!overlaps(&seen(Some("demo"), "10.20.0.11")));
     assert!(overlaps(&seen(Some("demo"), "10.20.0.99")), "that is no host of the cluster");
     assert!(overlaps(&seen(None, "10.20.0.11")), "nobody of ours has been there yet");
+}
+
+/// The bridge's own to a host that has left the file: a step takes it away.
+#[test]
+fn routes_of_the_bridge_are_ours_wherever_they_lead() {
+    let mut bridge = cluster();
+    bridge.network.plugin = NetworkPlugin::Bridge;
+    let overlaps = |ours: bool| {
+        let (to, via): (ipnet::Ipv4Net, std::net::Ipv4Addr) = ("10.233.70.0/24".parse().unwrap(), "10.20.0.99".parse().unwrap());
+        let mut seen = seen_with(|name, facts| {
+            facts.cluster = Some("demo".to_owned());
+            if name == "worker1" {
+                facts.routes.push(Route { to, interface: "eth0".to_owned(), via: Some(via) });
+            }
+        });
+        let network = PodNetwork { routes: [(to, (via, ours))].into(), masquerades: true };
+        seen.add_observations("worker1", Observations { pod_network: Some(network), ..Observations::default() });
+        written(&check(&bridge, &seen)).contains("its route to 10.233.70.0/24 overlaps")
+    };
+    assert!(overlaps(false) && !overlaps(true));
 }
 
 #[test]
@@ -77,6 +101,28 @@ fn a_running_cluster_keeps_its_backend() {
     };
     assert_eq!(check(&with(FlannelBackend::HostGw), &with_backend("host-gw")), Vec::new());
     insta::assert_snapshot!("another_backend", written(&check(&cluster(), &with_backend("host-gw"))));
+    // Written into the JSON behind the word of the backend.
+    let with_mtu = with_backend(r#"vxlan","MTU":1450,"of":""#);
+    let mut same = cluster();
+    same.network.mtu = Some(1400);
+    assert_eq!(check(&same, &with_mtu), Vec::new());
+    insta::assert_snapshot!("another_mtu", written(&check(&cluster(), &with_mtu)));
+    insta::assert_snapshot!("a_new_mtu", written(&check(&same, &with_backend("vxlan"))));
+}
+
+#[test]
+fn packets_that_the_interface_does_not_send_are_refused() {
+    let of = |backend: FlannelBackend, mtu: u16| {
+        let mut cluster = with(backend);
+        cluster.network.mtu = Some(mtu);
+        written(&check(&cluster, &seen_with(|_, _| {})))
+    };
+    let most = [(FlannelBackend::Vxlan, 1450), (FlannelBackend::HostGw, 1500), (FlannelBackend::Wireguard, 1420)];
+    for (backend, mtu) in most {
+        assert_eq!(of(backend, mtu), "");
+        assert!(of(backend, mtu + 1).contains(&format!("write {mtu} or less at spec.network.mtu")));
+    }
+    insta::assert_snapshot!("packets", of(FlannelBackend::Vxlan, 1500));
 }
 
 /// The same names are those of upstream's manifest, which may well be the user's own.

@@ -200,7 +200,8 @@ pub(crate) fn has_subnet(api: &Api, host: &Host) -> bool {
 /// Whether containerd can give a pod an address and the kubelet calls the node Ready.
 pub(crate) fn is_ready(api: &Api, host: &Host) -> bool {
     let flannel = ["/opt/cni/bin/flannel", "/etc/cni/net.d/10-flannel.conflist"].iter().all(|path| host.has(path));
-    let network = host.has("/opt/cni/bin/bridge") && (flannel || api.has_own_network());
+    let bridge = host.has("/etc/cni/net.d/10-kokctl-bridge.conflist");
+    let network = host.has("/opt/cni/bin/bridge") && (flannel || bridge || api.has_own_network());
     network && host.is_active("kubelet.service") && host.is_active("containerd.service") && api.nodes.contains_key(&host.name)
 }
 
@@ -229,7 +230,7 @@ pub(crate) fn state(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> K
 fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Value {
     let mut object = object.clone();
     let name = object["metadata"]["name"].as_str().unwrap();
-    let has_network = |host: &Host| has_subnet(api, host) || api.has_own_network();
+    let has_network = |host: &Host| has_subnet(api, host) || host.pod_network.masquerades || api.has_own_network();
     let runs = |host: &Host| match name {
         "kube-proxy" => has_image(host, "kube-proxy"),
         "kube-flannel-ds" => has_subnet(api, host),
@@ -254,7 +255,7 @@ fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Val
 
 /// What the pods of the network check report: every pod and the service answers every pod that runs.
 pub(crate) fn reports(api: &Api, hosts: &BTreeMap<String, Host>) -> BTreeMap<String, String> {
-    let services = api.has("DaemonSet/kube-system/kube-proxy") && api.has("Deployment/kube-system/coredns");
+    let services = (api.has("DaemonSet/kube-system/kube-proxy") || api.has_own_network()) && api.has("Deployment/kube-system/coredns");
     let check = api.objects.get("DaemonSet/kokctl-network-check/network-check").map(|check| with_status(api, hosts, check));
     let running = check.map_or(0, |check| check["status"]["numberAvailable"].as_u64().unwrap());
     let answers: Vec<Value> =

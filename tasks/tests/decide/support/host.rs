@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
-    BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, ImageStore, Kind, Look, Metadata, ModuleState, Observations, PathState, SwapState,
-    TimeTracking, UnitState,
+    BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, ImageStore, Kind, Look, Metadata, ModuleState, Observations, PathState, PodNetwork,
+    SwapState, TimeTracking, UnitState,
 };
 
 /// Something at a path.
@@ -34,6 +34,7 @@ pub(crate) struct Host {
     pub(crate) users: BTreeSet<String>,
     pub(crate) swap: SwapState,
     pub(crate) firewall: Firewall,
+    pub(crate) pod_network: PodNetwork,
     pub(crate) images: BTreeMap<String, ImageState>,
     /// Seconds since boot; every change takes one.
     pub(crate) now: u64,
@@ -75,6 +76,7 @@ impl Host {
                 ..SwapState::default()
             },
             firewall: Firewall::None,
+            pod_network: PodNetwork::default(),
             modules: BTreeSet::new(),
             images: BTreeMap::new(),
             now: 100,

@@ -116,7 +116,7 @@ pub(crate) fn firewalld(ports: &[&str], trusted: &[&str]) -> Firewalld {
 
 fn interface(name: &str, number: u8, address: &str) -> (String, Interface) {
     let mac = (name != "lo").then(|| format!("52:54:00:00:00:{number:02x}"));
-    (name.to_owned(), Interface { mac, addresses: [address.parse().unwrap()].into() })
+    (name.to_owned(), Interface { mac, addresses: [address.parse().unwrap()].into(), mtu: Some(1500) })
 }
 
 /// What was seen of three hosts with which nothing is wrong; `change` makes something wrong.

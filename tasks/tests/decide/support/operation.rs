@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_tasks::change::Change;
 use kok_tasks::digest::sha256;
-use kok_tasks::observe::NodeState;
+use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{Component, Join, KubeletStart, NetworkCheck, Operation, Preflight, Stage, StaticPods};
 
 use kok_tasks::secret_name::SecretName;
@@ -51,7 +51,9 @@ impl World {
             Operation::Addons(addons) => {
                 self.uses_patched(host, &addons.configuration, &addons.source);
                 self.uses_api(host, true);
-                self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
+                if addons.proxy {
+                    self.api.object("DaemonSet", "kube-system", "kube-proxy", &addons.source);
+                }
                 self.api.object("Deployment", "kube-system", "coredns", &addons.source);
             }
             Operation::TrustStore(store) => {
@@ -75,6 +77,19 @@ impl World {
             Operation::RemoveAddons(addons) => {
                 self.uses_api(host, true);
                 self.api.remove_addons(addons);
+            }
+            Operation::PodRoutes(routes) => {
+                let host = self.host(host);
+                host.uses(&routes.commands);
+                host.uses(&routes.rules);
+                let range = routes.routes.iter().map(|(to, via)| (*to, (*via, true)));
+                host.pod_network = PodNetwork { routes: range.collect(), masquerades: true };
+            }
+            Operation::NodeShares(shares) => {
+                self.uses_api(host, true);
+                for (name, share) in &shares.shares {
+                    self.api.nodes.get_mut(name).unwrap_or_else(|| panic!("{name} is no node yet")).pod_cidr = Some(*share);
+                }
             }
             Operation::NetworkCheck(check) => self.network_check(host, check),
             // Nothing is done: what is waited for has to be true once everything is done that the step needs.

@@ -133,6 +133,7 @@ impl World {
                     seen.addon_objects.insert(name, there);
                 }
                 Look::NetworkCheck => seen.network_check = Some(api::reports(&self.api, &self.hosts)),
+                Look::PodNetwork(_) => seen.pod_network = Some(host.pod_network.clone()),
                 Look::TimeTracking => seen.time = Some(host.time(self.source_serves())),
                 _ => {}
             }
@@ -289,7 +290,8 @@ fn start(host: &mut Host, unit: &Unit, change: &Change) {
             let lost = host.has("/var/lib/kokctl/made/etcd-started") && !host.has("/var/lib/etcd/member/wal");
             assert!(!lost, "{}: a member that lost its data is started", host.name);
         }
-        "chrony.service" => {}
+        // What it reads is there, as for each.
+        "chrony.service" | "kokctl-pod-network.service" => {}
         other => panic!("the model does not know {other}"),
     }
     if unit.goal == UnitGoal::Running && !["reload", "enable"].contains(&change.summary.as_str()) {

@@ -50,7 +50,7 @@ fn with_configuration(image: &str, pods: &str, endpoint: &str) -> Result<String,
         let (before, after) = text.split_once(place).ok_or_else(|| format!("kokctl's manifest of flannel has no {place:?}"))?;
         text = format!("{before}{addition}{place}{after}");
     }
-    let configuration = json!(render("flannel/10-flannel.conflist.j2", &())?).to_string();
+    let configuration = json!(render("flannel/10-flannel.conflist.j2", &json!({"mtu": null}))?).to_string();
     Ok(text.replace("@CONFIGURATION@", &configuration).replace("@IMAGE@", image))
 }
 
