@@ -56,7 +56,7 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/cluster.yaml.j2" => json!({
             "cluster_name": text, "initial_cluster": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
-            "certificate_names": [text], "node_prefix": text, "gives_shares": true, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
+            "certificate_names": [text], "key_algorithm": text, "certificate_validity": text, "authority_validity": text, "node_prefix": text, "gives_shares": true, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,
             "api_server": pod, "controller_manager": pod, "scheduler": pod, "etcd": arguments, "kubelet": {"a": text},
             "kube_proxy": {"a": text}, "kubeadm_feature_gates": {"A": true},

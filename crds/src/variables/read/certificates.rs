@@ -86,7 +86,8 @@ mod tests {
         assert_eq!(seconds("1h30m10s"), Some(5410));
         assert_eq!(seconds("8760h0m0s"), Some(8760 * 3600));
         assert_eq!(seconds("0"), Some(0));
-        for bad in ["", "-1h", "1.5h", "100ms", "365d", "8760", "99999999999999999999h", "9999999999999999h"] {
+        assert_eq!(seconds("1.5h"), Some(5400));
+        for bad in ["", "-1h", "100ms", "365d", "8760", "99999999999999999999h", "9999999999999999h"] {
             assert_eq!(seconds(bad), None, "{bad}");
         }
     }
