@@ -190,7 +190,7 @@ fn with_addons(addons: &str, files: &[(&str, &str)]) -> Result<kok_crds::model::
     for (name, text) in [("c.yaml", text.as_str())].iter().chain(files) {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    super::ClusterFiles { files: vec![folder.path().join("c.yaml")] }.read(&super::ExtraVars::default())
+    super::ClusterFiles { files: vec![folder.path().join("c.yaml")] }.whole(&super::ExtraVars::default()).map(|(_, cluster)| cluster)
 }
 
 /// Who takes a cluster down or asks it how it is needs nothing of what was once brought to it.

@@ -30,10 +30,11 @@ fn write(folder: &Path, name: &str, text: &str, mode: u32) {
 /// The cluster, or all that is wrong as one text.
 fn read(folder: &Path, authorities: &str) -> Result<Cluster, String> {
     write(folder, "cluster.yaml", &format!("{CLUSTER}{authorities}"), 0o644);
-    let failures = match (ClusterFiles { files: vec![folder.join("cluster.yaml")] }.read(&ExtraVars::default())) {
-        Ok(cluster) => return Ok(cluster),
-        Err(failures) => failures,
-    };
+    let failures =
+        match (ClusterFiles { files: vec![folder.join("cluster.yaml")] }.whole(&ExtraVars::default()).map(|(_, cluster)| cluster)) {
+            Ok(cluster) => return Ok(cluster),
+            Err(failures) => failures,
+        };
     Err(failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 
@@ -61,6 +62,7 @@ fn what_could_not_sign_for_a_cluster_is_refused() {
     make(folder, "young", &Policy::default(), Duration::days(-9));
     write(folder, "chain.crt", &(of_folder("a.crt") + &of_folder("b.crt")), 0o644);
     write(folder, "open.key", &of_folder("a.key"), 0o640);
+    write(folder, "other.key", &of_folder("a.crt"), 0o600);
     write(folder, "none.crt", "", 0o644);
     for (certificate, key, said) in [
         ("a.crt", "b.key", "don't belong together"),
@@ -68,7 +70,7 @@ fn what_could_not_sign_for_a_cluster_is_refused() {
         ("young.crt", "young.key", "not valid yet"),
         ("chain.crt", "a.key", "controller manager takes a file with one"),
         ("a.crt", "open.key", "0640"),
-        ("a.crt", "a.crt", "cannot read the private key"),
+        ("a.crt", "other.key", "cannot read the private key"),
         ("none.crt", "a.key", "no complete PEM block"),
         ("a.crt", "missing.key", "missing.key: No such file"),
     ] {
