@@ -39,7 +39,7 @@ pub fn bare_state(lab: &Lab) -> String {
          getent passwd; getent group
          ip -brief link | sed 's/@[^ ]*//' | cut -d' ' -f1
          ip -brief -4 address show dev host0 | sed 's/@[^ ]*//' | tr -s ' '
-         ip route show table all; ip -6 route show table all | grep -v fe80:; ip rule
+         ip -4 route show table all; ip -6 route show table all | grep -v fe80:; ip rule
          nft list ruleset | grep -v -e '^table ip6* \\(mangle\\|filter\\|nat\\) ' -e '^\tchain [A-Z]* ' -e ' hook .* policy accept;$' -e '^\t*}$' -e '^$'
          cut -d' ' -f2,3 /proc/mounts | sort";
     let except = OF_THE_SYSTEM.iter().map(|path| format!("-path '{path}'")).collect::<Vec<_>>().join(" -o ");
