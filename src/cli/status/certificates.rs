@@ -32,14 +32,23 @@ pub(super) struct Certificate {
     end: Option<i64>,
     #[serde(skip)]
     now: i64,
+    /// Whether it is of an etcd that kubeadm does not know: its `certs renew` leaves it as it is.
+    #[serde(skip)]
+    of_unit: bool,
 }
 
 /// All certificates of the control planes and of hosts of etcd that are of this cluster.
 pub(super) fn certificates(cluster: &Cluster, seen: &Seen, now: i64) -> Vec<Certificate> {
     let has_some = |host: &&Host| host.roles.control_plane || host.roles.etcd;
     let hosts = cluster.hosts.iter().filter(has_some).filter(|host| super::is_ours(cluster, seen, &host.name));
-    let of_host =
-        |name: &str| validity::of(seen.observations(name)).into_iter().map(|it| Certificate::of(name, it, now)).collect::<Vec<_>>();
+    let units = cluster.has_etcd_units();
+    let of_host = |name: &str| {
+        let certificate = |it: Validity| {
+            let of_unit = units && it.path.contains("etcd");
+            Certificate { of_unit, ..Certificate::of(name, it, now) }
+        };
+        validity::of(seen.observations(name)).into_iter().map(certificate).collect::<Vec<_>>()
+    };
     hosts.flat_map(|host| of_host(&host.name)).collect()
 }
 
@@ -49,7 +58,7 @@ impl Certificate {
         let (end, problem) = end.map_or_else(|problem| (None, Some(problem)), |end| (Some(end), None));
         let not_after = end.map(|end| moment(end, "%Y-%m-%dT%H:%M:%SZ"));
         let days_left = end.map(|end| (end - now).div_euclid(DAY));
-        Self { host: host.to_owned(), name, path, authority: is_authority, not_after, days_left, problem, end, now }
+        Self { host: host.to_owned(), name, path, authority: is_authority, not_after, days_left, problem, end, now, of_unit: false }
     }
 
     /// The moment itself is still in time (RFC 5280, 4.1.2.5).
@@ -122,6 +131,10 @@ fn warning(which: &[&Certificate], what: String) -> Option<Failure> {
     let hint = if which.iter().any(|it| it.authority) {
         "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\""
             .to_owned()
+    } else if which.iter().any(|it| it.of_unit) {
+        format!(
+            "on {host}: remove each of etcd with its key, and let `kokctl apply` make it anew, one host after the other; then restart the host"
+        )
     } else {
         format!("on {host}: kubeadm certs renew all; then restart the host, for what runs keeps the old ones")
     };

@@ -129,8 +129,7 @@ impl ApplyAddon {
         remove(&mut fragment, &self.name, &self.gone);
         let list = object_list(&self.objects);
         let source = quote(&self.source);
-        let record = format!("{{ printf '{SOURCE} %s\\n' {source}; tracked | summed; }} | record_addon {name}");
-        fragment.feed(Content::Bytes(list.as_bytes()), &record);
+        fragment.feed(Content::Bytes(list.as_bytes()), &format!("record_there {name} {source}"));
         Act::Script(fragment)
     }
 
@@ -191,6 +190,8 @@ const SAID: &str = "/run/kokctl/addon-said";
 /// * `recorded_before NAME` keeps what the addon's record has for all that is recorded afterwards.
 /// * `record_addon NAME` takes lines and writes them as the addon's record. Each addon has a field manager of its own there, so that one
 ///   does not remove the record of another.
+/// * `record_there NAME SOURCE` takes a list of objects and records those that are there, with the source that they were made from. Where the
+///   cluster can't be asked, the record stays as it was: what is not in it is never removed.
 /// * `remove_of_addon NAME` takes a list of objects and removes those that have its label. A kind that the API does not know has no objects.
 pub(super) fn functions() -> String {
     format!(
@@ -201,7 +202,12 @@ pub(super) fn functions() -> String {
 }}
 before=
 recorded_before() {{
-  before=$(kube -n kube-system get configmap {RECORD} --ignore-not-found -o jsonpath="{{.data.$1}}" | sed '/^{SOURCE} /d')
+  before=$(kube -n kube-system get configmap {RECORD} --ignore-not-found -o jsonpath="{{.data.$1}}") || exit 1
+  before=$(printf '%s\n' "$before" | sed '/^{SOURCE} /d')
+}}
+record_there() {{
+  there=$(tracked) || exit 1
+  {{ printf '{SOURCE} %s\n' "$2"; [ -z "$there" ] || printf '%s\n' "$there" | summed; }} | record_addon "$1"
 }}
 record_addon() {{
   {{ cat; printf '%s\n' "$before"; }} | kube -n kube-system create configmap {RECORD} --from-file="$1=/dev/stdin" --dry-run=client -o json |

@@ -57,3 +57,11 @@ fn one_that_cannot_be_read_is_said() {
     assert_eq!((field(0, "problem"), field(0, "daysLeft")), ("it is cut off".into(), serde_json::Value::Null));
     assert_eq!((field(1, "daysLeft"), field(1, "notAfter")), (3650.into(), "2036-11-19T00:00:00Z".into()));
 }
+
+/// kubeadm has no certificates of an etcd that it does not run.
+#[test]
+fn etcd_that_is_a_unit_is_renewed_by_apply() {
+    let own = Certificate { of_unit: true, ..until("etcd1", "etcd/server", NOW + DAY) };
+    let hint = warnings(&[own]).remove(0).hint.unwrap_or_default();
+    assert!(hint.contains("kokctl apply") && !hint.contains("kubeadm"), "{hint}");
+}
