@@ -282,8 +282,10 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<KubernetesState, ParseErr
     }
     let (nodes, objects) = (text_of(sections, "kube-nodes")?, text_of(sections, "kube-objects")?);
     // Without rights, or when the API server goes away between two questions, kubectl prints an error where a table is expected.
-    let (Ok(nodes), Ok(objects)) = (parse_nodes(nodes), parse_objects(objects)) else {
-        return Ok(KubernetesState::Unanswered(format!("{} {}", excerpt(nodes), excerpt(objects))));
+    let (nodes, objects) = match (parse_nodes(nodes), parse_objects(objects)) {
+        (Ok(nodes), Ok(objects)) => (nodes, objects),
+        (Err(_), _) => return Ok(KubernetesState::Unanswered(excerpt(nodes))),
+        (_, Err(_)) => return Ok(KubernetesState::Unanswered(excerpt(objects))),
     };
     let tokens = text_of(sections, "kube-tokens")?.lines().filter_map(|line| line.strip_prefix("secret/")).map(str::to_owned);
     Ok(KubernetesState::Ready { nodes, objects, bootstrap_tokens: tokens.collect() })

@@ -3,12 +3,11 @@
 use kok_crds::model::{Cluster, Host};
 
 use super::Findings;
+use super::running::MANIFEST;
 use crate::api_files::{ENCRYPTION, ENCRYPTION_SUMMARY};
 use crate::list::api_server::has_key;
 use crate::observe::PathState;
 use crate::plan::{Refusal, Seen};
-
-const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 
 /// The key is nowhere, though it was: the API servers that run may know it until they are restarted.
 fn lost(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {

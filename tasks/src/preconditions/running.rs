@@ -15,7 +15,7 @@ use crate::speaker::speaker;
 const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
 
 /// Says that a control plane was set up.
-const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+pub(super) const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 
 /// Checks the cluster that is there against the one that is asked for.
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {

@@ -109,6 +109,9 @@ fn the_cluster_may_not_answer_yet() {
         "\n@ kube-ready\nok\n\n@ kube-nodes\nError from server (Forbidden)\n\n@ kube-objects\nError from server (Forbidden)\n\n@ kube-tokens\n",
     );
     assert!(matches!(forbidden, KubernetesState::Unanswered(said) if said.contains("Forbidden")));
+    // It went away between two questions: what it said before is no reason.
+    let gone = with("\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\nconnection refused\n\n@ kube-tokens\n");
+    assert_eq!(gone, KubernetesState::Unanswered("connection refused".into()));
     let empty = with("\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\n\n@ kube-tokens\nsecret/bootstrap-token-kokab2\n");
     assert!(
         matches!(empty, KubernetesState::Ready { nodes, objects, bootstrap_tokens } if nodes.is_empty() && objects.is_empty() && bootstrap_tokens == ["bootstrap-token-kokab2"])
