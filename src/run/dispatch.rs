@@ -165,10 +165,9 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 // Nothing may be left to do only because what it needs was not done either, such as a restart for a file that is not written.
                 (Acted::Unknown, _) if !self.schedule.has_its_needs(&step.id) => self.schedule.set(&step.id, Status::Pending),
                 (Acted::Ended | Acted::Unknown, Verdict::Same) => self.done(&step.id),
-                (Acted::Ended, Verdict::Differs(change)) => {
-                    let because = self.hosts.redact(&change.because);
-                    self.fail(&step.id, &format!("it was done, but the second look says that it is still to do: {because}"), false);
-                }
+                // The cluster went away while it was asked, as it does when an API server ends: nobody has said that it is not done.
+                (Acted::Ended, Verdict::Differs(change)) if change.assumed => self.look_again(step),
+                (Acted::Ended, Verdict::Differs(change)) => self.still_to_do(&step.id, &change.because),
                 (Acted::Ended, Verdict::Unseen) => self.fail(&step.id, "it was done, but nobody looked whether it is", false),
                 (Acted::Failed(said), _) => self.fail(&step.id, &said, false),
                 // Another step of the script failed first. It is not this one's fault: it may begin in the next script.
@@ -184,6 +183,11 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         let took_milliseconds = self.began.get(id).map(|began| milliseconds(*began)).unwrap_or_default();
         let host = self.plan.step(id).map(|step| step.host.clone()).unwrap_or_default();
         self.events.send(EventKind::StepDone { step: id.to_string(), host, took_milliseconds });
+    }
+
+    fn still_to_do(&mut self, id: &StepId, because: &str) {
+        let because = self.hosts.redact(because);
+        self.fail(id, &format!("it was done, but the second look says that it is still to do: {because}"), false);
     }
 
     fn fail(&mut self, id: &StepId, error: &str, unknown: bool) {

@@ -1,4 +1,5 @@
-//! Conditions that are waited for: all of a host are looked at together, with a pause that grows while nothing moves.
+//! Conditions that are waited for: all of a host are looked at together, with a pause that grows while nothing moves. Among them are steps
+//! that were done and of which the cluster could not say so yet.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 
 use super::super::event::EventKind;
 use super::super::hosts::{Hosts, Trouble};
+use super::super::schedule::Lane;
 use super::{Dispatcher, Message};
 
 /// Looking again costs a host some milliseconds of its processor, a control plane some hundred; people can't tell a quarter of a second.
@@ -47,6 +49,15 @@ impl<H: Hosts> Dispatcher<'_, H> {
             wait.steps.insert(step.id.clone(), step.clone());
             wait.pause = Duration::ZERO;
         }
+    }
+
+    /// Looks again at a step that was done and of which the cluster could not say so, until it says what it is or the step's deadline is over.
+    /// It is at work until then: nothing that needs it begins, and it is not done a second time.
+    pub(super) fn look_again(&mut self, step: &Step) {
+        self.to_look.insert(step.host.clone());
+        let wait = self.waits.entry(step.host.clone()).or_default();
+        wait.steps.insert(step.id.clone(), step.clone());
+        wait.pause = FIRST_PAUSE;
     }
 
     /// Looks at all conditions of a host, after the pause that its last look asked for. One look at a time: the next one comes after it.
@@ -105,6 +116,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let (because, looked) = match seen.as_ref().map(|seen| (step.diff(seen), seen)) {
             Ok((Verdict::Same, _)) => {
                 self.done(&step.id);
+                return None;
+            }
+            Ok((Verdict::Differs(change), _)) if !change.assumed && self.schedule.lane(&step.id) != Some(Lane::Waits) => {
+                self.still_to_do(&step.id, &change.because);
                 return None;
             }
             Ok((Verdict::Differs(change), seen)) => (self.hosts.redact(&with_warnings(&change.because, seen)), true),

@@ -32,6 +32,8 @@ pub(super) enum Fault {
     LostBetween,
     /// The link breaks, and what was begun goes on for a while.
     StillAtWork,
+    /// Everything is done, and then the cluster does not answer the second look.
+    Unanswered,
     /// The host is restarted before anything was done.
     Restarted,
     /// The order never ends.
@@ -48,8 +50,8 @@ pub(super) enum Fault {
 
 impl Fault {
     /// Those after which a run goes on.
-    pub(super) const PASSING: [Self; 6] =
-        [Self::LostBefore, Self::NotStarted, Self::LostAfter, Self::LostBetween, Self::StillAtWork, Self::Restarted];
+    pub(super) const PASSING: [Self; 7] =
+        [Self::LostBefore, Self::NotStarted, Self::LostAfter, Self::LostBetween, Self::StillAtWork, Self::Unanswered, Self::Restarted];
 }
 
 /// Hosts behind breaking links.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use kok_tasks::observe::{Looks, Observations};
+use kok_tasks::observe::{ApiServerState, KubernetesState, Looks, Observations};
 use tokio::time::Instant;
 
 use super::super::super::super::event::EventKind;
@@ -122,6 +122,13 @@ impl Model {
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 self.interrupt(Stop::Now);
                 tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            Some(Fault::Unanswered) => {
+                let mut answer = self.carry_out(order, all);
+                let away = || "connection refused".to_owned();
+                answer.seen.kubernetes = answer.seen.kubernetes.map(|_| KubernetesState::Unanswered(away()));
+                answer.seen.api_server = answer.seen.api_server.map(|_| ApiServerState::NotReady(away()));
+                return Ok(answer);
             }
             Some(Fault::Gone(_)) | None => {}
         }
