@@ -2,6 +2,7 @@
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
+use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
@@ -34,6 +35,8 @@ subjects:
 --BINDING--
 ";
 
+const BIND: &str = "bind to cluster-admin";
+
 impl ClusterAdmins {
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::Kubernetes]
@@ -44,7 +47,9 @@ impl ClusterAdmins {
         // Without the binding, admin.conf may read nothing at all: then the probe's questions fail, but `/readyz` is open to everybody.
         match state {
             KubernetesState::Ready { .. } if state.object("ClusterRoleBinding", "", NAME).is_some() => Verdict::Same,
-            _ => Verdict::differs("bind to cluster-admin", "the group kubeadm:cluster-admins has no rights yet"),
+            // The same answers come from an API server that goes away after the binding is made.
+            KubernetesState::NotReady(_) | KubernetesState::Unanswered(_) => unanswered(BIND, state),
+            _ => Verdict::differs(BIND, "the group kubeadm:cluster-admins has no rights yet"),
         }
     }
 
