@@ -91,8 +91,12 @@ fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
 }
 
 fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration) -> Result<StepId, Refusal> {
-    let operation =
-        StaticPods { component: Component::ControlPlane, configuration: configuration.path.clone(), source: configuration.source.clone() };
+    let operation = StaticPods {
+        component: Component::ControlPlane,
+        configuration: configuration.path.clone(),
+        of_member: None,
+        source: configuration.source.clone(),
+    };
     let step = draft.add("manifests", Operation::StaticPods(operation));
     draft.needs(&step, &view.id(NAME, "preflight"), Reason::Because("kubeadm checks a host before it changes it"));
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);

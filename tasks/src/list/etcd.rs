@@ -25,10 +25,18 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     // etcd refuses a directory that others may enter.
     let data = draft.add("data", Resource::Directory(Directory { path: "/var/lib/etcd".to_owned(), mode: 0o700 }));
     let configuration = kubeadm_configuration::bootstrap(view)?;
-    let manifest = StaticPods { component: Component::Etcd, configuration: configuration.path, source: configuration.source };
+    let of_member = kubeadm_configuration::cluster(view)?;
+    let manifest = StaticPods {
+        component: Component::Etcd,
+        configuration: configuration.path,
+        of_member: Some(of_member.path),
+        source: configuration.source,
+    };
     let manifest = draft.add(MANIFEST, Operation::StaticPods(manifest));
     draft.needs(&manifest, &data, Reason::Because("etcd's data lies in that folder"));
-    draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
+    for step in [configuration.step, of_member.step] {
+        draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
+    }
     draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, kubeadm_configuration::KUBEADM), Reason::Runs);
     certificates::needed_by(view, draft, &manifest);
     kubeadm_configuration::patched_by(view, draft, &manifest);

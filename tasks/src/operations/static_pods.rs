@@ -23,7 +23,9 @@ pub struct StaticPods {
     pub component: Component,
     /// Path of kubeadm's configuration on the host.
     pub configuration: String,
-    /// Its sha256.
+    /// Path of the one that is taken instead where etcd has data: a member that was started once must found nothing, should it lose them.
+    pub of_member: Option<String>,
+    /// Sha256 of the first one.
     pub source: String,
 }
 
@@ -54,6 +56,9 @@ const UNTIL_OLD_IS_GONE: &str = r#"if [ -n "$old" ] && [ "$(cat "$manifest")" !=
   done
 fi
 "#;
+
+/// Where etcd writes first of all.
+const MEMBER_DATA: &str = "/var/lib/etcd/member/wal";
 
 impl StaticPods {
     fn files(&self) -> &'static [&'static str] {
@@ -101,12 +106,19 @@ impl StaticPods {
             Component::ControlPlane => ("kube-apiserver", "/etc/kubernetes/manifests/kube-apiserver.yaml"),
         };
         let script = format!(
-            "{forget}program={program}\nmanifest={manifest}\n{BEFORE}kubeadm init phase {phase} --config={}\n{keep}{UNTIL_OLD_IS_GONE}",
-            quote(&self.configuration)
+            "{forget}program={program}\nmanifest={manifest}\n{BEFORE}{}kubeadm init phase {phase} --config=\"$configuration\"\n{keep}{UNTIL_OLD_IS_GONE}",
+            self.choice()
         );
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), &format!("job {}", self.name()));
         Act::Script(fragment)
+    }
+
+    /// Only the host knows by then whether its member was started.
+    fn choice(&self) -> String {
+        let first = format!("configuration={}\n", quote(&self.configuration));
+        let of_member = self.of_member.as_deref().map(|path| format!("if [ -d {MEMBER_DATA} ]; then configuration={}; fi\n", quote(path)));
+        first + &of_member.unwrap_or_default()
     }
 
     pub(super) fn title(&self) -> String {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use kok_tasks::change::Verdict;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use kok_tasks::change::{Change, Verdict};
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
     ApiServerState, EtcdMember, EtcdPeer, EtcdState, Kind, KubernetesObject, KubernetesState, Metadata, NodeState, Observations, PathState,
@@ -12,6 +14,8 @@ use kok_tasks::operations::{
     ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, LoadBalancersReady, NetworkCheck, NodesReady, Operation,
     RemoveTokens, Stage, StaticPods, WorkloadReady,
 };
+use kok_tasks::resources::Act;
+use kok_tasks::script::Part;
 use serde_json::{Value, json};
 
 fn said(operation: &Operation, seen: &Observations) -> String {
@@ -45,7 +49,8 @@ const RECORD: &str = "/var/lib/kokctl/made/etcd";
 
 #[test]
 fn what_kubeadm_wrote_is_known_by_its_record() {
-    let operation = Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), source: "s1".into() });
+    let operation =
+        Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), of_member: None, source: "s1".into() });
     let seen = |manifest: Option<&str>, record: Option<String>| {
         let mut seen = Observations::default();
         put(&mut seen, ETCD, manifest);
@@ -65,9 +70,22 @@ fn what_kubeadm_wrote_is_known_by_its_record() {
     assert_eq!(said(&operation, &seen(Some("m"), Some("garbage".into()))), "it was made from another configuration");
 }
 
+/// A manifest that is made again must not found anything should the member lose its data.
+#[test]
+fn only_a_member_without_data_is_made_by_the_configuration_that_founds() {
+    let operation =
+        StaticPods { component: Component::Etcd, configuration: "/new".into(), of_member: Some("/existing".into()), source: "s1".into() };
+    let Act::Script(fragment) = Operation::StaticPods(operation).act(&Change::new("create", "")) else { panic!("no script") };
+    let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
+    let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
+    let choice = "configuration='/new'\nif [ -d /var/lib/etcd/member/wal ]; then configuration='/existing'; fi\n";
+    assert!(script.contains(choice) && script.contains("kubeadm init phase etcd local --config=\"$configuration\""), "{script}");
+}
+
 #[test]
 fn what_somebody_changed_in_a_file_of_kubeadm_is_shown() {
-    let operation = Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), source: "s1".into() });
+    let operation =
+        Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), of_member: None, source: "s1".into() });
     let mut seen = Observations::default();
     keep(&mut seen, ETCD, "a\nedited\n");
     keep(&mut seen, &format!("{RECORD}.files/etcd.yaml"), "a\nb\n");

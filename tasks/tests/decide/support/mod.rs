@@ -5,6 +5,7 @@ pub(crate) mod host;
 mod operation;
 mod secrets;
 pub(crate) mod shell;
+mod uses;
 pub(crate) mod world;
 
 use kok_crds::model::{Addon, Cluster, Manifest};

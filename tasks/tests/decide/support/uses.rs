@@ -1,0 +1,52 @@
+//! What operations of the model would use, and whether it is there.
+
+use kok_tasks::digest::sha256;
+
+use super::api;
+use super::world::World;
+
+impl World {
+    pub(super) fn uses_api(&self, host: &str, as_administrator: bool) {
+        let host = &self.hosts[host];
+        host.uses("/usr/local/bin/kubectl");
+        assert!(api::answers(&self.api, host, &self.hosts), "{}: the API server is asked before it answers", host.name);
+        assert!(!as_administrator || self.api.has_administrators(), "{}: administrators have no rights yet", host.name);
+    }
+
+    /// The list of members counts for the first start of etcd only.
+    pub(super) fn uses_configuration(&self, host: &str, path: &str, source: &str) {
+        let host = &self.hosts[host];
+        host.uses("/usr/local/bin/kubeadm");
+        let lines = host.text(path).lines();
+        let list =
+            |line: &&str| line.ends_with("name: initial-cluster") || line.ends_with("name: \"initial-cluster\"") || line.contains(":2380");
+        let comment = |line: &&str| line.contains("All members that found the cluster together");
+        let counts: String = lines.filter(|line| !list(line) && !comment(line)).map(|line| format!("{line}\n")).collect();
+        assert_eq!(sha256(counts.as_bytes()), source, "{path} is not what the step was planned with");
+    }
+
+    /// What goes into the cluster says nothing of the host that it comes from.
+    pub(super) fn uses_common(&self, host: &str, path: &str, source: &str) {
+        assert_eq!(self.common(host, path), source, "{path} is not what the step was planned with");
+    }
+
+    fn common(&self, host: &str, path: &str) -> String {
+        let host = &self.hosts[host];
+        host.uses("/usr/local/bin/kubeadm");
+        let whole = host.text(path);
+        let counts = if self.cluster.is_highly_available() { whole.split_once("---\n").unwrap().1 } else { whole };
+        sha256(counts.as_bytes())
+    }
+
+    /// CoreDNS is made from its patches too, which lie in the folder that the configuration names.
+    pub(super) fn uses_patched(&self, host: &str, path: &str, source: &str) {
+        let common = self.common(host, path);
+        let host = &self.hosts[host];
+        let folder = host.text(path).lines().find_map(|line| line.trim().strip_prefix("directory: "));
+        let beginning = folder.map(|folder| format!("{}/", folder.trim_matches('"')));
+        let name = |path: &str| path.strip_prefix(beginning.as_deref()?).filter(|name| name.starts_with("coredns")).map(str::to_owned);
+        let patches: String = host.paths.iter().filter_map(|(path, file)| Some(format!("{}\n{}", name(path)?, file.content))).collect();
+        let made = if patches.is_empty() { common } else { sha256(format!("{common}\n{patches}").as_bytes()) };
+        assert_eq!(made, source, "{path} and its patches are not what the step was planned with");
+    }
+}
