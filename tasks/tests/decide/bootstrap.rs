@@ -8,14 +8,14 @@ use kok_tasks::plan::{Choice, Plan, Refusal, Selection, StepId};
 use crate::support::world::World;
 use crate::support::{cluster_of, highly_available};
 
-const DATA: &str = "/var/lib/etcd/member/wal";
+pub(crate) const DATA: &str = "/var/lib/etcd/member/wal";
 
 fn bare() -> World {
     World::bare_of(highly_available())
 }
 
 /// What is wrong, why, and what to do.
-fn told(refusals: &[Refusal]) -> String {
+pub(crate) fn told(refusals: &[Refusal]) -> String {
     let parts = |it: &Refusal| {
         let parts = [Some(&it.what), it.at.as_ref(), it.because.as_ref(), it.hint.as_ref()];
         parts.into_iter().flatten().cloned().collect::<Vec<_>>().join("; ")
@@ -36,7 +36,7 @@ fn limited(world: &World, hosts: &[&str]) -> (Plan, Vec<String>) {
 }
 
 /// Carries out what the plan has for these hosts, as far as it needs no other.
-fn advance(world: &mut World, wanted: impl Fn(&str) -> bool) {
+pub(crate) fn advance(world: &mut World, wanted: impl Fn(&str) -> bool) {
     let plan = world.plan();
     let mut left: Vec<_> = plan.changes().collect();
     let (mut moved, mut done) = (true, BTreeSet::new());
@@ -62,7 +62,7 @@ fn set_of<'a>(plan: &'a Plan, host: &str) -> Option<&'a Change> {
 }
 
 /// Everything of these hosts that comes before their API servers.
-fn start(world: &mut World, hosts: &[&str]) {
+pub(crate) fn start(world: &mut World, hosts: &[&str]) {
     let of_others = ["/control-plane/", "/network", "/kubelet-join/", "/load-balancer/", "/time-sync/"];
     let early = ["/control-plane/preflight", "/control-plane/manifests", "/control-plane/kubelet"];
     advance(world, |id| {

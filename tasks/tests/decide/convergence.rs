@@ -32,7 +32,7 @@ fn carry_out(world: &mut World, plan: &Plan, seed: u64, most: usize) {
 }
 
 /// What the world is like, without the times at which it became so.
-fn state(world: &World) -> String {
+pub(crate) fn state(world: &World) -> String {
     let mut world = world.clone();
     for host in world.hosts.values_mut() {
         host.now = 0;
@@ -44,7 +44,7 @@ fn state(world: &World) -> String {
     format!("{:?} {:?}", world.hosts, world.api)
 }
 
-fn left(world: &World) -> Vec<String> {
+pub(crate) fn left(world: &World) -> Vec<String> {
     world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect()
 }
 

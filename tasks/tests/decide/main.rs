@@ -3,6 +3,7 @@
 
 mod addons;
 mod bootstrap;
+mod bootstrap_mixes;
 mod bridge;
 mod components;
 mod convergence;
