@@ -1,6 +1,6 @@
 //! Files that API server and scheduler read besides their options.
 
-use super::kubeadm_configuration;
+use super::{kubeadm_configuration, rolling};
 use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER, SCHEDULER, SCHEDULER_FOLDER};
 use crate::observe::{Look, Observations, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -48,6 +48,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let folder = if path.starts_with(FOLDER) { "folder" } else { "scheduler-folder" };
         let step = draft.add(&step, Resource::File(File::text(path, text).mode(0o600)));
         draft.needs(&step, &view.id(NAME, folder), Reason::Inside);
+        // Some of them are read again as soon as they change.
+        rolling::needed_by(view, draft, &step);
     }
     if encrypts { encryption(view, draft) } else { Ok(()) }
 }
@@ -70,6 +72,7 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     let content = FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper }, replace, without: None };
     let key = draft.add(KEY, Resource::File(File { path: ENCRYPTION.to_owned(), mode: 0o600, content }));
     draft.needs(&key, &view.id(NAME, "folder"), Reason::Inside);
+    rolling::needed_by(view, draft, &key);
     let said = draft.add("encryption-summary", Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));
     draft.needs(&said, &key, Reason::Because("it says what that file has"));
     Ok(())
