@@ -22,6 +22,25 @@ fi
 /// More would fill a terminal.
 const LONGEST: usize = 300;
 
+/// How many different complaints are told: the last is often only what follows from the one before.
+const MOST: usize = 3;
+
+/// What is behind most complaints that have such words, the more telling ones first.
+const LIKELY: [(&str, &str); 12] = [
+    ("has already been bootstrapped", "its data were lost; see \"A member that lost its data\" in docs/bootstrap.md"),
+    ("cluster ID mismatch", "members of two clusters have each other's addresses"),
+    ("no space left on device", "a disk of the host is full; `df -h` says which"),
+    ("unknown flag", "an option in your file that this version of Kubernetes does not have"),
+    ("unrecognized feature gate", "a feature gate in your file that this version of Kubernetes does not have"),
+    ("address already in use", "another program has its port; `ss -ltnp` says which"),
+    ("permission denied", "a file or folder that it needs was given to somebody else"),
+    ("no such file or directory", "a file that an option names is not there, or not in the pod"),
+    ("certificate has expired or is not yet valid", "the clocks of the hosts differ, or a certificate has ended"),
+    ("x509", "certificates of different authorities, or without a name or address that is used"),
+    ("connection refused", "what it asks does not run; etcd, most of all"),
+    ("deadline exceeded", "what it asks does not answer: a firewall between the hosts, or too slow a disk below etcd"),
+];
+
 /// A line of etcd's log (zap's JSON).
 #[derive(Deserialize)]
 struct Entry {
@@ -31,11 +50,22 @@ struct Entry {
     error: Option<String>,
 }
 
-/// By name of the container, the last complaint in its log.
+/// By name of the container, the last complaints in its log, the newest first, and what is likely behind them.
 pub(super) fn read(sections: &[Section<'_>]) -> BTreeMap<String, String> {
     let logs = sections.iter().filter(|section| section.name == "last-words");
-    let last = |body: &[u8]| String::from_utf8_lossy(body).lines().filter_map(complaint).next_back();
-    logs.filter_map(|section| Some((section.argument.to_owned(), last(section.body)?))).collect()
+    logs.filter_map(|section| Some((section.argument.to_owned(), told(&String::from_utf8_lossy(section.body))?))).collect()
+}
+
+fn told(log: &str) -> Option<String> {
+    let mut last: Vec<String> = Vec::new();
+    for complaint in log.lines().rev().filter_map(complaint) {
+        if last.len() < MOST && !last.contains(&complaint) {
+            last.push(complaint);
+        }
+    }
+    let likely = LIKELY.iter().find(|(words, _)| last.iter().any(|complaint| complaint.contains(words)));
+    let likely = likely.map(|(_, cause)| format!(" (likely: {cause})")).unwrap_or_default();
+    (!last.is_empty()).then(|| last.join("; and before that: ") + &likely)
 }
 
 /// What a line of a container's log complains of. containerd writes `TIME STREAM F TEXT` (CRI's log format); the text is etcd's JSON, or begins
@@ -56,6 +86,17 @@ fn complaint(line: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_ones_are_told_with_what_is_likely_behind_them() {
+        let line = |text: &str| format!("2026-11-22T01:20:28Z stderr F Error: {text}\n");
+        assert_eq!(told("2026-11-22T01:20:28Z stderr F all is well\n"), None);
+        assert_eq!(told(&line("odd")).as_deref(), Some("Error: odd"));
+        let log = [line("first"), line("unknown flag: --x"), line("odd"), line("odd"), line("last")].concat();
+        let expected = "Error: last; and before that: Error: odd; and before that: Error: unknown flag: --x (likely: an option in your file that \
+                        this version of Kubernetes does not have)";
+        assert_eq!(told(&log).as_deref(), Some(expected));
+    }
 
     #[test]
     fn complaints_are_found_in_the_logs_of_both() {
