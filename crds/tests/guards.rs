@@ -181,3 +181,21 @@ fn a_plugin_and_its_configuration_go_together() {
     refused(&format!("{switch}{selector}"), 2, &["needs the admission plugin `PodNodeSelector`"]);
     accepted("kube_apiserver_enable_admission_plugins: [PodNodeSelector]");
 }
+
+#[test]
+fn nobody_would_approve_a_kubelets_own_certificate() {
+    refused("kubelet_config_extra_args: {serverTLSBootstrap: true}", 1, &["serverTLSBootstrap", "nobody in the cluster approves"]);
+    refused("kubelet_config_extra_args: {address: 127.0.0.1}", 1, &["address"]);
+    refused("kube_kubeadm_apiserver_extra_args: {service-account-lookup: \"false\"}", 1, &["service-account-lookup", "would be taken"]);
+}
+
+#[test]
+fn a_patch_of_the_kubelet_is_no_way_around() {
+    let patch = |text: &str| format!("kubeadm_patches:\n- {{target: kubeletconfiguration, {text}}}");
+    accepted(&patch("patch: {registryPullQPS: 7}"));
+    accepted("kubeadm_patches:\n- {target: kube-scheduler, patch: {address: x}}");
+    refused(&patch("type: merge, patch: {staticPodPath: /etc}"), 2, &["cannot have `staticPodPath`"]);
+    let operation = |path: &str| patch(&format!("type: json, patch: [{{op: add, path: {path}, value: 1}}]"));
+    accepted(&operation("/registryPullQPS"));
+    refused(&operation("/authentication/anonymous/enabled"), 2, &["cannot have `authentication`", "certificate or a token"]);
+}

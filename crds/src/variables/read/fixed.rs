@@ -23,6 +23,7 @@ pub(crate) const API_SERVER: &[(&str, &str)] = &[
     ("service-cluster-ip-range", "write `spec.network.serviceCIDR`, or kube_service_addresses in an inventory"),
     ("tls-cert-file", LEFT),
     ("tls-private-key-file", LEFT),
+    ("service-account-lookup", "leave it out: tokens of service accounts that were deleted would be taken"),
     ("enable-bootstrap-token-auth", "leave it out: hosts join by such tokens"),
     ("feature-gates", "write kube_apiserver_feature_gates or kube_feature_gates"),
     ("anonymous-auth", "write kube_apiserver_authentication_config_anonymous"),

@@ -56,6 +56,7 @@ fn is_threshold(text: &str) -> bool {
 pub(crate) const OWN: &[(&str, &str)] = &[
     ("apiVersion", "leave it out"),
     ("kind", "leave it out"),
+    ("address", "leave it out: the API server asks kubelets at the address of their node"),
     ("authentication", "leave it out: who asks a kubelet needs a certificate or a token"),
     ("authorization", "leave it out: the API server is asked"),
     ("cgroupDriver", "leave it out: systemd manages control groups"),
@@ -67,6 +68,7 @@ pub(crate) const OWN: &[(&str, &str)] = &[
     ("featureGates", "write kubelet_feature_gates or kube_feature_gates"),
     ("kubeReserved", "write kube_cpu_reserved, kube_memory_reserved …"),
     ("rotateCertificates", "leave it out: certificates are valid for a year only"),
+    ("serverTLSBootstrap", "leave it out: nobody in the cluster approves such certificates, and without one there are no logs of pods"),
     ("staticPodPath", "leave it out"),
     ("systemReserved", "write system_cpu_reserved, system_memory_reserved …"),
     ("tracing", "write kubelet_tracing and kubelet_tracing_endpoint"),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::Problem;
 use crate::decode::{Decoder, Field, Form};
 use crate::model::{Patch, Settings, Values, Volume};
 use crate::syntax::name::dns_label;
-use crate::tree::Value;
+use crate::tree::{Node, Value};
 use crate::words::quote;
+use crate::{Position, Problem};
 
 const VOLUME: Form =
     Form { what: "a volume of a component", fields: &["name", "hostPath", "mountPath", "readOnly", "writable", "pathType"], refused: &[] };
@@ -95,11 +95,39 @@ pub(crate) fn patches(decoder: &mut Decoder, field: &Field<'_>, settings: &mut S
             Some(field) => decoder.choice(&field, &TYPES.map(|word| (word, word))),
             None => Some("strategic"),
         };
-        let patch = decoder.required(&fields, "patch").and_then(|field| patch(decoder, &field, kind));
+        let patch = decoder.required(&fields, "patch").and_then(|field| {
+            let of_kubelet = target == Some("kubeletconfiguration");
+            if of_kubelet && patches_what_is_not_the_users(decoder, &field) { None } else { patch(decoder, &field, kind) }
+        });
         if let (Some(target), Some(kind), Some(patch)) = (target, kind, patch) {
             settings.components.patches.push(Patch { target, kind, patch });
         }
     }
+}
+
+/// A patch is no way around what can't be said of a kubelet elsewhere.
+fn patches_what_is_not_the_users(decoder: &mut Decoder, field: &Field<'_>) -> bool {
+    let places: Vec<(String, &Position)> = match &field.node.value {
+        Value::Map(entries) => entries.iter().map(|entry| (entry.key.clone(), &entry.key_position)).collect(),
+        Value::List(items) => items.iter().filter_map(patched_field).collect(),
+        _ => Vec::new(),
+    };
+    let mut found = false;
+    for (name, position) in places {
+        let Some((_, hint)) = super::kubelet::OWN.iter().find(|(own, _)| *own == name) else { continue };
+        let problem = Problem::new(format!("a patch of the kubelet's configuration cannot have `{name}`")).at(position);
+        decoder.report(problem.because("it follows from the rest of the file, or kokctl sets it").hint(*hint));
+        found = true;
+    }
+    found
+}
+
+/// The field at the top to which an operation of a JSON patch (RFC 6902) leads.
+fn patched_field(item: &Node) -> Option<(String, &Position)> {
+    let Value::Map(entries) = &item.value else { return None };
+    let path = &entries.iter().find(|entry| entry.key == "path")?.node;
+    let Value::Text(text) = &path.value else { return None };
+    Some((text.trim_start_matches('/').split('/').next()?.to_owned(), &path.position))
 }
 
 fn patch(decoder: &mut Decoder, field: &Field<'_>, kind: Option<&str>) -> Option<serde_json::Value> {
