@@ -1,6 +1,8 @@
 //! `kokctl status`
 
 mod certificates;
+mod drift;
+mod endpoint;
 
 use std::collections::BTreeMap;
 
@@ -16,6 +18,9 @@ use kok_tasks::validity;
 use serde::Serialize;
 
 use self::certificates::Certificate;
+use self::drift::Drift;
+use self::endpoint::Endpoint;
+use super::common::{BundleArgument, print_json};
 use super::files::{ClusterFiles, ExtraVars};
 use crate::run::{Clock, Events, LookAt, connect_each, probe_all};
 use crate::ui::{Failure, Kind, Notes, line, status_line};
@@ -27,6 +32,8 @@ pub(super) struct Arguments {
     cluster: ClusterFiles,
     #[command(flatten)]
     extra: ExtraVars,
+    #[command(flatten)]
+    bundle: BundleArgument,
     /// Print the state as JSON
     #[arg(long)]
     json: bool,
@@ -37,6 +44,8 @@ pub(super) struct Arguments {
 struct Status {
     cluster: String,
     api_server: String,
+    endpoint: Endpoint,
+    drift: Drift,
     hosts: Vec<HostStatus>,
     certificates: Vec<Certificate>,
 }
@@ -72,6 +81,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
         if host.roles.control_plane {
             looks.extend([Look::ApiServer, Look::Kubernetes]);
+            looks.extend(endpoint::looks(&cluster));
         }
         if host.roles.control_plane || host.roles.etcd {
             looks.extend(validity::looks());
@@ -87,10 +97,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     let strangers = preconditions::strangers(&cluster, &seen);
     failures.extend(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
-    let status = status(&cluster, &seen);
+    // Where a host does not answer, a plan would say no more than that.
+    let drift = if failures.is_empty() {
+        Drift::find(&cluster, &arguments.bundle).await
+    } else {
+        Drift::Unknown { because: "not all hosts answer".to_owned() }
+    };
+    let status = status(&cluster, &seen, drift);
     if arguments.json {
-        let text = serde_json::to_string_pretty(&status).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;
-        line(&text);
+        print_json(&status)?;
     } else {
         print(&status);
     }
@@ -99,7 +114,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
-fn status(cluster: &Cluster, seen: &Seen) -> Status {
+fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
     let speaker = speaker(cluster, seen).map(|host| host.name.as_str()).unwrap_or_default();
     // What another cluster's API server says of nodes of the same names would be taken for this one's.
     let kubernetes = seen.observations(speaker).kubernetes.as_ref().filter(|_| is_ours(cluster, seen, speaker));
@@ -136,7 +151,15 @@ fn status(cluster: &Cluster, seen: &Seen) -> Status {
         }
     });
     let certificates = certificates::certificates(cluster, seen, Clock::seconds());
-    Status { cluster: cluster.name.clone(), api_server: api_server(cluster, seen, speaker), hosts: hosts.collect(), certificates }
+    let endpoint = Endpoint::new(cluster, seen.observations(speaker));
+    Status {
+        cluster: cluster.name.clone(),
+        api_server: api_server(cluster, seen, speaker),
+        endpoint,
+        drift,
+        hosts: hosts.collect(),
+        certificates,
+    }
 }
 
 /// etcd is told where it is more than a part of a control plane.
@@ -181,12 +204,13 @@ fn etcd(cluster: &Cluster, seen: &Seen, host: &str) -> String {
         Some(EtcdState::NotReady(said)) => format!("not ready: {}", said.lines().next_back().unwrap_or_default()),
         Some(EtcdState::Ready(member)) if !member.has_leader => "not ready: the members have no leader".to_owned(),
         Some(EtcdState::Ready(member)) if !member.errors.is_empty() => format!("complains: {}", member.errors.join(", ")),
-        Some(EtcdState::Ready(member)) => format!("ready, {}", count(member.members.len(), "member")),
+        Some(EtcdState::Ready(member)) => format!("ready, {}, {}", count(member.members.len(), "member"), member.version),
     }
 }
 
 fn print(status: &Status) {
     line(&format!("cluster {}: API server {}", status.cluster, status.api_server));
+    line(&status.endpoint.line());
     let serving = status.hosts.iter().filter(|host| host.api_server.is_some() || host.etcd.is_some());
     // Of the only control plane the API server was told already.
     let several = serving.clone().nth(1).is_some();
@@ -200,6 +224,7 @@ fn print(status: &Status) {
         line(&format!("  {host}: {said}{end}"));
     }
     certificates::line(&status.certificates).iter().for_each(|text| line(text));
+    line(&status.drift.line());
     line(&format!(
         "{:<16} {:<16} {:<20} {:<12} {:<11} {:<11} {:<9} {}",
         "HOST", "ADDRESS", "ROLE", "OS", "CONTAINERD", "KUBELET", "NODE", "VERSION"

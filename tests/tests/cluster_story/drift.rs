@@ -113,6 +113,8 @@ fn repairs(lab: &Lab, kokctl: &Kokctl<'_>, drift: &Drift<'_>) {
     }
     let others = ["cp1:", "worker1:", "worker2:"].into_iter().filter(|line| plan.lines().any(|found| found == *line)).count();
     assert_eq!(others, 1, "only one host is concerned: {plan}");
+    let status = kokctl.verb("status", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert!(status.stdout.contains(&format!(" on 1 host ({}: ", drift.host.name())), "{status:?}");
     assert_same(&edited, &fingerprint(lab), "plan must not change anything");
     lap("plan");
     kokctl.converge("apply");

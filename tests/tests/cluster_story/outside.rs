@@ -17,11 +17,14 @@ pub fn shows_the_cluster(lab: &Lab, kokctl: &Kokctl<'_>) {
 }
 
 fn status_for_people(lab: &Lab, kokctl: &Kokctl<'_>) {
-    let said = kokctl.verb("status", &[]);
+    let said = kokctl.verb("status", &["--bundle", kokctl.bundle().to_str().unwrap()]);
     assert_eq!(said.code, 0, "{said:?}");
-    let rows: Vec<Vec<&str>> = said.stdout.lines().skip(3).map(|line| line.split_whitespace().collect()).collect();
+    let endpoint = format!("endpoint https://{}:6443: answers", lab.host("cp1").unwrap().address());
+    assert_eq!(said.stdout.lines().nth(1), Some(endpoint.as_str()));
+    assert_eq!(said.stdout.lines().nth(3), Some("drift: none; apply would have nothing to do"), "{}", said.stdout);
+    let rows: Vec<Vec<&str>> = said.stdout.lines().skip(5).map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(said.stdout.lines().next(), Some(format!("cluster {}: API server ready", lab.name()).as_str()));
-    let certificates = said.stdout.lines().nth(1).unwrap_or_default();
+    let certificates = said.stdout.lines().nth(2).unwrap_or_default();
     assert!(certificates.starts_with("certificates: the first end on ") && certificates.contains("apiserver of cp1"), "{certificates}");
     assert!(!said.stderr.contains("certificate"), "{}", said.stderr);
     let version = format!("v{DEFAULT_KUBERNETES_VERSION}");
@@ -38,6 +41,8 @@ fn status_for_programs(lab: &Lab, kokctl: &Kokctl<'_>) {
     let status: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!(status["cluster"], lab.name());
     assert_eq!(status["apiServer"], "ready");
+    assert_eq!(status["endpoint"]["state"], "answers");
+    assert_eq!(status["drift"]["state"], "unknown", "without a bundle nobody knows");
     let hosts = status["hosts"].as_array().unwrap();
     assert_eq!(hosts.len(), 3);
     for host in hosts {

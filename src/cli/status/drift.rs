@@ -1,0 +1,70 @@
+//! In what the hosts differ from their files: as many changes as `apply` would make.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::Cluster;
+use kok_crds::{count, counted};
+use kok_tasks::plan::{Plan, Selection};
+use serde::Serialize;
+
+use crate::cli::common::BundleArgument;
+use crate::cli::converge::{Tolerance, converge};
+use crate::run::{Events, Token};
+use crate::ui::{Failure, Notes};
+
+/// How far the cluster is from its files.
+#[derive(Serialize)]
+#[serde(tag = "state", rename_all = "camelCase")]
+pub(super) enum Drift {
+    /// Nothing differs.
+    None,
+    /// What `apply` would change, by host.
+    Found { changes: BTreeMap<String, usize> },
+    /// It could not be found out.
+    Unknown { because: String },
+}
+
+impl Drift {
+    /// Makes the plan of the whole cluster, which needs the bundle that it is installed from; nothing is changed.
+    pub(super) async fn find(cluster: &Cluster, bundle: &BundleArgument) -> Self {
+        match plan(cluster, bundle).await {
+            Ok(Some(plan)) => Self::of(&plan),
+            Ok(None) => Self::Unknown { because: "it needs the bundle: give its folder with --bundle".to_owned() },
+            Err(failures) => Self::Unknown { because: failures.first().map(Failure::one_line).unwrap_or_default() },
+        }
+    }
+
+    fn of(plan: &Plan) -> Self {
+        let mut changes = BTreeMap::new();
+        for (step, _) in plan.changes() {
+            *changes.entry(step.host.clone()).or_default() += 1;
+        }
+        if changes.is_empty() { Self::None } else { Self::Found { changes } }
+    }
+
+    /// For people.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Self::None => "drift: none; apply would have nothing to do".to_owned(),
+            Self::Unknown { because } => format!("drift: unknown; {because}"),
+            Self::Found { changes } => {
+                let number = counted(changes.values().sum(), "change", "changes");
+                let hosts: Vec<String> = changes.iter().map(|(host, number)| format!("{host}: {number}")).collect();
+                format!(
+                    "drift: apply would make {number} on {} ({}); kokctl plan says which",
+                    count(changes.len(), "host"),
+                    hosts.join(", ")
+                )
+            }
+        }
+    }
+}
+
+async fn plan(cluster: &Cluster, bundle: &BundleArgument) -> Result<Option<Plan>, Vec<Failure>> {
+    let Some(bundle) = bundle.open_if_named()? else { return Ok(None) };
+    let token = Token::generate().map_err(|failure| vec![failure])?;
+    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
+    let events = Events::new(vec![Box::new(Notes)]);
+    let planned = converge(cluster, bundle.bundle(), &Selection::default(), &token.id, tolerance, &events).await?;
+    Ok(Some(planned.plan))
+}

@@ -1,0 +1,77 @@
+//! Where clients of the cluster are sent, and whether somebody answers there.
+
+use kok_crds::model::Cluster;
+use kok_tasks::identity::endpoint_text;
+use kok_tasks::observe::{Look, Observations};
+use kok_tasks::operations::said_briefly;
+use serde::Serialize;
+
+/// The API endpoint.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Endpoint {
+    url: String,
+    /// As a control plane found it.
+    state: String,
+    /// Nodes with a load balancer of their own that has an API server to send its clients to, of all that should have one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    load_balancers: Option<LoadBalancers>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct LoadBalancers {
+    ready: usize,
+    of: usize,
+    not_ready: Vec<String>,
+}
+
+fn url(cluster: &Cluster) -> String {
+    format!("https://{}", endpoint_text(cluster))
+}
+
+fn has_load_balancers(cluster: &Cluster) -> bool {
+    cluster.is_highly_available() && cluster.external_endpoint().is_none()
+}
+
+/// What to look at on a control plane.
+pub(super) fn looks(cluster: &Cluster) -> impl Iterator<Item = Look> {
+    [Look::ApiEndpoint(url(cluster))].into_iter().chain(has_load_balancers(cluster).then_some(Look::LoadBalancers))
+}
+
+impl Endpoint {
+    /// As the control plane saw it that speaks for the cluster.
+    pub(super) fn new(cluster: &Cluster, seen: &Observations) -> Self {
+        let url = url(cluster);
+        let state = match seen.api_endpoints.get(&url).map(|said| (said, said.lines().next_back())) {
+            None => "not asked".to_owned(),
+            Some((_, Some("ok"))) => "answers".to_owned(),
+            Some((said, _)) => format!("does not answer: {}", said_briefly(said)),
+        };
+        let load_balancers = has_load_balancers(cluster).then(|| {
+            let found = seen.load_balancers.clone().unwrap_or_default();
+            let nodes: Vec<&str> = cluster
+                .hosts
+                .iter()
+                .filter(|host| !host.roles.control_plane && host.roles.is_node())
+                .map(|host| host.name.as_str())
+                .collect();
+            let not_ready: Vec<String> =
+                nodes.iter().filter(|node| found.get(**node) != Some(&true)).map(|node| (*node).to_owned()).collect();
+            LoadBalancers { ready: nodes.len() - not_ready.len(), of: nodes.len(), not_ready }
+        });
+        Self { url, state, load_balancers }
+    }
+
+    /// For people.
+    pub(super) fn line(&self) -> String {
+        let Some(balancers) = self.load_balancers.as_ref().filter(|balancers| balancers.of > 0) else {
+            return format!("endpoint {}: {}", self.url, self.state);
+        };
+        let missing = if balancers.not_ready.is_empty() { String::new() } else { format!(" (not {})", balancers.not_ready.join(", ")) };
+        format!(
+            "  endpoint {}: {}; load balancers of workers ready: {} of {}{missing}",
+            self.url, self.state, balancers.ready, balancers.of
+        )
+    }
+}
