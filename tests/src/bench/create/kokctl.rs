@@ -37,21 +37,29 @@ pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Resul
     let end_milliseconds = milliseconds(began);
     let milliseconds = ready.ok_or("kokctl did not say that the nodes are Ready")?;
     progress(&format!("kokctl: {:.1} s until all nodes were Ready, {:.1} s to its end", milliseconds / 1e3, end_milliseconds / 1e3));
-    let shown = prepared.kokctl(&["run", "show", &name, "--timeline", "--json"])?.output()?;
-    let critical_path = critical_path(&serde_json::from_slice(&shown.stdout)?)?;
-    let preparation_milliseconds = prepared.milliseconds;
+    let mut critical_path = critical_path(&prepared, &name)?;
+    end_with_nodes(&mut critical_path);
+    let (preparation_milliseconds, preparation_path) = (prepared.milliseconds, prepared.critical_path);
     prepared.lab.down()?;
-    Ok(ByKokctl { milliseconds, end_milliseconds, preparation_milliseconds, critical_path })
+    Ok(ByKokctl { milliseconds, end_milliseconds, preparation_milliseconds, preparation_path, critical_path })
 }
 
-/// The chain of steps that the time went to, as far as to the nodes.
-fn critical_path(run: &Value) -> Result<Vec<Link>, Box<dyn Error>> {
+/// The chain of steps that the time of a run went to.
+pub(super) fn critical_path(prepared: &Prepared, run: &str) -> Result<Vec<Link>, Box<dyn Error>> {
+    let shown = prepared.kokctl(&["run", "show", run, "--timeline", "--json"])?.output()?;
+    path_of(&serde_json::from_slice(&shown.stdout)?)
+}
+
+fn path_of(run: &Value) -> Result<Vec<Link>, Box<dyn Error>> {
     let path = run.pointer("/timeline/criticalPath").ok_or("the run has no critical path")?;
-    let mut links: Vec<Link> = serde_json::from_value(path.clone())?;
+    Ok(serde_json::from_value(path.clone())?)
+}
+
+/// What comes after the nodes are Ready is not measured.
+fn end_with_nodes(links: &mut Vec<Link>) {
     if let Some(last) = links.iter().position(|link| link.step.ends_with(READY)) {
         links.truncate(last + 1);
     }
-    Ok(links)
 }
 
 #[cfg(test)]
@@ -63,8 +71,10 @@ mod tests {
     fn the_path_ends_where_the_nodes_are_ready() {
         let link = |step: &str| json!({"step": step, "began": 1, "tookMilliseconds": 2, "waitedMilliseconds": 0, "together": 1});
         let run = json!({"timeline": {"criticalPath": [link("a/b/c"), link("cp1/network/nodes-ready"), link("cp1/network/more")]}});
-        let steps: Vec<String> = super::critical_path(&run).unwrap().into_iter().map(|link| link.step).collect();
+        let mut links = super::path_of(&run).unwrap();
+        super::end_with_nodes(&mut links);
+        let steps: Vec<String> = links.into_iter().map(|link| link.step).collect();
         assert_eq!(steps, ["a/b/c", "cp1/network/nodes-ready"]);
-        assert!(super::critical_path(&json!({})).is_err());
+        assert!(super::path_of(&json!({})).is_err());
     }
 }

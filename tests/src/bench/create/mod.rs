@@ -19,7 +19,7 @@ use tempfile::TempDir;
 use super::text;
 use crate::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 pub use report::CreateReport;
-use report::Round;
+use report::{Link, Round};
 
 /// All that hosts need before they are a cluster and that is none of what makes them one.
 const PREPARATION: &str = "host,packages,names,swap,selinux,firewall,trust,proxy,time-sync,container-runtime,mirrors,images,kubelet,\
@@ -49,6 +49,8 @@ struct Prepared {
     kokctl: PathBuf,
     bundle: PathBuf,
     milliseconds: f64,
+    /// What the preparation waited for.
+    critical_path: Vec<Link>,
 }
 
 /// Makes clusters, each on hosts that are booted and prepared for it, and measures.
@@ -79,7 +81,14 @@ impl Prepared {
         let spec = LabSpec::new(&options.lab, HOSTS).control_planes(CONTROL_PLANES);
         let lab = Lab::up_with_progress(spec, progress)?;
         let CreateOptions { kokctl, bundle, .. } = options;
-        let mut prepared = Self { lab, folder: TempDir::new()?, kokctl: kokctl.clone(), bundle: bundle.clone(), milliseconds: 0.0 };
+        let mut prepared = Self {
+            lab,
+            folder: TempDir::new()?,
+            kokctl: kokctl.clone(),
+            bundle: bundle.clone(),
+            milliseconds: 0.0,
+            critical_path: Vec::new(),
+        };
         fs::write(prepared.path("cluster.yaml"), prepared.lab.inventory(DEFAULT_KUBERNETES_VERSION)?)?;
         let began = Instant::now();
         let output = prepared.apply(&["--only", PREPARATION])?.stdout(Stdio::null()).stderr(Stdio::piped()).output()?;
@@ -87,6 +96,7 @@ impl Prepared {
             return Err(format!("preparation: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
         prepared.milliseconds = milliseconds(began);
+        prepared.critical_path = kokctl::critical_path(&prepared, "latest")?;
         progress(&format!("prepared {HOSTS} bare hosts in {:.1} s", prepared.milliseconds / 1e3));
         // What the images left to be written must not be written in the time that is measured.
         Command::new("sync").status()?;

@@ -38,6 +38,8 @@ pub(super) struct ByKokctl {
     pub(super) end_milliseconds: f64,
     /// From bare hosts to prepared ones.
     pub(super) preparation_milliseconds: f64,
+    /// What that went to: bulk data are pushed by the steps of `images` and programs.
+    pub(super) preparation_path: Vec<Link>,
     pub(super) critical_path: Vec<Link>,
 }
 
@@ -122,10 +124,17 @@ impl fmt::Display for CreateReport {
         self.row(f, "preparation of bare hosts (kubeadm)", |round| round.classic.preparation_milliseconds)?;
         writeln!(f, "\nthe chain of steps of the median run of kokctl")?;
         let links = self.typical().into_iter().flat_map(|round| &round.kokctl.critical_path);
-        links
-            .filter(|link| link.took_milliseconds.max(link.waited_milliseconds) >= SHORTEST_MILLISECONDS)
-            .try_for_each(|link| link.fmt(f))?;
+        links.filter(|link| link.is_worth_a_line()).try_for_each(|link| link.fmt(f))?;
+        writeln!(f, "\nand of the preparation of its hosts, with the push of the bundle")?;
+        let links = self.typical().into_iter().flat_map(|round| &round.kokctl.preparation_path);
+        links.filter(|link| link.is_worth_a_line()).try_for_each(|link| link.fmt(f))?;
         self.missed().iter().try_for_each(|missed| writeln!(f, "MISSED: {missed}"))
+    }
+}
+
+impl Link {
+    fn is_worth_a_line(&self) -> bool {
+        self.took_milliseconds.max(self.waited_milliseconds) >= SHORTEST_MILLISECONDS
     }
 }
 
@@ -149,7 +158,13 @@ mod tests {
 
     fn round(kokctl: f64, classic: f64) -> Round {
         Round {
-            kokctl: ByKokctl { milliseconds: kokctl, end_milliseconds: kokctl, preparation_milliseconds: 0.0, critical_path: Vec::new() },
+            kokctl: ByKokctl {
+                milliseconds: kokctl,
+                end_milliseconds: kokctl,
+                preparation_milliseconds: 0.0,
+                preparation_path: Vec::new(),
+                critical_path: Vec::new(),
+            },
             classic: ByKubeadm {
                 milliseconds: classic,
                 preparation_milliseconds: 0.0,
