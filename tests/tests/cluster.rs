@@ -13,10 +13,11 @@ mod cluster_story;
 mod cluster_support;
 mod lab_support;
 
-use cluster_story::{addons, drift, journal, killed, outside, reset, workload};
+use cluster_story::{addons, drift, journal, killed, outside, reset};
+use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, snapshot, up};
+use cluster_support::{again, bare, cluster, secrets, snapshot, up};
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 
 /// One story on one lab, because a cluster costs more than every check of it.
@@ -24,6 +25,7 @@ use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 fn hosts_become_a_cluster_and_bare_again() {
     let lab = up(3);
     let kokctl = Kokctl::new(&lab);
+    let started = Arguments::watch();
     let mut clock = Clock::start();
     again::log_every_command(&lab);
     reset::configure_swap(&lab);
@@ -36,14 +38,12 @@ fn hosts_become_a_cluster_and_bare_again() {
     journal::tells_what_was_run(&lab, &kokctl);
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     let tree = snapshot::tree(&lab);
-    killed::nothing_secret_was_said(&lab, &kokctl);
+    secrets::nothing_was_said(&lab, &kokctl, &started);
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     drift::is_shown_and_repaired(&lab, &kokctl);
     clock.lap("drift");
-    workload::pods_answer_over_nodes(&lab);
-    clock.lap("a user's pods");
     addons::come_and_go(&lab, &kokctl);
     clock.lap("a user's addons");
     outside::shows_the_cluster(&lab, &kokctl);
@@ -56,6 +56,6 @@ fn hosts_become_a_cluster_and_bare_again() {
     reset::apply_works_again_with_sudo(&lab, &kokctl);
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     snapshot::assert_same(&tree, &snapshot::tree(&lab), "a killed apply has to end like one that was not");
-    killed::nothing_secret_was_said(&lab, &kokctl);
+    secrets::nothing_was_said(&lab, &kokctl, &started);
     clock.lap("apply once more, with sudo");
 }

@@ -26,7 +26,8 @@ use std::time::Instant;
 use bad_input_cases::Refusals;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::up;
-use faults_cases::{away, disk, host_key, killed, link, login, power, reach, rejoined, shell, taking, writers};
+use faults_cases::{away, disk, founding, host_key, killed, link, login, power, reach, rejoined, shell, taking, writers};
+use highly_available_story::lost;
 
 const CHOICE: &str = "KOK_TEST_FAULTS";
 /// How many of the long ones are tried when nobody chose.
@@ -52,7 +53,12 @@ const LONG: [Fault; 14] = [
 ];
 
 /// With clusters of five hosts, which take minutes each: only with `all`, or by name.
-const LONGEST: [Fault; 1] = [("rejoined-by-kubeadm", rejoined::by_kubeadm_alone)];
+const LONGEST: [Fault; 4] = [
+    ("each-control-plane-lost", lost::each_control_plane),
+    ("rejoined-by-kubeadm", rejoined::by_kubeadm_alone),
+    ("founding-killed", founding::killed),
+    ("founding-cut-off", founding::cut_off),
+];
 
 #[test]
 fn what_stands_in_the_way_is_said_at_once() {

@@ -13,9 +13,10 @@ mod cluster_support;
 mod highly_available_story;
 mod lab_support;
 
+use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, hosts, snapshot};
+use cluster_support::{again, bare, cluster, hosts, secrets, snapshot};
 use highly_available_story::{any, etcd, killed, lost, member, rolling, rotated, told};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
@@ -23,17 +24,21 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 fn three_control_planes_and_two_workers() {
     let lab = Lab::up(LabSpec::unique(5).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
+    let started = Arguments::watch();
     let mut clock = Clock::start();
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let manifest = format!("{}{}", lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap().trim_end(), rolling::VARIABLES);
     kokctl.write_manifest(&manifest);
+    lost::before_the_start(&lab, &kokctl);
+    clock.lap("a control plane that is off");
     killed::at_a_random_moment(&lab, &kokctl);
     clock.lap("killed apply, and apply to its end");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     etcd::members_are_those_of_the_file(&lab);
     told::one_key_on_all_control_planes(&lab);
     rotated::kubelets_renew_their_certificates(&lab);
+    secrets::nothing_was_said(&lab, &kokctl, &started);
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
@@ -60,10 +65,13 @@ fn one_host_is_a_cluster() {
     assert!(alone.contains("worker]") && alone.contains("user: ops"), "{alone}");
     kokctl.write_manifest(&alone);
     let before = snapshot::bare_state(&lab);
+    let started = Arguments::watch();
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} host", lab.name(), hosts(&lab).len())), "{said}");
     cluster::assert_complete(&lab, OTHER_VERSION);
     kokctl.has_nothing_to_do();
+    rotated::kubelets_renew_their_certificates(&lab);
+    secrets::nothing_was_said(&lab, &kokctl, &started);
     told::components_run_so(&lab);
     told::secrets_are_encrypted_and_requests_recorded(&lab);
     told::a_change_is_carried_out(&lab, &kokctl, &alone);

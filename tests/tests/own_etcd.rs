@@ -14,11 +14,12 @@ mod cluster_support;
 mod highly_available_story;
 mod lab_support;
 
+use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, authorities, bare, hosts, ok, snapshot};
-use highly_available_story::{any, member};
+use cluster_support::{again, authorities, bare, hosts, ok, secrets, snapshot};
+use highly_available_story::{any, etcd, member, rotated};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 use lab_support::wait_for;
 
@@ -35,6 +36,7 @@ fn three_hosts_of_etcd() {
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     authorities::bring_own(&kokctl);
+    let started = Arguments::watch();
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(&lab).len())), "{said}");
     clock.lap("apply");
@@ -43,6 +45,8 @@ fn three_hosts_of_etcd() {
     the_control_plane_cannot_sign_for_etcd(&lab);
     authorities::are_used(&lab, &kokctl);
     authorities::others_are_refused(&kokctl);
+    rotated::kubelets_renew_their_certificates(&lab);
+    secrets::nothing_was_said(&lab, &kokctl, &started);
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
@@ -67,6 +71,7 @@ fn is_a_member_and_nothing_else(host: &Host) {
     assert_eq!(rows.len(), MEMBERS, "{list}");
     let healthy = ok(host, &format!("{ETCDCTL} endpoint health --cluster --write-out=json"));
     assert_eq!(healthy.matches("\"health\":true").count(), MEMBERS, "{healthy}");
+    etcd::is_one_cluster(&ok(host, &format!("{ETCDCTL} endpoint status --cluster --write-out=json")), MEMBERS);
     // Its process is a user's that may do nothing else, and its data and keys are for nobody else to read.
     let process = ok(host, "ps -o user=,args= -C etcd");
     assert_eq!(process.split_whitespace().collect::<Vec<_>>(), ["etcd", "/usr/local/bin/etcd", "--config-file=/etc/etcd/etcd.yaml"]);

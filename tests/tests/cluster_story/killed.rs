@@ -12,7 +12,6 @@ use kok_tests::lab::Lab;
 use serde_json::Value;
 
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::secrets::{bootstrap_tokens, key_material, secrets_in};
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
 use crate::cluster_support::{bare, hosts};
 
@@ -116,21 +115,4 @@ fn is_refused_meanwhile(kokctl: &Kokctl<'_>) {
     assert_eq!(said.code, 3, "{said:?}");
     assert!(said.stderr.starts_with("error: another kokctl is at work on the cluster "), "{said:?}");
     assert!(said.stderr.contains("because: process "), "{said:?}");
-}
-
-/// Neither in the journal nor on the screen nor in the log, if there is one, nor by the hosts.
-pub fn nothing_secret_was_said(lab: &Lab, kokctl: &Kokctl<'_>) {
-    let material = key_material(&lab.host("cp1").unwrap());
-    let journals = kokctl.journals();
-    assert!(journals.lines().filter(|line| line.contains("\"step-done\"")).count() > 50, "{journals}");
-    assert_eq!(secrets_in(&journals, &material), Vec::<String>::new(), "kokctl's journal");
-    assert_eq!(secrets_in(&kokctl.transcript(), &material), Vec::<String>::new(), "kokctl's output");
-    for host in hosts(lab) {
-        let journal = host.journal().unwrap();
-        assert!(!journal.contains("PRIVATE KEY"), "the journal of {}", host.name());
-        // Names of Kubernetes' own events may look like tokens; those of kokctl have a prefix.
-        let ours: Vec<&str> = bootstrap_tokens(&journal).into_iter().filter(|token| token.starts_with("kok")).collect();
-        assert!(ours.is_empty(), "the journal of {}: {ours:?}", host.name());
-        assert!(!material.iter().any(|secret| journal.contains(secret.as_str())), "the journal of {}", host.name());
-    }
 }

@@ -6,4 +6,3 @@ pub mod journal;
 pub mod killed;
 pub mod outside;
 pub mod reset;
-pub mod workload;

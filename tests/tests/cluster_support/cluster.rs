@@ -3,7 +3,7 @@
 use kok_tests::lab::{Host, Lab, Power};
 use serde_json::Value;
 
-use super::{authorities, each, hosts, ok};
+use super::{authorities, each, hosts, ok, workload};
 use crate::lab_support::wait_for;
 
 /// Images that only a control plane needs.
@@ -72,6 +72,7 @@ pub fn assert_complete(lab: &Lab, version: &str) {
     for host in node_hosts(lab) {
         host_is_as_it_should_be(&host, load_balancer, own_etcd);
     }
+    workload::everybody_answers_everybody(lab);
 }
 
 fn nodes_are_ready(lab: &Lab, version: &str) {

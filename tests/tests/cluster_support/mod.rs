@@ -2,14 +2,15 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod again;
+pub mod arguments;
 pub mod authorities;
 pub mod bare;
 pub mod clock;
 pub mod cluster;
 pub mod kokctl;
-pub mod node_port;
 pub mod secrets;
 pub mod snapshot;
+pub mod workload;
 
 use kok_tests::lab::{Host, Lab, LabSpec};
 

@@ -1,17 +1,55 @@
 //! Finding secrets where they must not be.
 
-use kok_tests::lab::Host;
+use kok_tests::lab::{Host, Lab};
 
-use super::ok;
+use super::arguments::Arguments;
+use super::cluster::kubectl;
+use super::kokctl::Kokctl;
+use super::{each, hosts};
 
-/// Lines of the cluster's own private keys and the key material of its kubeconfigs, as they stand on a control plane.
-pub fn key_material(control_plane: &Host) -> Vec<String> {
-    let keys = ok(control_plane, "find /etc/kubernetes -name '*.key' -exec cat {} + | grep -v -e '-----'");
-    let kubeconfigs = ok(control_plane, "cat /etc/kubernetes/*.conf | sed -n 's/^ *client-key-data: *//p'");
+/// Lines of private keys, key material of kubeconfigs and keys of encryption at rest, as they stand on a host.
+fn key_material_of(host: &Host) -> Vec<String> {
+    let [keys, kubeconfigs, encryption] = each(
+        host,
+        [
+            "find /etc/kubernetes -name '*.key' -exec cat {} + | grep -v -e '-----'",
+            "cat /etc/kubernetes/*.conf | sed -n 's/^ *client-key-data: *//p'",
+            "sed -n 's/^ *secret: *//p' /etc/kubernetes/apiserver/encryption.yaml",
+        ],
+    );
     // The last line of a key may be short enough to stand in any text.
-    let material: Vec<String> = keys.lines().chain(kubeconfigs.lines()).filter(|line| line.len() >= 32).map(str::to_owned).collect();
-    assert!(material.len() > 20, "a control plane has keys: {}", material.len());
+    [keys, kubeconfigs, encryption].iter().flat_map(|text| text.lines()).filter(|line| line.len() >= 32).map(str::to_owned).collect()
+}
+
+/// That of the whole cluster.
+pub fn key_material(lab: &Lab) -> Vec<String> {
+    let material: Vec<String> = hosts(lab).iter().flat_map(key_material_of).collect();
+    assert!(material.len() > 20, "a cluster has keys: {}", material.len());
     material
+}
+
+/// Neither in kokctl's journal nor on its screen nor in its log, if there is one, nor by the hosts, nor in the cluster's events, nor in what
+/// programs were started with meanwhile.
+pub fn nothing_was_said(lab: &Lab, kokctl: &Kokctl<'_>, started: &Arguments) {
+    let material = key_material(lab);
+    let journals = kokctl.journals();
+    assert!(journals.lines().filter(|line| line.contains("\"step-done\"")).count() > 50, "{journals}");
+    assert_eq!(secrets_in(&journals, &material), Vec::<String>::new(), "kokctl's journal");
+    assert_eq!(secrets_in(&kokctl.transcript(), &material), Vec::<String>::new(), "kokctl's output");
+    is_clean("what programs were started with", &started.so_far(), &material);
+    is_clean("the cluster's events", &kubectl(lab, "get events --all-namespaces -o yaml"), &material);
+    for host in hosts(lab) {
+        is_clean(&format!("the journal of {}", host.name()), &host.journal().unwrap(), &material);
+    }
+}
+
+fn is_clean(what: &str, text: &str, material: &[String]) {
+    assert!(!text.contains("PRIVATE KEY"), "{what}");
+    // Names of Kubernetes' own events and files may look like tokens; those of kokctl have a prefix.
+    let ours: Vec<&str> = bootstrap_tokens(text).into_iter().filter(|token| token.starts_with("kok")).collect();
+    assert!(ours.is_empty(), "{what}: {ours:?}");
+    let found: Vec<&str> = text.lines().filter(|line| material.iter().any(|secret| line.contains(secret.as_str()))).collect();
+    assert!(found.is_empty(), "{what}: {found:?}");
 }
 
 /// What of the cluster's secrets stands in a text, with where it was found.

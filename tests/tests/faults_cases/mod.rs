@@ -2,6 +2,7 @@
 
 pub mod away;
 pub mod disk;
+pub mod founding;
 pub mod host_key;
 pub mod killed;
 pub mod link;

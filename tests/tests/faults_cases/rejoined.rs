@@ -24,6 +24,11 @@ pub fn by_kubeadm_alone() {
     joins(&lab, &host, &others[0]);
     kokctl.converge("apply");
     members_are_those_of_the_file(&lab);
+    let manifest = ok(&host, "cat /etc/kubernetes/manifests/etcd.yaml");
+    assert!(
+        manifest.contains("--initial-cluster-state=existing\n"),
+        "a member that joined must found nothing, should it lose its data: {manifest}"
+    );
     kokctl.has_nothing_to_do();
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
     bare::assert_bare(&lab);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kok_tests::lab::Lab;
+use serde_json::Value;
 
 use super::control_planes;
 use crate::cluster_support::cluster::kubectl;
@@ -13,6 +14,16 @@ const ETCDCTL: &str = "etcdctl --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/
 /// etcdctl in the pod of a member.
 pub fn etcdctl(lab: &Lab, member: &str, arguments: &str) -> String {
     kubectl(lab, &format!("-n kube-system exec etcd-{member} -- {ETCDCTL} {arguments}"))
+}
+
+/// Every member says that it belongs to the same cluster, and has the same version.
+pub fn is_one_cluster(status: &str, members: usize) {
+    let all: Vec<Value> = serde_json::from_str(status).unwrap();
+    let said = |pointer: &str| all.iter().map(|one| one.pointer(pointer).unwrap().to_string()).collect::<BTreeSet<_>>();
+    assert_eq!(all.len(), members, "{status}");
+    assert_eq!(said("/Status/header/cluster_id").len(), 1, "{status}");
+    assert_eq!(said("/Status/header/member_id").len(), members, "{status}");
+    assert_eq!(said("/Status/version").len(), 1, "{status}");
 }
 
 /// Voters only, all started, all healthy, in one cluster; and what is uploaded names no member.
@@ -27,6 +38,7 @@ pub fn members_are_those_of_the_file(lab: &Lab) {
     let any = expected.first().unwrap();
     let healthy = etcdctl(lab, any, "endpoint health --cluster --write-out=json");
     assert_eq!(healthy.matches("\"health\":true").count(), expected.len(), "{healthy}");
+    is_one_cluster(&etcdctl(lab, any, "endpoint status --cluster --write-out=json"), expected.len());
     let uploaded = kubectl(lab, "-n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'");
     assert!(uploaded.contains("value: existing") && !uploaded.contains("name: initial-cluster\n"), "{uploaded}");
     assert!(uploaded.contains("controlPlaneEndpoint: lb-apiserver.kubernetes.local:6443"), "{uploaded}");

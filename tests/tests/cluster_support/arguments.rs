@@ -1,0 +1,57 @@
+//! What programs are started with: anybody on a host can read that.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Between two looks at all processes. Those that are with secrets, such as kubeadm and kubectl, live longer.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Watches every process of this machine, kokctl and those of the lab's hosts among them, until it is dropped.
+pub struct Arguments {
+    seen: Arc<Mutex<BTreeSet<Vec<u8>>>>,
+    ends: Arc<AtomicBool>,
+    watcher: Option<JoinHandle<()>>,
+}
+
+impl Arguments {
+    pub fn watch() -> Self {
+        let (seen, ends) = (Arc::new(Mutex::new(BTreeSet::new())), Arc::new(AtomicBool::new(false)));
+        let (into, until) = (Arc::clone(&seen), Arc::clone(&ends));
+        let watcher = thread::spawn(move || {
+            while !until.load(Ordering::Relaxed) {
+                into.lock().unwrap().extend(command_lines());
+                thread::sleep(PAUSE);
+            }
+        });
+        Self { seen, ends, watcher: Some(watcher) }
+    }
+
+    /// Every command line so far, one per line.
+    pub fn so_far(&self) -> String {
+        let text = |line: &Vec<u8>| String::from_utf8_lossy(line).replace(['\0', '\n'], " ") + "\n";
+        let all: String = self.seen.lock().unwrap().iter().map(text).collect();
+        for program in ["kokctl apply", "kubeadm init", "kubectl"] {
+            assert!(all.contains(program), "nobody saw {program}: {all}");
+        }
+        all
+    }
+}
+
+impl Drop for Arguments {
+    fn drop(&mut self) {
+        self.ends.store(true, Ordering::Relaxed);
+        if let Some(watcher) = self.watcher.take() {
+            let _ = watcher.join();
+        }
+    }
+}
+
+fn command_lines() -> Vec<Vec<u8>> {
+    let processes = fs::read_dir("/proc").unwrap().flatten().filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
+    // A process may end while it is looked at.
+    processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok()).filter(|line| !line.is_empty()).collect()
+}
