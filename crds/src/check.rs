@@ -3,6 +3,7 @@
 mod endpoint;
 mod etcd;
 mod implied;
+mod node_dns;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -20,6 +21,7 @@ use crate::{Position, Problem};
 pub(crate) use endpoint::endpoint;
 pub(crate) use etcd::etcd_deployment;
 pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, other_address};
+pub(crate) use node_dns::node_dns;
 
 /// The controller manager keeps one bit per subnet, and no more than 2^16 of them (kubeadm: `PodSubnetNodeMaskMaxDiff`).
 const MAX_SUBNET_BITS: u8 = 16;

@@ -10,6 +10,7 @@ mod endpoint;
 pub(crate) mod etcd;
 mod host;
 mod network;
+mod node_dns;
 mod settings;
 mod ssh;
 mod time;
@@ -27,6 +28,7 @@ pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndp
 pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Network, NetworkPlugin};
+pub use node_dns::{DnsZone, NodeDns};
 pub use settings::{
     DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,
     TomlScalar,

@@ -184,6 +184,10 @@ fn kubelet(cluster: &Cluster) -> Map<String, Json> {
             fields.insert(name.to_owned(), json!(amounts));
         }
     }
+    let dns = &cluster.settings.node_dns;
+    if dns.enabled {
+        fields.insert("clusterDNS".to_owned(), json!([dns.address.to_string()]));
+    }
     if components.kubelet_tracing.enabled {
         fields.insert("tracing".to_owned(), json!(components.kubelet_tracing.values));
     }

@@ -8,6 +8,7 @@ mod encryption;
 mod etcd_authority;
 mod machine;
 mod network;
+mod node_dns;
 mod own_authorities;
 mod owner;
 mod ownership;
@@ -21,6 +22,7 @@ use kok_crds::model::{Cluster, FirewallPolicy, Host, NetworkPlugin};
 use crate::facts::HostFacts;
 use crate::list::{api_server, bridge, host};
 use crate::observe::{Look, Observations};
+use crate::operations::NODE_DNS_UNIT_FILE;
 use crate::plan::{Refusal, Seen};
 
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
@@ -147,6 +149,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("founding", "etcd is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
+    of_cluster("names-of-pods", "pods that run find names as before", node_dns::running),
 ];
 
 /// What the checks look at on a host besides its facts.
@@ -161,6 +164,9 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.extend(bootstrap::looks(host));
     looks.extend(own_authorities::looks(cluster, host));
+    if !cluster.settings.node_dns.enabled && host.roles.is_node() {
+        looks.push(Look::Path(NODE_DNS_UNIT_FILE.to_owned()));
+    }
     if cluster.network.plugin == NetworkPlugin::Bridge && host.roles.is_node() {
         looks.push(Look::Content(bridge::CONFIGURATION.to_owned()));
     }

@@ -45,6 +45,9 @@ templates![
     "kubelet/10-kubeadm.conf.j2",
     "kubelet/kubelet.service.j2",
     "network-check/network-check.yaml.j2",
+    "node-dns/Corefile.j2",
+    "node-dns/kokctl-node-dns.service.j2",
+    "node-dns/node-dns.yaml.j2",
     "proxy/proxy.conf.j2",
 ];
 

@@ -18,7 +18,7 @@ use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, authorities, bare, hosts, ok, secrets, snapshot};
+use cluster_support::{again, authorities, bare, hosts, node_dns, ok, secrets, snapshot};
 use highly_available_story::{any, etcd, member, rotated};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 use lab_support::wait_for;
@@ -36,6 +36,7 @@ fn three_hosts_of_etcd() {
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     authorities::bring_own(&kokctl);
+    node_dns::switch_on(&kokctl);
     let started = Arguments::watch();
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(&lab).len())), "{said}");
@@ -48,6 +49,8 @@ fn three_hosts_of_etcd() {
     rotated::kubelets_renew_their_certificates(&lab);
     secrets::nothing_was_said(&lab, &kokctl, &started);
     clock.lap("checks of the cluster");
+    node_dns::answers_pods(&lab);
+    clock.lap("names by the nodes' caches");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     any_member_may_be_lost(&lab, &kokctl);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::certificates::Certificates;
 use super::components::{Components, Security};
 use super::endpoint::ApiEndpoint;
+use super::node_dns::NodeDns;
 
 /// Settings of a cluster that a user gives under `vars`, by the names that Kubespray uses. [`crate::VARIABLES`] has the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub struct Settings {
     pub containerd_registries_mirrors: Vec<RegistryMirrors>,
     /// What is to become of the hosts.
     pub host: HostSettings,
+    /// The DNS cache of each node.
+    pub node_dns: NodeDns,
     /// How etcd runs, if anybody says so; [`super::Cluster::has_etcd_units`] knows it in any case.
     pub etcd_deployment_type: Option<EtcdDeployment>,
     /// When the kubelet evicts pods: amounts or percentages that must be left, by eviction signal. Empty for the kubelet's own thresholds;
@@ -181,6 +184,7 @@ impl Default for Settings {
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
             containerd_registries_mirrors: Vec::new(),
             host: HostSettings::default(),
+            node_dns: NodeDns::default(),
             etcd_deployment_type: None,
             eviction_hard: BTreeMap::new(),
             components: Components::default(),

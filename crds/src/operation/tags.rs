@@ -56,7 +56,7 @@ pub static TAGS: &[Tag] = &[
     tag("node", NODE),
     tag("node-label", &["kubelet-join"]),
     tag("node-taint", &["kubelet-join"]),
-    tag("nodelocaldns", &[]),
+    tag("nodelocaldns", &["node-dns"]),
     tag("ntp", &["time-sync"]),
     tag("preinstall", &["host", "packages", "names", "swap", "selinux", "firewall", "proxy", "time-sync"]),
     tag("resolvconf", &[]),

@@ -18,7 +18,7 @@ use crate::model::{Cluster, Network, Settings};
 use crate::position::Positions;
 use crate::syntax::name::dns_label;
 use crate::tree::{self, Node, Value};
-use crate::variables::{Given, Sayings};
+use crate::variables::{Given, Said, Sayings};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
@@ -226,10 +226,10 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     let kubernetes_version = version.and_then(|field| read_version(decoder, &field));
     let ssh = ssh::read_defaults(decoder, fields.get("ssh"));
     let hosts = decoder.required(&fields, "hosts").and_then(|field| hosts::read(decoder, &field, &ssh));
-    let network = network::read(decoder, fields.get("network"));
+    let mut said = Vec::new();
+    let (network, of_network) = network::read(decoder, fields.get("network"), &mut said).unzip();
     let time = time::read(decoder, fields.get("time"));
-    let (network, of_network) = network.unzip();
-    let settings = read_settings(decoder, &fields, hosts.as_deref().unwrap_or_default(), network.as_ref());
+    let settings = read_settings(decoder, (&fields, said), hosts.as_deref().unwrap_or_default(), network.as_ref());
     let addons = fields.get("addons").map(|field| addons::read(decoder, &field)).unwrap_or_default();
     if let Some(version) = &kubernetes_version {
         check::key_algorithm(decoder, &settings, version, fields.position());
@@ -241,6 +241,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     if let Some(network) = &network {
         check::network(decoder, network, &hosts, fields.position());
         check::services(decoder, network, &settings, fields.position());
+        check::node_dns(decoder, network, &settings.node_dns, &hosts, fields.position());
     }
     check::time_sources(decoder, fields.get("time").as_ref(), &hosts);
     Some(Cluster {
@@ -256,8 +257,13 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
 }
 
 /// What is said by fields that are variables, and under `vars`.
-fn read_settings(decoder: &mut Decoder, spec: &Fields<'_>, hosts: &[ReadHost<'_>], network: Option<&Network>) -> Settings {
-    let mut said = parts::read(decoder, spec);
+fn read_settings<'a>(
+    decoder: &mut Decoder,
+    (spec, mut said): (&Fields<'a>, Vec<Said<'a>>),
+    hosts: &[ReadHost<'a>],
+    network: Option<&Network>,
+) -> Settings {
+    said.extend(parts::read(decoder, spec));
     if let Some(field) = spec.get("apiEndpoint") {
         endpoint::read(decoder, &field, hosts, &mut said);
     }

@@ -5,19 +5,35 @@ use std::net::Ipv4Addr;
 use ipnet::{IpNet, Ipv4Net};
 
 use super::addons::read_source;
+use super::parts::{NODE_LOCAL_DNS, read_part};
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
+use crate::variables::Said;
 use crate::words::{quote, with_nearest};
 
 pub(crate) const NETWORK: Form = Form {
     what: "the network of a cluster",
-    fields: &["plugin", "backend", "mtu", "manifest", "contents", "url", "sha256", "podCIDR", "serviceCIDR", "nodePrefix", "clusterDomain"],
+    fields: &[
+        "plugin",
+        "backend",
+        "mtu",
+        "manifest",
+        "contents",
+        "url",
+        "sha256",
+        "podCIDR",
+        "serviceCIDR",
+        "nodePrefix",
+        "clusterDomain",
+        "nodeLocalDNS",
+    ],
     refused: &[
         ("flannelBackend", "write it as `backend`"),
         ("dnsDomain", "write it as `clusterDomain`"),
+        ("nodelocaldns", "write it as `nodeLocalDNS`"),
         ("podSubnet", "write it as `podCIDR`"),
         ("serviceSubnet", "write it as `serviceCIDR`"),
     ],
@@ -54,12 +70,15 @@ fn defaults() -> Network {
 }
 
 /// The network, with what installs it if that is a manifest.
-pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> Option<(Network, Option<Addon>)> {
+pub(super) fn read<'a>(decoder: &mut Decoder, field: Option<Field<'a>>, said: &mut Vec<Said<'a>>) -> Option<(Network, Option<Addon>)> {
     let Some(field) = field else {
         return Some((defaults(), None));
     };
     let fields = decoder.fields(&field, &NETWORK)?;
     let network = read_fields(decoder, &fields);
+    if let Some(field) = fields.get("nodeLocalDNS") {
+        read_part(decoder, &field, &NODE_LOCAL_DNS, said);
+    }
     let is_known = fields.get("plugin").is_none_or(|field| NetworkPlugin::ALL.iter().any(|plugin| field.is_text(plugin.as_str())));
     let by_manifest = fields.get("plugin").is_some_and(|field| field.is_text(NetworkPlugin::Manifest.as_str()));
     let addon = if by_manifest { Some(read_manifest(decoder, &fields)?) } else { None };

@@ -25,6 +25,8 @@ pub(crate) struct Leaf {
 /// What a value looks like. Who reads a setting looks more closely.
 pub(crate) enum Kind {
     Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
     /// A whole number of this range.
     Number(i64, i64),
     Text,
@@ -83,6 +85,26 @@ pub(crate) const ETCD: Part = Part {
         leaf("quotaBackendBytes", "etcd_quota_backend_bytes", Kind::Number(0, 1 << 40), "How large etcd's data may become."),
         leaf("maxRequestBytes", "etcd_max_request_bytes", Kind::Number(0, 1 << 30), "How large one write to etcd may be."),
         leaf("extraArgs", "etcd_extra_vars", Kind::Texts, "Further settings of etcd."),
+    ],
+};
+
+/// The DNS cache of each node, a part of the network.
+pub(crate) const NODE_LOCAL_DNS: Part = Part {
+    form: Form {
+        what: "the DNS cache of each node",
+        fields: &["enabled", "address", "healthPort", "metricsPort", "zones"],
+        refused: &[
+            ("ip", "write it as `address`"),
+            ("prometheusPort", "write it as `metricsPort`"),
+            ("externalZones", "write them as `zones`"),
+        ],
+    },
+    leaves: &[
+        leaf("enabled", "enable_nodelocaldns", Kind::Flag, "Whether each node has a DNS cache that its pods ask."),
+        leaf("address", "nodelocaldns_ip", Kind::Text, "Where it answers, on each node the same; without it 169.254.25.10."),
+        leaf("healthPort", "nodelocaldns_health_port", Kind::Number(1, 65535), "Port of that address where it says that it works."),
+        leaf("metricsPort", "nodelocaldns_prometheus_port", Kind::Number(1, 65535), "Port of its metrics."),
+        leaf("zones", "nodelocaldns_external_zones", Kind::List, "Zones that it asks other name servers for."),
     ],
 };
 
@@ -241,6 +263,7 @@ fn is_right(decoder: &mut Decoder, item: &Field<'_>, kind: &Kind) -> bool {
             let words: Vec<(&str, ())> = words.iter().map(|word| (*word, ())).collect();
             decoder.choice(item, &words).is_some()
         }
+        Kind::Flag => decoder.boolean(item).is_some(),
         Kind::Number(least, most) => decoder.integer(item, *least..=*most).is_some(),
         Kind::Text => decoder.text(item).is_some(),
         Kind::Amount => is_amount(decoder, item),
@@ -270,20 +293,4 @@ fn is_amount(decoder: &mut Decoder, item: &Field<'_>) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{API_ENDPOINT, CERTIFICATES, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED};
-    use crate::variables::variable;
-
-    #[test]
-    fn every_field_that_is_a_variable_has_its_row() {
-        for part in [API_ENDPOINT, CERTIFICATES, CONTAINER_RUNTIME, ETCD, HOST_RESOURCES, KUBE_RESERVED, SYSTEM_RESERVED] {
-            for leaf in part.leaves {
-                assert!(part.form.fields.contains(&leaf.name), "{}", leaf.name);
-                assert!(variable(leaf.variable).is_some_and(|row| row.name == leaf.variable && !row.is_moot()), "{}", leaf.variable);
-            }
-        }
-        for part in [CERTIFICATES, ETCD, CONTAINER_RUNTIME, KUBE_RESERVED, SYSTEM_RESERVED] {
-            assert_eq!(part.form.fields.len(), part.leaves.len());
-        }
-    }
-}
+mod tests;

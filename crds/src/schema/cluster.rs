@@ -9,7 +9,7 @@ use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
 use crate::read::hosts::{HOST, TAINT};
 use crate::read::network::{LEAST_MTU, MOST_MTU, NETWORK};
-use crate::read::parts::{CERTIFICATES, CONTAINER_RUNTIME, ETCD};
+use crate::read::parts::{CERTIFICATES, CONTAINER_RUNTIME, ETCD, NODE_LOCAL_DNS};
 use crate::read::ssh::{DEFAULTS, OF_HOST};
 use crate::read::time::{MOST_SKEW_SECONDS, TIME};
 
@@ -153,6 +153,7 @@ fn network() -> Value {
         text("serviceCIDR", "Range of the services' addresses."),
         integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),
         text("clusterDomain", "DNS domain of the services."),
+        property("nodeLocalDNS", "A DNS cache on each node.", parts::schema(&NODE_LOCAL_DNS, Vec::new())),
     ];
     map(&fields(&NETWORK), &[], properties.into_iter().chain(parts::manifest()).collect())
 }

@@ -45,6 +45,7 @@ pub(super) fn manifest() -> Vec<Property> {
 fn leaf(leaf: &Leaf) -> Property {
     match leaf.kind {
         Kind::Word(words) => word(leaf.name, leaf.about, words),
+        Kind::Flag => property(leaf.name, leaf.about, json!({"type": "boolean"})),
         Kind::Number(least, most) => integer(leaf.name, leaf.about, least, most),
         Kind::Text => text(leaf.name, leaf.about),
         Kind::Amount => property(leaf.name, leaf.about, json!({"x-kubernetes-int-or-string": true})),

@@ -93,6 +93,8 @@ pub struct HostFacts {
     pub swaps: BTreeMap<String, u64>,
     /// TCP ports that something listens on, at whatever address.
     pub listening_ports: BTreeSet<u16>,
+    /// Those of them that something listens on at all addresses of the host.
+    pub ports_at_all_addresses: BTreeSet<u16>,
     /// Network interfaces by name.
     pub interfaces: BTreeMap<String, Interface>,
     /// IPv4 routes of the main table, the default route left out.

@@ -25,7 +25,8 @@ pub fn parse(nonce: &Nonce, answer: &[u8]) -> Result<HostFacts, ParseError> {
     Ok(HostFacts {
         architecture: architecture(text("fact-machine")?.trim()),
         cgroup_v2: mounts.get("/sys/fs/cgroup").is_some_and(|mount| mount.kind == "cgroup2"),
-        listening_ports: listening(text("fact-listening")?)?,
+        listening_ports: listening(text("fact-listening")?, |_| true)?,
+        ports_at_all_addresses: listening(text("fact-listening")?, |address| address.bytes().all(|digit| digit == b'0'))?,
         interfaces: interfaces(text("fact-addresses")?),
         storage: storage::storage(text("fact-space")?, &mounts)?,
         commands: text("fact-commands")?.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect(),
@@ -167,13 +168,15 @@ fn public_key(line: &str) -> Option<String> {
     Some(format!("{} {}", words.next()?, words.next()?))
 }
 
-fn listening(text: &str) -> Result<BTreeSet<u16>, ParseError> {
-    let port = |line: &str| {
-        let local = line.split_ascii_whitespace().nth(1)?;
-        u16::from_str_radix(local.rsplit(':').next()?, 16).ok()
+/// The ports at those addresses, which are in hexadecimal.
+fn listening(text: &str, counts: impl Fn(&str) -> bool) -> Result<BTreeSet<u16>, ParseError> {
+    let of_line = |line: &str| {
+        let (address, port) = line.split_ascii_whitespace().nth(1)?.rsplit_once(':')?;
+        Some(counts(address).then_some(u16::from_str_radix(port, 16).ok()?))
     };
     let lines = text.lines().filter(|line| !line.is_empty());
-    lines.map(|line| port(line).ok_or_else(|| ParseError::new("fact-listening", line))).collect()
+    let ports: Vec<_> = lines.map(|line| of_line(line).ok_or_else(|| ParseError::new("fact-listening", line))).collect::<Result<_, _>>()?;
+    Ok(ports.into_iter().flatten().collect())
 }
 
 /// `ip addr show`: an interface begins with its number at the start of a line; what it has stands indented.

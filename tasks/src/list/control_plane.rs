@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
-use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, rolling};
+use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling};
 use crate::identity;
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
@@ -105,6 +105,8 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     kubeadm_configuration::patched_by(view, draft, &step);
     api_server::needed_by(view, draft, &step)?;
     rolling::needed_by(view, draft, &step);
+    // Where the pods of a control plane are made anew, its API server may be away for a moment.
+    node_dns::needed_by(view, draft, &step);
     Ok(step)
 }
 
@@ -124,6 +126,7 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     certificates::needed_by(view, draft, &step);
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
     images::needed_by(view, draft, &step, &["pause"]);
+    node_dns::needed_by(view, draft, &step);
     step
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
-use super::{certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names};
+use super::{certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, node_dns};
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
@@ -67,6 +67,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         certificates::needed_by(view, draft, &join);
     }
     host::needs_kernel(view, draft, &join);
+    node_dns::needed_by(view, draft, &join);
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
     if !view.host.labels.is_empty() || !taints.is_empty() {
         let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints };

@@ -19,6 +19,7 @@ mod mirrors;
 pub(crate) mod names;
 pub(crate) mod network;
 mod network_check;
+pub(crate) mod node_dns;
 pub(crate) mod packages;
 mod proxy;
 mod rolling;
@@ -71,6 +72,7 @@ pub const TASKS: &[Task] = &[
     },
     Task { name: kubelet_join::NAME, about: "a worker becomes a node", plan: kubelet_join::plan },
     Task { name: network::NAME, about: "the pod network", plan: network::plan },
+    Task { name: node_dns::NAME, about: "a DNS cache on each node, where it is wanted", plan: node_dns::plan },
     Task { name: network_check::NAME, about: "pods of all nodes answer each other", plan: network_check::plan },
     Task { name: addons::NAME, about: "the user's own addons, out of manifests", plan: addons::plan },
 ];

@@ -84,8 +84,14 @@ pub(super) fn has_proxy(view: &HostView<'_>) -> bool {
     !view.cluster().settings.kube_proxy_remove
 }
 
-/// What tells the network from others, for those who check it.
+/// What tells the network from others, for those who check it: the plugin, and whom pods ask for names.
 pub(super) fn sum(view: &HostView<'_>) -> Result<String, Refusal> {
+    let plugin = sum_of_plugin(view)?;
+    let dns = &view.cluster().settings.node_dns;
+    Ok(if dns.enabled { format!("{plugin} names={}", dns.address) } else { plugin })
+}
+
+fn sum_of_plugin(view: &HostView<'_>) -> Result<String, Refusal> {
     if view.cluster().network.plugin == NetworkPlugin::Bridge {
         return Ok(format!("bridge {}", view.cluster().network.mtu.unwrap_or_default()));
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{control_plane, images, network};
+use super::{control_plane, images, network, node_dns};
 use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::templates::render;
@@ -32,6 +32,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
     // Its pods tolerate everything, so they are there as soon as their nodes are.
     draft.needs(&deployed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+    node_dns::asked_by_pods_of(view, draft, &deployed);
     let running = draft.add("pods-running", stage(Stage::Running(workload)));
     draft.within(Duration::from_secs(300));
     draft.needs(&running, &deployed, Reason::Because("they have to be in the cluster before they can run"));
@@ -44,6 +45,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.needs(&answered, &running, Reason::TalksTo);
     for step in network::running_steps(view) {
         draft.needs(&answered, &view.id(network::NAME, step), Reason::TalksTo);
+    }
+    if node_dns::is_on(view) {
+        draft.needs(&answered, &view.id(node_dns::NAME, node_dns::RUNNING), Reason::TalksTo);
     }
     let record = draft.add("record", stage(Stage::Record));
     draft.needs(&record, &answered, Reason::Because("only a proof that was given is recorded"));

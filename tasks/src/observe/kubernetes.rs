@@ -39,6 +39,7 @@ pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-proxy","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"coredns","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-flannel-ds","namespace":"kube-flannel"}},
+{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"nodelocaldns","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"network-check","namespace":"kokctl-network-check"}},
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"kubeadm:cluster-admins"}},
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"kubeadm:node-autoapprove-bootstrap"}}

@@ -16,6 +16,7 @@ mod load_balancers;
 mod manifest;
 mod mark;
 mod network_check;
+mod node_dns;
 mod node_shares;
 mod pki_tree;
 mod pod_routes;
@@ -45,6 +46,7 @@ pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
 pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stage};
+pub use node_dns::{NodeDnsLink, RemoveNodeDns, UNIT_FILE as NODE_DNS_UNIT_FILE};
 pub use node_shares::NodeShares;
 pub use pki_tree::PkiTree;
 pub use pod_routes::PodRoutes;
@@ -129,6 +131,10 @@ pub enum Operation {
     PodRoutes(PodRoutes),
     /// Nodes say which share of the pods' range is theirs.
     NodeShares(NodeShares),
+    /// A node has the link of its DNS cache, or none any more.
+    NodeDnsLink(NodeDnsLink),
+    /// Nodes have no DNS cache any more.
+    RemoveNodeDns(RemoveNodeDns),
     /// Pods of all nodes answer each other.
     NetworkCheck(NetworkCheck),
     /// The host's clock follows its source.
@@ -169,6 +175,8 @@ macro_rules! each {
             Operation::NodesReady($it) => $call,
             Operation::PodRoutes($it) => $call,
             Operation::NodeShares($it) => $call,
+            Operation::NodeDnsLink($it) => $call,
+            Operation::RemoveNodeDns($it) => $call,
             Operation::NetworkCheck($it) => $call,
             Operation::TimeSynchronised($it) => $call,
             Operation::TrustStore($it) => $call,

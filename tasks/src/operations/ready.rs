@@ -210,7 +210,7 @@ impl WorkloadReady {
         vec![Look::Kubernetes]
     }
 
-    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+    pub(crate) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
             return unanswered(WAIT, state);

@@ -3,6 +3,7 @@
 use crate::change::{Change, Verdict, seen};
 use crate::components::AUDIT_FOLDER;
 use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
+use crate::operations::node_dns::UNIT_FILE;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -29,6 +30,8 @@ const PATHS: &[&str] = &[
     "/etc/cni/net.d/10-flannel.conflist",
     "/etc/cni/net.d/10-kokctl-bridge.conflist",
     "/etc/systemd/system/kokctl-pod-network.service",
+    UNIT_FILE,
+    "/sys/class/net/nodelocaldns",
     "/etc/containerd/config.toml",
     "/etc/systemd/system/containerd.service",
     "/etc/systemd/system/kubelet.service",
@@ -87,7 +90,8 @@ while read -r _ where _; do
   case $where in /var/lib/kubelet/*|/var/lib/containerd/*|/run/containerd/*|/run/netns/cni-*|/var/run/netns/cni-*) echo "$where";; esac
 done </proc/mounts | sort -r | while IFS= read -r where; do umount -l "$(printf '%b' "$where")"; done
 rm -f /run/netns/cni-* 2>/dev/null
-for link in flannel.1 flannel-wg cni0; do ip link delete "$link" 2>/dev/null; done
+systemctl disable --now kokctl-node-dns.service 2>/dev/null
+for link in flannel.1 flannel-wg cni0 nodelocaldns; do ip link delete "$link" 2>/dev/null; done
 # Without links of its own, flannel has routes through the other hosts, which no link takes along.
 pods=$(sed -n 's/^FLANNEL_NETWORK=//p' /run/flannel/subnet.env 2>/dev/null)
 [ -z "$pods" ] || ip -4 route show root "$pods" | while read -r to by address _; do
@@ -110,7 +114,7 @@ for folder in /var/lib/kubelet /var/lib/containerd $etcd; do
   [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete
 done
 rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/cni/net.d/10-kokctl-bridge.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/99-zz-kokctl.conf
-rm -rf /etc/systemd/system/kokctl-pod-network.service /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
+rm -rf /etc/systemd/system/kokctl-pod-network.service /etc/systemd/system/kokctl-node-dns.service /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
 for name in containerd containerd-shim-runc-v2 ctr kubeadm kubectl kubelet; do rm -f "/usr/local/bin/$name"; done
 rm -f /etc/systemd/system/containerd.service.d/50-kokctl-proxy.conf /etc/cloud/cloud.cfg.d/99-kokctl.cfg
 rmdir /etc/systemd/system/containerd.service.d 2>/dev/null

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ipnet::Ipv4Net;
 use kok_crds::model::{FirewallPolicy, NetworkPlugin};
 
-use super::{Findings, Scope};
+use super::{Findings, Scope, node_dns};
 use crate::facts::Route;
 use crate::list::network::mtu_of_hosts;
 use crate::plan::Refusal;
@@ -45,9 +45,21 @@ pub(super) fn address(scope: &Scope<'_>, found: &mut Findings) {
 
 /// Ports count only where kokctl has not been yet: later our own programs listen there.
 pub(super) fn ports(scope: &Scope<'_>, found: &mut Findings) {
+    let taken: Vec<String> = taken(scope).into_iter().chain(node_dns::taken(scope)).collect();
+    if !taken.is_empty() {
+        let ports = if taken.len() == 1 { "port" } else { "ports" };
+        found.refuse(
+            Refusal::new(format!("TCP {ports} in use: {}", taken.join(", ")))
+                .because("something that kokctl has not installed listens there")
+                .hint("find it with `ss -ltnp` on the host and move or stop it"),
+        );
+    }
+}
+
+fn taken(scope: &Scope<'_>) -> Vec<String> {
     let facts = scope.facts;
     if !scope.is_fresh() || facts.certificate_authority.is_some() {
-        return;
+        return Vec::new();
     }
     let roles = scope.host.roles;
     let of_role = match roles.control_plane {
@@ -57,22 +69,14 @@ pub(super) fn ports(scope: &Scope<'_>, found: &mut Findings) {
     };
     let (of_etcd, of_node) = (if roles.etcd { ETCD_PORTS } else { &[] }, if roles.is_node() { NODE_PORTS } else { &[] });
     let of_proxy = if roles.is_node() && !scope.cluster.settings.kube_proxy_remove { PROXY_PORTS } else { &[] };
-    let taken: Vec<String> = of_role
+    of_role
         .iter()
         .chain(of_etcd)
         .chain(of_node)
         .chain(of_proxy)
         .filter(|(port, _)| facts.listening_ports.contains(port))
         .map(|(port, what)| format!("{port} (for {what})"))
-        .collect();
-    if !taken.is_empty() {
-        let ports = if taken.len() == 1 { "port" } else { "ports" };
-        found.refuse(
-            Refusal::new(format!("TCP {ports} in use: {}", taken.join(", ")))
-                .because("something that kokctl has not installed listens there")
-                .hint("find it with `ss -ltnp` on the host and move or stop it"),
-        );
-    }
+        .collect()
 }
 
 /// With the policy `open` a step opens what is closed; with `ignore` nobody looks.
@@ -182,22 +186,37 @@ pub(super) fn packets(scope: &Scope<'_>, found: &mut Findings) {
     );
 }
 
+/// The servers that the kubelet gives to pods, and the file that has them.
+fn servers<'a>(scope: &Scope<'a>) -> (&'a [IpAddr], &'static str) {
+    let facts = scope.facts;
+    if facts.resolved_servers.is_empty() {
+        (&facts.name_servers, "/etc/resolv.conf")
+    } else {
+        (&facts.resolved_servers, "/run/systemd/resolve/resolv.conf")
+    }
+}
+
+/// A server that would have to ask the host that asks it.
+fn of_the_cluster(scope: &Scope<'_>, server: IpAddr) -> Option<Refusal> {
+    let services = scope.cluster.network.service_cidr;
+    if matches!(server, IpAddr::V4(address) if services.contains(&address)) {
+        let what = format!("its name server {server} lies in the range of the services ({services})");
+        return Some(Refusal::new(what).because("CoreDNS would ask itself for ever"));
+    }
+    let is_cache = scope.cluster.settings.node_dns.answers_at(server);
+    let what = || format!("its name server {server} is the address of the node's DNS cache");
+    is_cache.then(|| Refusal::new(what()).because("the cache asks the host's servers for names outside, and would ask itself for ever"))
+}
+
 /// The pods that answer for names ask the servers that the kubelet gives them: those of systemd-resolved where that runs (kubeadm sets it
 /// so), else those of /etc/resolv.conf. A server on a loopback address would be the pod itself: CoreDNS finds that loop and gives up.
 pub(super) fn name_servers(scope: &Scope<'_>, found: &mut Findings) {
     // The resolver of glibc asks the first three and no more (resolv.conf(5), MAXNS).
     const MOST: usize = 3;
-    let facts = scope.facts;
     if !scope.host.roles.is_node() {
         return;
     }
-    let (servers, file) = if facts.resolved_servers.is_empty() {
-        (&facts.name_servers, "/etc/resolv.conf")
-    } else {
-        (&facts.resolved_servers, "/run/systemd/resolve/resolv.conf")
-    };
-    let services = scope.cluster.network.service_cidr;
-    let within = |server: &IpAddr| matches!(server, IpAddr::V4(address) if services.contains(address));
+    let (servers, file) = servers(scope);
     if servers.is_empty() {
         found.refuse(
             Refusal::new("it has no name server")
@@ -210,12 +229,8 @@ pub(super) fn name_servers(scope: &Scope<'_>, found: &mut Findings) {
                 .because(format!("{file} is given to pods, and there that address is the pod itself: CoreDNS would ask itself for ever"))
                 .hint("name a server there that pods can reach; or let systemd-resolved run, whose own servers are then taken"),
         );
-    } else if let Some(server) = servers.iter().find(|server| within(server)) {
-        found.refuse(
-            Refusal::new(format!("its name server {server} lies in the range of the services ({services})"))
-                .because("CoreDNS would ask itself for ever")
-                .hint(format!("name a server in {file} that is none of the cluster")),
-        );
+    } else if let Some(refusal) = servers.iter().find_map(|server| of_the_cluster(scope, *server)) {
+        found.refuse(refusal.hint(format!("name a server in {file} that is none of the cluster")));
     } else if servers.len() > MOST {
         found.warn(
             Refusal::new(format!("it has {} name servers", servers.len()))

@@ -9,6 +9,7 @@ mod components;
 mod convergence;
 mod endpoint;
 mod job;
+mod node_dns;
 mod observe;
 mod operations;
 mod own_authorities;

@@ -75,6 +75,15 @@ fn context(name: &str, text: &str) -> Value {
             "fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text},
             "kubelet": {"a": text}, "kubelet_arguments": arguments, "patches": text,
         }),
+        "node-dns/Corefile.j2" => json!({
+            "zones": [{"names": ["a.example"], "servers": ["192.0.2.53:53"], "cache_seconds": 0}], "address": "169.254.25.10",
+            "cluster_domain": "cluster.local", "cluster_dns": "10.233.0.10", "metrics": ":9253", "health_port": 9254,
+        }),
+        "node-dns/kokctl-node-dns.service.j2" => json!({"link": "nodelocaldns", "address": "169.254.25.10"}),
+        "node-dns/node-dns.yaml.j2" => json!({
+            "image": text, "corefile": text, "address": text, "health_port": 9254, "metrics_port": text,
+            "requests": {"cpu": text}, "limits": {"memory": text},
+        }),
         "network-check/network-check.yaml.j2" => json!({"image": text}),
         _ => json!({}),
     }

@@ -3,7 +3,7 @@
 use kok_tests::lab::{Host, Lab, Power};
 use serde_json::Value;
 
-use super::{authorities, each, hosts, ok, workload};
+use super::{authorities, each, hosts, node_dns, ok, workload};
 use crate::lab_support::wait_for;
 
 /// Images that only a control plane needs.
@@ -97,13 +97,14 @@ fn nodes_are_ready(lab: &Lab, version: &str) {
 
 fn pods_run(lab: &Lab) {
     let mut waits = Vec::new();
+    let everywhere = 2 + usize::from(node_dns::is_on(lab));
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
         let pods = kubectl_json(lab, "get pods --all-namespaces");
         let own = items(&pods).iter().filter(|pod| pod["metadata"]["namespace"] != "kokctl-network-check");
         let own: Vec<&Value> = own.collect();
-        // The three of the control plane, and etcd where it is no unit; flannel and kube-proxy everywhere; CoreDNS.
-        assert!(own.len() > 3 + 2 * node_hosts(lab).len(), "{} pods", own.len());
+        // The three of the control plane, and etcd where it is no unit; flannel, kube-proxy and the DNS cache everywhere; CoreDNS.
+        assert!(own.len() > 3 + everywhere * node_hosts(lab).len(), "{} pods", own.len());
         waits.clear();
         for pod in own {
             if pod["status"]["phase"] != "Running" || condition(pod, "Ready") != Some("True") {

@@ -12,6 +12,7 @@ pub(crate) mod kube_proxy;
 pub(crate) mod kubeadm;
 pub(crate) mod kubelet;
 pub(crate) mod load_balancing;
+pub(crate) mod node_dns;
 pub(crate) mod pods;
 pub(crate) mod security;
 mod structure;

@@ -20,6 +20,7 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings)
     audit_folder(decoder, given, settings);
     scheduler(decoder, settings);
     kubelet(decoder, given, settings);
+    node_dns(decoder, given, settings);
 }
 
 /// The API server ends where it is to ask a server and knows none, and where it knows one and is not to ask it.
@@ -172,6 +173,25 @@ fn scheduler(decoder: &mut Decoder, settings: &Settings) {
     if let Some(position) = position.filter(|_| options.contains_key("profiling") && file.contains_key("enableProfiling")) {
         let problem = Problem::new("`enableProfiling` is said twice").at(&position);
         decoder.report(problem.because("`kube_profiling`, or the option `profiling`, says it too").hint("keep one of the two"));
+    }
+}
+
+/// Pods ask one address, and the cache has two ports besides.
+fn node_dns(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
+    let dns = &settings.node_dns;
+    if dns.enabled && settings.components.kubelet.contains_key("clusterDNS") {
+        let problem =
+            Problem::new("`clusterDNS` is said twice").because("`enable_nodelocaldns` gives pods the address of their node's cache");
+        let problem = problem.hint("leave `clusterDNS` out of `kubelet_config_extra_args`, or `enable_nodelocaldns`");
+        decoder.report(match said_at(decoder, "kubelet_config_extra_args", "clusterDNS") {
+            Some(position) => problem.at(&position),
+            None => at(given, "kubelet_config_extra_args", problem),
+        });
+    }
+    if let Some(problem) = super::node_dns::same_ports(dns) {
+        let said = ["nodelocaldns_health_port", "nodelocaldns_prometheus_port"];
+        let variable = said.into_iter().find(|name| given.iter().any(|given| given.name == *name)).unwrap_or("enable_nodelocaldns");
+        decoder.report(at(given, variable, problem));
     }
 }
 

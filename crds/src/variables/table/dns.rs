@@ -1,14 +1,17 @@
 //! Variables of DNS.
 
+use crate::variables::read::{kubelet, node_dns};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const HOSTS: &str = "kokctl leaves the name resolution of hosts as it is";
 const ANSWERS: &str = "CoreDNS would answer otherwise than asked for";
 const SCALES: &str = "this version does not scale CoreDNS by itself";
-const CACHE: &str = "it is of the node-local DNS cache, which this version does not install";
+const SECOND: &str = "it is of the second DNS cache, which this version does not run";
+const OF_COREDNS: &str = "the cache is CoreDNS, which the bundle has";
 
 // What to do as long as it is not done.
 const COREFILE: &str = "leave it out; by hand it goes into the ConfigMap `coredns` of kube-system, which later runs leave as it is";
+const ZONES_INSTEAD: &str = "leave it out; who answers for a zone is said in nodelocaldns_external_zones";
 const ON_HOSTS: &str = "leave it out, and set this up on the hosts";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -26,11 +29,50 @@ pub(super) static ROWS: &[Variable] = &[
     .field_of("spec.network.clusterDomain"),
     word("resolvconf_mode", "none", "none", "Whether hosts ask the cluster's DNS.")
         .moot("kokctl leaves the name resolution of hosts as it is; pods ask the cluster's DNS all the same"),
-    flag("enable_nodelocaldns", "false", "A DNS cache on each node."),
-    flag("enable_nodelocaldns_secondary", "false", "A second DNS cache on each node.").moot(CACHE),
-    word("nodelocaldns_ip", "address", "none", "Address of the DNS cache.").moot(CACHE),
-    text("nodelocaldns_*", "none", "A setting of the DNS cache.").moot(CACHE),
-    text("enable_nodelocaldns_*", "none", "A setting of the DNS cache.").moot(CACHE),
+    flag("enable_nodelocaldns", "false", "A DNS cache on each node, which pods ask.").reads(node_dns::enable),
+    flag("enable_nodelocaldns_secondary", "false", "A second DNS cache on each node.")
+        .needed("while a cache is replaced, its node has no other one")
+        .instead("leave it out, or write `false`; the cache of a node is away for a second or two when it is replaced"),
+    word("nodelocaldns_ip", "IPv4 address", "169.254.25.10", "Where the DNS cache of a node answers.")
+        .reads(node_dns::address)
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    number("nodelocaldns_health_port", "9254", "At which port of that address the DNS cache says that it works.")
+        .reads(|d, f, s| node_dns::port(d, f, &mut s.node_dns.health_port))
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    number("nodelocaldns_prometheus_port", "9253", "At which port the DNS cache has its metrics.")
+        .reads(|d, f, s| node_dns::port(d, f, &mut s.node_dns.metrics_port))
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    flag("nodelocaldns_bind_metrics_host_ip", "false", "Whether metrics are served at the node's address alone; else at all of them.")
+        .reads(node_dns::metrics_at_host)
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    text("nodelocaldns_cpu_requests", "100m", "Processor time for the DNS cache.")
+        .reads(|d, f, s| kubelet::reserved(d, f, &mut s.node_dns.requests, "cpu"))
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    text("nodelocaldns_memory_requests", "70Mi", "Memory for the DNS cache.")
+        .reads(|d, f, s| kubelet::reserved(d, f, &mut s.node_dns.requests, "memory"))
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    text("nodelocaldns_memory_limit", "200Mi", "Most memory of the DNS cache.")
+        .reads(|d, f, s| kubelet::reserved(d, f, &mut s.node_dns.limits, "memory"))
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    value("nodelocaldns_external_zones", "list", "[]", "Zones that the DNS cache asks other servers for.")
+        .reads(node_dns::zones)
+        .beside("enable_nodelocaldns", node_dns::is_on),
+    text("nodelocaldns_additional_configs", "none", "Further configuration of the DNS cache.")
+        .needed("the cache would answer otherwise than asked for")
+        .instead(ZONES_INSTEAD),
+    text("nodelocaldns_ds_nodeselector", "kubernetes.io/os: linux", "Which nodes have a DNS cache; here all of them.").only(
+        &["kubernetes.io/os: linux", "{kubernetes.io/os: linux}"],
+        "every kubelet gives pods the cache's address, so every node needs one",
+        "leave it out",
+    ),
+    number("nodelocaldns_second_health_port", "none", "The health of the second DNS cache.").moot(SECOND),
+    number("nodelocaldns_secondary_prometheus_port", "none", "The metrics of the second DNS cache.").moot(SECOND),
+    number("nodelocaldns_secondary_skew_seconds", "none", "How long the second DNS cache outlives the first.").moot(SECOND),
+    text("nodelocaldns_version", "that of the bundle", "Which program the DNS cache is.").moot(OF_COREDNS),
+    text("nodelocaldns_image_repo", "that of the bundle", "The image of the DNS cache.").moot(OF_COREDNS),
+    text("nodelocaldns_image_tag", "that of the bundle", "The image of the DNS cache.").moot(OF_COREDNS),
+    value("nodelocaldns_manifests", "list", "none", "Which manifests Kubespray installs.")
+        .moot("Kubespray works it out itself for its own use"),
     flag("enable_dns_autoscaler", "false", "More CoreDNS for more nodes."),
     text("dns_autoscaler_*", "none", "A setting of that.").moot(SCALES),
     value("upstream_dns_servers", "list of addresses", "those of the host", "Where CoreDNS asks for names outside.")

@@ -233,6 +233,7 @@ fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Val
     let has_network = |host: &Host| has_subnet(api, host) || host.pod_network.masquerades || api.has_own_network();
     let runs = |host: &Host| match name {
         "kube-proxy" => has_image(host, "kube-proxy"),
+        "nodelocaldns" => has_image(host, "coredns") && host.is_active("kubelet.service") && host.has("/sys/class/net/nodelocaldns"),
         "kube-flannel-ds" => has_subnet(api, host),
         "network-check" => has_image(host, "echo") && is_ready(api, host) && has_network(host),
         "coredns" => has_image(host, "coredns") && is_ready(api, host) && has_network(host),

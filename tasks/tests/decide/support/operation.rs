@@ -84,6 +84,22 @@ impl World {
                 let range = routes.routes.iter().map(|(to, via)| (*to, (*via, true)));
                 host.pod_network = PodNetwork { routes: range.collect(), masquerades: true };
             }
+            Operation::NodeDnsLink(link) => {
+                let (path, unit) = (format!("/sys/class/net/{}", link.link), format!("/etc/systemd/system/{}", link.unit));
+                let host = self.host(host);
+                if link.wanted {
+                    host.uses(&unit);
+                    host.start(link.unit);
+                    host.folder(&path, 0o755);
+                } else {
+                    host.units.remove(link.unit);
+                    host.paths.retain(|there, _| *there != path && *there != unit);
+                }
+            }
+            Operation::RemoveNodeDns(dns) => {
+                self.uses_api(host, true);
+                self.api.objects.remove(&format!("DaemonSet/kube-system/{}", dns.name));
+            }
             Operation::NodeShares(shares) => {
                 self.uses_api(host, true);
                 for (name, share) in &shares.shares {

@@ -88,6 +88,11 @@ impl World {
         self.hosts.get_mut(name).unwrap()
     }
 
+    /// What a first probe of all hosts sees.
+    pub(crate) fn seen(&self) -> Seen {
+        self.seen_of(|_| true)
+    }
+
     /// What a first probe of these hosts sees.
     fn seen_of(&self, asked: impl Fn(&str) -> bool) -> Seen {
         let mut seen = Seen::default();
@@ -282,6 +287,10 @@ fn start(host: &mut Host, unit: &Unit, change: &Change) {
         "containerd.service" => {
             host.uses("/usr/local/sbin/runc");
             assert!(host.modules.contains("overlay"), "containerd starts before its snapshots' module is loaded");
+        }
+        "kokctl-node-dns.service" => {
+            host.uses("/etc/systemd/system/kokctl-node-dns.service");
+            host.folder("/sys/class/net/nodelocaldns", 0o755);
         }
         "kubelet.service" => ["/usr/local/bin/kubelet", "/etc/systemd/system/kubelet.service"].iter().for_each(|path| host.uses(path)),
         "etcd.service" => {
