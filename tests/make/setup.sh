@@ -10,7 +10,7 @@ target=$1
 
 # `a|b`: either will do, a is installed. A C compiler is needed by aws-lc-sys (no CMake: its bindings are there already).
 compiler='gcc libc6-dev ca-certificates'
-bundle='binutils libseccomp-dev iptables nftables pkgconf|pkg-config'
+bundle='binutils libseccomp-dev iptables netbase nftables pkgconf|pkg-config'
 lab='debootstrap systemd systemd-container iproute2 nftables openssh-client util-linux'
 tests='openssh-server sudo openssl fish tcsh zsh'
 

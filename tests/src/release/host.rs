@@ -63,7 +63,21 @@ fn alternatives(requirement: &str) -> impl Iterator<Item = &str> {
     requirement.split('|').map(str::trim)
 }
 
-/// A program and the libraries that it is loaded with, each with its SHA-256; sorted by path. Libraries stand under the paths
+/// What programs read besides, with the packages that have it. Without names of protocols nft says numbers, and kube-proxy takes what it has made
+/// itself for another's when it is started again: it removes every Service that was there.
+const READS: [(&str, &str, &str); 1] = [("nft", "/etc/protocols", "netbase")];
+
+fn reads(program: &str) -> Result<Vec<PathBuf>> {
+    let of_program = READS.iter().filter(|(name, _, _)| *name == program);
+    let there = |(_, path, package): &(&str, &str, &str)| {
+        let message = || format!("it reads {path}, which is not there. Install {package}");
+        let missing = || ReleaseError::HostProgram { program: program.to_owned(), message: message() };
+        Some(PathBuf::from(path)).filter(|path| path.is_file()).ok_or_else(missing)
+    };
+    of_program.map(there).collect()
+}
+
+/// A program, what it reads, and the libraries that it is loaded with, each with its SHA-256; sorted by path. Libraries stand under the paths
 /// at which the loader looks for them.
 ///
 /// # Errors
@@ -74,19 +88,28 @@ pub fn with_libraries(program: &str) -> Result<Vec<(String, String)>> {
         message: format!("not found in {}. Add the package that holds it to `packages` of the component", PROGRAM_FOLDERS.join(", ")),
     };
     let path = PROGRAM_FOLDERS.iter().map(|folder| Path::new(folder).join(program)).find(|path| path.is_file()).ok_or_else(missing)?;
-    let output = Command::new("ldd").env_clear().env("LC_ALL", "C").arg(&path).output().map_err(ReleaseError::io("run ldd for", &path))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    let libraries = parse_ldd(&text).map_err(|message| ReleaseError::HostProgram { program: path.display().to_string(), message })?;
-    let mut files = vec![path];
-    files.extend(libraries.into_iter().map(PathBuf::from));
-    files.extend(extensions(&files)?);
-    files.sort();
+    let mut files = BTreeSet::from([path.clone()]);
+    files.extend(libraries(&[path])?);
+    // What is loaded later needs libraries of its own, such as that for mathematics.
+    let extensions = extensions(&files)?;
+    files.extend(libraries(&extensions)?);
+    files.extend(extensions);
+    files.extend(reads(program)?);
     files.into_iter().map(|path| Ok((path.display().to_string(), sha256_file(&path)?.1))).collect()
+}
+
+/// The libraries that these files are loaded with.
+fn libraries(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let Some(first) = files.first() else { return Ok(Vec::new()) };
+    let output = Command::new("ldd").env_clear().env("LC_ALL", "C").args(files).output().map_err(ReleaseError::io("run ldd for", first))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let libraries = parse_ldd(&text).map_err(|message| ReleaseError::HostProgram { program: first.display().to_string(), message })?;
+    Ok(libraries.into_iter().map(PathBuf::from).collect())
 }
 
 /// iptables loads the code for each kind of match and target when it meets it, from the folder `xtables` beside its library; `ldd` knows
 /// nothing of these.
-fn extensions(files: &[PathBuf]) -> Result<Vec<PathBuf>> {
+fn extensions(files: &BTreeSet<PathBuf>) -> Result<Vec<PathBuf>> {
     let is_xtables = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("libxtables.so"));
     let Some(library) = files.iter().find(is_xtables) else {
         return Ok(Vec::new());
@@ -134,6 +157,20 @@ mod tests {
         assert_eq!(parse_ldd(text).unwrap(), ["/lib/x/libmnl.so.0", "/lib64/ld-linux-x86-64.so.2"]);
         assert!(parse_ldd("\tlibmnl.so.0 => not found\n").unwrap_err().contains("libmnl.so.0"));
         assert!(parse_ldd("\tstatically linked\n").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_nft_calls_protocols_by_comes_with_it() {
+        assert_eq!(reads("nft").unwrap(), [PathBuf::from("/etc/protocols")]);
+        assert!(reads("iptables").unwrap().is_empty());
+    }
+
+    /// As it prints several files.
+    #[test]
+    fn what_is_loaded_later_brings_its_own_libraries() {
+        let text = "/usr/lib/xtables/libxt_comment.so:\n\tlibc.so.6 => /lib/libc.so.6 (0x7)\n\
+                    /usr/lib/xtables/libxt_statistic.so:\n\tlibm.so.6 => /lib/libm.so.6 (0x7)\n";
+        assert_eq!(parse_ldd(text).unwrap(), ["/lib/libc.so.6", "/lib/libm.so.6"]);
     }
 
     #[test]
