@@ -171,6 +171,18 @@ impl Authorities {
         &self.service_account
     }
 
+    /// All of them as they would be found.
+    #[must_use]
+    pub fn found(&self) -> FoundAuthorities {
+        let pair = |authority: &Authority| Some((authority.certificate_pem.clone(), authority.key_pem().clone()));
+        FoundAuthorities {
+            kubernetes: pair(&self.kubernetes),
+            etcd: pair(&self.etcd),
+            front_proxy: pair(&self.front_proxy),
+            service_account: Some(self.service_account.pem().clone()),
+        }
+    }
+
     /// The files that every control plane of the cluster has alike: the authorities and the keys of service accounts.
     #[must_use]
     pub fn files(&self) -> Vec<MaterialFile> {

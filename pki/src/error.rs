@@ -45,6 +45,9 @@ pub enum PkiError {
     /// A kubeconfig could not be read. The reason names the place, not the content.
     #[error("cannot read the kubeconfig: {0}")]
     Kubeconfig(String),
+    /// A text with kept keys could not be read. The reason names the place, not the content.
+    #[error("it holds no keys that kokctl has kept: {0}")]
+    Escrow(String),
 }
 
 impl PkiError {

@@ -80,6 +80,12 @@ fn write_head(text: &mut String, cluster_name: &str, server: &str, ca_pem: &str,
 /// The text in double quotes and in ASCII, as every reader of YAML takes it.
 pub(crate) fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
+    push_quoted(&mut out, text);
+    out
+}
+
+/// The same, behind what `out` has already.
+pub(crate) fn push_quoted(out: &mut String, text: &str) {
     out.push('"');
     for character in text.chars() {
         match character {
@@ -93,5 +99,4 @@ pub(crate) fn quoted(text: &str) -> String {
         }
     }
     out.push('"');
-    out
 }

@@ -6,11 +6,13 @@
 //! * [`Authorities`] are made once and then loaded from what was found on a control plane.
 //! * [`control_plane`] makes all files of one control-plane host; [`leaf_files`] and [`kubeconfig_file`] make single ones.
 //! * [`inspect_certificate`] and [`verify_leaf`] (and their like for kubeconfigs) say what was found, and whether it can stay.
+//! * [`escrow()`] keeps what can't be made a second time as one text, and [`Escrow`] reads it.
 //! * [`merge_kubeconfig`] takes a cluster into somebody's own kubeconfig.
 
 mod authority;
 mod control_plane;
 mod error;
+mod escrow;
 mod found;
 mod inspect;
 mod issue;
@@ -25,6 +27,7 @@ mod verify;
 pub use authority::{Authorities, Authority, FoundAuthorities};
 pub use control_plane::{ControlPlane, Endpoint, control_plane, etcd_host, kubeconfig_file, leaf_files};
 pub use error::PkiError;
+pub use escrow::{Escrow, escrow};
 pub use found::{KubeconfigFacts, inspect_kubeconfig, verify_kubeconfig};
 pub use inspect::{CertificateFacts, Subject, ca_fingerprint, inspect_certificate, matches_key};
 pub use issue::{Issued, Policy, issue};

@@ -15,7 +15,9 @@ impl Secret {
         Self(Zeroizing::new(text))
     }
 
-    pub(crate) fn from_zeroizing(text: Zeroizing<String>) -> Self {
+    /// Takes text over that is wiped already when it is dropped.
+    #[must_use]
+    pub fn from_zeroizing(text: Zeroizing<String>) -> Self {
         Self(text)
     }
 
