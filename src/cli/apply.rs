@@ -51,6 +51,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     for _ in 0..MOST_PLANS {
         let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &run.events)).await?;
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
+            make_secrets(&run, &cluster, &planned, &token).await?;
             run.nothing_to_do(&planned).await;
             report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
             return Ok(());
@@ -82,11 +83,15 @@ fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Vec<F
 }
 
 async fn make_secrets(run: &Run<'_>, cluster: &Cluster, planned: &Planned, token: &Token) -> Result<Secrets, Vec<Failure>> {
-    let keepers = Keepers { control_plane: planned.keeper.as_deref(), etcd: planned.etcd_keeper.as_deref() };
+    let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
+    let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
     let secrets = Secrets::prepare(cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds).await;
     let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
     if secrets.made() > 0 {
         run.events.send(EventKind::SecretsReady { made: secrets.made() });
+    }
+    if let Some(path) = secrets.kept_in() {
+        status_line(&format!("note: {} keeps the keys of {} now; whoever reads it owns the cluster", path.display(), cluster.name));
     }
     Ok(secrets)
 }

@@ -31,6 +31,8 @@ pub(super) struct Planned {
     pub(super) keeper: Option<String>,
     /// The host whose authority of etcd is the cluster's.
     pub(super) etcd_keeper: Option<String>,
+    /// The control plane whose key all of them encrypt with.
+    pub(super) encryption_keeper: Option<String>,
 }
 
 /// What a run puts up with.
@@ -160,7 +162,9 @@ impl Observed<'_> {
         let standing = self.seen.standing().clone();
         let keeper = preconditions::keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let etcd_keeper = preconditions::etcd_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
-        Planned { plan, warnings, links: self.links, now_seconds, standing, boots, left_out: self.left_out, keeper, etcd_keeper }
+        let encryption_keeper = preconditions::encryption_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
+        let (links, left_out) = (self.links, self.left_out);
+        Planned { plan, warnings, links, now_seconds, standing, boots, left_out, keeper, etcd_keeper, encryption_keeper }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is given with -f and -e: manifests, an inventory with the folders beside it, variables.
 
 mod authorities;
+mod escrow;
 mod fetch;
 mod manifests;
 mod noted;
@@ -79,6 +80,7 @@ impl ClusterFiles {
         let mut input = read_files(&files, notices);
         manifests::load(&mut input);
         authorities::load(&mut input);
+        escrow::load(&mut input);
         Ok(input)
     }
 

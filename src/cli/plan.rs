@@ -2,6 +2,7 @@
 
 use clap::Args;
 use kok_crds::count;
+use kok_crds::model::Cluster;
 
 use super::common::{BundleArgument, print_json};
 use super::converge::{Planned, Tolerance, converge};
@@ -11,6 +12,7 @@ use super::report::{self, plan_text};
 use super::wanted::{PartArguments, Wanted};
 use super::why::why_text;
 use crate::run::{Events, Token};
+use crate::state::Keeping;
 use crate::ui::{Failure, Kind, Notes, grouped, line, status_line};
 
 /// Show what apply would change, and why, without changing anything
@@ -66,9 +68,18 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         line(&plan_text(&plan));
         line(&format!("\n{} of {} would change something", plan.changes().count(), count(plan.steps().count(), "step")));
     }
+    say_kept(&cluster);
     report::assumed(&plan).iter().for_each(|text| status_line(text));
     report::part(&selection, &plan).iter().for_each(|text| status_line(text));
     Ok(())
+}
+
+/// What `apply` does on this machine.
+fn say_kept(cluster: &Cluster) {
+    if let Some(file) = cluster.settings.certificates.escrow.as_ref().filter(|file| file.kept.is_none()) {
+        let keeping = Keeping::new(&cluster.name, file);
+        status_line(&format!("note: apply puts the keys of {} into {} on this machine", cluster.name, keeping.path().display()));
+    }
 }
 
 fn print(text: &str) -> Result<(), Vec<Failure>> {

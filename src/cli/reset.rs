@@ -11,6 +11,7 @@ use super::converge::{Tolerance, take_down};
 use super::files::{ClusterFiles, ExtraVars};
 use super::wanted::may_reset;
 use crate::run::Secrets;
+use crate::state::Keeping;
 use crate::ui::{Failure, Kind, status_line};
 
 /// Take the cluster down: remove Kubernetes, its data, containerd and kokctl's own files from every host
@@ -39,16 +40,28 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         let planned = run.plan(take_down(&cluster, tolerance, &run.events)).await?;
         if planned.plan.is_empty() {
             run.nothing_to_do(&planned).await;
+            say_kept(&cluster);
             return Ok(());
         }
         let work = Work { secrets: Secrets::none(), bundle: None, whole: true, most_failed: None };
         if run.carry_out(&planned, work).await?.is_some() {
             let hosts = counted(planned.plan.changes().count(), "host is", "hosts are");
             run.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
+            say_kept(&cluster);
             return Ok(());
         }
     }
     Err(run.never_held())
+}
+
+/// What is kept on this machine is the user's to remove: with it, the next cluster of that name has the authorities of this one.
+fn say_kept(cluster: &Cluster) {
+    let Some(file) = &cluster.settings.certificates.escrow else { return };
+    let keeping = Keeping::new(&cluster.name, file);
+    if keeping.path().exists() {
+        let path = keeping.path().display();
+        status_line(&format!("note: {path} stays; the next apply takes the keys that it keeps. Remove it if there are to be new ones"));
+    }
 }
 
 /// The name of the cluster is asked for, because a `y` is typed too easily.

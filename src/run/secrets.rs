@@ -1,14 +1,17 @@
 //! The secrets of a run: made or read before the first host is changed, and given out by name.
 
 mod encryption_key;
+mod escrow;
 mod keepers;
+mod signer;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Host};
-use kok_pki::{Authorities, AuthorityKind, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Randomness};
+use kok_pki::{Authorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Randomness};
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
@@ -18,7 +21,8 @@ use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use self::encryption_key::read_encryption_key;
-use self::keepers::{CERTIFICATE, may_be_made, read_authorities, read_files};
+use self::escrow::Escrowed;
+use self::signer::Signer;
 use super::link::Links;
 use crate::ui::{Failure, Kind};
 
@@ -42,6 +46,7 @@ impl Randomness for SystemRandomness {
 pub struct Secrets {
     by_name: BTreeMap<SecretName, Zeroizing<String>>,
     made: usize,
+    kept_in: Option<PathBuf>,
 }
 
 /// A bootstrap token: `abcdef.0123456789abcdef`.
@@ -68,28 +73,6 @@ impl Token {
     }
 }
 
-/// What signs, or at least says who would.
-enum Signer {
-    Keys(Box<Authorities>),
-    Certificate(String),
-}
-
-impl Signer {
-    fn keys(&self) -> Result<&Authorities, Failure> {
-        match self {
-            Self::Keys(authorities) => Ok(authorities),
-            Self::Certificate(_) => Err(Failure::new(Kind::Internal, "something has to be signed, and the keys were not read")),
-        }
-    }
-
-    fn certificate(&self) -> &str {
-        match self {
-            Self::Keys(authorities) => authorities.get(AuthorityKind::Kubernetes).certificate_pem(),
-            Self::Certificate(certificate) => certificate,
-        }
-    }
-}
-
 /// kubeadm's alphabet of tokens, cut to 32 characters so that a byte falls on each of them equally often: 16 of them are 80 bits.
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
@@ -97,14 +80,14 @@ impl Secrets {
     /// No secrets, for plans that name none.
     #[must_use]
     pub fn none() -> Self {
-        Self { by_name: BTreeMap::new(), made: 0 }
+        Self { by_name: BTreeMap::new(), made: 0, kept_in: None }
     }
 
     /// Makes or reads every secret that the plan names. The authorities are those of their keepers; what none keeps is made, for the cluster is
-    /// new.
+    /// new. Where the user has an escrow, what is made is in there when this returns, and what an earlier run has left there is not made again.
     ///
     /// # Errors
-    /// [`Failure`] if an authority that is needed can't be read, or isn't one.
+    /// [`Failure`] if an authority that is needed can't be read, or isn't one, or can't be kept.
     pub async fn prepare(
         cluster: &Cluster,
         plan: &Plan,
@@ -115,22 +98,17 @@ impl Secrets {
     ) -> Result<Self, Failure> {
         let mut names = named(plan);
         let mut secrets = Self::none();
-        secrets.encryption(cluster, &mut names, links).await?;
-        if names.is_empty() {
-            return Ok(secrets);
+        let mut escrow = Escrowed::read(cluster)?;
+        secrets.encryption(cluster, &mut names, &mut escrow, links).await?;
+        let owed = escrow.is_owed(keepers);
+        if names.is_empty() && !owed {
+            return escrow.may_end().map(|()| secrets);
         }
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        let signs = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. } | SecretName::SuperAdminKubeconfig { .. });
-        let of_set = |name: &SecretName| matches!(name, SecretName::ControlPlaneFile { .. });
-        let authorities = match keepers.control_plane {
-            None if !may_be_made(cluster, plan, &names, keepers) => {
-                return Err(Failure::new(Kind::Internal, "something has to be signed, and no host is known to have the authorities"));
-            }
-            // Keys leave a host only where something has to be signed.
-            Some(keeper) if !names.iter().any(signs) => {
-                Signer::Certificate(read_files(keeper, links, &[CERTIFICATE]).await?.iter().map(|file| file.as_str()).collect())
-            }
-            _ => Signer::Keys(Box::new(read_authorities(cluster, keepers, names.iter().any(of_set), links, now).await?)),
+        let authorities = Signer::find(cluster, plan, (&names, owed), (keepers, &escrow), links, now).await?;
+        secrets.kept_in = match &authorities {
+            Signer::Keys(authorities) => escrow.keep(authorities, keepers, links).await?,
+            Signer::Certificate(_) => escrow.may_end().map(|()| None)?,
         };
         for name in names {
             let value = secrets.make(cluster, &authorities, token, now, &name)?;
@@ -140,19 +118,29 @@ impl Secrets {
     }
 
     /// The key to encrypt with is no matter of certificates: it is the one that is there, or a new one. Its name is taken out of `names`.
-    async fn encryption(&mut self, cluster: &Cluster, names: &mut BTreeSet<SecretName>, links: &Links) -> Result<(), Failure> {
+    async fn encryption(
+        &mut self,
+        cluster: &Cluster,
+        names: &mut BTreeSet<SecretName>,
+        escrow: &mut Escrowed<'_>,
+        links: &Links,
+    ) -> Result<(), Failure> {
         let is_key = |name: &SecretName| matches!(name, SecretName::EncryptionConfiguration { .. });
         let Some(name) = names.iter().find(|name| is_key(name)).cloned() else { return Ok(()) };
         let key = match &name {
             SecretName::EncryptionConfiguration { keeper: Some(keeper) } => read_encryption_key(keeper, links).await?,
-            _ => {
-                self.made += 1;
-                Zeroizing::new(STANDARD.encode(Zeroizing::new(super::random_bytes::<KEY_BYTES>()?)))
-            }
+            _ => match escrow.encryption_key() {
+                Some(key) => key,
+                None => {
+                    self.made += 1;
+                    Zeroizing::new(STANDARD.encode(Zeroizing::new(super::random_bytes::<KEY_BYTES>()?)))
+                }
+            },
         };
         let text = documents::encryption_configuration(cluster, &key).map_err(|error| Failure::new(Kind::Internal, error.to_string()))?;
         names.retain(|name| !is_key(name));
         self.by_name.insert(name, Zeroizing::new(text));
+        escrow.uses(key);
         Ok(())
     }
 
@@ -160,6 +148,12 @@ impl Secrets {
     #[must_use]
     pub fn made(&self) -> usize {
         self.made
+    }
+
+    /// The file on this machine in which keys were put that were not there before.
+    #[must_use]
+    pub fn kept_in(&self) -> Option<&Path> {
+        self.kept_in.as_deref()
     }
 
     /// What stands for a name.

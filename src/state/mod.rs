@@ -1,6 +1,7 @@
 //! What kokctl keeps on the machine that it runs on: a lock per cluster, a folder per run.
 
 mod controller;
+mod escrow;
 mod journal;
 mod record;
 mod runs;
@@ -13,6 +14,7 @@ use std::io::{Read as _, Seek as _, Write as _};
 use std::path::PathBuf;
 
 pub use controller::{Controller, controller};
+pub use escrow::{Keeping, Kept, beside};
 pub use journal::Journal;
 pub use record::{Ending, Fate, Record, StepRecord};
 pub use runs::{Story, find_run, read_run, run_names};

@@ -26,8 +26,9 @@ use crate::operations::NODE_DNS_UNIT_FILE;
 use crate::plan::{Refusal, Seen};
 
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
+pub use encryption::encryption_keeper;
 pub use etcd_authority::etcd_keeper;
-pub(crate) use own_authorities::kind as authority_kind;
+pub use own_authorities::kind as authority_kind;
 pub use owner::{check_reset, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
 
@@ -146,6 +147,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("ownership", "hosts that are part of the cluster are part of the same one", ownership::ownership),
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
     of_cluster("own-authorities", "the authorities are those of the file, if it has any", own_authorities::check),
+    of_cluster("escrow", "the keys that are kept are those of the cluster", own_authorities::check_kept),
     of_cluster("founding", "etcd is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),

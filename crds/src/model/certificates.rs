@@ -18,6 +18,10 @@ pub struct Certificates {
     pub authority_validity: Duration,
     /// Authorities of the user's, each at most once; the others are made.
     pub authorities: Vec<OwnAuthority>,
+    /// Whether each control plane keeps `super-admin.conf`, whose owner no rule of the cluster can stop.
+    pub super_admin_kubeconfig: bool,
+    /// Where all keys are kept that can't be made anew, if anywhere but on the hosts.
+    pub escrow: Option<EscrowFile>,
 }
 
 impl Default for Certificates {
@@ -28,6 +32,8 @@ impl Default for Certificates {
             validity: Duration::from_secs(8760 * HOUR),
             authority_validity: Duration::from_secs(87600 * HOUR),
             authorities: Vec::new(),
+            super_admin_kubeconfig: false,
+            escrow: None,
         }
     }
 }
@@ -153,5 +159,23 @@ impl fmt::Debug for AuthorityPair {
     /// Without the key.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "AuthorityPair({:?})", self.certificate)
+    }
+}
+
+/// A file on the machine where kokctl runs, with the keys of the cluster's authorities.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EscrowFile {
+    /// Its path, as seen from the folder of the user's file.
+    pub path: String,
+    /// Where that is said.
+    pub origin: Position,
+    /// What stands in it. Empty until somebody has read it, and where there is none yet.
+    pub kept: Option<Secret>,
+}
+
+impl fmt::Debug for EscrowFile {
+    /// Without what it holds.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "EscrowFile({:?})", self.path)
     }
 }

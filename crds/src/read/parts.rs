@@ -30,6 +30,8 @@ pub(crate) enum Kind {
     /// A whole number of this range.
     Number(i64, i64),
     Text,
+    /// `true` or `false`.
+    Flag,
     /// An amount of Kubernetes, as `500m` or `1Gi`.
     Amount,
     /// A map of names to texts.
@@ -153,7 +155,7 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
 pub(crate) const CERTIFICATES: Part = Part {
     form: Form {
         what: "the field `certificates`",
-        fields: &["keyAlgorithm", "validity", "authorityValidity", "authorities"],
+        fields: &["keyAlgorithm", "validity", "authorityValidity", "authorities", "superAdminKubeconfig", "escrow"],
         refused: &[
             ("encryptionAlgorithm", "write it as `keyAlgorithm`"),
             ("certificateValidityPeriod", "write it as `validity`"),
@@ -176,6 +178,8 @@ pub(crate) const CERTIFICATES: Part = Part {
             Kind::Map,
             "Authorities of your own: `kubernetes`, `etcd`, `frontProxy`, each with `certificate` and `key`.",
         ),
+        leaf("escrow", "certificate_escrow", Kind::Text, "A file on your side that keeps the keys of all authorities; so far none."),
+        leaf("superAdminKubeconfig", "super_admin_kubeconfig", Kind::Flag, "Whether control planes keep super-admin.conf; so far false."),
     ],
 };
 
@@ -266,6 +270,7 @@ fn is_right(decoder: &mut Decoder, item: &Field<'_>, kind: &Kind) -> bool {
         Kind::Flag => decoder.boolean(item).is_some(),
         Kind::Number(least, most) => decoder.integer(item, *least..=*most).is_some(),
         Kind::Text => decoder.text(item).is_some(),
+        Kind::Flag => decoder.boolean(item).is_some(),
         Kind::Amount => is_amount(decoder, item),
         Kind::Texts | Kind::Map => decoder.entries(item, "it").is_some(),
         Kind::List => decoder.list(item, "it is a list").is_some(),

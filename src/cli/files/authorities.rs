@@ -7,10 +7,10 @@ use kok_crds::{Input, Problem, Secret};
 use kok_pki::{Authority, PkiError};
 use time::OffsetDateTime;
 
-use super::manifests::beside;
 use super::read::bounded;
 use crate::remote::mode_if_open;
 use crate::run::Clock;
+use crate::state::beside;
 
 /// More than any certificate or key has.
 const MOST_BYTES: u64 = 1 << 20;

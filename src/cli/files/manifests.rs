@@ -1,13 +1,13 @@
 //! Manifests of addons: read where the cluster's file says they are, and checked before any host is asked.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
 use kok_crds::model::{Addon, Manifest};
-use kok_crds::{Input, MOST_MANIFEST_BYTES, Place, Position, Problem, Source, in_two_addons, not_text, read_manifest};
+use kok_crds::{Input, MOST_MANIFEST_BYTES, Place, Problem, Source, in_two_addons, not_text, read_manifest};
 use kok_tasks::digest::sha256;
 
 use super::read::bounded;
+use crate::state::beside;
 
 /// Reads the objects of all addons of the cluster. With anything wrong there is no cluster left, only what is wrong.
 pub(super) fn load(input: &mut Input) {
@@ -60,10 +60,4 @@ fn of_file(addon: &Addon, path: &str) -> Result<Source, Problem> {
         Ok(text) => Err(unreadable(not_text(text.as_bytes()).0)),
         Err(error) => Err(unreadable(not_text(error.as_bytes()).0)),
     }
-}
-
-/// A path as seen from the folder of the file in which it stands. What came by standard input stands where the user is.
-pub(super) fn beside(origin: &Position, path: &str) -> PathBuf {
-    let home = path.strip_prefix("~/").and_then(|rest| Some(Path::new(&std::env::var_os("HOME")?).join(rest)));
-    home.unwrap_or_else(|| Path::new(&*origin.file).parent().unwrap_or(Path::new("")).join(path))
 }

@@ -12,6 +12,7 @@ use kok_tasks::secret_name::SecretName;
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
+use super::escrow::Escrowed;
 use super::{SystemRandomness, made_badly};
 use crate::remote::Script;
 use crate::run::link::Links;
@@ -33,6 +34,8 @@ pub struct Keepers<'a> {
     pub control_plane: Option<&'a str>,
     /// A host of etcd; the same one where etcd runs beside each API server.
     pub etcd: Option<&'a str>,
+    /// A control plane that encrypts what etcd holds.
+    pub encryption: Option<&'a str>,
 }
 
 /// Whether what is signed by authorities that no control plane has may be signed by new ones: where a control plane gets its whole set, or where
@@ -54,11 +57,12 @@ pub(super) fn may_be_made(cluster: &Cluster, plan: &Plan, names: &BTreeSet<Secre
 /// Certificates and keys are text of lines that begin with letters, digits or `-`.
 const SEPARATOR: &str = "= next =";
 
-/// What the keepers have; what none keeps is made, but for what control planes know already and something is signed with.
+/// What the keepers have, and else what was kept here; what nobody keeps is made, but for what control planes know already and something is
+/// signed with.
 pub(super) async fn read_authorities(
     cluster: &Cluster,
     keepers: Keepers<'_>,
-    signs_for_etcd: bool,
+    (escrow, signs_for_etcd): (&Escrowed<'_>, bool),
     links: &Links,
     now: OffsetDateTime,
 ) -> Result<Authorities, Failure> {
@@ -67,7 +71,7 @@ pub(super) async fn read_authorities(
     if keepers.control_plane.is_some() && keepers.etcd.is_none() && signs_for_etcd {
         return Err(Failure::new(Kind::Internal, "something has to be signed, and no host is known to have the authority of etcd"));
     }
-    let mut found = of_user(cluster);
+    let mut found = of_user(cluster, escrow.found(keepers, now)?);
     if let Some(host) = keepers.control_plane {
         let files = read_files(host, links, &FILES).await?;
         let [kubernetes, kubernetes_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
@@ -89,9 +93,9 @@ pub(super) async fn read_authorities(
     })
 }
 
-/// The authorities that the user brings along. Where a host has any, these are the same.
-fn of_user(cluster: &Cluster) -> FoundAuthorities {
-    let mut found = FoundAuthorities::default();
+/// The authorities that the user brings along, and those that were kept on this machine. Where a host has any, these are the same.
+fn of_user(cluster: &Cluster, kept: FoundAuthorities) -> FoundAuthorities {
+    let mut found = kept;
     for own in &cluster.settings.certificates.authorities {
         let Some(AuthorityPair { certificate, key }) = &own.pair else { continue };
         let key = kok_pki::Secret::new(String::from_utf8_lossy(key.expose()).into_owned());

@@ -4,6 +4,7 @@ use super::{kubeadm_configuration, rolling};
 use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER, SCHEDULER, SCHEDULER_FOLDER};
 use crate::observe::{Look, Observations, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::preconditions;
 use crate::resources::{Directory, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
@@ -56,7 +57,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 
 /// The key is made once, and is the same on all control planes: it is read from the first that has it. Only what it encrypts may change.
 fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let keeper = view.cluster().control_planes().find(|host| has_key(view.seen.observations(&host.name))).map(|host| host.name.clone());
+    let keeper = preconditions::encryption_keeper(view.cluster(), view.seen).map(|host| host.name.clone());
     let away = view.cluster().control_planes().find(|host| view.seen.is_unreachable(&host.name));
     if let (None, Some(away)) = (&keeper, away) {
         return Err(Refusal::new(format!("{} can't be asked for the key that secrets are encrypted with", away.name))

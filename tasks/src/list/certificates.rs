@@ -3,7 +3,7 @@
 //! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority
 //! is never replaced, a leaf only if it could not do its work, and a kubeconfig if it is missing.
 
-use kok_crds::model::{AuthorityName, Host, Roles};
+use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
 use kok_pki::{AuthorityKind, KubeconfigUser, Leaf, Material};
 use time::OffsetDateTime;
 
@@ -13,7 +13,7 @@ use crate::observe::{Look, Observations, PathState};
 use crate::operations::{Operation, PkiTree};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::preconditions;
-use crate::resources::{File, FileContent, Replace, Resource};
+use crate::resources::{Absent, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
 pub(super) const NAME: &str = "certificates";
@@ -25,9 +25,11 @@ pub(crate) fn absolute(material: Material) -> String {
     format!("/etc/kubernetes/{}", material.path())
 }
 
-/// The kubeconfigs that stay on a control plane. `super-admin.conf`, whose owner nothing can stop, is none of them.
-fn kubeconfigs() -> impl Iterator<Item = Material> {
-    let users = KubeconfigUser::ALL.into_iter().filter(|user| *user != KubeconfigUser::SuperAdmin);
+/// The kubeconfigs that stay on a control plane. `super-admin.conf`, whose owner nothing can stop, is one of them only where that is asked for:
+/// then each has it, since the one that is left may be any.
+fn kubeconfigs(cluster: &Cluster) -> impl Iterator<Item = Material> {
+    let stays = cluster.settings.certificates.super_admin_kubeconfig;
+    let users = KubeconfigUser::ALL.into_iter().filter(move |user| stays || *user != KubeconfigUser::SuperAdmin);
     users.map(Material::Kubeconfig)
 }
 
@@ -64,9 +66,9 @@ pub(crate) fn certificates(roles: Roles) -> impl Iterator<Item = Material> {
 
 /// What is needed to judge the certificates of a control plane: the certificates themselves, which are public, and whether the keys are
 /// there.
-pub(crate) fn looks(host: &Host) -> Vec<Look> {
+pub(crate) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     let contents = certificates(host.roles).map(|material| Look::Content(absolute(material)));
-    let kubeconfigs = kubeconfigs().filter(|_| host.roles.control_plane);
+    let kubeconfigs = kubeconfigs(cluster).filter(|_| host.roles.control_plane);
     let paths = of_tree(host.roles).into_iter().chain(kubeconfigs).map(|material| Look::Path(absolute(material)));
     contents.chain(paths).collect()
 }
@@ -96,7 +98,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if fresh {
         let files = of_tree(roles).into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
         let own = own_authorities(view, roles);
-        let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files, own }));
+        let kept = view.cluster().settings.certificates.escrow.as_ref().map(|file| file.path.clone());
+        let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files, own, kept }));
         draft.needs(&step, &folder, Reason::Inside);
         if let Some(keeper) = keeper_to_be(view).filter(|keeper| keeper.name != view.host.name) {
             let set = StepId::new(&keeper.name, NAME, TREE);
@@ -109,13 +112,17 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     } else {
         existing(view, draft, seen)?;
     }
-    for material in kubeconfigs().filter(|_| roles.control_plane) {
+    for material in kubeconfigs(view.cluster()).filter(|_| roles.control_plane) {
         let wrong = fresh.then(|| "the certificate authority is new".to_owned());
         let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
         if fresh {
             draft.needs(&step, &view.id(NAME, TREE), Reason::Because("it is signed by that authority"));
         }
+    }
+    if roles.control_plane && !view.cluster().settings.certificates.super_admin_kubeconfig {
+        let path = absolute(Material::Kubeconfig(KubeconfigUser::SuperAdmin));
+        draft.add("no-super-admin", Resource::Absent(Absent { pattern: path, except: Vec::new(), with_folder: false }));
     }
     Ok(())
 }
@@ -203,7 +210,7 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
     if tree.is_empty() {
         draft.needs(step, &view.id(NAME, TREE), Reason::Reads);
     }
-    for material in tree.into_iter().chain(kubeconfigs().filter(|_| roles.control_plane)) {
+    for material in tree.into_iter().chain(kubeconfigs(view.cluster()).filter(|_| roles.control_plane)) {
         draft.needs(step, &view.id(NAME, material.path()), Reason::Reads);
     }
 }

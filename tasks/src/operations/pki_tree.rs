@@ -18,6 +18,8 @@ pub struct PkiTree {
     pub files: Vec<(String, u32)>,
     /// The authorities among them that the user brings along, by their fields.
     pub own: Vec<&'static str>,
+    /// The user's file in which the keys of all authorities are kept besides, if there is one.
+    pub kept: Option<String>,
 }
 
 const FOLDER: &str = "/etc/kubernetes/pki";
@@ -60,6 +62,8 @@ impl PkiTree {
 
     pub(super) fn title(&self) -> String {
         let files = counted(self.files.len(), "certificate or key", "certificates and keys");
-        if self.own.is_empty() { files } else { format!("{files} with your own authorities ({})", self.own.join(", ")) }
+        let own = if self.own.is_empty() { String::new() } else { format!(" with your own authorities ({})", self.own.join(", ")) };
+        let kept = self.kept.as_ref().map(|path| format!(", and the keys of authorities in {path}")).unwrap_or_default();
+        format!("{files}{own}{kept}")
     }
 }

@@ -21,7 +21,7 @@ pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal
     for host in &inputs.cluster.hosts {
         let entry = looks.entry(host.name.clone()).or_default();
         elsewhere.iter().filter(|(roles, _)| *roles == host.roles).for_each(|(_, looks)| entry.add_others(looks));
-        entry.extend(crate::list::certificates::looks(host));
+        entry.extend(crate::list::certificates::looks(inputs.cluster, host));
         entry.extend(preconditions::looks(inputs.cluster, host));
         entry.extend(crate::list::names::looks());
     }

@@ -9,6 +9,12 @@ use crate::list::api_server::has_key;
 use crate::observe::PathState;
 use crate::plan::{Refusal, Seen};
 
+/// The control plane whose key all of them encrypt with: the first that has one.
+#[must_use]
+pub fn encryption_keeper<'a>(cluster: &'a Cluster, seen: &Seen) -> Option<&'a Host> {
+    cluster.control_planes().find(|host| has_key(seen.observations(&host.name)))
+}
+
 /// The key is nowhere, though it was: the API servers that run may know it until they are restarted.
 fn lost(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     if cluster.control_planes().any(|host| has_key(seen.observations(&host.name)) || seen.facts(&host.name).is_none()) {

@@ -1,7 +1,7 @@
 //! Authorities that the user brings along are those that the hosts have, if they have any: none is ever replaced.
 
 use kok_crds::model::{AuthorityName, Cluster, Host, OwnAuthority};
-use kok_pki::{AuthorityKind, Material, inspect_certificate};
+use kok_pki::{AuthorityKind, Escrow, Material, Secret, inspect_certificate};
 
 use super::Findings;
 use super::owner::is_recorded;
@@ -10,7 +10,8 @@ use crate::observe::Look;
 use crate::plan::{Refusal, Seen};
 
 /// Which authority of the certificates it is.
-pub(crate) fn kind(name: AuthorityName) -> AuthorityKind {
+#[must_use]
+pub fn kind(name: AuthorityName) -> AuthorityKind {
     match name {
         AuthorityName::Kubernetes => AuthorityKind::Kubernetes,
         AuthorityName::Etcd => AuthorityKind::Etcd,
@@ -18,14 +19,16 @@ pub(crate) fn kind(name: AuthorityName) -> AuthorityKind {
     }
 }
 
-fn path(own: &OwnAuthority) -> String {
-    certificates::absolute(Material::AuthorityCertificate(kind(own.name)))
+fn path(kind: AuthorityKind) -> String {
+    certificates::absolute(Material::AuthorityCertificate(kind))
 }
 
 /// The certificates, which are public.
 pub(super) fn looks<'a>(cluster: &'a Cluster, host: &'a Host) -> impl Iterator<Item = Look> + 'a {
-    let own = cluster.settings.certificates.authorities.iter().filter(|_| host.roles.control_plane || host.roles.etcd);
-    own.map(|own| Look::Content(path(own)))
+    let certificates = &cluster.settings.certificates;
+    let own = certificates.authorities.iter().map(|own| kind(own.name));
+    let kept = certificates.escrow.iter().flat_map(|_| AuthorityKind::ALL);
+    own.chain(kept).filter(|_| host.roles.control_plane || host.roles.etcd).map(|kind| Look::Content(path(kind)))
 }
 
 /// See the module; each authority is told once.
@@ -38,14 +41,42 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
 }
 
+/// What is kept on the user's side is of this cluster, or of none that there is.
+pub(super) fn check_kept(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
+    let file = cluster.settings.certificates.escrow.as_ref();
+    let Some((file, kept)) = file.and_then(|file| Some((file, file.kept.as_ref()?))) else { return };
+    let Ok(kept) = Escrow::parse(&Secret::new(String::from_utf8_lossy(kept.expose()).into_owned())) else { return };
+    let hosts = || cluster.hosts.iter().filter(|host| is_recorded(cluster, host, seen));
+    let other = AuthorityKind::ALL.into_iter().find_map(|kind| {
+        let ours = &kept.authorities().get(kind).facts().sha256;
+        hosts().find_map(|host| Some((host, kind, theirs(kind, host, seen)?, ours.clone())).filter(|(_, _, theirs, ours)| theirs != ours))
+    });
+    if let Some((host, kind, theirs, ours)) = other {
+        let refusal = Refusal::new("the cluster has other authorities than those that are kept of it");
+        let refusal = refusal.at(format!("host {} ({}): {}", host.name, host.address, path(kind)));
+        let because = format!("that certificate has the SHA-256 {theirs}; that of {}, which {} names, has {ours}", file.path, file.origin);
+        found.refuse(refusal.because(because).hint(
+            "name another file as `escrow`, and apply puts in what the hosts have; or, if the cluster can go, take it down with `kokctl reset`",
+        ));
+    }
+}
+
+/// The digest of the certificate of an authority that a host has.
+fn theirs(kind: AuthorityKind, host: &Host, seen: &Seen) -> Option<String> {
+    let theirs = String::from_utf8_lossy(seen.observations(&host.name).contents.get(&path(kind))?);
+    Some(print(&theirs))
+}
+
+fn print(pem: &str) -> String {
+    inspect_certificate(pem).map_or_else(|_| "none that can be read".to_owned(), |facts| facts.sha256)
+}
+
 fn differs(own: &OwnAuthority, host: &Host, seen: &Seen) -> Option<Refusal> {
-    let (path, name) = (path(own), own.name.as_str());
-    let theirs = String::from_utf8_lossy(seen.observations(&host.name).contents.get(&path)?);
-    let print = |pem: &str| inspect_certificate(pem).map_or_else(|_| "none that can be read".to_owned(), |facts| facts.sha256);
-    let (theirs, ours) = (print(&theirs), print(&own.pair.as_ref()?.certificate));
+    let (kind, name) = (kind(own.name), own.name.as_str());
+    let (theirs, ours) = (theirs(kind, host, seen)?, print(&own.pair.as_ref()?.certificate));
     (theirs != ours).then(|| {
         Refusal::new(format!("the cluster has another authority than `{name}` of its file"))
-            .at(format!("host {} ({}): {path}", host.name, host.address))
+            .at(format!("host {} ({}): {}", host.name, host.address, path(kind)))
             .because(format!("that certificate has the SHA-256 {theirs}; that of {} has {ours}", own.certificate.origin))
             .hint(
                 "an authority that is in use is never replaced: give the certificate and the key that the hosts have, or leave it out; or, if the \

@@ -9,7 +9,7 @@ use crate::shell::quote;
 /// Nothing at the paths that match a pattern, but for some. The pattern must match files of ours only.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absent {
-    /// Absolute path in which `*` stands for any text without `/`.
+    /// Absolute path in which `*`, if there is one, stands for any text without `/`.
     pub pattern: String,
     /// Paths that stay.
     pub except: Vec<String>,

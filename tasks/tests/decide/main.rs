@@ -23,6 +23,7 @@ mod resources;
 mod script;
 mod select;
 mod settings;
+mod super_admin;
 mod support;
 mod targets;
 mod templates;

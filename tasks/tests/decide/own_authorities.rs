@@ -1,11 +1,14 @@
 //! Authorities that a user brings along, and those that hosts have.
 
-use kok_crds::model::{AuthorityName, AuthorityPair, OwnAuthority, Pem, PemSource};
+use kok_crds::model::{AuthorityName, AuthorityPair, EscrowFile, OwnAuthority, Pem, PemSource};
 use kok_crds::{Position, Secret};
-use kok_pki::inspect_certificate;
-use kok_tasks::plan::Refusal;
+use kok_pki::{Authorities, FoundAuthorities, escrow, inspect_certificate};
+use kok_tasks::identity;
+use kok_tasks::plan::{Refusal, Step};
 use kok_tasks::secret_name::SecretName;
 
+use crate::support::NOW;
+use crate::support::secrets::System;
 use crate::support::world::World;
 
 const FILES: [(AuthorityName, &str); 3] = [
@@ -52,4 +55,43 @@ fn a_plan_says_whose_authorities_come_and_holds_no_key() {
     assert!(step.title().ends_with(" with your own authorities (etcd)"), "{}", step.title());
     let everything = format!("{:?} {:?}", world.cluster, plan.steps().collect::<Vec<_>>());
     assert!(!everything.contains("the-key-itself"));
+}
+
+/// What an escrow holds that has these authorities of cp1, and others as new ones.
+fn kept(world: &World, same: &[AuthorityName]) -> EscrowFile {
+    let pair = |name: AuthorityName, path: &str| {
+        let key = kok_pki::Secret::new(of_host(world, &path.replace(".crt", ".key")));
+        same.contains(&name).then(|| (of_host(world, path), key))
+    };
+    let [kubernetes, etcd, front_proxy] = FILES.map(|(name, path)| pair(name, path));
+    let found = FoundAuthorities { kubernetes, etcd, front_proxy, service_account: None };
+    let now = time::OffsetDateTime::from_unix_timestamp(NOW).unwrap();
+    let authorities = Authorities::complete(found, &identity::policy(&world.cluster), now, &mut System).unwrap();
+    let text = escrow(&world.cluster.name, &authorities, None);
+    let origin = Position { file: "cluster.yaml".into(), line: 8, column: 3 };
+    EscrowFile { path: "berlin.escrow".to_owned(), origin, kept: Some(Secret::new(text.expose())) }
+}
+
+#[test]
+fn what_is_kept_is_of_this_cluster_or_of_none() {
+    let all = FILES.map(|(name, _)| name);
+    for (left_out, path) in FILES.map(|(name, path)| (Some(name), path)).into_iter().chain([(None, "")]) {
+        let same: Vec<_> = all.into_iter().filter(|name| Some(*name) != left_out).collect();
+        let mut bare = World::bare();
+        bare.cluster.settings.certificates.escrow = Some(kept(&bare, &same));
+        let plan = bare.try_plan().unwrap_or_else(|refusals| panic!("hosts that have nothing take what is kept: {refusals:?}"));
+        let titles: Vec<String> = plan.steps().map(Step::title).collect();
+        assert!(titles.iter().any(|title| title.ends_with("keys, and the keys of authorities in berlin.escrow")), "{titles:?}");
+        let mut world = World::converged();
+        world.cluster.settings.certificates.escrow = Some(kept(&world, &same));
+        let refusals = match world.try_plan() {
+            Ok(plan) => {
+                assert!(plan.is_empty() && left_out.is_none(), "{left_out:?}");
+                continue;
+            }
+            Err(refusals) => refusals,
+        };
+        let [Refusal { at: Some(at), because: Some(because), .. }] = refusals.as_slice() else { panic!("{refusals:?}") };
+        assert!(at.ends_with(path) && because.contains("berlin.escrow") && because.contains("cluster.yaml:8:3"), "{at}: {because}");
+    }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::values::scalar;
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::{KeyAlgorithm, Settings};
+use crate::model::{EscrowFile, KeyAlgorithm, Settings};
 use crate::syntax::duration::duration;
 use crate::variables::given::Given;
 use crate::words::quote;
@@ -33,6 +33,28 @@ pub(crate) fn authority_validity(decoder: &mut Decoder, field: &Field<'_>, setti
     if let Some(period) = period(decoder, field) {
         settings.certificates.authority_validity = period;
     }
+}
+
+pub(crate) fn super_admin_kubeconfig(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    if let Some(stays) = decoder.boolean(field) {
+        settings.certificates.super_admin_kubeconfig = stays;
+    }
+}
+
+pub(crate) fn escrow(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(text) = decoder.text(field) else { return };
+    let because = if text.trim().is_empty() {
+        "it is empty"
+    } else if text.contains(char::is_control) || text.ends_with('/') {
+        "a path of a file is one line, and its last part is a name"
+    } else {
+        settings.certificates.escrow = Some(EscrowFile { path: text.to_owned(), origin: field.position().clone(), kept: None });
+        return;
+    };
+    let problem = Problem::new(format!("`{}` is no path of a file", field.name())).at(field.position()).because(because);
+    decoder.report(
+        problem.hint("write a path as seen from the folder of this file, such as `berlin.escrow`; or leave it out: nothing is kept then"),
+    );
 }
 
 /// How long a certificate is valid.

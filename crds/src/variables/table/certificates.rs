@@ -44,6 +44,14 @@ their static pods",
     )
     .reads(authorities::read)
     .hidden(),
+    flag("super_admin_kubeconfig", "false", "Whether control planes keep super-admin.conf, whose owner no rule of the cluster can stop.")
+        .reads(certificates::super_admin_kubeconfig),
+    text(
+        "certificate_escrow",
+        "none",
+        "A file of the machine that kokctl runs on, as seen from the folder of the file, that keeps all keys that can't be replaced.",
+    )
+    .reads(certificates::escrow),
     number("certificates_duration", "none", "How many days etcd's certificates are valid.")
         .moot("they are valid as long as the others: kube_cert_validity_period"),
     number("certificates_key_size", "none", "How long etcd's keys are.").moot(KEY),

@@ -209,9 +209,7 @@ impl Host {
                 seen.users.insert(name.clone(), self.users.contains(name));
             }
             Look::Matching(pattern) => {
-                let (start, end) = pattern.split_once('*').unwrap();
-                let is = |path: &&String| path.starts_with(start) && path.ends_with(end) && path.len() >= start.len() + end.len();
-                seen.matching.insert(pattern.clone(), self.paths.keys().filter(is).cloned().collect());
+                seen.matching.insert(pattern.clone(), self.paths.keys().filter(|path| matches(pattern, path)).cloned().collect());
             }
             Look::Swap => seen.swap = Some(self.swap.clone()),
             Look::Firewall => seen.firewall = Some(self.firewall.clone()),
@@ -238,4 +236,10 @@ impl Host {
             sources: Vec::new(),
         }
     }
+}
+
+/// Whether a path is one that the pattern stands for.
+pub(crate) fn matches(pattern: &str, path: &str) -> bool {
+    let Some((start, end)) = pattern.split_once('*') else { return pattern == path };
+    path.starts_with(start) && path.ends_with(end) && path.len() >= start.len() + end.len()
 }

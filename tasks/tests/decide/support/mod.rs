@@ -3,7 +3,7 @@
 pub(crate) mod api;
 pub(crate) mod host;
 mod operation;
-mod secrets;
+pub(crate) mod secrets;
 pub(crate) mod shell;
 mod uses;
 pub(crate) mod world;

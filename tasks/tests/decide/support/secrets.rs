@@ -15,7 +15,7 @@ use super::NOW;
 /// By host and path below `/etc/kubernetes`.
 pub(crate) type Files = BTreeMap<String, BTreeMap<String, String>>;
 
-struct System;
+pub(crate) struct System;
 
 impl Randomness for System {
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PkiError> {

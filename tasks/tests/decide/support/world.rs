@@ -16,7 +16,7 @@ use kok_tasks::resources::{Act, FileContent, Resource, Unit, UnitGoal};
 use kok_tasks::secret_name::SecretName;
 
 use super::api::{self, Api};
-use super::host::Host;
+use super::host::{Host, matches};
 use super::secrets::{self, Files, secret};
 use super::{good_facts, inputs};
 
@@ -244,8 +244,7 @@ impl World {
                 host.write(&block.path, 0o644, &format!("{own}{BLOCK_BEGIN}\n{}{BLOCK_END}\n", block.text));
             }
             Resource::Absent(absent) => {
-                let (start, end) = absent.pattern.split_once('*').unwrap();
-                let goes = |path: &String| path.starts_with(start) && path.ends_with(end) && !absent.except.contains(path);
+                let goes = |path: &String| matches(&absent.pattern, path) && !absent.except.contains(path);
                 let gone: Vec<String> = host.paths.keys().filter(|path| goes(path)).cloned().collect();
                 for path in gone {
                     let below = if absent.with_folder { path.rsplit_once('/').unwrap().0.to_owned() } else { path };
