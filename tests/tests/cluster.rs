@@ -17,7 +17,7 @@ use cluster_story::{addons, drift, journal, killed, outside, reset};
 use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, secrets, snapshot, up};
+use cluster_support::{again, bare, cluster, escrow, secrets, snapshot, up};
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 
 /// One story on one lab, because a cluster costs more than every check of it.
@@ -33,12 +33,14 @@ fn hosts_become_a_cluster_and_bare_again() {
 
     killed::plan_changes_nothing(&lab, &kokctl);
     clock.lap("plan of bare hosts");
+    escrow::write_field(&kokctl, false);
     killed::apply_survives_sigkill(&lab, &kokctl);
     clock.lap("killed apply, and apply to its end");
     journal::tells_what_was_run(&lab, &kokctl);
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     let tree = snapshot::tree(&lab);
     secrets::nothing_was_said(&lab, &kokctl, &started);
+    escrow::is_of_the_cluster(&lab, &kokctl);
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
@@ -50,6 +52,7 @@ fn hosts_become_a_cluster_and_bare_again() {
     clock.lap("status and kubeconfig");
     reset::needs_consent(&lab, &kokctl);
     reset::removes_everything(&kokctl);
+    escrow::stays_after_reset(&kokctl);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
@@ -57,5 +60,6 @@ fn hosts_become_a_cluster_and_bare_again() {
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     snapshot::assert_same(&tree, &snapshot::tree(&lab), "a killed apply has to end like one that was not");
     secrets::nothing_was_said(&lab, &kokctl, &started);
+    escrow::is_not_made_unasked(&kokctl);
     clock.lap("apply once more, with sudo");
 }

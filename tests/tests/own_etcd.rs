@@ -18,7 +18,7 @@ use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, authorities, bare, hosts, node_dns, ok, secrets, snapshot};
+use cluster_support::{again, authorities, bare, escrow, hosts, node_dns, ok, secrets, snapshot};
 use highly_available_story::{any, etcd, member, rotated};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 use lab_support::wait_for;
@@ -36,6 +36,9 @@ fn three_hosts_of_etcd() {
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     authorities::bring_own(&kokctl);
+    escrow::write_field(&kokctl, false);
+    escrow::outlives_a_crash(&kokctl);
+    clock.lap("an apply that is killed when it has made its keys");
     node_dns::switch_on(&kokctl);
     let started = Arguments::watch();
     let said = kokctl.converge("apply");
@@ -48,6 +51,7 @@ fn three_hosts_of_etcd() {
     authorities::others_are_refused(&kokctl);
     rotated::kubelets_renew_their_certificates(&lab);
     secrets::nothing_was_said(&lab, &kokctl, &started);
+    escrow::is_of_the_cluster(&lab, &kokctl);
     clock.lap("checks of the cluster");
     node_dns::answers_pods(&lab);
     clock.lap("names by the nodes' caches");

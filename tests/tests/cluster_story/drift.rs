@@ -6,7 +6,7 @@ use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
-use crate::cluster_support::{cluster, ok};
+use crate::cluster_support::{cluster, escrow, ok};
 use crate::lab_support::wait_for;
 
 const CONTAINERD: &str = "/etc/containerd/config.toml";
@@ -30,6 +30,7 @@ pub fn is_shown_and_repaired(lab: &Lab, kokctl: &Kokctl<'_>) {
     configuration_of_containerd(lab, kokctl);
     manifest_of_the_scheduler(lab, kokctl);
     configuration_of_a_kubelet(lab, kokctl);
+    kubeconfig_of_the_super_admin(lab, kokctl);
     cluster::assert_complete(lab, DEFAULT_KUBERNETES_VERSION);
 }
 
@@ -72,6 +73,27 @@ fn manifest_of_the_scheduler(lab: &Lab, kokctl: &Kokctl<'_>) {
         ) == "True"
             && !ok(&host, "grep -l '^kube-scheduler' /proc/[0-9]*/cmdline || true").is_empty()
     });
+}
+
+/// No drift, but a wish that changes: it comes, and goes again.
+fn kubeconfig_of_the_super_admin(lab: &Lab, kokctl: &Kokctl<'_>) {
+    const PATH: &str = "/etc/kubernetes/super-admin.conf";
+    let host = lab.host("cp1").unwrap();
+    escrow::write_field(kokctl, true);
+    for _ in 0..2 {
+        assert!(kokctl.converge("apply").contains(": 3 hosts, 1 change, "));
+        assert_eq!(ok(&host, &format!("stat -c %a:%U {PATH}")), "600:root");
+        let asked = ok(&host, &format!("kubectl --kubeconfig {PATH} auth whoami -o jsonpath='{{.status.userInfo.groups}}'"));
+        assert!(asked.contains("system:masters"), "{asked}");
+        kokctl.has_nothing_to_do();
+        ok(&host, &format!("rm {PATH}"));
+    }
+    kokctl.converge("apply");
+    escrow::write_field(kokctl, false);
+    assert!(kokctl.converge("plan").contains(&format!("because {PATH} is no longer asked for")));
+    kokctl.converge("apply");
+    ok(&host, &format!("[ ! -e {PATH} ]"));
+    kokctl.has_nothing_to_do();
 }
 
 /// Both files of a worker's kubelet, edited and gone: kubeadm itself would put back only one of them.

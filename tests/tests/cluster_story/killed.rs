@@ -3,15 +3,14 @@
 use std::collections::hash_map::RandomState;
 use std::env;
 use std::hash::{BuildHasher as _, Hasher as _};
-use std::io::{BufRead, BufReader, Read as _};
+use std::io::{BufReader, Read as _};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
 use kok_tests::lab::Lab;
-use serde_json::Value;
 
-use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::kokctl::{Kokctl, wait_for_event};
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
 use crate::cluster_support::{bare, hosts};
 
@@ -94,19 +93,6 @@ fn kill_apply(kokctl: &Kokctl<'_>, moment: Moment) {
     said.push_str(&rest.join().unwrap().unwrap());
     assert_eq!(status.code(), None, "apply was to be killed in the middle, but it had ended: {said}");
     kokctl.note(&said);
-}
-
-/// Reads events up to the next one of this kind.
-fn wait_for_event(events: &mut impl BufRead, kind: &str, said: &mut String) -> Value {
-    loop {
-        let mut line = String::new();
-        assert_ne!(events.read_line(&mut line).unwrap(), 0, "apply ended before {kind}: {said}");
-        said.push_str(&line);
-        let event: Value = serde_json::from_str(&line).unwrap();
-        if event["event"] == kind {
-            return event;
-        }
-    }
 }
 
 /// Two runs at once would undo each other's work.

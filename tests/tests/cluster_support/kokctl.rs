@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use kok_tasks::bundle::Bundle;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
 use kok_tests::release::paths::{default_cache, default_output};
+use serde_json::Value;
 use tempfile::TempDir;
 
 /// More than any single run takes on a busy machine; a run that hangs must not hang the tests.
@@ -131,6 +133,19 @@ impl<'a> Kokctl<'a> {
 
     pub fn has_nothing_to_do(&self) {
         assert_eq!(self.converge("apply"), "nothing to do\n");
+    }
+}
+
+/// Reads events up to the next one of this kind.
+pub fn wait_for_event(events: &mut impl BufRead, kind: &str, said: &mut String) -> Value {
+    loop {
+        let mut line = String::new();
+        assert_ne!(events.read_line(&mut line).unwrap(), 0, "apply ended before {kind}: {said}");
+        said.push_str(&line);
+        let event: Value = serde_json::from_str(&line).unwrap();
+        if event["event"] == kind {
+            return event;
+        }
     }
 }
 

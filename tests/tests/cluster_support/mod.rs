@@ -7,6 +7,7 @@ pub mod authorities;
 pub mod bare;
 pub mod clock;
 pub mod cluster;
+pub mod escrow;
 pub mod kokctl;
 pub mod node_dns;
 pub mod secrets;
