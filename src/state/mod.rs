@@ -4,6 +4,7 @@ mod controller;
 mod journal;
 mod record;
 mod runs;
+mod snapshot;
 mod timeline;
 mod who;
 
@@ -16,6 +17,7 @@ pub use controller::{Controller, controller};
 pub use journal::Journal;
 pub use record::{Ending, Fate, Record, StepRecord};
 pub use runs::{Story, find_run, read_run, run_names};
+pub use snapshot::{Kept, SnapshotFile, keep_key};
 pub use timeline::{HostTime, Link, Timeline};
 pub use who::who;
 
