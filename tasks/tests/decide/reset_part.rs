@@ -93,7 +93,7 @@ fn a_node_is_forgotten_when_the_cluster_says_so() {
     assert_eq!(operation.diff(&Observations::default()), Verdict::Unseen);
     assert_eq!((verdict(nodes(&["worker1"])), verdict(KubernetesState::Absent)), (Verdict::Same, Verdict::Same));
     let Verdict::Differs(change) = verdict(nodes(&["worker2"])) else { panic!("it is there") };
-    assert!(script_of(&operation.act(&change)).contains("delete node --ignore-not-found --timeout=60s worker2 "));
+    assert!(script_of(&operation.act(&change)).contains("delete node --ignore-not-found --timeout=60s 'worker2' "));
     assert!(matches!(verdict(KubernetesState::NotReady("no".into())), Verdict::Differs(change) if change.assumed));
 }
 

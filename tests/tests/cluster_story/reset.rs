@@ -41,8 +41,12 @@ pub fn needs_consent(lab: &Lab, kokctl: &Kokctl<'_>) {
     assert_same(&before, &fingerprint(lab), "a reset that was declined must not change anything");
 }
 
-/// Also with a user's pods on it. What etcd held is kept first. An operation in the files has agreed to it, so that nobody is asked.
+/// What a user had stored.
+const USERS: &str = "something-that-a-user-has-stored";
+
+/// Also with a user's objects in it. What etcd held is kept first. An operation in the files has agreed to it, so that nobody is asked.
 pub fn removes_everything(lab: &Lab, kokctl: &Kokctl<'_>) {
+    kubectl(lab, &format!("create configmap users --from-literal=value={USERS}"));
     let plain = fs::read_to_string(kokctl.manifest()).unwrap();
     kokctl.write_manifest(&format!("{}\n{}", plain.trim_end(), OPERATION.replace("NAME", lab.name())));
     let said = kokctl.verb("reset", &[]);
@@ -99,7 +103,7 @@ fn can_be_restored(path: &Path) {
     etcdutl(folder.path(), &["snapshot", "restore", path.to_str().unwrap(), "--data-dir", data.to_str().unwrap()]);
     let restored = fs::read(data.join("member/snap/db")).unwrap();
     let has = |text: &str| restored.windows(text.len()).any(|window| window == text.as_bytes());
-    assert!(has("/registry/minions/worker2") && has("/registry/services/specs/default/only-one"), "what the cluster had is not in it");
+    assert!(has("/registry/minions/worker2") && has(USERS), "what the cluster had is not in it");
 }
 
 /// A worker leaves, and comes back: the cluster goes on, and forgets it meanwhile.
