@@ -118,7 +118,8 @@ fn the_wrong_verb_is_refused_with_the_right_one() {
         assert_eq!(problem.message, "the operation `o` is not for `kokctl apply`");
         assert!(problem.hint.unwrap().contains("`kokctl reset -f …`"));
     }
-    assert_eq!(asked(CLUSTER, &reset, Verb::Reset, false), Ok(Asked::default()));
+    assert!(asked(CLUSTER, &reset, Verb::Reset, false).unwrap().reset_at.is_some(), "it was asked for");
+    assert_eq!(asked(CLUSTER, &[], Verb::Reset, false).unwrap().reset_at, None);
     let facts = only(asked(CLUSTER, &[operation("o", "facts.yml", "")], Verb::Apply, false));
     assert!(facts.because.unwrap().contains("no step of its own"));
     let ended = [operation("o", "reset.yml", "").replace("spec:", "status: {status: Succeeded}\nspec:")];
@@ -126,12 +127,18 @@ fn the_wrong_verb_is_refused_with_the_right_one() {
 }
 
 #[test]
-fn a_part_is_not_reset_as_a_whole() {
-    for arguments in ["--limit=w1", "--tags=etcd", "--check"] {
+fn a_reset_is_of_the_hosts_that_its_operation_names() {
+    for arguments in ["--tags=etcd", "--skip-tags=etcd", "--check"] {
         let operations = [operation("o", "reset.yml", &format!("extraArgs: {arguments}"))];
         let problem = only(asked(CLUSTER, &operations, Verb::Reset, false));
         assert_eq!(problem.message, "the operation `o` cannot be done by `kokctl reset`", "{arguments}");
     }
+    let of = |name: &str, limit: &str| operation(name, "reset.yml", &format!("extraArgs: --limit={limit}"));
+    let found = asked(CLUSTER, &[of("o", "kube_node:!w1")], Verb::Reset, false).unwrap();
+    assert_eq!((found.hosts, found.limit.unwrap().text), (vec!["w2".to_owned()], "kube_node:!w1".to_owned()));
+    assert!(only(asked(CLUSTER, &[of("o", "w9")], Verb::Reset, false)).message.contains("w9"));
+    let several = [of("o", "w1"), operation("p", "reset.yml", "")];
+    assert_eq!(only(asked(CLUSTER, &several, Verb::Reset, false)).message, "it is not said which operation counts");
 }
 
 #[test]

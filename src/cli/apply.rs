@@ -47,7 +47,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
-    let tolerance = Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default() };
+    let tolerance =
+        Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default(), ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
         let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &run.events)).await?;
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {

@@ -111,10 +111,14 @@ impl<'a> Run<'a> {
     }
 
     /// Waits for a plan. Where one was dropped before, the run ends in good order when the user wishes so.
-    pub(super) async fn plan(&self, planning: impl Future<Output = Result<Planned, Vec<Failure>>>) -> Result<Planned, Vec<Failure>> {
-        let Some(stop) = self.stop.get() else { return self.recorded(planning.await) };
-        if let Some(planned) = unless_wished(&mut stop.clone(), Stop::Finish, planning).await {
-            return self.recorded(planned);
+    pub(super) async fn plan<T>(&self, planning: impl Future<Output = Result<T, Vec<Failure>>>) -> Result<T, Vec<Failure>> {
+        if self.stop.get().is_none() { self.recorded(planning.await) } else { self.unless_stopped(planning).await }
+    }
+
+    /// Waits for what comes before the first change and leaves something to tidy up: from now on the user ends the run in good order.
+    pub(super) async fn unless_stopped<T>(&self, work: impl Future<Output = Result<T, Vec<Failure>>>) -> Result<T, Vec<Failure>> {
+        if let Some(result) = unless_wished(&mut self.stop()?, Stop::Finish, work).await {
+            return self.recorded(result);
         }
         let outcome = Outcome { stopped: Some(Stop::BECAUSE.to_owned()), ..Outcome::default() };
         self.events.send(outcome.told(self.events.milliseconds()));
@@ -165,6 +169,11 @@ impl<'a> Run<'a> {
     /// Seconds since the run began.
     pub(super) fn seconds(&self) -> f64 {
         self.events.milliseconds() as f64 / 1000.0
+    }
+
+    /// Its name.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// Says something beside the events, where these leave room for it.

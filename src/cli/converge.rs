@@ -10,6 +10,7 @@ use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
 use kok_tasks::preconditions;
 use kok_tasks::resources::Act;
+use kok_tasks::snapshot::{self, Snapshot};
 
 use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_each, may_write, probe_all, random_bytes};
 use crate::ui::{Failure, Kind};
@@ -42,6 +43,8 @@ pub(super) struct Tolerance {
     pub(super) holder: bool,
     /// So many hosts that can't be reached and are no control plane.
     pub(super) unreachable: usize,
+    /// All hosts that can't be reached but one: any of them will do.
+    pub(super) all_but_one: bool,
 }
 
 /// Twice is enough for every plan of a whole cluster: once with what is expected of a host, once with what it is. A part of one may have to
@@ -77,13 +80,26 @@ pub(super) async fn converge(
     Ok(observed.planned(plan, warnings, now_seconds))
 }
 
-/// Makes the plan that takes every host out of the cluster.
-pub(super) async fn take_down(cluster: &Cluster, tolerance: Tolerance, events: &Events) -> Result<Planned, Vec<Failure>> {
-    let looks = cluster.hosts.iter().map(|host| (host.name.clone(), Looks::default())).collect();
-    let mut observed =
-        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events };
+/// Makes the plan that takes every host out of the cluster, and says of which member a snapshot is to be taken before that.
+pub(super) async fn take_down(
+    cluster: &Cluster,
+    tolerance: Tolerance,
+    events: &Events,
+) -> Result<(Planned, Result<Snapshot, Refusal>), Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, true, tolerance, events);
     observed.ask(|_| true).await?;
     let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
+    let snapshot = snapshot::decide(cluster, &observed.seen);
+    Ok((observed.planned(plan, Vec::new(), Clock::seconds()), snapshot))
+}
+
+/// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer.
+pub(super) async fn take_out(cluster: &Cluster, chosen: &[String], tolerance: Tolerance, events: &Events) -> Result<Planned, Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, false, tolerance, events);
+    observed.ask(|host| chosen.iter().any(|name| name == host)).await?;
+    observed.tolerance.all_but_one = true;
+    observed.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await?;
+    let plan = observed.repeat(|seen| plan::reset_part(cluster, chosen, seen)).await?;
     Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
 }
 
@@ -99,13 +115,20 @@ struct Observed<'a> {
     events: &'a Events,
 }
 
-impl Observed<'_> {
+impl<'a> Observed<'a> {
+    fn to_reset(cluster: &'a Cluster, whole: bool, tolerance: Tolerance, events: &'a Events) -> Self {
+        let looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::reset_looks(host, whole))).collect();
+        Self { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events }
+    }
+
     /// Connects to these hosts and probes them for the first time.
     async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
         let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
         self.events.send(EventKind::HostsAwaited { hosts });
         let (links, failures) = connect_each(self.cluster, &wanted).await?;
-        self.leave_out(failures)?;
+        if !(self.tolerance.all_but_one && !links.is_empty()) {
+            self.leave_out(failures)?;
+        }
         self.links.extend(links);
         let looks = self.looks.iter().filter(|(host, _)| wanted(host) && self.links.contains_key(*host));
         let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();

@@ -3,7 +3,7 @@
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
-use kok_crds::{Asked, Input, Intent, Position, Problem};
+use kok_crds::{Asked, Input, Intent, Position, Problem, listed};
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Choice, Selection};
 
@@ -105,9 +105,43 @@ pub(super) fn hosts_of_apply(files: &ClusterFiles, extra: &ExtraVars, limit: &Li
     Ok((cluster, chosen))
 }
 
-/// Whether the files' operation lets the whole cluster be taken down.
-pub(super) fn may_reset(input: &Input) -> Result<(), Vec<Failure>> {
-    input.asked(Intent { verb: Verb::Reset, dry: false }, &tasks()).map(|_| ()).map_err(problems)
+/// What is to be taken down.
+pub(super) struct WantedReset {
+    /// Some of the cluster's hosts, and how they were written; `None` for all of them.
+    pub(super) part: Option<(Vec<String>, String)>,
+    /// Where an operation stands in the files that asks for it: whoever has written it need not be asked.
+    pub(super) agreed: Option<Position>,
+}
+
+impl LimitArgument {
+    /// Reads which hosts are to be taken out of the cluster.
+    pub(super) fn reset(&self, input: &Input, cluster: &Cluster) -> Result<WantedReset, Vec<Failure>> {
+        let asked = input.asked(Intent { verb: Verb::Reset, dry: false }, &tasks()).map_err(problems)?;
+        say_limit(&asked, self);
+        let (hosts, written) = match &asked.limit {
+            Some(limit) if !self.is_given() => (asked.hosts, limit.text.clone()),
+            _ => (self.hosts(input)?, self.written()),
+        };
+        let is_whole = hosts.is_empty() || cluster.hosts.iter().all(|host| hosts.contains(&host.name));
+        if !is_whole {
+            goes_on_without(cluster, &hosts)?;
+        }
+        Ok(WantedReset { part: (!is_whole).then_some((hosts, written)), agreed: asked.reset_at })
+    }
+}
+
+/// etcd counts its members, and every host knows the control planes: a cluster goes on without workers only.
+fn goes_on_without(cluster: &Cluster, hosts: &[String]) -> Result<(), Vec<Failure>> {
+    let chosen = cluster.hosts.iter().filter(|host| hosts.contains(&host.name));
+    let members: Vec<&str> = chosen.filter(|host| host.roles.control_plane || host.roles.etcd).map(|host| host.name.as_str()).collect();
+    if members.is_empty() {
+        return Ok(());
+    }
+    let what = format!("{} can't be taken out of the cluster alone", listed(members.iter().copied()));
+    let failure = Failure::new(Kind::Input, what).at("--limit");
+    let failure =
+        failure.because("a control plane or a member of etcd is removed by an operation of its own, which this version does not have yet");
+    Err(vec![failure.hint("leave out --limit to take down the whole cluster, or name workers only")])
 }
 
 #[cfg(test)]
@@ -200,6 +234,32 @@ spec: {cluster: c, actionType: playbook, action: ACTION, extraArgs: ARGUMENTS}
         assert_eq!(checked("scale.yml", "--limit=w1", &["-l", "kube_node,!w1"]).unwrap(), ["w2"]);
         assert!(checked("cluster.yml", "-v", &["-l", "w9"]).is_err());
         assert!(checked("reset.yml", "-v", &[]).is_err(), "apply would not begin");
+    }
+
+    fn reset(action: &str, arguments: &str, line: &[&str]) -> Result<super::WantedReset, Vec<Failure>> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.yaml");
+        fs::write(&path, FILES.replace("ACTION", action).replace("ARGUMENTS", arguments)).unwrap();
+        let line = ["kokctl", "-f", path.to_str().unwrap()].iter().chain(line).copied().collect::<Vec<_>>();
+        let CheckLine { files, extra, limit } = CheckLine::try_parse_from(line).unwrap();
+        let (input, cluster) = files.without_manifests(&extra)?;
+        limit.reset(&input, &cluster)
+    }
+
+    #[test]
+    fn workers_are_reset_alone_and_an_operation_has_agreed() {
+        let part = |action: &str, arguments: &str, line: &[&str]| reset(action, arguments, line).unwrap().part;
+        assert_eq!(part("cluster.yml", "-v", &[]), None);
+        assert_eq!(part("cluster.yml", "-v", &["-l", "kube_node,!w1"]), Some((vec!["w2".to_owned()], "kube_node,!w1".to_owned())));
+        assert_eq!(part("cluster.yml", "-v", &["-l", "all"]), None);
+        assert_eq!(part("reset.yml", "--limit=w1", &[]), Some((vec!["w1".to_owned()], "w1".to_owned())));
+        assert_eq!(part("reset.yml", "--limit=w1", &["-l", "w2"]).unwrap().0, ["w2"]);
+        for hosts in ["cp1", "cp1,w1"] {
+            let refused = reset("cluster.yml", "-v", &["-l", hosts]).err().unwrap().remove(0);
+            assert_eq!(refused.what, "cp1 can't be taken out of the cluster alone");
+        }
+        assert!(reset("reset.yml", "-v", &[]).unwrap().agreed.unwrap().to_string().contains("c.yaml:"));
+        assert_eq!(reset("cluster.yml", "-v", &[]).unwrap().agreed, None);
     }
 
     #[test]

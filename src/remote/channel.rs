@@ -8,7 +8,7 @@ use super::text::last_line;
 use std::io;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use zeroize::Zeroizing;
 
 /// How long a channel may stay open behind a script that has ended. A daemon that the script started may hold its standard output
@@ -64,11 +64,26 @@ pub(super) struct Collected {
     exit: Option<ExitStatus>,
     refused: bool,
     gate: Option<Gate>,
+    /// Who takes the script's output as it comes; it is kept to the end where nobody does.
+    tap: Option<mpsc::Sender<Vec<u8>>>,
 }
 
 impl Collected {
     pub(super) fn new(nonce: &Nonce, stdout_limit: usize, gate: Option<Gate>) -> Self {
-        Self { framer: Framer::new(nonce, stdout_limit), stderr: StderrTail::new(nonce), exit: None, refused: false, gate }
+        Self { framer: Framer::new(nonce, stdout_limit), stderr: StderrTail::new(nonce), exit: None, refused: false, gate, tap: None }
+    }
+
+    /// Hands the script's output over as it comes, and waits where that is not taken: what a host sends is then not read either.
+    pub(super) fn tapped(self, tap: Option<mpsc::Sender<Vec<u8>>>) -> Self {
+        Self { tap, ..self }
+    }
+
+    async fn hand_over(&mut self) {
+        let Some(tap) = &self.tap else { return };
+        let piece = self.framer.output.take();
+        if !piece.is_empty() && tap.send(piece).await.is_err() {
+            self.tap = None;
+        }
     }
 
     fn take(&mut self, event: Event) {
@@ -207,10 +222,14 @@ async fn drain(mut events: Events, mut collected: Collected, done: oneshot::Send
             events.next().await
         };
         match next {
-            Some(event) => collected.take(event),
+            Some(event) => {
+                collected.take(event);
+                collected.hand_over().await;
+            }
             None => break true,
         }
     };
+    collected.tap = None;
     let open = (!ended).then_some(permit);
     if let Err(Drained { open: Some(_permit), .. }) = done.send(Drained { collected, open }) {
         while events.next().await.is_some() {}

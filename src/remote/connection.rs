@@ -13,7 +13,7 @@ use super::target::{Deadlines, Target};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncRead;
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{OnceCell, Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use zeroize::Zeroizing;
 
@@ -28,13 +28,15 @@ const FULL_PAUSE_LIMIT: Duration = Duration::from_secs(1);
 const SUDO_OUTPUT: usize = 4 << 10;
 
 /// What is to be run, and until when.
-struct Work<'a> {
-    nonce: &'a Nonce,
-    text: Zeroizing<String>,
-    stdout_limit: usize,
-    until: Instant,
+pub(super) struct Work<'a> {
+    pub(super) nonce: &'a Nonce,
+    pub(super) text: Zeroizing<String>,
+    pub(super) stdout_limit: usize,
+    pub(super) until: Instant,
     /// As it was asked for, for messages.
-    deadline: Duration,
+    pub(super) deadline: Duration,
+    /// Who takes the output as it comes.
+    pub(super) tap: Option<mpsc::Sender<Vec<u8>>>,
 }
 
 /// One SSH connection to one host. Clones share it; it ends when the last one is dropped.
@@ -42,15 +44,15 @@ struct Work<'a> {
 /// Scripts beside each other share the link fairly, but an upload delays what runs beside it: open a second connection for bulk data.
 #[derive(Clone)]
 pub struct Connection {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     session: Session,
     channels: Arc<Semaphore>,
     host: String,
     user: String,
-    privilege: Privilege,
+    pub(super) privilege: Privilege,
 }
 
 /// What came of data that was sent behind a script.
@@ -114,7 +116,7 @@ impl Connection {
         self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
         let command = Command::starting(Start::Run, &self.inner.privilege, &nonce);
-        let work = Work { nonce: &nonce, text: script.for_run(&nonce), stdout_limit: script.stdout_limit, until, deadline };
+        let work = Work { nonce: &nonce, text: script.for_run(&nonce), stdout_limit: script.stdout_limit, until, deadline, tap: None };
         let (collected, _) = self.execute(command, work, tokio::io::empty()).await?;
         self.judge(collected)
     }
@@ -132,7 +134,7 @@ impl Connection {
         self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
         let command = Command::starting(Start::Stream, &self.inner.privilege, &nonce);
-        let work = Work { nonce: &nonce, text: script.for_stream(&nonce), stdout_limit: script.stdout_limit, until, deadline };
+        let work = Work { nonce: &nonce, text: script.for_stream(&nonce), stdout_limit: script.stdout_limit, until, deadline, tap: None };
         let (collected, sent) = self.execute(command, work, source).await?;
         let output = self.judge(collected)?;
         if output.is_success() && sent.is_none() {
@@ -147,14 +149,14 @@ impl Connection {
     }
 
     /// Finds out once whether sudo asks for the password that we have.
-    async fn learn_sudo(&self, until: Instant, deadline: Duration) -> Result<(), RunError> {
+    pub(super) async fn learn_sudo(&self, until: Instant, deadline: Duration) -> Result<(), RunError> {
         let Privilege::SudoWith(secret, known) = &self.inner.privilege else {
             return Ok(());
         };
         let learning = known.get_or_try_init(|| async {
             let nonce = self.nonce()?;
             let command = Command::asking(secret, &nonce);
-            let work = Work { nonce: &nonce, text: Zeroizing::default(), stdout_limit: SUDO_OUTPUT, until, deadline };
+            let work = Work { nonce: &nonce, text: Zeroizing::default(), stdout_limit: SUDO_OUTPUT, until, deadline, tap: None };
             let (collected, _) = self.execute(command, work, tokio::io::empty()).await.map_err(RunError::nothing_ran)?;
             let output = self.judge(collected).map_err(RunError::nothing_ran)?;
             Ok::<_, RunError>(Answer::read(&output, &nonce))
@@ -166,18 +168,18 @@ impl Connection {
         Err(RunError::SudoRefused { host, user, with_password: *with_password, said: said.clone() })
     }
 
-    async fn execute<R: AsyncRead + Unpin>(
+    pub(super) async fn execute<R: AsyncRead + Unpin>(
         &self,
         command: Command,
         work: Work<'_>,
         source: R,
     ) -> Result<(Collected, Option<u64>), RunError> {
-        let Work { nonce, mut text, stdout_limit, until, deadline } = work;
+        let Work { nonce, mut text, stdout_limit, until, deadline, tap } = work;
         let Command { text: command, gate, password } = command;
         if matches!(&password, Some(Password { granted: Some(_), .. })) {
             text.insert_str(0, &format!("{GO}\n"));
         }
-        let collected = Collected::new(nonce, stdout_limit, gate);
+        let collected = Collected::new(nonce, stdout_limit, gate).tapped(tap);
         // Cut off before it returns, this has not sent the command.
         let begun = timeout_at(until, self.begin(&command, collected)).await;
         let mut running =
@@ -215,7 +217,7 @@ impl Connection {
         Ok(Running::new(channel, collected, permit))
     }
 
-    fn judge(&self, collected: Collected) -> Result<Output, RunError> {
+    pub(super) fn judge(&self, collected: Collected) -> Result<Output, RunError> {
         let gone =
             if self.is_lost() { self.inner.session.lost_reason() } else { "the channel was closed without an exit status".to_owned() };
         collected.judge(&self.inner.host, &self.inner.user, gone)
@@ -229,7 +231,7 @@ impl Connection {
         RunError::Unknown { host: self.inner.host.clone(), reason }
     }
 
-    fn nonce(&self) -> Result<Nonce, RunError> {
+    pub(super) fn nonce(&self) -> Result<Nonce, RunError> {
         Nonce::new().map_err(|NoRandomness| self.not_started("the system gave no randomness".to_owned()))
     }
 }

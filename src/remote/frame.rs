@@ -23,6 +23,11 @@ impl Bounded {
         Self { bytes: Vec::new(), truncated: false, limit }
     }
 
+    /// What was kept, after which there is room again.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        std::mem::take(&mut self.bytes)
+    }
+
     fn keep_first(&mut self, data: &[u8]) {
         let room = self.limit.saturating_sub(self.bytes.len());
         self.bytes.extend(data.iter().take(room));

@@ -8,6 +8,7 @@ mod connection;
 mod dial;
 mod error;
 mod explain;
+mod fetch;
 mod frame;
 mod gate;
 mod host_key;

@@ -129,6 +129,27 @@ pub enum EventKind {
         /// How long that took.
         took_milliseconds: u64,
     },
+    /// A snapshot of etcd is being taken.
+    SnapshotBegun {
+        /// The host of the member.
+        host: String,
+    },
+    /// A snapshot of etcd is here, whole.
+    SnapshotTaken {
+        /// The host of the member.
+        host: String,
+        /// Where it is on this machine.
+        path: String,
+        /// Its length.
+        bytes: u64,
+        /// The digest that etcd has put at its end.
+        sha256: String,
+    },
+    /// No snapshot of etcd is taken.
+    SnapshotLeftOut {
+        /// Why.
+        because: String,
+    },
     /// Keys and certificates are made or read.
     SecretsReady {
         /// How many files were made.

@@ -5,6 +5,7 @@ mod escrow;
 mod journal;
 mod record;
 mod runs;
+mod snapshot;
 mod timeline;
 mod who;
 
@@ -18,6 +19,7 @@ pub use escrow::{Keeping, Kept, beside};
 pub use journal::Journal;
 pub use record::{Ending, Fate, Record, StepRecord};
 pub use runs::{Story, find_run, read_run, run_names};
+pub use snapshot::{KeptSnapshot, SnapshotFile, keep_key};
 pub use timeline::{HostTime, Link, Timeline};
 pub use who::who;
 

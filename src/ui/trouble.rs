@@ -1,4 +1,4 @@
-//! What is said of warnings, of lost links, and of runs that end before their end.
+//! What is said of warnings, of snapshots, of lost links, and of runs that end before their end.
 
 use std::time::Duration;
 
@@ -25,6 +25,11 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
             let how = if *restarted { "restarted, and reached again" } else { "reached again" };
             format!("{host}: {how} after {seconds:.1} s")
         }
+        EventKind::SnapshotBegun { host } => format!("{host}: a snapshot of etcd is being taken"),
+        EventKind::SnapshotTaken { host, path, bytes, .. } => {
+            format!("{host}: the snapshot of etcd is in {path} ({:.1} MB)", *bytes as f64 / 1e6)
+        }
+        EventKind::SnapshotLeftOut { because } => format!("no snapshot of etcd: {because}"),
         EventKind::StepRepeated { step, .. } => format!("{step} was not done; it is begun again"),
         EventKind::RunStopping { because, awaited } => {
             let waits = if awaited.is_empty() { String::new() } else { format!("; waiting for {}", awaited.join(", ")) };

@@ -10,7 +10,7 @@ use crate::templates::{TemplateError, render};
 pub(crate) const FOLDER: &str = "/etc/kubernetes/apiserver";
 
 /// Its EncryptionConfiguration, which has the key.
-pub(crate) const ENCRYPTION: &str = "/etc/kubernetes/apiserver/encryption.yaml";
+pub const ENCRYPTION: &str = "/etc/kubernetes/apiserver/encryption.yaml";
 
 /// What that encrypts and how, without the key.
 pub(crate) const ENCRYPTION_SUMMARY: &str = "/etc/kubernetes/apiserver/encryption.txt";

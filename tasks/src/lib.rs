@@ -29,6 +29,7 @@ pub mod resources;
 pub mod script;
 pub mod secret_name;
 pub mod shell;
+pub mod snapshot;
 pub mod speaker;
 pub mod templates;
 pub mod validity;

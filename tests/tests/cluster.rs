@@ -1,4 +1,4 @@
-//! From bare hosts to a cluster and back: plan, apply, a killed apply, drift, a user's pods, status, reset.
+//! From bare hosts to a cluster and back: plan, a founding that is killed and reset, apply, a killed apply, drift, a user's pods, status, reset.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -33,6 +33,10 @@ fn hosts_become_a_cluster_and_bare_again() {
 
     killed::plan_changes_nothing(&lab, &kokctl);
     clock.lap("plan of bare hosts");
+    killed::what_is_half_made_is_reset(&lab);
+    bare::assert_bare(&lab);
+    snapshot::assert_same(&before, &snapshot::bare_state(&lab), "a reset of what is half made has to leave what was there before");
+    clock.lap("a founding that is killed, and reset");
     escrow::write_field(&kokctl, false);
     killed::apply_survives_sigkill(&lab, &kokctl);
     clock.lap("killed apply, and apply to its end");
@@ -51,7 +55,9 @@ fn hosts_become_a_cluster_and_bare_again() {
     outside::shows_the_cluster(&lab, &kokctl);
     clock.lap("status and kubeconfig");
     reset::needs_consent(&lab, &kokctl);
-    reset::removes_everything(&kokctl);
+    reset::takes_a_worker_out(&lab, &kokctl, &before);
+    clock.lap("a worker leaves and comes back");
+    reset::removes_everything(&lab, &kokctl);
     escrow::stays_after_reset(&kokctl);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");

@@ -23,6 +23,8 @@ pub struct Asked {
     pub check: bool,
     /// Of operations that don't count beside it.
     pub others: Vec<Notice>,
+    /// Where an operation stands that asks for a reset: whoever wrote it has agreed.
+    pub reset_at: Option<Position>,
 }
 
 /// What is about to run.
@@ -69,10 +71,7 @@ impl Input {
             (Verb::Apply, [], Some(other)) => Err(vec![wrong_verb(other, Verb::Apply)]),
             (_, [], _) => Ok(Asked::default()),
             (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
-            (Verb::Reset, resets, _) => {
-                let problems: Vec<Problem> = resets.iter().filter_map(|operation| whole_only(operation)).collect();
-                if problems.is_empty() { Ok(Asked::default()) } else { Err(problems) }
-            }
+            (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
             _ => Ok(Asked::default()),
         }
@@ -88,6 +87,29 @@ impl Input {
         if let Err(problems) = self.asked(Intent { verb, dry: true }, tasks) {
             self.problems.extend(problems);
             self.cluster = None;
+        }
+    }
+
+    /// Several that mean the whole cluster mean the same; hosts are named by one alone.
+    fn of_resets(&self, resets: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+        let problems: Vec<Problem> = resets.iter().filter_map(|operation| not_by_reset(operation)).collect();
+        if !problems.is_empty() {
+            return Err(problems);
+        }
+        let reset_at = resets.first().map(|operation| operation.position.clone());
+        let limits = resets.iter().filter_map(|operation| operation.main.arguments.limit.as_ref());
+        match (resets.len(), limits.last()) {
+            (_, None) => Ok(Asked { reset_at, ..Asked::default() }),
+            (1, Some(limit)) => {
+                let hosts = self.hosts(&limit.text, &limit.position)?;
+                Ok(Asked { limit: Some(limit.clone()), hosts, reset_at, ..Asked::default() })
+            }
+            (_, Some(limit)) => {
+                let names: Vec<String> = resets.iter().map(|operation| named(operation)).collect();
+                let problem = Problem::new("it is not said which operation counts").at(&limit.position);
+                let problem = problem.because(format!("{} mean `kokctl reset`, and not of the same hosts", names.join(" and ")));
+                Err(vec![problem.hint("give the file of one of them only, or write all into one")])
+            }
         }
     }
 
@@ -147,13 +169,13 @@ fn resets_in_between(operation: &Operation) -> impl Iterator<Item = Problem> {
     })
 }
 
-/// Half a cluster can't be taken down, and a whole one must not be where half is meant.
-fn whole_only(operation: &Operation) -> Option<Problem> {
-    let Arguments { limit, tags, skip_tags, check, .. } = &operation.main.arguments;
-    let part = limit.as_ref().or(tags.first()).or(skip_tags.first()).map(|part| &part.position);
+/// A reset has no tasks of which some could be left out, and can't be tried.
+fn not_by_reset(operation: &Operation) -> Option<Problem> {
+    let Arguments { tags, skip_tags, check, .. } = &operation.main.arguments;
+    let part = tags.first().or(skip_tags.first()).map(|part| &part.position);
     let at = part.or(check.then_some(&operation.main.position))?;
     let because = if part.is_some() {
-        "its `extraArgs` choose a part of the cluster, and `reset` takes all of it down"
+        "its `extraArgs` choose a part of what is done, and `reset` does all of it"
     } else {
         "its `extraArgs` have `--check`, and `reset` would change the hosts"
     };
@@ -161,7 +183,7 @@ fn whole_only(operation: &Operation) -> Option<Problem> {
         Problem::new(format!("{} cannot be done by `kokctl reset`", named(operation)))
             .at(at)
             .because(because)
-            .hint("leave the operation out of the files if all hosts are meant; of some, run `kubeadm reset` there yourself"),
+            .hint("leave these arguments out; `--limit` names the hosts, if not all are meant"),
     )
 }
 

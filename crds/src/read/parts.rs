@@ -30,8 +30,6 @@ pub(crate) enum Kind {
     /// A whole number of this range.
     Number(i64, i64),
     Text,
-    /// `true` or `false`.
-    Flag,
     /// An amount of Kubernetes, as `500m` or `1Gi`.
     Amount,
     /// A map of names to texts.
@@ -270,7 +268,6 @@ fn is_right(decoder: &mut Decoder, item: &Field<'_>, kind: &Kind) -> bool {
         Kind::Flag => decoder.boolean(item).is_some(),
         Kind::Number(least, most) => decoder.integer(item, *least..=*most).is_some(),
         Kind::Text => decoder.text(item).is_some(),
-        Kind::Flag => decoder.boolean(item).is_some(),
         Kind::Amount => is_amount(decoder, item),
         Kind::Texts | Kind::Map => decoder.entries(item, "it").is_some(),
         Kind::List => decoder.list(item, "it is a list").is_some(),

@@ -48,7 +48,6 @@ fn leaf(leaf: &Leaf) -> Property {
         Kind::Flag => property(leaf.name, leaf.about, json!({"type": "boolean"})),
         Kind::Number(least, most) => integer(leaf.name, leaf.about, least, most),
         Kind::Text => text(leaf.name, leaf.about),
-        Kind::Flag => property(leaf.name, leaf.about, json!({"type": "boolean"})),
         Kind::Amount => property(leaf.name, leaf.about, json!({"x-kubernetes-int-or-string": true})),
         Kind::Texts => property(leaf.name, leaf.about, json!({"type": "object", "additionalProperties": {"type": "string"}})),
         Kind::Map => property(leaf.name, leaf.about, json!({"type": "object"})).with("x-kubernetes-preserve-unknown-fields", true),

@@ -62,3 +62,36 @@ async fn a_source_that_breaks_is_reported() {
     assert_eq!(error.because().as_deref(), Some("disk on fire"));
     assert!(connection.run(Script::new("exit 0"), LONG).await.unwrap().is_success());
 }
+
+#[tokio::test]
+async fn a_large_answer_comes_whole_and_is_not_kept_in_memory() {
+    let sshd = Sshd::start();
+    let connection = sshd.connect().await;
+    let data = noise(20_000_000);
+    fs::write(sshd.path("big"), &data).unwrap();
+    let script = || Script::new(format!("cat {}; echo told >&2; exit 3", quote(sshd.path("big").to_str().unwrap())));
+    let (mut got, mut longest) = (Vec::new(), 0);
+    let keep = |piece: &[u8]| {
+        longest = longest.max(piece.len());
+        got.extend_from_slice(piece);
+        true
+    };
+    let output = connection.fetch(script(), keep, LONG).await.unwrap().unwrap();
+    assert!(got == data && longest < 1 << 20, "{} bytes, {longest} at once", got.len());
+    assert_eq!((output.status, output.stdout.len(), output.stdout_truncated), (ExitStatus::Exited(3), 0, false));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "told\n");
+
+    let mut count = 0;
+    let enough = connection
+        .fetch(
+            script(),
+            |_| {
+                count += 1;
+                count < 3
+            },
+            LONG,
+        )
+        .await
+        .unwrap();
+    assert_eq!((enough, count), (None, 3), "whoever wants no more is sent no more");
+}

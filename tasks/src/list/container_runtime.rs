@@ -6,7 +6,7 @@ use kok_crds::model::TomlScalar;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{host, network, proxy, rolling, selinux, trust};
+use super::{host, network, proxy, selinux, trust};
 use crate::artifact::{Artifact, Placed};
 use crate::bundle::BundleFile;
 use crate::operations::BINARIES;
@@ -69,10 +69,6 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.needs(&service, &runc, Reason::Runs);
     draft.follows(&service, &configuration, Reason::Reads);
     draft.follows(&service, &unit_file, Reason::Reads);
-    if view.host.roles.control_plane {
-        // A runtime that does not come up any more takes a control plane with it, sooner or later.
-        rolling::needed_by(view, draft, &service);
-    }
     proxy::read_by(view, draft, "containerd", &service);
     trust::read_by(view, draft, &service);
     selinux::needed_by(view, draft, &service);

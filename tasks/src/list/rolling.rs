@@ -34,7 +34,7 @@ fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
     }
 }
 
-/// Says that a step which changes pods of a control plane, what they read or what runs them, waits for the others of which less works, and for the one before it of those of
+/// Says that a step which changes pods of a control plane, or what they read, waits for the others of which less works, and for the one before it of those of
 /// which as much does.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     let (cluster, seen) = (view.cluster(), view.seen);

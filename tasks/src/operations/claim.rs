@@ -1,5 +1,6 @@
 //! A host becomes part of a cluster.
 
+use super::reset::RESET_BEGUN;
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{Kind, Look, Observations, PathState, STATE_DIRECTORY};
 use crate::resources::Act;
@@ -22,13 +23,16 @@ impl Claim {
     }
 
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Path(Self::path()), Look::Content(Self::path())]
+        vec![Look::Path(Self::path()), Look::Content(Self::path()), Look::Path(RESET_BEGUN.to_owned())]
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.paths.get(&Self::path())) {
             PathState::Present(is) if is.kind == Kind::File => {}
             _ => return Verdict::differs("record", "the host belongs to no cluster yet"),
+        }
+        if *seen!(seen.paths.get(RESET_BEGUN)) != PathState::Missing {
+            return Verdict::differs("record", "a reset was begun, and did not come to its end");
         }
         let content = seen.contents.get(&Self::path()).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
         let mut lines = content.lines();
@@ -53,6 +57,7 @@ impl Claim {
         ));
         let id = self.id.as_ref().map(|id| format!("{id}\n")).unwrap_or_default();
         fragment.put(&path, 0o600, Content::Bytes(format!("{}\n{id}", self.cluster).as_bytes()));
+        fragment.line(&format!("rm -f {RESET_BEGUN}"));
         Act::Script(fragment)
     }
 

@@ -24,6 +24,7 @@ mod preflight;
 mod ready;
 mod record;
 mod remove_addons;
+mod remove_node;
 mod reset;
 mod static_pods;
 mod time_sync;
@@ -53,7 +54,8 @@ pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly};
 pub use remove_addons::RemoveAddons;
-pub use reset::Reset;
+pub use remove_node::RemoveNode;
+pub use reset::{RESET_BEGUN, Reset};
 pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
@@ -121,6 +123,8 @@ pub enum Operation {
     ApplyAddon(ApplyAddon),
     /// Nothing is left of manifests that the user has no more.
     RemoveAddons(RemoveAddons),
+    /// The cluster has no node of this name.
+    RemoveNode(RemoveNode),
     /// A DaemonSet or Deployment runs everywhere it should.
     WorkloadReady(WorkloadReady),
     /// flannel's daemon runs on the host.
@@ -170,6 +174,7 @@ macro_rules! each {
             Operation::ApplyManifest($it) => $call,
             Operation::ApplyAddon($it) => $call,
             Operation::RemoveAddons($it) => $call,
+            Operation::RemoveNode($it) => $call,
             Operation::WorkloadReady($it) => $call,
             Operation::SubnetReady($it) => $call,
             Operation::NodesReady($it) => $call,

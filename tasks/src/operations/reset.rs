@@ -22,6 +22,10 @@ pub struct Reset {
 /// The record of whose host it is. It goes last: while anything is left, the host says whose it was, and `reset` goes on with it.
 const RECORDS: &str = STATE_DIRECTORY;
 
+/// Says that a reset has begun here, and with it that what was to be kept of the cluster has been. Gone with the records, or when the host is
+/// made part of the cluster again.
+pub const RESET_BEGUN: &str = "/var/lib/kokctl/reset-begun";
+
 const ETCD_DATA: &str = "/var/lib/etcd/member";
 
 /// What must be gone at the end; directories whose mount points may belong to the owner of the host are emptied instead.
@@ -203,7 +207,9 @@ impl Reset {
              rm -rf {RECORDS}\nexit 0\n"
         );
         let mut fragment = Fragment::default();
-        fragment.feed(Content::Bytes(format!("{unit}{etcd}{SCRIPT}{last}").as_bytes()), "job reset");
+        // Before anything goes, and on the disk by then: a host that loses its power must not forget it.
+        let begun = format!("[ ! -d {RECORDS} ] || {{ : >{RESET_BEGUN} && sync {RESET_BEGUN}; }} || exit 1\n");
+        fragment.feed(Content::Bytes(format!("{begun}{unit}{etcd}{SCRIPT}{last}").as_bytes()), "job reset");
         Act::Script(fragment)
     }
 

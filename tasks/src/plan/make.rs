@@ -1,9 +1,8 @@
 //! From a cluster, a bundle and what was seen of the hosts to a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::Cluster;
 
 use super::ask;
 use super::compare::{Asked, Compared, compare};
@@ -19,7 +18,6 @@ use crate::list::TASKS;
 use crate::list::host::{claim, cluster_id};
 use crate::list::packages;
 use crate::observe::{Looks, Observations};
-use crate::operations::{Operation, Reset};
 use crate::preconditions;
 
 /// What a plan is made from, besides what was seen of the hosts.
@@ -148,7 +146,7 @@ pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Res
 }
 
 /// No plan leaves this module that breaks a rule.
-fn compared(mut plan: Plan, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
+pub(super) fn compared(mut plan: Plan, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
     let findings = lint(&plan);
     if !findings.is_empty() {
         return Err(findings.iter().map(|finding| defect(finding.to_string())).collect());
@@ -159,27 +157,6 @@ fn compared(mut plan: Plan, seen: &Seen, selection: &Selection) -> Result<Making
         Compared::Ask(hosts) => Making::AskFirst(hosts),
         Compared::Incomplete(refusals) => Making::Incomplete(refusals),
     })
-}
-
-/// The plan that takes every host out of the cluster, in parallel. A host that kokctl never changed has nothing to lose by it.
-///
-/// # Errors
-/// [`Refusal`] for each host that belongs to another cluster.
-pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
-    let refusals = preconditions::check_reset(cluster, seen);
-    if !refusals.is_empty() {
-        return Err(refusals);
-    }
-    let mut plan = Plan::default();
-    let ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
-    for host in cluster.hosts.iter().filter(ours) {
-        let mut draft = Draft::new(&host.name, "reset");
-        draft.add("reset", Operation::Reset(Reset { etcd: host.roles.etcd, etcd_unit: host.roles.etcd && cluster.has_etcd_units() }));
-        // Ending the containers of a busy host takes its time.
-        draft.within(Duration::from_secs(300));
-        enter(&mut plan, draft).map_err(|refusal| vec![refusal])?;
-    }
-    compared(plan, seen, &Selection::whole())
 }
 
 /// What every task wants of every host.
@@ -243,9 +220,9 @@ fn after_packages(plan: &Plan) -> Edges {
     later.map(|(step, earlier)| (step.id.clone(), earlier.clone(), Reason::Because("it may run commands of these packages"))).collect()
 }
 
-type Edges = Vec<(StepId, StepId, Reason)>;
+pub(super) type Edges = Vec<(StepId, StepId, Reason)>;
 
-fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal> {
+pub(super) fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal> {
     let (steps, edges) = draft.into_parts();
     for step in steps {
         plan.add(step).map_err(|id| defect(format!("two steps have the name {id}")))?;
@@ -253,7 +230,7 @@ fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal> {
     Ok(edges)
 }
 
-fn defect(sentence: String) -> Refusal {
+pub(super) fn defect(sentence: String) -> Refusal {
     Refusal::new("kokctl made a plan that breaks its own rules").because(sentence).hint("this is a defect of kokctl; please report it")
 }
 

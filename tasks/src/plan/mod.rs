@@ -9,6 +9,7 @@ mod looks;
 mod make;
 mod missing;
 mod refusal;
+mod reset;
 mod select;
 mod why;
 
@@ -17,7 +18,8 @@ pub use draft::{Draft, HostView};
 pub use graph::{Action, Plan, Reason, Step, StepId};
 pub use lint::{Finding, lint};
 pub use looks::looks;
-pub use make::{Inputs, Making, Seen, make, make_part, reset};
+pub use make::{Inputs, Making, Seen, make, make_part};
 pub use refusal::Refusal;
+pub use reset::{reset, reset_looks, reset_part};
 pub use select::{Choice, Selection};
 pub use why::Why;

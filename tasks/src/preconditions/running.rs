@@ -35,8 +35,11 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
         found.refuse(
             Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
                 .at("spec.hosts")
-                .because("removing a node is an operation of its own, which this version does not have yet")
-                .hint(format!("put {name} back into the file, or remove the node with `kubectl drain` and `kubectl delete node` first")),
+                .because("a node does not leave the cluster because its host is left out of the file")
+                .hint(format!(
+                    "put {name} back into the file; or, if it is to leave: `kubectl drain {name}`, then `kokctl reset --limit {name}` with the \
+                     file as it was, or `kubectl delete node {name}` if the host is gone"
+                )),
         );
     }
 }

@@ -1,7 +1,9 @@
 //! Taking hosts out of a cluster: what is refused, what is removed, and what an interrupted reset leaves to do.
 
+use kok_tasks::change::Verdict;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::observe::{Kind, Look, Metadata, Observations, PathState, UnitState};
+use kok_tasks::operations::{Claim, Operation, RESET_BEGUN};
 use kok_tasks::plan::{Making, Plan, Seen, reset};
 use kok_tasks::preconditions::{check, check_reset};
 
@@ -71,6 +73,24 @@ fn a_reset_that_did_not_reach_every_host_is_finished() {
     assert!(!hosts.is_empty() && !hosts.contains(&"cp1".to_owned()), "{hosts:?}");
     let refusals = check(&cluster(), &half_way);
     assert!(refusals.iter().any(|refusal| refusal.hint.as_deref() == Some("finish it with `kokctl reset`, then apply")), "{refusals:?}");
+}
+
+/// While it is there, nobody asks again for what was to be kept; and a host that is made part of the cluster again has it no more.
+#[test]
+fn that_it_has_begun_is_written_down_first() {
+    for (host, script) in scripts(&made(&seen("", |_| {}))) {
+        let begun = script.find("/var/lib/kokctl/reset-begun").unwrap();
+        assert!(begun < script.find("systemctl disable").unwrap(), "{host}: something goes before");
+    }
+    let claim = Operation::Claim(Claim { cluster: OURS.to_owned(), id: None });
+    let mut there = Observations::default();
+    there.paths.insert("/var/lib/kokctl/cluster".to_owned(), PathState::Present(file()));
+    there.contents.insert("/var/lib/kokctl/cluster".to_owned(), format!("{OURS}\n").into_bytes());
+    there.paths.insert(RESET_BEGUN.to_owned(), PathState::Missing);
+    assert_eq!(claim.diff(&there), Verdict::Same);
+    there.paths.insert(RESET_BEGUN.to_owned(), PathState::Present(file()));
+    let Verdict::Differs(change) = claim.diff(&there) else { panic!("it stays") };
+    assert!(script_of(&claim.act(&change)).contains(&format!("rm -f {RESET_BEGUN}")));
 }
 
 #[test]

@@ -16,6 +16,8 @@ use crate::cluster_support::{bare, hosts};
 
 /// Repeats the moment of an earlier failure, as that test printed it.
 const MOMENT: &str = "KOK_TEST_KILL_AT";
+/// The same of the run that is killed and taken down.
+const RESET_MOMENT: &str = "KOK_TEST_RESET_AT";
 /// A step may begin or wait for this long after the one that was counted.
 const LATEST_MILLISECONDS: u64 = 2_000;
 
@@ -33,6 +35,12 @@ impl Moment {
     fn random() -> Self {
         let random = RandomState::new().build_hasher().finish();
         Self { percent: usize::try_from(random % 91).unwrap(), milliseconds: (random >> 32) % LATEST_MILLISECONDS }
+    }
+
+    /// Up to where the run would have ended.
+    fn while_it_is_founded() -> Self {
+        let random = RandomState::new().build_hasher().finish();
+        Self { percent: usize::try_from(15 + random % 80).unwrap(), milliseconds: (random >> 32) % LATEST_MILLISECONDS }
     }
 
     fn parse(text: &str) -> Self {
@@ -69,6 +77,21 @@ pub fn apply_survives_sigkill(lab: &Lab, kokctl: &Kokctl<'_>) {
     let said = kokctl.converge("apply");
     let expected = format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(lab).len());
     assert!(said.starts_with(&expected), "{said}");
+}
+
+/// By another user's kokctl, so to say, which has journals of its own; what it leaves is told by none of the later ones.
+pub fn what_is_half_made_is_reset(lab: &Lab) {
+    let kokctl = Kokctl::new(lab);
+    let moment = env::var(RESET_MOMENT).map_or_else(|_| Moment::while_it_is_founded(), |text| Moment::parse(&text));
+    println!("apply is killed before a reset at {RESET_MOMENT}={}+{}", moment.percent, moment.milliseconds);
+    kill_apply(&kokctl, moment);
+    let said = kokctl.verb("reset", &["--yes"]);
+    assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
+    println!("{}", said.stderr.lines().filter(|line| line.contains("snapshot")).collect::<Vec<_>>().join("\n"));
+    // A snapshot that was taken is whole; where none was, it is said why.
+    let kept = super::reset::snapshots(&kokctl, lab.name());
+    assert!(kept.len() == 1 || said.stderr.contains("no snapshot of etcd: "), "{said:?}");
+    kept.iter().for_each(|path| super::reset::is_a_snapshot(path));
 }
 
 fn kill_apply(kokctl: &Kokctl<'_>, moment: Moment) {

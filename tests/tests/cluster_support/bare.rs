@@ -11,7 +11,7 @@ pub fn assert_bare(lab: &Lab) {
     }
 }
 
-fn is_bare(host: &Host) {
+pub fn is_bare(host: &Host) {
     let [paths, folders, programs, processes, mounts, links, routes, packet_filter, units] = each(
         host,
         [

@@ -120,7 +120,7 @@ impl World {
             | Operation::TimeSynchronised(_) => {
                 self.settle();
             }
-            Operation::Reset(_) => panic!("the model does not take clusters down"),
+            Operation::Reset(_) | Operation::RemoveNode(_) => panic!("the model does not take clusters down"),
         }
         self.settle();
     }

@@ -1,0 +1,86 @@
+//! Fetching a snapshot of etcd, before what it is of goes.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use kok_tasks::snapshot::{ENCRYPTION, Form, script};
+use zeroize::Zeroizing;
+
+use super::event::{EventKind, Events};
+use super::link::{Link, Links};
+use crate::remote::Script;
+use crate::state::{KeptSnapshot, SnapshotFile, keep_key};
+use crate::ui::{Failure, Kind};
+
+/// 8 GiB, the most that etcd is made for, at some 20 Mbit/s. A link that is gone is noticed before.
+const DEADLINE: Duration = Duration::from_secs(3600);
+
+/// A file of some lines.
+const READ: Duration = Duration::from_secs(30);
+
+/// Takes a snapshot of the member on a host, and keeps it at `path`.
+///
+/// # Errors
+/// [`Failure`] unless it is here, whole and on the disk.
+pub async fn take_snapshot(links: &Links, host: &str, form: Form, path: &Path, events: &Events) -> Result<KeptSnapshot, Failure> {
+    events.send(EventKind::SnapshotBegun { host: host.to_owned() });
+    let link = link_to(links, host)?;
+    let mut file = SnapshotFile::create(path, form)?;
+    let mut wrong = None;
+    let keep = |piece: &[u8]| match file.push(piece) {
+        Ok(()) => true,
+        Err(failure) => {
+            wrong = Some(failure);
+            false
+        }
+    };
+    let output = link.bulk().await?.fetch(Script::new(script(form)), keep, DEADLINE).await?;
+    let said = output.as_ref().and_then(crate::remote::Output::reason);
+    let kept = match wrong {
+        Some(failure) => Err(failure),
+        None => file.finish(),
+    };
+    let kept = kept.map_err(|failure| told(failure, host, said))?;
+    events.send(EventKind::SnapshotTaken {
+        host: host.to_owned(),
+        path: kept.path.display().to_string(),
+        bytes: kept.bytes,
+        sha256: kept.sha256.clone(),
+    });
+    Ok(kept)
+}
+
+/// What the host's own program said is nearer to the cause than what did not come.
+fn told(failure: Failure, host: &str, said: Option<String>) -> Failure {
+    if failure.kind != Kind::Host {
+        return failure;
+    }
+    let because = [failure.because.clone(), said].into_iter().flatten().collect::<Vec<_>>().join("; ");
+    failure
+        .at(format!("host {host}"))
+        .because(because)
+        .hint("nothing was removed; try again, or add --no-snapshot if all that the cluster has stored may be lost")
+}
+
+/// Fetches the key with which API servers encrypt what a snapshot holds, and keeps it beside that.
+///
+/// # Errors
+/// [`Failure`] if it can't be read or kept.
+pub async fn take_key(links: &Links, host: &str, snapshot: &Path) -> Result<PathBuf, Failure> {
+    let link = link_to(links, host)?;
+    let output = link.scripts().await?.run(Script::new(format!("cat {ENCRYPTION}")), READ).await?;
+    let said = output.reason().unwrap_or_default();
+    let (is_whole, text) = (output.is_success() && !output.stdout_truncated, Zeroizing::new(output.stdout));
+    if !is_whole || text.is_empty() {
+        let failure = Failure::new(Kind::Host, "the key with which secrets are encrypted can't be read");
+        let failure = failure.at(format!("host {host}: {ENCRYPTION}")).because(said);
+        return Err(
+            failure.hint("nothing was removed; restore the file, or add --no-snapshot if all that the cluster has stored may be lost")
+        );
+    }
+    keep_key(snapshot, &text)
+}
+
+fn link_to<'a>(links: &'a Links, host: &str) -> Result<&'a Link, Failure> {
+    links.get(host).map(AsRef::as_ref).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))
+}

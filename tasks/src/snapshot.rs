@@ -1,0 +1,123 @@
+//! What is kept of etcd before its last members go: a snapshot of one of them, which etcd itself can be restored from.
+
+mod decode;
+
+use kok_crds::model::{Cluster, Host};
+
+use crate::observe::{EtcdMember, EtcdState, Look, PathState};
+use crate::operations::{FOUNDED, RESET_BEGUN};
+use crate::plan::{Refusal, Seen};
+
+pub use crate::api_files::ENCRYPTION;
+pub use decode::{Damage, Decoder, Form};
+
+/// Where a member has its data, once it was started.
+const DATA: &str = "/var/lib/etcd/member";
+
+/// What is to be done about a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Snapshot {
+    /// There is nothing that could be kept, and why.
+    Nothing(&'static str),
+    /// It is taken of the member on this host.
+    Of {
+        /// The host.
+        host: String,
+        /// How it comes.
+        form: Form,
+        /// The control plane that has the key with which API servers encrypt what etcd holds, if they do: without it a snapshot is of no use.
+        key: Option<String>,
+    },
+}
+
+/// What has to be seen of a host to decide that.
+#[must_use]
+pub fn looks(host: &Host) -> Vec<Look> {
+    let path = |path: &str| Look::Path(path.to_owned());
+    let of_member = [Look::Etcd, path(DATA), path(RESET_BEGUN)].into_iter().filter(|_| host.roles.etcd);
+    of_member.chain([path(FOUNDED), path(ENCRYPTION)].into_iter().filter(|_| host.roles.control_plane)).collect()
+}
+
+/// Decides which member a snapshot is taken of, before every host of the cluster is taken out of it.
+///
+/// # Errors
+/// [`Refusal`] where the cluster's data would be lost: it was set up, and no member answers.
+pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
+    let ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
+    let has = |host: &Host, path: &str| matches!(seen.observations(&host.name).paths.get(path), Some(PathState::Present(_)));
+    let members: Vec<&Host> = cluster.etcd_hosts().filter(ours).collect();
+    if let Some(host) = members.iter().find(|host| is_healthy(host, seen)) {
+        let form = if cluster.has_etcd_units() { Form::Raw } else { Form::Gateway };
+        let key = cluster.control_planes().find(|host| has(host, ENCRYPTION)).map(|host| host.name.clone());
+        return Ok(Snapshot::Of { host: host.name.clone(), form, key });
+    }
+    let founded = cluster.control_planes().filter(ours).any(|host| has(host, FOUNDED));
+    if members.iter().any(|host| has(host, RESET_BEGUN)) {
+        return Ok(Snapshot::Nothing("an earlier reset has begun to remove it, after what was to be kept of it had been"));
+    }
+    if !founded && !members.iter().any(|host| has(host, DATA)) {
+        return Ok(Snapshot::Nothing("no host has data of etcd"));
+    }
+    // An API server writes nothing of a user's before this record is there, but for what somebody does within seconds.
+    if !founded {
+        return Ok(Snapshot::Nothing("the cluster was never set up to its end, and its etcd does not answer"));
+    }
+    Err(refused(&members, seen))
+}
+
+fn is_healthy(host: &Host, seen: &Seen) -> bool {
+    let is_whole = |member: &EtcdMember| !member.errors.iter().any(|error| error.contains("CORRUPT"));
+    matches!(&seen.observations(&host.name).etcd, Some(EtcdState::Ready(member)) if member.has_leader && !member.is_learner && is_whole(member))
+}
+
+fn refused(members: &[&Host], seen: &Seen) -> Refusal {
+    let said = members.iter().map(|host| {
+        let said = match &seen.observations(&host.name).etcd {
+            Some(EtcdState::NotReady(said)) => {
+                said.trim().lines().next_back().unwrap_or_default().split(" - did you").next().unwrap_or_default()
+            }
+            Some(EtcdState::Ready(member)) if !member.has_leader => "its member knows of no leader",
+            Some(EtcdState::Ready(member)) if member.is_learner => "its member only learns",
+            Some(EtcdState::Ready(_)) => "its member says that its data are corrupt",
+            _ => "nothing of its member is there that could be asked",
+        };
+        format!("{}: {said}", host.name)
+    });
+    let said = said.collect::<Vec<_>>().join("; ");
+    Refusal::new("no snapshot of etcd can be taken before the cluster goes")
+        .because(if said.is_empty() { "no host with a member belongs to the cluster any more".to_owned() } else { said })
+        .hint("start a member again (`kokctl status` shows them); or, if all that the cluster has stored may be lost, add --no-snapshot")
+}
+
+/// The script for a host that writes a snapshot of its member to standard output, and nothing else, and leaves nothing behind.
+#[must_use]
+pub fn script(form: Form) -> &'static str {
+    match form {
+        Form::Gateway => GATEWAY,
+        Form::Raw => RAW,
+    }
+}
+
+/// Beside an API server there is kubectl, which sends etcd's own request for a snapshot and passes on what comes (etcd, "gRPC gateway"). What
+/// is in etcd's image is not run as root on the host.
+const GATEWAY: &str = "echo '{}' | HOME=/run/kokctl KUBECONFIG=/dev/null /usr/local/bin/kubectl --server=https://127.0.0.1:2379 --request-timeout=0 \
+    --certificate-authority=/etc/kubernetes/pki/etcd/ca.crt --client-certificate=/etc/kubernetes/pki/etcd/healthcheck-client.crt \
+    --client-key=/etc/kubernetes/pki/etcd/healthcheck-client.key create --raw /v3/maintenance/snapshot -f -\n";
+
+/// etcdctl writes to a file of the name with `.part`, here a pipe, so that the host needs no room for it. It can't flush a pipe to a disk, and
+/// ends with an error for that alone; whether all came is told by the digest at the end of a snapshot. A writer of our own opens the pipe,
+/// or a reader would wait for ever where etcdctl does not begin.
+const RAW: &str = r#"mkdir -p -m 700 /run/kokctl
+folder=$(mktemp -d /run/kokctl/snapshot.XXXXXX) || exit 1
+trap 'rm -rf "$folder"' EXIT
+mkfifo -m 600 "$folder/db.part" || exit 1
+(
+  exec 3>"$folder/db.part"
+  /usr/local/bin/etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=5s --cacert=/etc/kubernetes/pki/etcd/ca.crt \
+    --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key \
+    snapshot save "$folder/db" 3>&- 2>&1 >/dev/null | grep -v -e '^{' -e 'could not fsync' >&2
+) &
+cat "$folder/db.part"
+wait
+exit 0
+"#;

@@ -1,0 +1,105 @@
+//! Taking workers out of a cluster that goes on.
+
+use kok_tasks::change::Verdict;
+use kok_tasks::observe::{ApiServerState, Kind, KubernetesState, Look, Metadata, NodeState, Observations, PathState, UnitState};
+use kok_tasks::operations::{Operation, RemoveNode};
+use kok_tasks::plan::{Making, Plan, Refusal, Seen, StepId, reset_looks, reset_part};
+
+use crate::support::shell::script_of;
+use crate::support::{good_facts, highly_available};
+
+/// What each control plane says of its API server; nothing of one that is away.
+type Planes<'a> = [(&'a str, ApiServerState)];
+
+fn nodes(names: &[&str]) -> KubernetesState {
+    let nodes = names.iter().map(|name| ((*name).to_owned(), NodeState::default())).collect();
+    KubernetesState::Ready { nodes, objects: Default::default(), bootstrap_tokens: Vec::new() }
+}
+
+/// The plan for these workers, of which those in `ours` have not been reset yet.
+fn made(chosen: &[&str], ours: &[&str], planes: &Planes<'_>, kubernetes: &KubernetesState) -> Result<Plan, Vec<Refusal>> {
+    let (cluster, mut seen) = (highly_available(), Seen::default());
+    for host in &cluster.hosts {
+        let state = planes.iter().find(|(name, _)| *name == host.name).map(|(_, state)| state.clone());
+        if state.is_none() && !chosen.contains(&host.name.as_str()) {
+            continue;
+        }
+        let mut facts = good_facts(&host.name, 11);
+        facts.cluster = (state.is_some() || ours.contains(&host.name.as_str())).then(|| cluster.name.clone());
+        seen.add_facts(&host.name, facts);
+        seen.add_observations(&host.name, Observations { api_server: state, ..Observations::default() });
+    }
+    let chosen: Vec<String> = chosen.iter().map(|name| (*name).to_owned()).collect();
+    loop {
+        match reset_part(&cluster, &chosen, &seen)? {
+            Making::Made(plan) => return Ok(*plan),
+            Making::LookFirst(looks) => looks.into_iter().for_each(|(host, looks)| {
+                let mut there = Observations::default();
+                for look in looks.iter() {
+                    match look {
+                        Look::Path(path) => drop(there.paths.insert(path, PathState::Present(file()))),
+                        Look::Unit(name) => drop(there.units.insert(name, UnitState { active: "active".into(), ..UnitState::default() })),
+                        Look::Kubernetes => there.kubernetes = Some(kubernetes.clone()),
+                        other => panic!("{other:?}"),
+                    }
+                }
+                seen.add_observations(&host, there);
+            }),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn file() -> Metadata {
+    Metadata { kind: Kind::File, mode: 0o600, user: 0, group: 0, size: 1, changed_nanoseconds: 0, sha256: None }
+}
+
+fn steps(plan: &Plan) -> Vec<(&str, &str)> {
+    plan.changes().map(|(step, _)| (step.id.as_str(), step.host.as_str())).collect()
+}
+
+#[test]
+fn a_worker_goes_and_then_its_node() {
+    let planes = [("cp2", ApiServerState::Ready), ("cp3", ApiServerState::NotReady("no".into()))];
+    let plan = made(&["worker2"], &["worker2"], &planes, &nodes(&["cp2", "worker1", "worker2"])).unwrap();
+    assert_eq!(steps(&plan), [("worker2/reset/reset", "worker2"), ("worker2/reset/node", "cp2")]);
+    let node = StepId::new("worker2", "reset", "node");
+    let needs: Vec<&str> = plan.needs(&node).iter().map(|(need, _)| need.id.as_str()).collect();
+    assert_eq!(needs, ["worker2/reset/reset"], "its kubelet would make it again");
+}
+
+#[test]
+fn an_interrupted_one_is_finished_and_a_finished_one_has_nothing_to_do() {
+    let planes = [("cp1", ApiServerState::Ready)];
+    let plan = made(&["worker1", "worker2"], &["worker2"], &planes, &nodes(&["cp1", "worker1"])).unwrap();
+    assert_eq!(steps(&plan), [("worker1/reset/node", "cp1"), ("worker2/reset/reset", "worker2")]);
+    assert!(made(&["worker1"], &[], &planes, &nodes(&["cp1"])).unwrap().is_empty());
+}
+
+#[test]
+fn somebody_has_to_forget_the_node_unless_there_is_no_cluster_yet() {
+    let absent = ["cp1", "cp2", "cp3"].map(|name| (name, ApiServerState::Absent));
+    let plan = made(&["worker2"], &["worker2"], &absent, &KubernetesState::Absent).unwrap();
+    assert_eq!(steps(&plan), [("worker2/reset/reset", "worker2")]);
+    let planes = [("cp1", ApiServerState::Absent), ("cp2", ApiServerState::NotReady("x\nrefused".into()))];
+    let refusal = made(&["worker2"], &["worker2"], &planes, &KubernetesState::Absent).unwrap_err().remove(0);
+    assert_eq!(refusal.because.as_deref(), Some("cp1 has none yet; cp2: refused; cp3 can't be reached"));
+}
+
+#[test]
+fn a_node_is_forgotten_when_the_cluster_says_so() {
+    let operation = Operation::RemoveNode(RemoveNode { node: "worker2".to_owned() });
+    let verdict = |state: KubernetesState| operation.diff(&Observations { kubernetes: Some(state), ..Observations::default() });
+    assert_eq!(operation.diff(&Observations::default()), Verdict::Unseen);
+    assert_eq!((verdict(nodes(&["worker1"])), verdict(KubernetesState::Absent)), (Verdict::Same, Verdict::Same));
+    let Verdict::Differs(change) = verdict(nodes(&["worker2"])) else { panic!("it is there") };
+    assert!(script_of(&operation.act(&change)).contains("delete node --ignore-not-found --timeout=60s 'worker2' "));
+    assert!(matches!(verdict(KubernetesState::NotReady("no".into())), Verdict::Differs(change) if change.assumed));
+}
+
+#[test]
+fn only_control_planes_are_asked_who_answers() {
+    let cluster = highly_available();
+    let looks = |host: &str| reset_looks(cluster.host(host).unwrap(), false).iter().collect::<Vec<_>>();
+    assert_eq!((looks("cp1"), looks("worker1")), (vec![Look::ApiServer], Vec::new()));
+}
