@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kok_crds::model::{Cluster, Host};
 use kok_crds::{count, listed};
 use kok_tasks::bundle::Bundle;
+use kok_tasks::dual_stack;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
@@ -17,6 +18,8 @@ use crate::ui::{Failure, Kind};
 /// A plan with what it was made from.
 pub(super) struct Planned {
     pub(super) plan: Plan,
+    /// The cluster with what its hosts say of themselves.
+    pub(super) cluster: Cluster,
     /// What stops nothing, and may become a problem.
     pub(super) warnings: Vec<Failure>,
     pub(super) links: Links,
@@ -160,7 +163,8 @@ impl Observed<'_> {
         let standing = self.seen.standing().clone();
         let keeper = preconditions::keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let etcd_keeper = preconditions::etcd_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
-        Planned { plan, warnings, links: self.links, now_seconds, standing, boots, left_out: self.left_out, keeper, etcd_keeper }
+        let cluster = dual_stack::completed(self.cluster, &self.seen).into_owned();
+        Planned { plan, cluster, warnings, links: self.links, now_seconds, standing, boots, left_out: self.left_out, keeper, etcd_keeper }
     }
 }
 
