@@ -3,43 +3,32 @@
 mod endpoint;
 mod etcd;
 mod implied;
+mod network;
 mod node_dns;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
 
-use ipnet::{IpNet, Ipv4Net};
 use semver::Version;
 
 use crate::decode::{Decoder, Field, Wording};
 use crate::model::{Host, Network, Settings};
 use crate::read::ReadHost;
-use crate::syntax::address::overlap;
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
 pub(crate) use endpoint::endpoint;
 pub(crate) use etcd::etcd_deployment;
-pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, other_address};
+pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, max_pods_ipv6, other_address};
+pub(crate) use network::{network, sysctls};
 pub(crate) use node_dns::node_dns;
-
-/// The controller manager keeps one bit per subnet, and no more than 2^16 of them (kubeadm: `PodSubnetNodeMaskMaxDiff`).
-const MAX_SUBNET_BITS: u8 = 16;
-/// A node with fewer addresses than a /28 has cannot run the pods that every node runs (kubeadm: `MinimumAddressesInPodSubnet`).
-const MAX_NODE_PREFIX: u8 = 28;
-/// The DNS service has the tenth address (kubeadm: `MinimumAddressesInServiceSubnet`), which a /28 still has.
-const MAX_SERVICE_PREFIX: u8 = 28;
-/// The API server keeps one bit per service address, and no more than 2^20 of them (kubeadm: `MaximumBitsForServiceSubnet`).
-const MIN_SERVICE_PREFIX: u8 = 12;
 
 /// Where it may be written how etcd runs.
 const DEPLOYMENT: [&str; 2] = ["spec.vars.etcd_deployment_type", "spec.etcd.deployment"];
 /// Where it may be written of which kind keys are.
 const KEY_ALGORITHM: [&str; 2] = ["spec.vars.kube_asymmetric_encryption_algorithm", "spec.certificates.keyAlgorithm"];
 const REMOVED: &str = "spec.vars.kube_proxy_remove";
-const PODS: &str = "spec.network.podCIDR";
-const SERVICES: &str = "spec.network.serviceCIDR";
 const PREFIX: &str = "spec.network.nodePrefix";
+const PREFIX_IPV6: &str = "spec.network.nodePrefixIPv6";
 
 /// Names, addresses and roles of all hosts together.
 pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option<&Field<'_>>) {
@@ -126,38 +115,11 @@ fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterat
                 Problem::new(format!("two hosts have the {what} {}", quote(&value.to_string())))
                     .at(position)
                     .because(format!("the first one stands at {first}"))
-                    .hint(format!("give each host {} {what} of its own", if what == "address" { "an" } else { "a" })),
+                    .hint(format!("give each host {} {what} of its own", if what == "name" { "a" } else { "an" })),
             );
         } else {
             seen.insert(value, position);
         }
-    }
-}
-
-/// Ranges against each other, against the hosts' addresses and against Kubernetes' limits.
-pub(crate) fn network(decoder: &mut Decoder, network: &Network, hosts: &[ReadHost<'_>], spec: &Position) {
-    let written = |path: &str| decoder.position(path).cloned();
-    let (pods_at, services_at) = (written(PODS), written(SERVICES));
-    // Blame a value that the user wrote; the other one may be a default.
-    let blame = |first: Option<Position>, second: Option<&Position>| first.as_ref().or(second).unwrap_or(spec).clone();
-    let (pods, services) = (network.pod_cidr, network.service_cidr);
-    let words = decoder.wording();
-    let mut problems = Vec::new();
-    let prefix_at = blame(written(PREFIX), pods_at.as_ref());
-    problems.extend(node_prefix_problem(network, hosts.len(), words).map(|problem| problem.at(&prefix_at)));
-    let services_at = blame(services_at, pods_at.as_ref());
-    problems.extend(service_range_problem(services).map(|problem| problem.at(&services_at)));
-    if overlap(&pods, &services) {
-        problems.push(
-            Problem::new(format!("the ranges of pods ({pods}) and services ({services}) overlap"))
-                .at(&services_at)
-                .because("an address belongs to a pod or to a service, not to both"),
-        );
-    }
-    let addresses = hosts.iter().filter_map(|host| host.address.as_ref());
-    problems.extend(addresses.flat_map(|(address, position)| swallowed(*address, network, position, words)));
-    for problem in problems {
-        decoder.report(problem);
     }
 }
 
@@ -185,55 +147,6 @@ pub(crate) fn services(decoder: &mut Decoder, network: &Network, settings: &Sett
             ))
             .hint(hint),
     );
-}
-
-/// Ranges of pods or services that a host's address lies in.
-fn swallowed(address: IpAddr, network: &Network, position: &Position, words: Wording) -> Vec<Problem> {
-    let ranges = [("pods", PODS, network.pod_cidr), ("services", SERVICES, network.service_cidr)];
-    let hit = ranges.into_iter().filter(|(_, _, range)| IpNet::from(*range).contains(&address));
-    let problem = |(what, field, range): (&str, &str, Ipv4Net)| {
-        Problem::new(format!("the address {address} lies in the range of the {what} ({range})"))
-            .at(position)
-            .because(format!("packets to that host would go to {what} instead"))
-            .hint(format!("write another range as `{}`", words.of(field)))
-    };
-    hit.map(problem).collect()
-}
-
-fn node_prefix_problem(network: &Network, hosts: usize, words: Wording) -> Option<Problem> {
-    let (pods, prefix) = (network.pod_cidr, network.node_prefix);
-    let problem = Problem::new(format!("the pods' range {pods} cannot be split into subnets of /{prefix}"));
-    if prefix < pods.prefix_len() {
-        return Some(problem.because("a subnet is not larger than the whole range"));
-    }
-    if prefix > MAX_NODE_PREFIX {
-        return Some(problem.because(format!("a node needs at least a /{MAX_NODE_PREFIX}")));
-    }
-    if prefix - pods.prefix_len() > MAX_SUBNET_BITS {
-        let because = format!("that would be more than 2^{MAX_SUBNET_BITS} subnets, which Kubernetes cannot count");
-        return Some(problem.because(because).hint("make the pods' range smaller, or the subnets larger"));
-    }
-    let room = network.max_nodes();
-    if u64::try_from(hosts).unwrap_or(u64::MAX) > room {
-        return Some(
-            Problem::new(format!("the pods' range {pods} has {room} subnets of /{prefix} for {hosts} hosts"))
-                .because("each node gets a subnet of its own")
-                .hint(format!("make `{}` larger, or the subnets smaller by a larger `{}`", words.of(PODS), words.of(PREFIX))),
-        );
-    }
-    None
-}
-
-fn service_range_problem(range: Ipv4Net) -> Option<Problem> {
-    let problem = Problem::new(format!("the services cannot have the range {range}"));
-    if range.prefix_len() > MAX_SERVICE_PREFIX {
-        let because = format!("it is too small: the DNS service has the tenth address; a /{MAX_SERVICE_PREFIX} does");
-        return Some(problem.because(because));
-    }
-    if range.prefix_len() < MIN_SERVICE_PREFIX {
-        return Some(problem.because(format!("it is too large: Kubernetes takes at most a /{MIN_SERVICE_PREFIX}")));
-    }
-    None
 }
 
 /// Whether the sources of time are hosts of the cluster.

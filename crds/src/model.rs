@@ -27,7 +27,7 @@ pub use components::{
 pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
 pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};
-pub use network::{FlannelBackend, Network, NetworkPlugin};
+pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};
 pub use node_dns::{DnsZone, NodeDns};
 pub use settings::{
     DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,

@@ -27,7 +27,7 @@ const HOST_LINES: [&str; 10] = [
     "rack: r7",
 ];
 
-const GROUP_LINES: [&str; 16] = [
+const GROUP_LINES: [&str; 17] = [
     "kube_proxy_mode: iptables",
     "kube_proxy_conntrack_max_per_core: 0",
     "override_system_hostname: no",
@@ -41,6 +41,7 @@ const GROUP_LINES: [&str; 16] = [
     "ntp_enabled: true\nntp_manage_config: true\nntp_servers: ['a.example iburst', 192.0.2.1]",
     "kube_pods_subnet: 10.16.0.0/16\nkube_network_node_prefix: 25",
     "cluster_name: example.lan",
+    "ipv6_stack: yes\nkube_pods_subnet_ipv6: 'fd00:64::/64'\nkube_network_node_prefix_ipv6: 80",
     "kubeadm_ignore_preflight_errors: [Mem, 'NumCPU']",
     "metrics_server_enabled: true",
     "trusted_certificates:\n  corporate: |\n    -----BEGIN CERTIFICATE-----\n    MIIBIjCByaADAgECAhRBase64Base64Base64Base64Base64Base64Base64Base6\n    MIIBIjCByaADAgECAhRBase64Base64Base64Base64Base64Base64Base64Base6\n    -----END CERTIFICATE-----",

@@ -71,6 +71,10 @@ fn shown(cluster: &Cluster) -> String {
         network.node_prefix,
         network.cluster_domain
     );
+    if let Some(ipv6) = &network.ipv6 {
+        let (pods, services, prefix, masquerade) = (ipv6.pod_cidr, ipv6.service_cidr, ipv6.node_prefix, ipv6.masquerade);
+        writeln!(text, "dual stack pods {pods} services {services} /{prefix} masquerade {masquerade}").unwrap();
+    }
     writeln!(text, "time {:?} {:?}", cluster.time.servers, cluster.time.sources).unwrap();
     for addon in &cluster.addons {
         let (namespace, sum) = (addon.namespace.as_deref().unwrap_or("-"), addon.sha256.as_deref().unwrap_or("-"));
@@ -91,7 +95,7 @@ fn shown(cluster: &Cluster) -> String {
             text,
             "host {} {} {} ssh {}@{}:{} key {} {} passwords {} {} by {way} labels {:?} taints {:?}",
             host.name,
-            host.address,
+            host.address_ipv6.map_or(host.address.to_string(), |ipv6| format!("{}+{ipv6}", host.address)),
             roles.join("+"),
             ssh.user.as_deref().unwrap_or("-"),
             ssh.address.as_deref().unwrap_or("-"),

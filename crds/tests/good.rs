@@ -38,6 +38,7 @@ fn a_small_file_gets_the_defaults() {
             pod_cidr: "10.233.64.0/18".parse().unwrap(),
             service_cidr: "10.233.0.0/18".parse().unwrap(),
             node_prefix: 24,
+            ipv6: None,
             cluster_domain: "cluster.local".into(),
         }
     );
@@ -104,6 +105,7 @@ fn a_full_file_keeps_every_value() {
         worker,
         &Host {
             name: "w1".into(),
+            address_ipv6: None,
             address: "10.0.0.12".parse().unwrap(),
             roles: Roles { control_plane: false, worker: true, etcd: false },
             ssh: Ssh {

@@ -52,14 +52,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     for _ in 0..MOST_PLANS {
         let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &run.events)).await?;
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
-            make_secrets(&run, &cluster, &planned, &token).await?;
+            make_secrets(&run, &planned, &token).await?;
             run.nothing_to_do(&planned).await;
             report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
             return Ok(());
         }
         // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
         verify(&run, &bundle, &planned.plan)?;
-        let secrets = make_secrets(&run, &cluster, &planned, &token).await?;
+        let secrets = make_secrets(&run, &planned, &token).await?;
         let work = Work { secrets, bundle: Some(Arc::clone(&bundle)), whole: selection.is_whole(), most_failed };
         if let Some(outcome) = run.carry_out(&planned, work).await? {
             say_done(&run, arguments, &cluster, &selection, &planned.plan, &outcome);
@@ -83,10 +83,10 @@ fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Vec<F
     Ok(())
 }
 
-async fn make_secrets(run: &Run<'_>, cluster: &Cluster, planned: &Planned, token: &Token) -> Result<Secrets, Vec<Failure>> {
+async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result<Secrets, Vec<Failure>> {
     let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
-    let secrets = Secrets::prepare(cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds).await;
+    let secrets = Secrets::prepare(&planned.cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds).await;
     let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
     if secrets.made() > 0 {
         run.events.send(EventKind::SecretsReady { made: secrets.made() });

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kok_crds::model::{Cluster, Host};
 use kok_crds::{count, listed};
 use kok_tasks::bundle::Bundle;
+use kok_tasks::dual_stack;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
@@ -18,6 +19,8 @@ use crate::ui::{Failure, Kind};
 /// A plan with what it was made from.
 pub(super) struct Planned {
     pub(super) plan: Plan,
+    /// The cluster with what its hosts say of themselves.
+    pub(super) cluster: Cluster,
     /// What stops nothing, and may become a problem.
     pub(super) warnings: Vec<Failure>,
     pub(super) links: Links,
@@ -186,8 +189,9 @@ impl<'a> Observed<'a> {
         let keeper = preconditions::keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let etcd_keeper = preconditions::etcd_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let encryption_keeper = preconditions::encryption_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
+        let cluster = dual_stack::completed(self.cluster, &self.seen).into_owned();
         let (links, left_out) = (self.links, self.left_out);
-        Planned { plan, warnings, links, now_seconds, standing, boots, left_out, keeper, etcd_keeper, encryption_keeper }
+        Planned { plan, cluster, warnings, links, now_seconds, standing, boots, left_out, keeper, etcd_keeper, encryption_keeper }
     }
 }
 

@@ -4,6 +4,7 @@ use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::{Effect, Invocation, Operation, Verb};
 use kok_crds::{Given, Input, Message, Outcome, Problem, count};
+use kok_tasks::documents::joined;
 use serde::Serialize;
 
 use super::common::{BundleArgument, print_json};
@@ -100,8 +101,8 @@ fn summary(cluster: &Cluster) {
     line(&format!(
         "network {}: pods {}, services {}, domain {}",
         network.plugin.as_str(),
-        network.pod_cidr,
-        network.service_cidr,
+        joined(&network.pod_cidrs()),
+        joined(&network.service_cidrs()),
         network.cluster_domain
     ));
     let few = cluster.hosts.iter().take(MOST_HOSTS);

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use ipnet::IpNet;
 use kok_crds::model::{Cluster, Host, NetworkPlugin};
 use serde::Serialize;
 
@@ -23,6 +24,7 @@ const MANIFESTS_ARE_THERE: &str = "DirAvailable--etc-kubernetes-manifests";
 pub(crate) struct ControlPlaneDocument<'a> {
     name: &'a str,
     address: String,
+    node_ip: String,
     taints: Vec<TaintDocument>,
     ignore_preflight_errors: &'a [String],
     cluster_name: &'a str,
@@ -36,6 +38,8 @@ pub(crate) struct ControlPlaneDocument<'a> {
     certificate_validity: String,
     authority_validity: String,
     node_prefix: String,
+    /// With dual stack.
+    node_prefix_ipv6: Option<String>,
     gives_shares: bool,
     fail_cgroup_v1: bool,
     fail_swap_on: bool,
@@ -55,19 +59,21 @@ impl<'a> ControlPlaneDocument<'a> {
         Ok(Self {
             name: &host.name,
             address: host.address.to_string(),
+            node_ip: node_ip(host),
             taints: taints(host),
             ignore_preflight_errors: &settings.kubeadm_ignore_preflight_errors,
             cluster_name: &cluster.name,
             kubernetes_version: format!("v{}", cluster.kubernetes_version),
             endpoint: endpoint_text(cluster),
-            pod_cidr: network.pod_cidr.to_string(),
-            service_cidr: network.service_cidr.to_string(),
+            pod_cidr: joined(&network.pod_cidrs()),
+            service_cidr: joined(&network.service_cidrs()),
             cluster_domain: &network.cluster_domain,
             certificate_names: certificate_names(cluster),
             key_algorithm: settings.certificates.key_algorithm.as_str(),
             certificate_validity: period(settings.certificates.validity),
             authority_validity: period(settings.certificates.authority_validity),
             node_prefix: network.node_prefix.to_string(),
+            node_prefix_ipv6: network.ipv6.map(|ipv6| ipv6.node_prefix.to_string()),
             gives_shares: network.plugin != NetworkPlugin::Bridge,
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
             fail_swap_on: settings.host.kubelet_fail_swap_on,
@@ -78,6 +84,17 @@ impl<'a> ControlPlaneDocument<'a> {
             components: ComponentsDocument::new(cluster)?,
         })
     }
+}
+
+/// The addresses of a node, of which that of IPv4 is the first.
+fn node_ip(host: &Host) -> String {
+    host.address_ipv6.map_or_else(|| host.address.to_string(), |ipv6| format!("{},{ipv6}", host.address))
+}
+
+/// One range, or one of each family, as kubeadm takes them.
+#[must_use]
+pub fn joined(ranges: &[IpNet]) -> String {
+    ranges.iter().map(IpNet::to_string).collect::<Vec<_>>().join(",")
 }
 
 /// A time as kubeadm itself writes it.
@@ -120,7 +137,7 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
     struct Join<'a> {
         token: &'a str,
         name: &'a str,
-        address: String,
+        node_ip: String,
         taints: Vec<TaintDocument>,
         ignore_preflight_errors: Vec<&'a str>,
         #[serde(flatten)]
@@ -131,7 +148,7 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
     let context = Join {
         token,
         name: &host.name,
-        address: host.address.to_string(),
+        node_ip: node_ip(host),
         taints: taints(host),
         ignore_preflight_errors: users.chain(own).collect(),
         components: ComponentsDocument::new(cluster)?,

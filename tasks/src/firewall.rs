@@ -14,8 +14,8 @@ use crate::ports::{self, Port};
 pub struct Opening {
     /// Ports, for everybody.
     pub ports: Vec<Port>,
-    /// The range of the pods, whose packets come to a node and go through it.
-    pub pods: Option<String>,
+    /// The ranges of the pods, whose packets come to a node and go through it.
+    pub pods: Vec<String>,
     /// The interfaces that have the host's address.
     pub interfaces: BTreeSet<String>,
     /// The addresses of the cluster's other hosts.
@@ -29,8 +29,9 @@ impl Opening {
         let ports = ports::of_host(host, &cluster.network).collect();
         let with_address = facts.interfaces.iter().filter(|(_, interface)| interface.addresses.contains(&host.address));
         let interfaces = with_address.map(|(name, _)| name.clone()).collect();
-        let peers = cluster.hosts.iter().map(|other| other.address).filter(|address| *address != host.address).collect();
-        let pods = host.roles.is_node().then(|| cluster.network.pod_cidr.to_string());
+        let others = cluster.hosts.iter().filter(|other| other.address != host.address);
+        let peers = others.flat_map(|other| [other.address].into_iter().chain(other.address_ipv6.map(IpAddr::V6))).collect();
+        let pods = cluster.network.pod_cidrs().iter().filter(|_| host.roles.is_node()).map(ToString::to_string).collect();
         Self { ports, pods, interfaces, peers }
     }
 }
@@ -50,8 +51,8 @@ pub fn name(firewall: &Firewall) -> &'static str {
 pub fn closed(firewall: &Firewall, opening: &Opening, only_needed: bool) -> Vec<String> {
     let wanted = || opening.ports.iter().filter(|port| port.needed || !only_needed);
     let said = |port: &Port| format!("{} ({})", port.dashed(), port.what);
-    let of_pods = |is_open: &dyn Fn(&str) -> bool| opening.pods.as_deref().is_none_or(is_open);
-    let (mut closed, pods): (Vec<String>, bool) = match firewall {
+    let of_pods = |is_open: &dyn Fn(&str) -> bool| opening.pods.iter().filter(|pods| !is_open(pods)).cloned().collect();
+    let (mut closed, pods): (Vec<String>, Vec<String>) = match firewall {
         Firewall::None => return Vec::new(),
         Firewall::Firewalld(firewalld) => {
             let zones = if only_needed { zones_of_peers(firewalld, opening) } else { zones(firewalld, opening) };
@@ -67,9 +68,7 @@ pub fn closed(firewall: &Firewall, opening: &Opening, only_needed: bool) -> Vec<
             (closed.map(said).collect(), of_pods(&|pods| ufw_pods(pods).iter().all(|rule| has_rule(rules, rule))))
         }
     };
-    if let Some(range) = opening.pods.as_ref().filter(|_| !pods) {
-        closed.push(format!("pods ({range})"));
-    }
+    closed.extend(pods.iter().map(|range| format!("pods ({range})")));
     closed
 }
 
@@ -109,9 +108,10 @@ fn ufw_rules(port: &Port) -> [String; 2] {
 
 /// The rules of ufw's file that let pods in and through.
 fn ufw_pods(pods: &str) -> [String; 3] {
+    let all = if pods.contains(':') { "::/0" } else { "0.0.0.0/0" };
     [
-        format!("allow any any 0.0.0.0/0 any {pods} in"),
-        format!("route:allow any any 0.0.0.0/0 any {pods} in"),
-        format!("route:allow any any {pods} any 0.0.0.0/0 in"),
+        format!("allow any any {all} any {pods} in"),
+        format!("route:allow any any {all} any {pods} in"),
+        format!("route:allow any any {pods} any {all} in"),
     ]
 }

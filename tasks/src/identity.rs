@@ -76,6 +76,10 @@ pub fn control_plane(cluster: &Cluster, host: &Host) -> ControlPlane {
         endpoint: endpoint(cluster),
         service_ip: IpAddr::V4(cluster.network.kubernetes_service_ip()),
         cluster_domain: cluster.network.cluster_domain.clone(),
-        extra_sans: certificate_names(cluster).iter().map(|name| San::parse(name)).collect(),
+        extra_sans: certificate_names(cluster)
+            .iter()
+            .map(|name| San::parse(name))
+            .chain(host.address_ipv6.map(|address| San::Ip(IpAddr::V6(address))))
+            .collect(),
     }
 }

@@ -14,6 +14,7 @@ pub mod change;
 mod components;
 pub mod digest;
 pub mod documents;
+pub mod dual_stack;
 mod etcd_options;
 pub mod facts;
 pub mod firewall;

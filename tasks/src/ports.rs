@@ -34,8 +34,10 @@ const NODE: &[Port] = &[
 
 const VXLAN: &[Port] = &[Port { protocol: "udp", ..tcp(8472, 8472, "the pods' network") }];
 
-/// flannel takes the next one for IPv6, which there is none of here.
 const WIREGUARD: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51820, "the pods' network") }];
+
+/// flannel takes the next one for IPv6; for VXLAN it takes the same.
+const WIREGUARD_OF_BOTH: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51821, "the pods' network") }];
 
 /// The ports of a host with these roles.
 pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
@@ -47,6 +49,7 @@ pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
             &[]
         }
         (NetworkPlugin::Flannel, FlannelBackend::Vxlan) => VXLAN,
+        (NetworkPlugin::Flannel, FlannelBackend::Wireguard) if network.is_dual_stack() => WIREGUARD_OF_BOTH,
         (NetworkPlugin::Flannel, FlannelBackend::Wireguard) => WIREGUARD,
     };
     etcd.iter().chain(control_plane).chain(node).chain(network).copied()

@@ -6,6 +6,7 @@
 mod bootstrap;
 mod encryption;
 mod etcd_authority;
+mod ipv6;
 mod machine;
 mod network;
 mod node_dns;
@@ -19,6 +20,7 @@ mod together;
 
 use kok_crds::model::{Cluster, FirewallPolicy, Host, NetworkPlugin};
 
+use crate::dual_stack::completed;
 use crate::facts::HostFacts;
 use crate::list::{api_server, bridge, host};
 use crate::observe::{Look, Observations};
@@ -136,6 +138,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     of_host("firewall", "no firewall closes a port that is needed", network::firewall),
     of_host("routes", "no route leads into the ranges of pods and services", network::routes),
     of_host("subnet", "the pods' network reaches the other hosts as it needs it", network::subnet),
+    of_host("ipv6", "it has what dual stack needs of IPv6, where that is asked for", ipv6::check),
     of_host("packets", "its interface sends packets as large as the pods' network needs", network::packets),
     of_host("names", "name servers that pods can ask", network::name_servers),
 ];
@@ -172,6 +175,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     if cluster.network.plugin == NetworkPlugin::Bridge && host.roles.is_node() {
         looks.push(Look::Content(bridge::CONFIGURATION.to_owned()));
     }
+    looks.extend((cluster.network.is_dual_stack() && host.roles.is_node()).then_some(Look::Ipv6));
     if host.roles.control_plane {
         looks.extend(api_server::looks());
     }
@@ -181,6 +185,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
 /// Carries out every check. Hosts that were not probed are left out.
 #[must_use]
 pub fn examine(cluster: &Cluster, seen: &Seen) -> Vec<Examined> {
+    let cluster = &*completed(cluster, seen);
     let mut all = Vec::new();
     for host in &cluster.hosts {
         let Some(facts) = seen.facts(&host.name) else { continue };

@@ -60,13 +60,24 @@ pub(crate) fn dns_server(node: &Node, services: Ipv4Net) -> Option<Problem> {
 
 /// More pods than a node has addresses for.
 pub(crate) fn max_pods(node: &Node, node_prefix: u8, words: Wording) -> Option<Problem> {
-    let room = 1_i64.checked_shl(32_u32.saturating_sub(node_prefix.into())).unwrap_or(i64::MAX).saturating_sub(2);
+    too_many_pods(node, (node_prefix, 32), words.of(super::PREFIX))
+}
+
+/// The same for their addresses of IPv6.
+pub(crate) fn max_pods_ipv6(node: &Node, node_prefix: u8, words: Wording) -> Option<Problem> {
+    too_many_pods(node, (node_prefix, 128), words.of(super::PREFIX_IPV6))
+}
+
+fn too_many_pods(node: &Node, (node_prefix, bits): (u8, u32), field: &str) -> Option<Problem> {
+    let room = bits.saturating_sub(node_prefix.into());
+    // More than that no number of pods needs.
+    let room = 1_i64.checked_shl(room.min(62)).unwrap_or(i64::MAX).saturating_sub(2);
     let Value::Integer(pods) = node.value else { return None };
     (pods > room).then(|| {
         Problem::new(format!("a node has addresses for {room} pods, and `kubelet_max_pods` is {pods}"))
             .at(&node.position)
             .because(format!("each pod has an address of its node's share of the pods' range, a /{node_prefix}"))
-            .hint(format!("make `kubelet_max_pods` smaller, or the shares larger by a smaller `{}`", words.of(super::PREFIX)))
+            .hint(format!("make `kubelet_max_pods` smaller, or the shares larger by a smaller `{field}`"))
     })
 }
 
@@ -77,6 +88,9 @@ pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[Rea
     if let Some(network) = network {
         problems.extend(sayings.of("skydns_server").filter_map(|(_, node)| dns_server(node, network.service_cidr)));
         problems.extend(sayings.of("kubelet_max_pods").filter_map(|(_, node)| max_pods(node, network.node_prefix, words)));
+        if let Some(ipv6) = network.ipv6 {
+            problems.extend(sayings.of("kubelet_max_pods").filter_map(|(_, node)| max_pods_ipv6(node, ipv6.node_prefix, words)));
+        }
     }
     for name in OF_ADDRESS {
         for (own, node) in sayings.of(name) {

@@ -1,7 +1,7 @@
 //! A host, and what it does in the cluster.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 use super::Ssh;
 use crate::Position;
@@ -13,6 +13,8 @@ pub struct Host {
     pub name: String,
     /// Address at which the host's node talks to the others, unique in the cluster; at which we reach the host, unless `ssh` has another.
     pub address: IpAddr,
+    /// The second address of its node with dual stack, unique in the cluster; `None` is the one that the host has beside `address`.
+    pub address_ipv6: Option<Ipv6Addr>,
     /// What the host does in the cluster; at least one role.
     pub roles: Roles,
     /// How to log in, with the cluster's defaults already applied.

@@ -2,7 +2,7 @@
 
 use std::net::Ipv4Addr;
 
-use ipnet::Ipv4Net;
+use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// Address ranges of a cluster and the plugin that carries its pods' traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +21,21 @@ pub struct Network {
     pub node_prefix: u8,
     /// DNS domain of the cluster's services, without a trailing dot.
     pub cluster_domain: String,
+    /// The ranges of IPv6 beside those of IPv4, with dual stack.
+    pub ipv6: Option<Ipv6Network>,
+}
+
+/// What a cluster with dual stack has beside IPv4, which stays its first family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ipv6Network {
+    /// Range of the pods' second addresses.
+    pub pod_cidr: Ipv6Net,
+    /// Range of the services' IPv6 addresses.
+    pub service_cidr: Ipv6Net,
+    /// Prefix length of a node's share of `pod_cidr`.
+    pub node_prefix: u8,
+    /// Whether packets of pods leave the cluster with the node's IPv6 address.
+    pub masquerade: bool,
 }
 
 /// Who carries the pods' traffic.
@@ -83,10 +98,12 @@ impl FlannelBackend {
         }
     }
 
-    /// Bytes of a host's packet that it takes for itself: flannel's own numbers, of IP, UDP and what the kernel puts between.
+    /// Bytes of a host's packet that it takes for itself: flannel's own numbers, of IP, UDP and what the kernel puts between. In an IPv6 packet
+    /// VXLAN takes the 20 more that its header is longer, for which flannel has no number; that of WireGuard has them in any case.
     #[must_use]
-    pub fn overhead(self) -> u16 {
+    pub fn overhead(self, ipv6: bool) -> u16 {
         match self {
+            Self::Vxlan if ipv6 => 70,
             Self::Vxlan => 50,
             Self::HostGw => 0,
             Self::Wireguard => 80,
@@ -116,17 +133,46 @@ impl Network {
     /// Bytes of a host's packet that the network takes for itself.
     #[must_use]
     pub fn overhead(&self) -> u16 {
-        if self.plugin == NetworkPlugin::Flannel { self.backend.overhead() } else { 0 }
+        if self.plugin == NetworkPlugin::Flannel { self.backend.overhead(self.ipv6.is_some()) } else { 0 }
+    }
+
+    /// Whether the cluster has IPv6 beside IPv4.
+    #[must_use]
+    pub fn is_dual_stack(&self) -> bool {
+        self.ipv6.is_some()
+    }
+
+    /// The ranges of the pods, that of IPv4 first.
+    #[must_use]
+    pub fn pod_cidrs(&self) -> Vec<IpNet> {
+        [IpNet::V4(self.pod_cidr)].into_iter().chain(self.ipv6.map(|ipv6| IpNet::V6(ipv6.pod_cidr))).collect()
+    }
+
+    /// The ranges of the services, that of IPv4 first.
+    #[must_use]
+    pub fn service_cidrs(&self) -> Vec<IpNet> {
+        [IpNet::V4(self.service_cidr)].into_iter().chain(self.ipv6.map(|ipv6| IpNet::V6(ipv6.service_cidr))).collect()
     }
 
     /// How many nodes can get a subnet of the pods' range.
     #[must_use]
     pub fn max_nodes(&self) -> u64 {
-        let bits = self.node_prefix.saturating_sub(self.pod_cidr.prefix_len());
-        1_u64.checked_shl(u32::from(bits)).unwrap_or(u64::MAX)
+        shares(self.pod_cidr.prefix_len(), self.node_prefix)
     }
 
     fn service_address(&self, offset: u32) -> Ipv4Addr {
         Ipv4Addr::from(u32::from(self.service_cidr.network()).saturating_add(offset))
     }
+}
+
+impl Ipv6Network {
+    /// How many nodes can get a subnet of the pods' range.
+    #[must_use]
+    pub fn max_nodes(&self) -> u64 {
+        shares(self.pod_cidr.prefix_len(), self.node_prefix)
+    }
+}
+
+fn shares(range: u8, share: u8) -> u64 {
+    1_u64.checked_shl(share.saturating_sub(range).into()).unwrap_or(u64::MAX)
 }

@@ -1,13 +1,13 @@
 //! The list of hosts.
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
-use ipnet::Ipv4Net;
+use ipnet::{Ipv4Net, Ipv6Net};
 
 use super::read_label;
 use super::ssh::read_host;
-use crate::decode::{Decoder, Field, Fields, Form};
+use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::message::Kind;
 use crate::model::{Host, Roles, Ssh, Taint, TaintEffect};
 use crate::syntax::{address, label};
@@ -16,10 +16,11 @@ use crate::{Position, Problem};
 
 pub(crate) const HOST: Form = Form {
     what: "a host",
-    fields: &["name", "address", "roles", "ssh", "labels", "taints", "vars"],
+    fields: &["name", "address", "addressIPv6", "roles", "ssh", "labels", "taints", "vars"],
     refused: &[
         ("ip", "write it as `address`"),
         ("access_ip", "write it as `address`"),
+        ("ip6", "write it as `addressIPv6`"),
         ("ansible_host", "write it as `address`"),
         ("ansible_user", "write it as `user` under `ssh`"),
         ("ansible_port", "write it as `port` under `ssh`"),
@@ -48,6 +49,7 @@ const FOREIGN_ROLES: [(&str, &str); 7] = [
 pub(crate) struct ReadHost<'a> {
     pub(crate) name: Option<(String, Position)>,
     pub(crate) address: Option<(IpAddr, Position)>,
+    pub(crate) address_ipv6: Option<(Ipv6Addr, Position)>,
     pub(crate) roles: Option<(Roles, Position)>,
     /// What it says of variables.
     pub(crate) vars: Option<Field<'a>>,
@@ -75,6 +77,8 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
     let fields = decoder.fields(item, &HOST)?;
     let name = placed(decoder, &fields, "name", |decoder, field| read_label(decoder, field, "the name of a host"));
     let address = placed(decoder, &fields, "address", read_address);
+    let second = fields.get("addressIPv6").map(|field| (read_address_ipv6(decoder, &field), field.position().clone()));
+    let address_ipv6 = second.as_ref().and_then(|(address, at)| Some(((*address)?, at.clone())));
     let roles = placed(decoder, &fields, "roles", read_roles);
     let login = read_host(decoder, fields.get("ssh"), ssh);
     let labels = fields.get("labels").map(|field| read_labels(decoder, &field));
@@ -83,6 +87,8 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
         Some(Host {
             name: name.clone()?.0,
             address: address.as_ref()?.0,
+            // One that can't be read is a problem, and not a host without one.
+            address_ipv6: second.map_or(Some(None), |(address, _)| address.map(Some))?,
             roles: roles.as_ref()?.0,
             ssh: login,
             labels: labels.unwrap_or_default(),
@@ -90,7 +96,7 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
             origin: item.position().clone(),
         })
     };
-    Some(ReadHost { host: whole(), name, address, roles, vars: fields.get("vars") })
+    Some(ReadHost { host: whole(), name, address, address_ipv6, roles, vars: fields.get("vars") })
 }
 
 /// A required value with its place.
@@ -111,9 +117,26 @@ fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
         Err(_) => problem
             .because("it is no IP address")
             .hint("write the host's IPv4 address; it stands in certificates, so that a name does not do"),
-        Ok(IpAddr::V6(_)) => problem.because("this version builds clusters that talk over IPv4"),
+        Ok(IpAddr::V6(_)) => problem.because("the first family of a cluster is IPv4 here").hint(match decoder.wording() {
+            Wording::Cluster => "write the host's IPv4 address; with dual stack, that of IPv6 is its `addressIPv6`",
+            Wording::Inventory => "write the host's IPv4 address; with `ipv6_stack: true`, that of IPv6 is its `ip6`",
+        }),
         Ok(IpAddr::V4(address)) => match address::reserved(&Ipv4Net::from(address)) {
             None => return Some(address.into()),
+            Some(reason) => problem.because(reason),
+        },
+    };
+    decoder.report(problem);
+    None
+}
+
+fn read_address_ipv6(decoder: &mut Decoder, field: &Field<'_>) -> Option<Ipv6Addr> {
+    let text = decoder.text(field)?;
+    let problem = Problem::new(format!("{} cannot be the IPv6 address of a host", quote(text))).at(field.position());
+    let problem = match text.parse::<Ipv6Addr>() {
+        Err(_) => problem.because("it is no IPv6 address").hint("write it without a prefix length, for example `fd00:20::11`"),
+        Ok(address) => match address::reserved_ipv6(&Ipv6Net::from(address)) {
+            None => return Some(address),
             Some(reason) => problem.because(reason),
         },
     };

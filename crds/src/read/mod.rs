@@ -1,7 +1,8 @@
 //! From the tree to the model: one file per part of a Cluster.
 
 pub(crate) mod addons;
-pub(crate) mod endpoint;
+pub(crate) mod dual_stack;
+mod endpoint;
 pub(crate) mod hosts;
 pub(crate) mod network;
 pub(crate) mod parts;
@@ -242,6 +243,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         check::network(decoder, network, &hosts, fields.position());
         check::services(decoder, network, &settings, fields.position());
         check::node_dns(decoder, network, &settings.node_dns, &hosts, fields.position());
+        check::sysctls(decoder, network, &settings, fields.position());
     }
     check::time_sources(decoder, fields.get("time").as_ref(), &hosts);
     Some(Cluster {

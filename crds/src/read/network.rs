@@ -5,6 +5,7 @@ use std::net::Ipv4Addr;
 use ipnet::{IpNet, Ipv4Net};
 
 use super::addons::read_source;
+use super::dual_stack;
 use super::parts::{NODE_LOCAL_DNS, read_part};
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
@@ -29,6 +30,11 @@ pub(crate) const NETWORK: Form = Form {
         "nodePrefix",
         "clusterDomain",
         "nodeLocalDNS",
+        "dualStack",
+        "podCIDRIPv6",
+        "serviceCIDRIPv6",
+        "nodePrefixIPv6",
+        "masqueradeIPv6",
     ],
     refused: &[
         ("flannelBackend", "write it as `backend`"),
@@ -36,6 +42,7 @@ pub(crate) const NETWORK: Form = Form {
         ("nodelocaldns", "write it as `nodeLocalDNS`"),
         ("podSubnet", "write it as `podCIDR`"),
         ("serviceSubnet", "write it as `serviceCIDR`"),
+        ("ipv6_stack", "write it as `dualStack`"),
     ],
 };
 
@@ -66,6 +73,7 @@ fn defaults() -> Network {
         service_cidr: DEFAULT_SERVICES,
         node_prefix: DEFAULT_NODE_PREFIX,
         cluster_domain: "cluster.local".into(),
+        ipv6: None,
     }
 }
 
@@ -125,6 +133,7 @@ fn read_fields(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Network> {
     if let Some(field) = fields.get("clusterDomain") {
         keep(read_domain(decoder, &field).map(|domain| network.cluster_domain = domain));
     }
+    keep(dual_stack::read(decoder, fields, network.plugin).map(|ipv6| network.ipv6 = ipv6));
     good.then_some(network)
 }
 
@@ -193,7 +202,13 @@ fn read_range(decoder: &mut Decoder, field: &Field<'_>) -> Option<Ipv4Net> {
         Err(_) => problem
             .because("it is no range of addresses")
             .hint(format!("write an address and a prefix length, for example `{DEFAULT_PODS}`")),
-        Ok(IpNet::V6(_)) => problem.because("this version builds clusters that talk over IPv4"),
+        Ok(IpNet::V6(_)) => {
+            let path = format!("{}IPv6", field.path);
+            problem.because("it is a range of IPv6, and the first family is IPv4").hint(match decoder.wording() {
+                Wording::Cluster => format!("write it as `{}`, with `dualStack: true`", path.rsplit('.').next().unwrap_or_default()),
+                Wording::Inventory => format!("write it as `{}`, with `ipv6_stack: true`", decoder.wording().of(&path)),
+            })
+        }
         Ok(IpNet::V4(range)) if range.trunc() != range => problem
             .because(format!("{} is not the first address of a /{}", range.addr(), range.prefix_len()))
             .hint(format!("did you mean `{}`?", range.trunc())),

@@ -120,6 +120,7 @@ fn host() -> Value {
     let properties = vec![
         text("name", "Name of the host and of its node, a DNS label.").with("maxLength", 63),
         text("address", "Address at which the host is reached, and at which its node talks to the others."),
+        text("addressIPv6", "The second address of its node with `dualStack`; left out, the one that the host has beside `address`."),
         property("roles", "What the host does in the cluster.", roles),
         property("ssh", "How to log in, where that differs from the cluster's `ssh`.", map(&fields(&OF_HOST), &[], login())),
         property("labels", "Labels of the node.", label),
@@ -154,6 +155,15 @@ fn network() -> Value {
         integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),
         text("clusterDomain", "DNS domain of the services."),
         property("nodeLocalDNS", "A DNS cache on each node.", parts::schema(&NODE_LOCAL_DNS, Vec::new())),
+        property("dualStack", "Whether pods, services and nodes have addresses of IPv6 beside those of IPv4.", json!({"type": "boolean"})),
+        text("podCIDRIPv6", "Range of the pods' IPv6 addresses."),
+        text("serviceCIDRIPv6", "Range of the services' IPv6 addresses."),
+        integer("nodePrefixIPv6", "Prefix length of a node's share of `podCIDRIPv6`.", 0, 128),
+        property(
+            "masqueradeIPv6",
+            "Whether packets of pods leave the cluster with the node's IPv6 address; `false` is for the bridge.",
+            json!({"type": "boolean"}),
+        ),
     ];
     map(&fields(&NETWORK), &[], properties.into_iter().chain(parts::manifest()).collect())
 }

@@ -49,9 +49,45 @@ pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node>
     ] {
         add(&mut map, field, values.shared(name));
     }
+    let dual_stack = dual_stack(values);
+    let is_on = is_on(dual_stack.as_ref());
+    add(&mut map, "dualStack", dual_stack);
+    for (field, name) in OF_IPV6.into_iter().filter(|_| is_on) {
+        add(&mut map, field, values.shared(name));
+    }
     let domain = values.shared("dns_domain").or_else(|| values.shared("cluster_name"));
     add(&mut map, "clusterDomain", domain);
     map.some()
+}
+
+/// Fields of IPv6, and the variables that say them where there is dual stack.
+const OF_IPV6: [(&str, &str); 4] = [
+    ("podCIDRIPv6", "kube_pods_subnet_ipv6"),
+    ("serviceCIDRIPv6", "kube_service_addresses_ipv6"),
+    ("nodePrefixIPv6", "kube_network_node_prefix_ipv6"),
+    ("masqueradeIPv6", "nat_outgoing_ipv6"),
+];
+
+/// `ipv6_stack`, for which Kubespray takes the variable's former name where nobody sets it.
+fn dual_stack(values: &mut Values<'_>) -> Option<Shared> {
+    values.shared("ipv6_stack").or_else(|| values.shared("enable_dual_stack_networks"))
+}
+
+fn is_on(shared: Option<&Shared>) -> bool {
+    shared.is_some_and(|shared| flag(&shared.node) == Some(true))
+}
+
+/// Whether the cluster has IPv6 beside IPv4. What is wrong with that is told where the network is read.
+pub(super) fn has_ipv6(values: &mut Values<'_>) -> bool {
+    let before = values.problems.len();
+    let is_on = is_on(dual_stack(values).as_ref());
+    values.problems.truncate(before);
+    is_on
+}
+
+/// Whether a variable says something of IPv6 beside those that ask for it.
+pub(super) fn is_of_ipv6(name: &str) -> bool {
+    ["ip6", "access_ip6"].contains(&name) || OF_IPV6.iter().any(|(_, other)| *other == name)
 }
 
 fn add(map: &mut Map, field: &str, shared: Option<Shared>) {
@@ -113,10 +149,23 @@ fn server_list(node: Node) -> Node {
     list(items, &node.position).called(node.called)
 }
 
-/// The prefix length of a node's share, as the network of the tree has it.
-pub(super) fn node_prefix(network: &Node) -> Option<u8> {
-    let Value::Map(entries) = &network.value else { return None };
-    match entries.iter().find(|entry| entry.key == "nodePrefix")?.node.value {
+/// Prefix lengths of nodes' shares, as the network of the tree says them.
+#[derive(Clone, Copy)]
+pub(super) struct Prefixes {
+    ipv4: u8,
+    /// With dual stack.
+    ipv6: Option<u8>,
+}
+
+/// What it says, and what holds where it says nothing.
+pub(super) fn node_prefixes(network: Option<&Node>) -> Prefixes {
+    let prefix = |field: &str| network.and_then(|network| node_prefix(network, field));
+    let ipv6 = network.and_then(|network| network.entry("dualStack")).is_some_and(|entry| flag(&entry.node) == Some(true));
+    Prefixes { ipv4: prefix("nodePrefix").unwrap_or(24), ipv6: ipv6.then(|| prefix("nodePrefixIPv6").unwrap_or(120)) }
+}
+
+fn node_prefix(network: &Node, field: &str) -> Option<u8> {
+    match network.entry(field)?.node.value {
         Value::Integer(prefix) => u8::try_from(prefix).ok(),
         _ => None,
     }
@@ -131,7 +180,7 @@ pub(super) fn is_tolerant(values: &mut Values<'_>) -> bool {
 const WORDS: [(&str, &[&str]); 1] = [("resolvconf_mode", &["docker_dns", "host_resolvconf", "none"])];
 
 /// Values that are wrong for Kubespray too.
-pub(super) fn check(values: &mut Values<'_>, node_prefix: Option<u8>) {
+pub(super) fn check(values: &mut Values<'_>, prefixes: Prefixes) {
     for (name, words) in WORDS {
         let Some(node) = values.distinct(name).into_iter().next().map(|value| value.node) else { continue };
         let word = spelled(&node);
@@ -140,12 +189,11 @@ pub(super) fn check(values: &mut Values<'_>, node_prefix: Option<u8>) {
             values.problems.push(crate::words::with_nearest(problem.because(format!("it is one of {}", words.join(", "))), &word, words));
         }
     }
-    let pods: Vec<Problem> = values
-        .distinct("kubelet_max_pods")
-        .iter()
-        .filter_map(|value| check::max_pods(&value.node, node_prefix.unwrap_or(24), Wording::Inventory))
-        .collect();
-    values.problems.extend(pods);
+    for value in values.distinct("kubelet_max_pods") {
+        values.problems.extend(check::max_pods(&value.node, prefixes.ipv4, Wording::Inventory));
+        let of_ipv6 = prefixes.ipv6.and_then(|prefix| check::max_pods_ipv6(&value.node, prefix, Wording::Inventory));
+        values.problems.extend(of_ipv6);
+    }
     dns_server(values);
 }
 

@@ -5,7 +5,7 @@ use crate::inventory::{Variable, Vars};
 use crate::tree::{Node, Value};
 
 /// Kubespray's defaults; where it is otherwise here, what holds here.
-const DEFAULTS: [(&str, &str); 91] = [
+const DEFAULTS: [(&str, &str); 94] = [
     ("authorization_modes", "{{ ['Node', 'RBAC'] }}"),
     ("bin_dir", "/usr/local/bin"),
     ("cloud_provider", ""),
@@ -50,7 +50,7 @@ const DEFAULTS: [(&str, &str); 91] = [
     ("github_url", "https://github.com"),
     ("helm_enabled", "false"),
     ("ipv4_stack", "true"),
-    ("ipv6_stack", "false"),
+    ("ipv6_stack", "{{ enable_dual_stack_networks | default(false) }}"),
     ("k8s_image_pull_policy", "IfNotPresent"),
     ("kube_api_anonymous_auth", "true"),
     ("kube_apiserver_access_address", "{{ main_access_ip }}"),
@@ -68,16 +68,19 @@ const DEFAULTS: [(&str, &str); 91] = [
     ("kube_major_version", r"{{ kube_version | regex_replace('^v?([0-9]+[.][0-9]+).*$', '\\1') }}"),
     ("kube_manifest_dir", "{{ kube_config_dir }}/manifests"),
     ("kube_network_node_prefix", "24"),
+    ("kube_network_node_prefix_ipv6", "120"),
     ("kube_network_plugin_multus", "false"),
     ("kube_owner", "root"),
     ("kube_pods_subnet", "10.233.64.0/18"),
-    ("kube_pods_subnets", "{{ kube_pods_subnet }}"),
+    ("kube_pods_subnet_ipv6", "fd85:ee78:d8a6:8607::1:0000/112"),
+    ("kube_pods_subnets", "{{ kube_pods_subnet }}{% if ipv6_stack %},{{ kube_pods_subnet_ipv6 }}{% endif %}"),
     ("kube_proxy_mode", "nftables"),
     ("kube_proxy_strict_arp", "false"),
     ("kube_read_only_port", "0"),
     ("kube_script_dir", "{{ bin_dir }}/kubernetes-scripts"),
     ("kube_service_addresses", super::cluster::SERVICES),
-    ("kube_service_subnets", "{{ kube_service_addresses }}"),
+    ("kube_service_addresses_ipv6", "fd85:ee78:d8a6:8607::1000/116"),
+    ("kube_service_subnets", "{{ kube_service_addresses }}{% if ipv6_stack %},{{ kube_service_addresses_ipv6 }}{% endif %}"),
     ("kube_token_dir", "{{ kube_config_dir }}/tokens"),
     ("kube_version", super::cluster::DEFAULT_VERSION),
     ("kube_vip_enabled", "false"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::build::{Map, list, text};
+use super::cluster;
 use super::groups::Groups;
 use super::login;
 use super::values::Values;
@@ -16,23 +17,27 @@ use crate::{Position, Problem};
 /// The list of hosts.
 pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>) -> Node {
     let hosts: Vec<&str> = groups.members.clone();
-    let items: Vec<Node> = hosts.iter().map(|host| one(values, groups, host)).collect();
+    let ipv6 = cluster::has_ipv6(values);
+    let items: Vec<Node> = hosts.iter().map(|host| one(values, groups, host, ipv6)).collect();
     check_members(values, groups, &items);
     list(items, &groups.position)
 }
 
-fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str) -> Node {
+fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, ipv6: bool) -> Node {
     let position = values.resolved.inventory().position_of(host).cloned().unwrap_or_else(|| groups.position.clone());
     check_name(values, host);
     let mut map = Map::at(&position);
     map.add("name", text(host, &position));
-    let address = address(values, host);
+    let address = address(values, host, ["ip", "access_ip"]);
+    let address = address.or_else(|| reached_at(values, host));
+    let address_ipv6 = if ipv6 { self::address(values, host, ["ip6", "access_ip6"]) } else { None };
     if address.is_none() && !values.is_incomplete() {
         values.problems.push(no_address(host).at(&position));
     }
     check_addresses(values, host, address.as_ref());
     let ssh = login::read(values, groups, host, address.as_ref());
     map.add_some("address", address);
+    map.add_some("addressIPv6", address_ipv6);
     map.add("roles", roles(groups, host, &position));
     map.add_some("ssh", ssh);
     map.add_some("labels", labels(values, host));
@@ -87,23 +92,27 @@ fn check_members(values: &mut Values<'_>, groups: &Groups<'_>, items: &[Node]) {
     }
 }
 
-/// `ip`, or what is reached by SSH if that is an address.
-fn address(values: &mut Values<'_>, host: &str) -> Option<Node> {
-    let own = values.of_host(host, "ip");
-    let access = values.of_host(host, "access_ip");
+/// The address of a host that its own variable says, or the one of how others reach it, which has to be the same.
+fn address(values: &mut Values<'_>, host: &str, [name, others]: [&str; 2]) -> Option<Node> {
+    let own = values.of_host(host, name);
+    let access = values.of_host(host, others);
     if let (Some(own), Some(access)) = (&own, &access)
         && spelled(own) != spelled(access)
     {
         values.problems.push(
-            Problem::new(format!("{} has two addresses: `ip` and `access_ip` differ", quote(host)))
+            Problem::new(format!("{} has two addresses: `{name}` and `{others}` differ", quote(host)))
                 .of_host(host)
                 .at(&access.position)
                 .because(format!("nodes are reached at their own address here, which is {} at {}", quote(&spelled(own)), own.position))
-                .hint("leave `access_ip` out; where SSH reaches the host, if that is elsewhere, is `ansible_host`"),
+                .hint(format!("leave `{others}` out; where SSH reaches the host, if that is elsewhere, is `ansible_host`")),
         );
     }
-    let found = own.or(access);
-    found.or_else(|| values.first_of_host(host, &aliases::ADDRESS).filter(is_address)).or_else(|| {
+    own.or(access)
+}
+
+/// What is reached by SSH, if that is an address.
+fn reached_at(values: &mut Values<'_>, host: &str) -> Option<Node> {
+    values.first_of_host(host, &aliases::ADDRESS).filter(is_address).or_else(|| {
         let position = values.resolved.inventory().position_of(host)?;
         Some(text(host, position)).filter(is_address)
     })

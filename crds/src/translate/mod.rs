@@ -66,10 +66,10 @@ fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), 
     spec.add_some("ssh", ssh);
     spec.add("hosts", hosts);
     let network = cluster::network(values, &start);
-    let node_prefix = network.as_ref().and_then(cluster::node_prefix);
+    let prefixes = cluster::node_prefixes(network.as_ref());
     spec.add_some("network", network);
     spec.add_some("time", cluster::time(values));
-    cluster::check(values, node_prefix);
+    cluster::check(values, prefixes);
     let (vars, report) = settings::read(values, &start);
     spec.add_some("vars", vars);
     notices.extend(report.notices);

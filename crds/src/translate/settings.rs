@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::build::Map;
+use super::cluster;
 use super::definitions::Definition;
 use super::values::Values;
 use crate::resolve::{aliases, field_of_ssh_options, same};
@@ -82,6 +83,12 @@ fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'
         "ntp_enabled" | "ntp_manage_config" | "ntp_servers" => time(values),
         "ansible_ssh_args" | "ansible_ssh_common_args" | "ansible_ssh_extra_args" => ssh_options(values, name),
         "cluster_name" => cluster_name(values, field, report),
+        "enable_dual_stack_networks" if values.definitions.get("ipv6_stack").iter().any(|place| !place.hosts.is_empty()) => {
+            (Outcome::Overruled, "`ipv6_stack` counts where both are set, as with Kubespray")
+        }
+        _ if cluster::is_of_ipv6(name) && !cluster::has_ipv6(values) => {
+            (Outcome::NoMeaning, "it is of IPv6, which the cluster has with `ipv6_stack: true` only")
+        }
         _ if is_overruled(values, name) => (Outcome::Overruled, "another name of it counts where both are set, as in Ansible"),
         _ => (Outcome::Honoured, field),
     };

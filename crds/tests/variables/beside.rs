@@ -32,11 +32,13 @@ const WITH_WEBHOOK: &str = "authorization_modes: [Node, RBAC, Webhook], ";
 const EVENTS: &str = "kube_apiserver_admission_event_rate_limits";
 const SELECTOR: &str = "kube_apiserver_admission_plugins_podnodeselector_default_node_selector";
 
+const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
+
 /// A plugin that has to have something.
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 9] = [
+const NEEDED: [(&str, &[(&str, &str)]); 15] = [
     (
         "populate_loadbalancer_apiserver_to_hosts_file",
         &[("loadbalancer_apiserver", "{address: 192.0.2.100}"), ("apiserver_loadbalancer_domain_name", "first.example")],
@@ -54,5 +56,11 @@ const NEEDED: [(&str, &[(&str, &str)]); 9] = [
     ),
     ("kube_apiserver_tracing", &[("kube_apiserver_tracing_endpoint", "first:4317")]),
     (EVENTS, &[("kube_apiserver_enable_admission_plugins", "[EventRateLimit]")]),
+    ("ip6", &[DUAL_STACK]),
+    ("access_ip6", &[DUAL_STACK]),
+    ("kube_pods_subnet_ipv6", &[DUAL_STACK]),
+    ("kube_service_addresses_ipv6", &[DUAL_STACK]),
+    ("kube_network_node_prefix_ipv6", &[DUAL_STACK]),
+    ("nat_outgoing_ipv6", &[DUAL_STACK, ("kube_network_plugin", "bridge")]),
     (SELECTOR, &[("kube_apiserver_enable_admission_plugins", "[PodNodeSelector]")]),
 ];

@@ -140,6 +140,8 @@ pub struct Interface {
     pub mac: Option<String>,
     /// Its addresses.
     pub addresses: BTreeSet<IpAddr>,
+    /// Those of them that it gives up again, or has given up, or can't use (ip-address(8): temporary, deprecated, tentative, dadfailed).
+    pub passing: BTreeSet<IpAddr>,
     /// Bytes of the largest packet that it sends.
     pub mtu: Option<u32>,
 }

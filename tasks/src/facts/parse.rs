@@ -179,6 +179,9 @@ fn listening(text: &str, counts: impl Fn(&str) -> bool) -> Result<BTreeSet<u16>,
     Ok(ports.into_iter().flatten().collect())
 }
 
+/// What `ip addr show` says of addresses that come and go.
+const PASSING: [&str; 4] = ["temporary", "deprecated", "tentative", "dadfailed"];
+
 /// `ip addr show`: an interface begins with its number at the start of a line; what it has stands indented.
 fn interfaces(text: &str) -> BTreeMap<String, Interface> {
     let mut all: BTreeMap<String, Interface> = BTreeMap::new();
@@ -197,10 +200,13 @@ fn interfaces(text: &str) -> BTreeMap<String, Interface> {
                     interface.mac = Some((*mac).to_owned());
                 }
             }
-            ["inet" | "inet6", address, ..] => {
+            ["inet" | "inet6", address, flags @ ..] => {
                 let address = address.split('/').next().and_then(|address| address.parse().ok());
                 if let (Some(interface), Some(address)) = (all.get_mut(&current), address) {
                     interface.addresses.insert(address);
+                    if flags.iter().any(|flag| PASSING.contains(flag)) {
+                        interface.passing.insert(address);
+                    }
                 }
             }
             _ => {}

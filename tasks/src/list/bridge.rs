@@ -7,14 +7,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::net::IpAddr;
 
-use ipnet::Ipv4Net;
-use kok_crds::model::Cluster;
+use ipnet::IpNet;
+use kok_crds::model::{Cluster, Network};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::{container_runtime, control_plane, kubelet_join, network};
-use crate::observe::pod_network::{PROTOCOL, TABLE};
-use crate::observe::{KubernetesState, Observations, STATE_DIRECTORY};
+use crate::observe::pod_network::PROTOCOL;
+use crate::observe::{Family, KubernetesState, Observations, STATE_DIRECTORY};
 use crate::operations::{NodeShares, Operation, PodRoutes};
 use crate::plan::{Draft, HostView, Reason, Refusal, Seen, StepId};
 use crate::resources::{File, Resource, Unit, UnitGoal};
@@ -29,14 +29,23 @@ pub(crate) const UNIT: &str = "kokctl-pod-network.service";
 
 #[derive(Serialize)]
 struct Bridge {
-    share: String,
+    shares: Vec<String>,
     mtu: Option<u16>,
 }
 
 #[derive(Serialize)]
 struct Rules {
-    table: &'static str,
+    tables: Vec<Table>,
+}
+
+/// A table of nftables; with one that masquerades no packet of pods leaves with their addresses.
+#[derive(Serialize)]
+struct Table {
+    name: &'static str,
+    family: &'static str,
     range: String,
+    multicast: &'static str,
+    masquerades: bool,
 }
 
 #[derive(Serialize)]
@@ -45,30 +54,42 @@ struct Service<'a> {
     rules: &'a str,
 }
 
-/// The share that a host's own file gives to its pods.
-fn own(seen: &Observations) -> Option<Ipv4Net> {
+/// The shares that a host's own file gives to its pods.
+fn own(seen: &Observations) -> Option<Vec<IpNet>> {
     let file: Value = serde_json::from_slice(seen.contents.get(CONFIGURATION)?).ok()?;
-    file.pointer("/plugins/0/ipam/ranges/0/0/subnet")?.as_str()?.parse().ok()
+    let ranges = file.pointer("/plugins/0/ipam/ranges")?.as_array()?;
+    Some(ranges.iter().filter_map(|range| range.pointer("/0/subnet")?.as_str()?.parse().ok()).collect())
 }
 
-/// Each node's share of the pods' range.
-pub(crate) fn shares(cluster: &Cluster, seen: &Seen) -> Result<BTreeMap<String, Ipv4Net>, Refusal> {
-    let network = &cluster.network;
+/// Each node's shares of the pods' ranges, one of each family that the cluster has, that of IPv4 first.
+pub(crate) fn shares(cluster: &Cluster, seen: &Seen) -> Result<BTreeMap<String, Vec<IpNet>>, Refusal> {
+    let ipv6 = cluster.network.ipv6.map(|ipv6| (IpNet::V6(ipv6.pod_cidr), ipv6.node_prefix));
+    let ranges = [(IpNet::V4(cluster.network.pod_cidr), cluster.network.node_prefix)].into_iter().chain(ipv6);
+    let mut shares: BTreeMap<String, Vec<IpNet>> = BTreeMap::new();
+    for (range, prefix) in ranges {
+        for (name, share) in of_range(cluster, seen, range, prefix)? {
+            shares.entry(name).or_default().push(share);
+        }
+    }
+    Ok(shares)
+}
+
+fn of_range(cluster: &Cluster, seen: &Seen, range: IpNet, prefix: u8) -> Result<BTreeMap<String, IpNet>, Refusal> {
     let state = speaker(cluster, seen).and_then(|speaker| seen.observations(&speaker.name).kubernetes.as_ref());
     let (mut shares, mut used) = (BTreeMap::new(), BTreeSet::new());
     for host in cluster.nodes() {
-        let recorded = || state.and_then(|state| state.node(&host.name)).and_then(|node| node.pod_cidr);
-        let known = own(seen.observations(&host.name)).or_else(recorded);
-        let fits = known.filter(|share| network.pod_cidr.contains(share) && share.prefix_len() == network.node_prefix);
-        if let Some(share) = fits.filter(|share| used.insert(*share)) {
+        let recorded = || state.and_then(|state| state.node(&host.name)).map(|node| node.pod_cidrs.clone());
+        let fits = |share: &IpNet| range.contains(share) && share.prefix_len() == prefix;
+        let known = own(seen.observations(&host.name)).filter(|shares| shares.iter().any(fits)).or_else(recorded);
+        if let Some(share) = known.into_iter().flatten().find(fits).filter(|share| used.insert(*share)) {
             shares.insert(host.name.clone(), share);
         }
     }
     if let Some(KubernetesState::Ready { nodes, .. }) = state {
-        used.extend(nodes.values().filter_map(|node| node.pod_cidr));
+        used.extend(nodes.values().flat_map(|node| node.pod_cidrs.iter().copied()));
     }
     let is_begun = cluster.hosts.iter().any(|host| seen.facts(&host.name).is_some());
-    let mut free = network.pod_cidr.subnets(network.node_prefix).into_iter().flatten().filter(|share| !used.contains(share));
+    let mut free = range.subnets(prefix).into_iter().flatten().filter(|share| !used.contains(share));
     for host in cluster.nodes().filter(|host| !shares.contains_key(&host.name)).collect::<Vec<_>>() {
         if is_begun && seen.facts(&host.name).is_none() && !matches!(state, Some(KubernetesState::Ready { .. })) {
             return Err(Refusal::new(format!("nobody says which share of the pods' range {} has", host.name))
@@ -76,8 +97,8 @@ pub(crate) fn shares(cluster: &Cluster, seen: &Seen) -> Result<BTreeMap<String, 
                 .hint("let the run have all hosts"));
         }
         let Some(share) = free.next() else {
-            return Err(Refusal::new(format!("no share of the pods' range {} is free for {}", network.pod_cidr, host.name))
-                .because(format!("it has {} of /{}, and nodes of the cluster have all of them", network.max_nodes(), network.node_prefix))
+            return Err(Refusal::new(format!("no share of the pods' range {range} is free for {}", host.name))
+                .because(format!("nodes of the cluster have all shares of /{prefix}, those of nodes that are no more among them"))
                 .hint("remove nodes that are no more with `kubectl delete node`"));
         };
         shares.insert(host.name.clone(), share);
@@ -89,8 +110,8 @@ pub(crate) fn shares(cluster: &Cluster, seen: &Seen) -> Result<BTreeMap<String, 
 pub(super) fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>, folder: &StepId) -> Result<(), Refusal> {
     let shares = shares(view.cluster(), view.seen)?;
     let routes = routes(view, draft, &shares)?;
-    let share = shares.get(&view.host.name).map(ToString::to_string).unwrap_or_default();
-    let text = render("bridge/10-kokctl-bridge.conflist.j2", &Bridge { share, mtu: view.cluster().network.mtu })?;
+    let own = shares.get(&view.host.name).into_iter().flatten().map(ToString::to_string).collect();
+    let text = render("bridge/10-kokctl-bridge.conflist.j2", &Bridge { shares: own, mtu: view.cluster().network.mtu })?;
     let file = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
     draft.needs(&file, folder, Reason::Inside);
     let ready = || Reason::Because("the runtime takes the network as ready once the file is there");
@@ -99,14 +120,46 @@ pub(super) fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>, folder: &StepI
     Ok(())
 }
 
-fn routes(view: &HostView<'_>, draft: &mut Draft<'_>, shares: &BTreeMap<String, Ipv4Net>) -> Result<StepId, Refusal> {
-    let range = view.cluster().network.pod_cidr;
-    let others = view.cluster().nodes().filter(|host| host.name != view.host.name);
-    let to_others = others.filter_map(|host| match (shares.get(&host.name), host.address) {
-        (Some(share), IpAddr::V4(address)) => Some((*share, address)),
-        _ => None,
-    });
-    let wanted: BTreeMap<_, _> = to_others.collect();
+/// Where the pods of other hosts are: the share of each with the host's address of the same family.
+fn to_others(view: &HostView<'_>, shares: &BTreeMap<String, Vec<IpNet>>) -> Result<BTreeMap<IpNet, IpAddr>, Refusal> {
+    let mut routes = BTreeMap::new();
+    let is_begun = view.cluster().hosts.iter().any(|host| view.seen.facts(&host.name).is_some());
+    for host in view.cluster().nodes().filter(|host| host.name != view.host.name) {
+        for share in shares.get(&host.name).into_iter().flatten() {
+            let via = match share {
+                IpNet::V4(_) => Some(host.address),
+                IpNet::V6(_) => host.address_ipv6.map(IpAddr::V6),
+            };
+            match via {
+                Some(via) => drop(routes.insert(*share, via)),
+                // Before anybody was asked nobody knows it.
+                None if is_begun => {
+                    return Err(Refusal::new(format!("nobody says which IPv6 address {} has", host.name))
+                        .because(
+                            "neither the file nor the cluster names one, that host was not asked, and the routes of the others need it",
+                        )
+                        .hint("let the run have all hosts, or write it down: addressIPv6 of the host, ip6 in an inventory"));
+                }
+                None => {}
+            }
+        }
+    }
+    Ok(routes)
+}
+
+fn tables(network: &Network) -> Vec<Table> {
+    let table = |range: IpNet, masquerades| {
+        let family = Family::of(&range);
+        let (word, multicast) = if family == Family::V4 { ("ip", "224.0.0.0/4") } else { ("ip6", "ff00::/8") };
+        Table { name: family.table(), family: word, range: range.to_string(), multicast, masquerades }
+    };
+    let ipv6 = network.ipv6.map(|ipv6| table(ipv6.pod_cidr.into(), ipv6.masquerade));
+    [table(network.pod_cidr.into(), true)].into_iter().chain(ipv6).collect()
+}
+
+fn routes(view: &HostView<'_>, draft: &mut Draft<'_>, shares: &BTreeMap<String, Vec<IpNet>>) -> Result<StepId, Refusal> {
+    let network = &view.cluster().network;
+    let wanted = to_others(view, shares)?;
     let mut text = String::new();
     for (to, via) in &wanted {
         // Writing to a String can't fail.
@@ -115,7 +168,7 @@ fn routes(view: &HostView<'_>, draft: &mut Draft<'_>, shares: &BTreeMap<String, 
     let (commands, rules) = (format!("{STATE_DIRECTORY}/pod-routes"), format!("{STATE_DIRECTORY}/pod-rules.nft"));
     let unit = format!("/etc/systemd/system/{UNIT}");
     let commands_file = draft.add("routes-file", Resource::File(File::text(&commands, text)));
-    let text = render("bridge/rules.nft.j2", &Rules { table: TABLE, range: range.to_string() })?;
+    let text = render("bridge/rules.nft.j2", &Rules { tables: tables(network) })?;
     let rules_file = draft.add("rules-file", Resource::File(File::text(&rules, text)));
     let text = render("bridge/kokctl-pod-network.service.j2", &Service { commands: &commands, rules: &rules })?;
     let unit_file = draft.add("unit", Resource::File(File::text(&unit, text)));
@@ -124,7 +177,9 @@ fn routes(view: &HostView<'_>, draft: &mut Draft<'_>, shares: &BTreeMap<String, 
     for file in [&commands_file, &rules_file, &unit_file] {
         draft.follows(&service, file, Reason::Reads);
     }
-    let routes = draft.add("routes", Operation::PodRoutes(PodRoutes { range, routes: wanted, commands, rules }));
+    let masquerades = [Family::V4].into_iter().chain(network.ipv6.filter(|ipv6| ipv6.masquerade).map(|_| Family::V6)).collect();
+    let routes =
+        draft.add("routes", Operation::PodRoutes(PodRoutes { ranges: network.pod_cidrs(), routes: wanted, masquerades, commands, rules }));
     draft.needs(&routes, &service, Reason::Because("routes of former hosts are left when the unit has made the present ones"));
     Ok(routes)
 }

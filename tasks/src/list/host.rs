@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use kok_crds::model::{Cluster, FlannelBackend, Host};
 use serde::Serialize;
 
+use crate::facts::Interface;
+use crate::observe::ipv6::accept_ra;
 use crate::operations::{Claim, Operation};
 use crate::plan::{Draft, HostView, Inputs, Reason, Refusal, Seen, StepId};
 use crate::resources::{File, KernelModule, Resource, Sysctl};
@@ -24,6 +26,10 @@ const MODULES: &[&str] = &["overlay", "br_netfilter"];
 
 /// Forwarding between pods and the network. kubeadm's preflight asks for it too.
 const SYSCTLS: &[(&str, &str)] = &[("net.ipv4.ip_forward", "1")];
+
+/// The same of IPv6, with dual stack.
+const FORWARDING_IPV6: &str = "net.ipv6.conf.all.forwarding";
+const SYSCTLS_IPV6: &[(&str, &str)] = &[(FORWARDING_IPV6, "1")];
 
 /// What the kubelet would set itself, and refuses to where it protects the kernel's parameters (`kubelet_protect_kernel_defaults`).
 const KUBELET_SYSCTLS: &[(&str, &str)] = &[
@@ -71,28 +77,51 @@ pub(crate) fn modules<'a>(cluster: &'a Cluster, host: &Host) -> Vec<&'a str> {
 
 /// Parameters that Kubernetes needs, and those of the user.
 fn sysctls<'a>(cluster: &'a Cluster, host: &Host) -> BTreeMap<&'a str, &'a str> {
-    let needed = if host.roles.is_node() { SYSCTLS } else { &[] };
+    let of_ipv6 = if cluster.network.is_dual_stack() { SYSCTLS_IPV6 } else { &[] };
+    let needed = [SYSCTLS, of_ipv6].concat();
+    let needed = needed.into_iter().filter(|_| host.roles.is_node());
     let users = cluster.settings.host.additional_sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let kubelets = cluster.settings.components.kubelet.get("protectKernelDefaults").is_some_and(|value| *value == true);
     let protected = KUBELET_SYSCTLS.iter().copied().filter(|_| kubelets && host.roles.is_node());
-    users.chain(protected).chain(needed.iter().copied()).collect()
+    users.chain(protected).chain(needed).collect()
+}
+
+/// A host that forwards ignores advertisements of routers, and with the first packet that it forwards loses the default route that it has by
+/// them, if it is not told to heed them all the same: 2 (kernel, ip-sysctl). Where the kernel ignores them anyway, as of an interface that
+/// systemd-networkd or NetworkManager keeps, nothing is to be said.
+fn heeds_routers(view: &HostView<'_>) -> Option<String> {
+    let is_asked = view.cluster().network.is_dual_stack() && view.host.roles.is_node();
+    let state = view.observations().ipv6.as_ref().filter(|_| is_asked)?;
+    let has_address = |(_, interface): &(&String, &Interface)| interface.addresses.contains(&view.host.address);
+    let (interface, _) = view.facts.interfaces.iter().find(has_address)?;
+    let name = accept_ra(interface);
+    let is_users = view.cluster().settings.host.additional_sysctl.contains_key(&name);
+    let heeds = state.accept_ra.get(&name).is_some_and(|value| value != "0");
+    (heeds && !is_users).then_some(name)
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone(), id: view.cluster_id.map(str::to_owned) }));
     let text = render("kernel/modules.conf.j2", &Modules { modules: modules(view.cluster(), view.host) })?;
     draft.add("modules-file", Resource::File(File::text("/etc/modules-load.d/kokctl.conf", text)));
-    let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: sysctls(view.cluster(), view.host) })?;
+    let heeds_routers = heeds_routers(view);
+    let mut sysctls = sysctls(view.cluster(), view.host);
+    sysctls.extend(heeds_routers.iter().map(|name| (name.as_str(), "2")));
+    let text = render("kernel/sysctl.conf.j2", &Sysctls { sysctls: sysctls.clone() })?;
     draft.add("sysctls-file", Resource::File(File::text(SYSCTLS_FILE, text)));
     let mut loaded = Vec::new();
     for module in modules(view.cluster(), view.host) {
         loaded.push(draft.add(&format!("module-{module}"), Resource::KernelModule(KernelModule { name: module.to_owned() })));
     }
-    for (name, value) in sysctls(view.cluster(), view.host) {
+    for (name, value) in sysctls {
         let sysctl = Sysctl { name: name.to_owned(), value: value.to_owned() };
         let set = draft.add(&format!("sysctl-{name}"), Resource::Sysctl(sysctl));
         for module in &loaded {
             draft.needs(&set, module, Reason::Because("some parameters come with a module"));
+        }
+        if let Some(heeds_routers) = heeds_routers.as_ref().filter(|_| name == FORWARDING_IPV6) {
+            let earlier = view.id(NAME, &format!("sysctl-{heeds_routers}"));
+            draft.needs(&set, &earlier, Reason::Because("a host that forwards would lose the routes that routers tell it"));
         }
     }
     Ok(())
@@ -112,7 +141,8 @@ pub(super) fn needs_kernel(view: &HostView<'_>, draft: &mut Draft<'_>, step: &St
     for module in needed(view.cluster(), view.host) {
         draft.needs(step, &view.id(NAME, &format!("module-{module}")), Reason::NeedsKernel);
     }
-    for (name, _) in SYSCTLS {
+    let of_ipv6 = if view.cluster().network.is_dual_stack() { SYSCTLS_IPV6 } else { &[] };
+    for (name, _) in SYSCTLS.iter().chain(of_ipv6) {
         draft.needs(step, &view.id(NAME, &format!("sysctl-{name}")), Reason::NeedsKernel);
     }
 }

@@ -40,9 +40,17 @@ pub(crate) fn mtu_of_hosts(network: &Network) -> Option<u32> {
     network.mtu.map(|mtu| u32::from(mtu) + u32::from(network.overhead()))
 }
 
+/// What flannel's plugin is told. It takes 50 bytes of the host's packet for VXLAN, and what goes in packets of IPv6 needs more.
+fn mtu_of_pods(view: &HostView<'_>) -> Option<u32> {
+    let network = &view.cluster().network;
+    let of_host = || view.facts.interface_of(view.host.address)?.mtu?.checked_sub(network.overhead().into());
+    let needs_more = network.is_dual_stack() && network.overhead() > network.backend.overhead(false);
+    network.mtu.map(u32::from).or_else(|| if needs_more { of_host() } else { None })
+}
+
 #[derive(Serialize)]
 struct Conflist {
-    mtu: Option<u16>,
+    mtu: Option<u32>,
 }
 
 /// Everything of flannel in the cluster.
@@ -53,11 +61,15 @@ pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
         // host-gw does not read it; there it says to later runs what the plugin was told.
         fields.insert("MTU".to_owned(), mtu.into());
     }
-    let configuration = json!({
+    let mut configuration = json!({
         "Network": network.pod_cidr.to_string(),
         "EnableNFTables": true,
         "Backend": backend,
     });
+    if let (Some(ipv6), Some(fields)) = (network.ipv6, configuration.as_object_mut()) {
+        fields.insert("EnableIPv6".to_owned(), true.into());
+        fields.insert("IPv6Network".to_owned(), ipv6.pod_cidr.to_string().into());
+    }
     let api = endpoint(view.cluster()).ok_or_else(|| Refusal::new("the cluster has no control plane"))?;
     let context = Flannel {
         image: &view.image("flannel")?.reference,
@@ -168,7 +180,7 @@ fn of_flannel(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
         view.id(kubelet_join::NAME, kubelet_join::JOINED)
     };
     draft.needs(&subnet, &node, Reason::Because("the host's kubelet starts flannel's daemon"));
-    let text = render("flannel/10-flannel.conflist.j2", &Conflist { mtu: view.cluster().network.mtu })?;
+    let text = render("flannel/10-flannel.conflist.j2", &Conflist { mtu: mtu_of_pods(view) })?;
     let file = draft.add("configuration", Resource::File(File::text("/etc/cni/net.d/10-flannel.conflist", text)));
     draft.needs(&file, &folder, Reason::Inside);
     // A pod that is started before its network is there is tried again only after 10 s and more (the kubelet's backOffPeriod).

@@ -27,7 +27,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let workload = WorkloadReady { kind: "DaemonSet", namespace: NETWORK_CHECK_NAMESPACE, name, at_least: hosts.len() as u64 };
     let nodes: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
     let (network_sum, proxy) = (network::sum(view)?, network::has_proxy(view));
-    let stage = |stage| Operation::NetworkCheck(NetworkCheck { stage, network: network_sum.clone(), nodes: nodes.clone(), proxy });
+    let families = view.cluster().network.pod_cidrs().len();
+    let stage =
+        |stage| Operation::NetworkCheck(NetworkCheck { stage, network: network_sum.clone(), nodes: nodes.clone(), families, proxy });
 
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
     // Its pods tolerate everything, so they are there as soon as their nodes are.

@@ -46,9 +46,12 @@ pub(super) fn variables(cluster: &Cluster) -> Vec<(&'static str, String)> {
 fn without_proxy(cluster: &Cluster) -> Vec<String> {
     let network = &cluster.network;
     let local = ["localhost", "127.0.0.0/8", "::1"].map(str::to_owned);
-    let ranges = [network.service_cidr.to_string(), network.pod_cidr.to_string()];
+    let ranges = [network.service_cidrs(), network.pod_cidrs()].concat().into_iter().map(|range| range.to_string());
     let names = [".svc".to_owned(), format!(".{}", network.cluster_domain)];
-    let hosts = cluster.hosts.iter().flat_map(|host| [host.address.to_string(), host.name.clone()]);
+    let hosts = cluster.hosts.iter().flat_map(|host| {
+        let ipv6 = host.address_ipv6.map(|address| address.to_string());
+        [host.address.to_string()].into_iter().chain(ipv6).chain([host.name.clone()])
+    });
     local.into_iter().chain(ranges).chain(names).chain(hosts).collect()
 }
 

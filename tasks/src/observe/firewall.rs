@@ -17,7 +17,7 @@ for root in /sys/fs/cgroup /sys/fs/cgroup/systemd /sys/fs/cgroup/unified; do
 done
 if [ -e /etc/ufw/ufw.conf ] && grep -q '^ENABLED=yes' /etc/ufw/ufw.conf; then
   echo ufw
-  grep -hs '^### tuple ###' /etc/ufw/user.rules
+  grep -hs '^### tuple ###' /etc/ufw/user.rules /etc/ufw/user6.rules
 fi
 "#;
 
@@ -29,7 +29,7 @@ pub enum Firewall {
     None,
     /// firewalld.
     Firewalld(Firewalld),
-    /// ufw, with its rules as they stand in `user.rules` behind `### tuple ###`.
+    /// ufw, with its rules as they stand in `user.rules`, of IPv6 in `user6.rules`, behind `### tuple ###`.
     Ufw {
         /// The rules.
         rules: BTreeSet<String>,

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use std::net::{IpAddr, Ipv6Addr};
 
-use ipnet::Ipv4Net;
+use ipnet::IpNet;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ fi
 /// [`READY`].
 pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
   mark kube-nodes
-  kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\t"}{.spec.podCIDR}{"\n"}{end}' 2>&1
+  kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\t"}{.spec.podCIDRs[*]}{"\t"}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}' 2>&1
   mark kube-objects
   kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {"apiVersion":"v1","kind":"List","items":[
@@ -87,26 +88,6 @@ if [ -n "$api_server" ]; then
 fi
 "#;
 
-/// Asks each pod of the network check, through the API server's proxy, to ask all pods and the service. After [`READY`].
-pub(super) const NETWORK_CHECK: &str = r#"mark network-check-pods
-if [ -n "$api_server" ]; then
-  pods=$(kube -n kokctl-network-check get pods -o jsonpath='{range .items[*]}{.spec.nodeName} {.metadata.name} {.status.podIP}{"\n"}{end}' 2>/dev/null)
-  query="timeout=3s&target=http://network-check.kokctl-network-check:8080/"
-  while read -r node pod address; do
-    [ -n "$address" ] && query="$query&target=http://$address:8080/"
-  done <<PODS
-$pods
-PODS
-  while read -r node pod address; do
-    [ -n "$address" ] || continue
-    mark network-check "$node"
-    kube get --raw "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query" 2>&1 </dev/null
-  done <<PODS
-$pods
-PODS
-fi
-"#;
-
 /// The API server of a control plane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ApiServerState {
@@ -155,8 +136,21 @@ pub struct NodeState {
     pub labels: BTreeMap<String, String>,
     /// Its taints as `key=value:effect`.
     pub taints: Vec<String>,
-    /// Its share of the range of the pods, if it has one.
-    pub pod_cidr: Option<Ipv4Net>,
+    /// Its shares of the ranges of the pods, if it has any.
+    pub pod_cidrs: Vec<IpNet>,
+    /// Its addresses, as its kubelet was told them.
+    pub addresses: Vec<IpAddr>,
+}
+
+impl NodeState {
+    /// Its second address, with dual stack.
+    #[must_use]
+    pub fn address_ipv6(&self) -> Option<Ipv6Addr> {
+        self.addresses.iter().find_map(|address| match address {
+            IpAddr::V6(address) => Some(*address),
+            IpAddr::V4(_) => None,
+        })
+    }
 }
 
 /// An object of the API.
@@ -217,7 +211,7 @@ fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
     let mut nodes = BTreeMap::new();
     for line in body.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, uid, machine_id, version, ready, labels, taints, pod_cidr] = fields.as_slice() else {
+        let [name, uid, machine_id, version, ready, labels, taints, pod_cidrs, addresses] = fields.as_slice() else {
             return Err(ParseError::new("kube-nodes", line));
         };
         let condition: Condition = parse_json_or_default(ready).ok_or_else(|| ParseError::new("kube-nodes", ready))?;
@@ -230,7 +224,8 @@ fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
             ready: condition.status == "True",
             message: condition.message,
             labels,
-            pod_cidr: pod_cidr.parse().ok(),
+            pod_cidrs: pod_cidrs.split(' ').filter_map(|share| share.parse().ok()).collect(),
+            addresses: addresses.split(' ').filter_map(|address| address.parse().ok()).collect(),
             taints: taints.into_iter().map(|t| format!("{}={}:{}", t.key, t.value, t.effect)).collect(),
         };
         nodes.insert((*name).to_owned(), node);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ipnet::Ipv4Net;
+use ipnet::IpNet;
 use kok_crds::model::ObjectName;
 
 /// One thing to look at on a host.
@@ -71,7 +71,9 @@ pub enum Look {
     /// What the host's firewall lets in.
     Firewall,
     /// Routes into a range of pods, and whether packets of pods get the host's address on their way out of it.
-    PodNetwork(Ipv4Net),
+    PodNetwork(Vec<IpNet>),
+    /// IPv6: whether it is there, its routes, and what interfaces make of advertisements.
+    Ipv6,
     /// An object of an addon, asked from this host's API server.
     AddonObject(ObjectName),
 }
@@ -104,7 +106,8 @@ pub struct Looks {
     pub(super) patterns: BTreeSet<String>,
     pub(super) swap: bool,
     pub(super) firewall: bool,
-    pub(super) pod_network: Option<Ipv4Net>,
+    pub(super) pod_network: Option<Vec<IpNet>>,
+    pub(super) ipv6: bool,
     pub(super) addon_objects: BTreeSet<ObjectName>,
 }
 
@@ -143,7 +146,8 @@ impl Looks {
             Look::Matching(pattern) => drop(self.patterns.insert(pattern)),
             Look::Swap => self.swap = true,
             Look::Firewall => self.firewall = true,
-            Look::PodNetwork(range) => self.pod_network = Some(range),
+            Look::PodNetwork(ranges) => self.pod_network = Some(ranges),
+            Look::Ipv6 => self.ipv6 = true,
             Look::AddonObject(name) => drop(self.addon_objects.insert(name)),
         }
     }
@@ -176,7 +180,7 @@ impl Looks {
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
-        let host = host.chain(self.pod_network.map(Look::PodNetwork));
+        let host = host.chain(self.pod_network.clone().map(Look::PodNetwork)).chain(asked(self.ipv6, Look::Ipv6));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block)).chain(self.users.iter().cloned().map(Look::User));
         let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
         paths.chain(files).chain(edited).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)

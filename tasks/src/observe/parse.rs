@@ -142,7 +142,7 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     }
     if looks.network_check {
         body("network-check-pods")?;
-        seen.network_check = Some(read_reports(sections));
+        seen.network_check = Some(super::network_check::read(sections));
     }
     Ok(())
 }
@@ -172,7 +172,13 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
         let text = body("firewall")?;
         seen.firewall = Some(super::firewall::read(text).ok_or_else(|| ParseError::new("firewall", text))?);
     }
-    seen.pod_network = looks.pod_network.map(|_| body("pod-network").map(super::pod_network::read)).transpose()?;
+    seen.pod_network = looks.pod_network.as_ref().map(|_| body("pod-network").map(super::pod_network::read)).transpose()?;
+    if looks.ipv6 {
+        let state = super::ipv6::read(body("ipv6")?);
+        // So that a step that sets one of them knows it without another look.
+        seen.sysctls.extend(state.accept_ra.iter().map(|(name, value)| (name.clone(), Some(value.clone()))));
+        seen.ipv6 = Some(state);
+    }
     Ok(())
 }
 
@@ -180,11 +186,6 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
 pub(super) fn body_of<'a>(sections: &[Section<'a>], name: &str, argument: &str) -> Result<&'a [u8], ParseError> {
     let section = sections.iter().find(|section| section.name == name && section.argument == argument);
     section.map(|section| section.body).ok_or_else(|| ParseError::new(&format!("{name} {argument}"), "missing"))
-}
-
-fn read_reports(sections: &[Section<'_>]) -> BTreeMap<String, String> {
-    let reports = sections.iter().filter(|section| section.name == "network-check");
-    reports.map(|section| (section.argument.to_owned(), String::from_utf8_lossy(section.body).into_owned())).collect()
 }
 
 pub(crate) fn text_of<'a>(sections: &[Section<'a>], name: &str) -> Result<&'a str, ParseError> {

@@ -89,7 +89,7 @@ fn push_cluster(script: &mut String, looks: &Looks) {
         script.push_str(super::last_words::SCRIPT);
     }
     if looks.network_check {
-        script.push_str(super::kubernetes::NETWORK_CHECK);
+        script.push_str(super::network_check::SCRIPT);
     }
 }
 
@@ -206,8 +206,11 @@ fn push_host(script: &mut String, looks: &Looks) {
     if looks.firewall {
         script.push_str(super::firewall::SCRIPT);
     }
-    if let Some(range) = looks.pod_network {
-        script.push_str(&super::pod_network::script(range));
+    if let Some(ranges) = &looks.pod_network {
+        script.push_str(&super::pod_network::script(ranges));
+    }
+    if looks.ipv6 {
+        script.push_str(super::ipv6::SCRIPT);
     }
 }
 
@@ -216,9 +219,14 @@ pub(crate) fn glob(pattern: &str) -> String {
     pattern.split('*').map(quote).collect::<Vec<_>>().join("*")
 }
 
-/// The file of a kernel parameter.
-pub(super) fn sysctl_file(name: &str) -> String {
-    format!("/proc/sys/{}", name.replace('.', "/"))
+/// The file of a kernel parameter. A dot in the name of an interface is spelled as a slash, as sysctl(8) and sysctl.d(5) have it.
+pub(crate) fn sysctl_file(name: &str) -> String {
+    let swapped = name.chars().map(|c| match c {
+        '.' => '/',
+        '/' => '.',
+        other => other,
+    });
+    ["/proc/sys/"].into_iter().flat_map(str::chars).chain(swapped).collect()
 }
 
 /// Kernel parameters and modules. A module counts as there when it is loaded or built in: `/sys/module`

@@ -7,6 +7,7 @@ use kok_crds::model::ObjectName;
 use super::addons::LiveObject;
 use super::etcd::EtcdState;
 use super::firewall::Firewall;
+use super::ipv6::Ipv6State;
 use super::kubernetes::{ApiServerState, KubernetesState};
 use super::pod_network::PodNetwork;
 use super::swap::SwapState;
@@ -61,6 +62,8 @@ pub struct Observations {
     pub firewall: Option<Firewall>,
     /// Routes to the pods of other hosts.
     pub pod_network: Option<PodNetwork>,
+    /// IPv6.
+    pub ipv6: Option<Ipv6State>,
     /// Objects of addons that were asked for; `None` for one that does not exist.
     pub addon_objects: BTreeMap<ObjectName, Option<LiveObject>>,
     /// The host's monotonic clock when it was probed, in microseconds since boot.
@@ -203,6 +206,7 @@ impl Observations {
             swap: None,
             firewall: None,
             pod_network: None,
+            ipv6: None,
             addon_objects: BTreeMap::new(),
             monotonic_microseconds: 0,
             clock_nanoseconds: 0,
@@ -235,6 +239,7 @@ impl Observations {
         self.swap = later.swap.or(self.swap.take());
         self.firewall = later.firewall.or(self.firewall.take());
         self.pod_network = later.pod_network.or(self.pod_network.take());
+        self.ipv6 = later.ipv6.or(self.ipv6.take());
         self.addon_objects.extend(later.addon_objects);
         self.monotonic_microseconds = later.monotonic_microseconds;
         self.clock_nanoseconds = later.clock_nanoseconds;

@@ -26,6 +26,8 @@ pub struct NetworkCheck {
     pub network: String,
     /// Names of the nodes that take part: all.
     pub nodes: Vec<String>,
+    /// How many addresses each of their pods has.
+    pub families: usize,
     /// Whether kube-proxy carries packets for the service.
     pub proxy: bool,
 }
@@ -104,8 +106,9 @@ impl NetworkCheck {
             let Ok(answers) = serde_json::from_str::<Vec<Answer>>(report) else {
                 return wait(format!("the pod of node {node} could not be asked: {}", report.trim().chars().take(200).collect::<String>()));
             };
-            if answers.len() < self.nodes.len() + 1 {
-                return wait(format!("the pod of node {node} asked {} of {} others", answers.len(), self.nodes.len() + 1));
+            let targets = self.nodes.len() * self.families + 1;
+            if answers.len() < targets {
+                return wait(format!("the pod of node {node} asked at {} of {targets} addresses", answers.len()));
             }
             if let Some(failed) = answers.iter().find(|answer| !answer.ok) {
                 let why = failed.error.clone().unwrap_or_else(|| format!("status {}", failed.status.unwrap_or_default()));
@@ -141,10 +144,10 @@ impl NetworkCheck {
     }
 }
 
-/// Pods are asked by their addresses, the service by its name.
+/// Pods are asked by their addresses, those of IPv6 in brackets, the service by its name.
 fn is_address(url: &str) -> bool {
-    let host = url.split("//").nth(1).unwrap_or_default().split([':', '/']).next().unwrap_or_default();
-    host.parse::<Ipv4Addr>().is_ok()
+    let rest = url.split("//").nth(1).unwrap_or_default();
+    rest.starts_with('[') || rest.split([':', '/']).next().unwrap_or_default().parse::<Ipv4Addr>().is_ok()
 }
 
 /// The pods of a check that ended a moment ago may still be on their way out; nothing can be made in their namespace until it is gone.

@@ -1,8 +1,9 @@
-//! The nodes' shares of the pods' range, in the cluster.
+//! The nodes' shares of the pods' ranges, in the cluster.
 
 use std::collections::BTreeMap;
 
-use ipnet::Ipv4Net;
+use ipnet::IpNet;
+use serde_json::json;
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
@@ -12,11 +13,15 @@ use crate::resources::Act;
 use crate::script::Fragment;
 use crate::shell::quote;
 
-/// Nodes say which share of the range is theirs. The API lets nobody change it once it is set.
+/// Nodes say which shares of the ranges are theirs. The API lets nobody change them once they are set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeShares {
-    /// Shares by node.
-    pub shares: BTreeMap<String, Ipv4Net>,
+    /// Shares by node: that of IPv4, and with dual stack that of IPv6 behind it.
+    pub shares: BTreeMap<String, Vec<IpNet>>,
+}
+
+fn listed(shares: &[IpNet]) -> String {
+    shares.iter().map(IpNet::to_string).collect::<Vec<_>>().join(" and ")
 }
 
 impl NodeShares {
@@ -29,19 +34,21 @@ impl NodeShares {
         if !matches!(state, KubernetesState::Ready { .. }) {
             return unanswered("record", state);
         }
-        let differing = self.shares.iter().find_map(|(name, share)| match state.node(name).map(|node| node.pod_cidr) {
+        let differing = self.shares.iter().find_map(|(name, shares)| match state.node(name).map(|node| node.pod_cidrs.as_slice()) {
             None => Some(format!("node {name} does not exist yet")),
-            Some(None) => Some(format!("node {name} does not say that the pods {share} are its own")),
-            Some(Some(is)) if is != *share => Some(format!("node {name} says that its pods are {is}, and the host has {share}")),
-            Some(Some(_)) => None,
+            Some([]) => Some(format!("node {name} does not say that the pods {} are its own", listed(shares))),
+            Some(is) if is != shares => {
+                Some(format!("node {name} says that its pods are {}, and the host has {}", listed(is), listed(shares)))
+            }
+            Some(_) => None,
         });
         differing.map_or(Verdict::Same, |because| Verdict::differs("record", because))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
         let mut script = KUBECTL.to_owned();
-        for (name, share) in &self.shares {
-            let patch = format!("{{\"spec\":{{\"podCIDR\":\"{share}\",\"podCIDRs\":[\"{share}\"]}}}}");
+        for (name, shares) in &self.shares {
+            let patch = json!({"spec": {"podCIDR": shares.first().map(IpNet::to_string), "podCIDRs": shares}}).to_string();
             let node = quote(name);
             script.push_str(&format!(
                 "kube wait --for=create --timeout=90s node/{node} >/dev/null\nkube patch node {node} --type=merge -p {} >/dev/null\n",

@@ -95,16 +95,18 @@ while read -r _ where _; do
 done </proc/mounts | sort -r | while IFS= read -r where; do umount -l "$(printf '%b' "$where")"; done
 rm -f /run/netns/cni-* 2>/dev/null
 systemctl disable --now kokctl-node-dns.service 2>/dev/null
-for link in flannel.1 flannel-wg cni0 nodelocaldns; do ip link delete "$link" 2>/dev/null; done
+for link in flannel.1 flannel-v6.1 flannel-wg flannel-wg-v6 cni0 nodelocaldns; do ip link delete "$link" 2>/dev/null; done
 # Without links of its own, flannel has routes through the other hosts, which no link takes along.
-pods=$(sed -n 's/^FLANNEL_NETWORK=//p' /run/flannel/subnet.env 2>/dev/null)
-[ -z "$pods" ] || ip -4 route show root "$pods" | while read -r to by address _; do
-  [ "$by" != via ] || ip -4 route delete "$to" via "$address"
+for pods in $(sed -n -e 's/^FLANNEL_NETWORK=//p' -e 's/^FLANNEL_IPV6_NETWORK=//p' /run/flannel/subnet.env 2>/dev/null); do
+  case $pods in *:*) family=-6;; *) family=-4;; esac
+  ip $family route show root "$pods" | while read -r to by address _; do
+    [ "$by" != via ] || ip $family route delete "$to" via "$address"
+  done
 done
 systemctl disable --now kokctl-pod-network.service 2>/dev/null
 # Those of the bridge have a number by which they are known.
-ip -4 route flush proto 75 2>/dev/null
-for table in 'ip kokctl-pods' 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
+for family in -4 -6; do ip $family route flush proto 75 2>/dev/null; done
+for table in 'ip kokctl-pods' 'ip6 kokctl-pods' 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
 for folder in /var/lib/kubelet /var/lib/containerd /run/containerd; do
   if grep -q " $folder/" /proc/mounts; then
     echo "something is still mounted below $folder; nothing there is removed, for it may be somebody's data" >&2

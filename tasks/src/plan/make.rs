@@ -12,6 +12,7 @@ use super::lint::lint;
 use super::refusal::Refusal;
 use super::select::Selection;
 use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage, KubernetesRelease};
+use crate::dual_stack::completed;
 use crate::facts::HostFacts;
 use crate::holder::Standing;
 use crate::list::TASKS;
@@ -130,6 +131,8 @@ pub fn make(inputs: &Inputs<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
 /// # Errors
 /// As [`make`], of the hosts that were seen.
 pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
+    let cluster = completed(inputs.cluster, seen);
+    let inputs = &Inputs { cluster: &cluster, ..*inputs };
     let refusals = preconditions::check(inputs.cluster, seen);
     if !refusals.is_empty() {
         return Err(refusals);

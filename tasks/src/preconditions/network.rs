@@ -104,7 +104,7 @@ fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
         return true;
     }
     // A host that has left the file since: a step takes the route away.
-    let marked = scope.seen.pod_network.as_ref().and_then(|network| network.routes.get(&route.to));
+    let marked = scope.seen.pod_network.as_ref().and_then(|network| network.routes.get(&route.to.into()));
     if marked.is_some_and(|(_, ours)| *ours) {
         return true;
     }
@@ -198,8 +198,7 @@ fn servers<'a>(scope: &Scope<'a>) -> (&'a [IpAddr], &'static str) {
 
 /// A server that would have to ask the host that asks it.
 fn of_the_cluster(scope: &Scope<'_>, server: IpAddr) -> Option<Refusal> {
-    let services = scope.cluster.network.service_cidr;
-    if matches!(server, IpAddr::V4(address) if services.contains(&address)) {
+    if let Some(services) = scope.cluster.network.service_cidrs().iter().find(|services| services.contains(&server)) {
         let what = format!("its name server {server} lies in the range of the services ({services})");
         return Some(Refusal::new(what).because("CoreDNS would ask itself for ever"));
     }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Findings;
 use crate::addons::Record;
+use crate::documents::joined;
 use crate::identity;
 use crate::observe::{KubernetesState, Observations, PathState};
 use crate::operations::{FOUNDED, SOURCE_ANNOTATION};
@@ -55,17 +56,27 @@ fn configuration(seen: &Observations) -> Option<String> {
 
 fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
     let network = &cluster.network;
+    let (pods, services) = (joined(&network.pod_cidrs()), joined(&network.service_cidrs()));
+    let field = |key: &str, desired: &str, ipv4, ipv6| other_range(value_of(is, key).unwrap_or_default(), desired, [ipv4, ipv6]);
     let desired = [
         ("kubernetesVersion", "spec.kubernetesVersion", format!("v{}", cluster.kubernetes_version)),
-        ("podSubnet", "spec.network.podCIDR", network.pod_cidr.to_string()),
-        ("serviceSubnet", "spec.network.serviceCIDR", network.service_cidr.to_string()),
+        ("podSubnet", field("podSubnet", &pods, "spec.network.podCIDR", "spec.network.podCIDRIPv6"), pods),
+        ("serviceSubnet", field("serviceSubnet", &services, "spec.network.serviceCIDR", "spec.network.serviceCIDRIPv6"), services),
         ("dnsDomain", "spec.network.clusterDomain", network.cluster_domain.clone()),
         ("controlPlaneEndpoint", endpoint_field(cluster), identity::endpoint_text(cluster)),
     ];
     // Not a field of kubeadm's: an argument of the controller manager, which would give new nodes other shares of the range.
-    let mask = is.lines().skip_while(|line| !line.ends_with("name: node-cidr-mask-size")).nth(1).and_then(|line| value_of(line, "value"));
+    let mask = |name: &str| {
+        let line = is.lines().skip_while(|line| line.split_once("name: ").is_none_or(|(_, is)| is != name)).nth(1);
+        line.and_then(|line| value_of(line, "value"))
+    };
     let desired = desired.map(|(key, field, desired)| (key, field, value_of(is, key), desired)).into_iter();
-    let desired = desired.chain([("node-cidr-mask-size", "spec.network.nodePrefix", mask, network.node_prefix.to_string())]);
+    // With dual stack there is one for each family; whether there is dual stack is told by the ranges.
+    let of_ipv4 = ["node-cidr-mask-size", "node-cidr-mask-size-ipv4"].map(|name| (name, mask(name)));
+    let of_ipv4 = of_ipv4.into_iter().map(|(name, mask)| (name, "spec.network.nodePrefix", mask, network.node_prefix.to_string()));
+    let name = "node-cidr-mask-size-ipv6";
+    let of_ipv6 = network.ipv6.map(|ipv6| (name, "spec.network.nodePrefixIPv6", mask(name), ipv6.node_prefix.to_string()));
+    let desired = desired.chain(of_ipv4).chain(of_ipv6);
     let etcd = other_deployment(cluster, is).into_iter().chain(other_shares(cluster, is));
     let differing = desired.filter_map(|(key, field, is, desired)| {
         let is = is.filter(|is| *is != desired)?;
@@ -76,6 +87,16 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
         Some(refusal.hint(format!("set {field} back to what the cluster has")))
     });
     differing.chain(etcd).collect()
+}
+
+/// The field that a range differs by: of the first family, of the second, or whether there is a second one.
+fn other_range(is: &str, desired: &str, [ipv4, ipv6]: [&'static str; 2]) -> &'static str {
+    let ((is, second), (desired, wanted)) = (is.split_once(',').unwrap_or((is, "")), desired.split_once(',').unwrap_or((desired, "")));
+    match () {
+        () if is != desired => ipv4,
+        () if second.is_empty() != wanted.is_empty() => "spec.network.dualStack",
+        () => ipv6,
+    }
 }
 
 /// Who gives no endpoint has the one that follows from his hosts.
@@ -178,7 +199,7 @@ fn other_backend(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> 
         );
     }
     let field = "spec.network.mtu";
-    let overhead = u64::from(cluster.network.backend.overhead());
+    let overhead = u64::from(cluster.network.overhead());
     let is = configuration.pointer("/Backend/MTU").and_then(Value::as_u64).map(|mtu| mtu.saturating_sub(overhead));
     let desired = cluster.network.mtu.map(u64::from);
     (is != desired).then(|| {

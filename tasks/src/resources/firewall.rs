@@ -44,7 +44,7 @@ impl OpenFirewall {
             }
             let _ = writeln!(ufw, "  ufw allow proto {} to any port {} >/dev/null", port.protocol, port.colon());
         }
-        if let Some(pods) = self.opening.pods.as_deref().map(quote) {
+        for pods in self.opening.pods.iter().map(|pods| quote(pods)) {
             let _ = writeln!(firewalld, "  for keep in '' --permanent; do firewall-cmd -q $keep --zone=trusted --add-source={pods}; done");
             let rules = [format!("allow from {pods}"), format!("route allow from {pods}"), format!("route allow to {pods}")];
             for rule in rules {

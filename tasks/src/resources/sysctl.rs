@@ -2,7 +2,7 @@
 
 use super::Act;
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{Look, Observations};
+use crate::observe::{Look, Observations, sysctl_file};
 use crate::script::Fragment;
 use crate::shell::quote;
 
@@ -29,7 +29,7 @@ impl Sysctl {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let file = quote(&format!("/proc/sys/{}", self.name.replace('.', "/")));
+        let file = quote(&sysctl_file(&self.name));
         Act::Script(Fragment::text(format!("printf '%s\\n' {} >{file}\n", quote(&self.value))))
     }
 

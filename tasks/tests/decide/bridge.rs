@@ -1,12 +1,12 @@
 //! The plain bridge: shares of the pods' range, and routes to them.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
+use std::net::IpAddr;
 
-use ipnet::Ipv4Net;
+use ipnet::IpNet;
 use kok_crds::model::{Cluster, NetworkPlugin};
 use kok_tasks::change::Verdict;
-use kok_tasks::observe::{Look, Observations, PodNetwork, parse, probe_script};
+use kok_tasks::observe::{Family, Look, Observations, PodNetwork, parse, probe_script};
 use kok_tasks::operations::{Operation, PodRoutes};
 use kok_tasks::plan::{Action, Plan};
 
@@ -28,7 +28,14 @@ fn shares(plan: &Plan) -> Vec<String> {
         Action::Operation(Operation::NodeShares(shares)) => Some(&shares.shares),
         _ => None,
     });
-    shares.unwrap().iter().map(|(name, share)| format!("{name} {share}")).collect()
+    shares
+        .unwrap()
+        .iter()
+        .map(|(name, shares)| {
+            let shares: Vec<String> = shares.iter().map(ToString::to_string).collect();
+            format!("{name} {}", shares.join(" "))
+        })
+        .collect()
 }
 
 fn routes(plan: &Plan, host: &str) -> Vec<String> {
@@ -76,7 +83,7 @@ fn hosts_keep_their_shares_and_a_new_one_gets_a_free_one() {
 #[test]
 fn what_is_wrong_with_routes_is_told_and_put_right() {
     let mut world = World::bare_of(bridged(cluster())).converge();
-    let net = |text: &str| text.parse::<Ipv4Net>().unwrap();
+    let net = |text: &str| text.parse::<IpNet>().unwrap();
     let whole = world.hosts["worker1"].pod_network.clone();
     let mut said = |change: &dyn Fn(&mut PodNetwork)| {
         let network = &mut world.host("worker1").pod_network;
@@ -90,7 +97,7 @@ fn what_is_wrong_with_routes_is_told_and_put_right() {
         }),
         "worker1/network/routes: it has no route to the pods 10.233.64.0/24 of 10.20.0.11"
     );
-    let other: Ipv4Addr = "10.20.0.99".parse().unwrap();
+    let other: IpAddr = "10.20.0.99".parse().unwrap();
     assert_eq!(
         said(&|network| {
             network.routes.insert(net("10.233.64.0/24"), (other, true));
@@ -110,7 +117,7 @@ fn what_is_wrong_with_routes_is_told_and_put_right() {
         "",
         "that is somebody else's"
     );
-    assert!(said(&|network| network.masquerades = false).contains("with the pods' addresses"));
+    assert!(said(&|network| network.masquerades.clear()).contains("with the pods' addresses"));
     assert_eq!(said(&|_| {}), "");
 }
 
@@ -129,19 +136,27 @@ fn a_running_cluster_keeps_its_bridge_and_gets_none() {
 /// As iproute2 6.1 and nftables 1.0.6 print it.
 #[test]
 fn routes_are_read_as_the_host_has_them() {
-    let looks = [Look::PodNetwork("10.233.64.0/18".parse().unwrap())].into_iter().collect();
-    assert!(probe_script(&nonce(), &looks, false).contains("ip -4 route show root 10.233.64.0/18"));
+    let looks = [Look::PodNetwork(vec!["10.233.64.0/18".parse().unwrap(), "fd00:64::/112".parse().unwrap()])].into_iter().collect();
+    let script = probe_script(&nonce(), &looks, false);
+    assert!(script.contains("ip -4 route show root 10.233.64.0/18") && script.contains("ip -6 route show root fd00:64::/112"), "{script}");
     let mark = nonce().as_str().to_owned();
     let answer = format!(
         "\n{mark} clock\n1\n1.00 1\n\n{mark} pod-network\n10.233.64.0/24 via 10.20.0.11 dev host0 proto 75 \n\
-         10.233.65.0/24 dev cni0 proto kernel scope link src 10.233.65.1 \n10.233.70.0/24 via 10.20.0.9 dev host0 \nmasquerades\n\n{mark} end\n"
+         10.233.65.0/24 dev cni0 proto kernel scope link src 10.233.65.1 \n10.233.70.0/24 via 10.20.0.9 dev host0 \nmasquerades IPv4\n\
+         fd00:64::100/120 via fd00:20::11 dev host0 proto 75 metric 1024 pref medium\nfd00:64::/120 dev cni0 proto kernel metric 256 pref medium\n\
+         masquerades IPv6\n\n{mark} end\n"
     );
     let seen: Observations = parse(&nonce(), &looks, answer.as_bytes()).unwrap();
-    let route = |to: &str, via: &str, ours| (to.parse::<Ipv4Net>().unwrap(), (via.parse::<Ipv4Addr>().unwrap(), ours));
-    let routes = BTreeMap::from([route("10.233.64.0/24", "10.20.0.11", true), route("10.233.70.0/24", "10.20.0.9", false)]);
-    assert_eq!(seen.pod_network, Some(PodNetwork { routes: routes.clone(), masquerades: true }));
+    let route = |to: &str, via: &str, ours| (to.parse::<IpNet>().unwrap(), (via.parse::<IpAddr>().unwrap(), ours));
+    let routes = BTreeMap::from([
+        route("10.233.64.0/24", "10.20.0.11", true),
+        route("10.233.70.0/24", "10.20.0.9", false),
+        route("fd00:64::100/120", "fd00:20::11", true),
+    ]);
+    let masquerades = std::collections::BTreeSet::from([Family::V4, Family::V6]);
+    assert_eq!(seen.pod_network, Some(PodNetwork { routes: routes.clone(), masquerades: masquerades.clone() }));
     let wanted = routes.into_iter().filter(|(_, (_, ours))| *ours).map(|(to, (via, _))| (to, via)).collect();
-    let range = "10.233.64.0/18".parse().unwrap();
-    let operation = Operation::PodRoutes(PodRoutes { range, routes: wanted, commands: "/c".into(), rules: "/r".into() });
+    let ranges = ["10.233.64.0/18", "fd00:64::/112"].map(|range| range.parse().unwrap()).to_vec();
+    let operation = Operation::PodRoutes(PodRoutes { ranges, routes: wanted, masquerades, commands: "/c".into(), rules: "/r".into() });
     assert_eq!(operation.diff(&seen), Verdict::Same);
 }

@@ -7,6 +7,7 @@ mod bootstrap_mixes;
 mod bridge;
 mod components;
 mod convergence;
+mod dual_stack;
 mod endpoint;
 mod job;
 mod node_dns;

@@ -255,7 +255,7 @@ fn nodes_and_workloads_are_ready_when_all_are() {
 
 #[test]
 fn the_network_is_proven_by_every_answer() {
-    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: vec!["a".into(), "b".into()], proxy };
+    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: vec!["a".into(), "b".into()], families: 1, proxy };
     let check = Operation::NetworkCheck(of(true));
     let answers = |count: usize, ok: bool| json!(vec![json!({"target": "http://x/", "ok": ok, "error": "timed out"}); count]).to_string();
     let seen = |a: Option<String>, b: Option<String>| {
@@ -267,13 +267,18 @@ fn the_network_is_proven_by_every_answer() {
     assert_eq!(said(&check, &seen(good(), good())), "same");
     assert_eq!(said(&check, &seen(good(), None)), "the pod of node b has not reported");
     assert!(said(&check, &seen(good(), Some("Error from server".into()))).contains("could not be asked: Error from server"));
-    assert!(said(&check, &seen(Some(answers(2, true)), good())).contains("asked 2 of 3"));
+    assert!(said(&check, &seen(Some(answers(2, true)), good())).contains("asked at 2 of 3 addresses"));
+    let both = Operation::NetworkCheck(NetworkCheck { families: 2, ..of(true) });
+    assert!(said(&both, &seen(good(), good())).contains("asked at 3 of 5 addresses"), "each at both of its addresses");
+    assert_eq!(said(&both, &seen(Some(answers(5, true)), Some(answers(5, true)))), "same");
     assert_eq!(said(&check, &seen(Some(answers(3, false)), good())), "from node a, http://x/ does not answer: timed out");
     let without = Operation::NetworkCheck(of(false));
     let because = "there is no kube-proxy (kube_proxy_remove), so the network has to carry Services";
     assert!(said(&without, &seen(Some(answers(3, false)), good())).ends_with(because));
     let of_pod = answers(3, false).replace("http://x/", "http://10.233.64.2:8080/");
     assert!(said(&without, &seen(Some(of_pod), good())).ends_with("10.233.64.2:8080/ does not answer: timed out"), "that is no Service");
+    let of_pod = answers(3, false).replace("http://x/", "http://[fd00:64::2]:8080/");
+    assert!(said(&without, &seen(Some(of_pod), good())).ends_with("[fd00:64::2]:8080/ does not answer: timed out"), "nor that");
     let record = |text: &str| Observations {
         network_check: Some(BTreeMap::new()),
         ..ready(&[("ConfigMap/kube-system/kokctl", json!({"data": {"network-check": text}}))], &[])

@@ -194,7 +194,7 @@ fn an_api_server_needs_more_than_half_of_the_members() {
 
 fn opening(cluster: &Cluster, host: &str) -> (Vec<String>, bool) {
     let opening = Opening::of(cluster, cluster.host(host).unwrap(), &good_facts(host, 1));
-    (opening.ports.iter().map(kok_tasks::ports::Port::dashed).collect(), opening.pods.is_some())
+    (opening.ports.iter().map(kok_tasks::ports::Port::dashed).collect(), !opening.pods.is_empty())
 }
 
 #[test]

@@ -116,15 +116,16 @@ fn only_a_host_of_etcd_loses_data_of_etcd() {
 /// Of the routes through other hosts, those into the pods' range go, and no other. In namespaces, so that none of this machine's does.
 #[test]
 fn routes_to_pods_of_other_hosts_are_removed() {
-    const SETUP: &str = "set -e; mount -t tmpfs tmpfs /run; mkdir /run/flannel; echo FLANNEL_NETWORK=10.233.64.0/18 >/run/flannel/subnet.env; \
+    const SETUP: &str = "set -e; mount -t tmpfs tmpfs /run; mkdir /run/flannel; printf 'FLANNEL_NETWORK=10.233.64.0/18\nFLANNEL_IPV6_NETWORK=fd00:64::/112\n' >/run/flannel/subnet.env; \
                          ip link set lo up; ip link add host0 type veth peer name host1; ip link set host1 up; \
-                         ip address add 10.20.0.11/24 dev host0; ip link set host0 up; \
+                         ip address add 10.20.0.11/24 dev host0; ip address add fd00:20::11/64 dev host0 nodad; ip link set host0 up; \
                          ip route add 10.233.65.0/24 via 10.20.0.12; ip route add 10.234.0.0/24 via 10.20.0.12; \
-                         ip route add 10.233.66.0/24 dev host0; sh; ip route show";
+                         ip route add 10.233.66.0/24 dev host0; ip route add fd00:64::100/120 via fd00:20::12; \
+                         ip route add fd00:65::/64 via fd00:20::12; sh; ip route show; ip -6 route show | grep -v ^fe80";
     let (_, script) = scripts(&made(&seen("", |_| {}))).remove(0);
-    let (start, end) = (script.find("pods=$(").unwrap(), script.find("for table in").unwrap());
+    let (start, end) = (script.find("for pods in $(").unwrap(), script.find("for table in").unwrap());
     let output = run(&["unshare", "--map-root-user", "--mount", "--net", "sh", "-c", SETUP], &[], &script[start..end]);
     let left = String::from_utf8(output.stdout).unwrap();
     let routes: Vec<&str> = left.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(routes, ["10.20.0.0/24", "10.233.66.0/24", "10.234.0.0/24"], "{:?}", output.stderr);
+    assert_eq!(routes, ["10.20.0.0/24", "10.233.66.0/24", "10.234.0.0/24", "fd00:20::/64", "fd00:65::/64"], "{:?}", output.stderr);
 }

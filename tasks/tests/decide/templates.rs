@@ -43,11 +43,11 @@ fn context(name: &str, text: &str) -> Value {
             json!({"token": text, "ttl": text, "name": text, "address": text, "kubernetes_version": text, "endpoint": text})
         }
         "kubeadm/init.yaml.j2" => json!({
-            "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text], "kubelet_arguments": arguments, "patches": text,
+            "name": text, "address": text, "node_ip": text, "taints": taints, "ignore_preflight_errors": [text], "kubelet_arguments": arguments, "patches": text,
         }),
-        "bridge/10-kokctl-bridge.conflist.j2" => json!({"share": text, "mtu": null}),
+        "bridge/10-kokctl-bridge.conflist.j2" => json!({"shares": [text, text], "mtu": null}),
         "bridge/kokctl-pod-network.service.j2" => json!({"commands": text, "rules": text}),
-        "bridge/rules.nft.j2" => json!({"table": text, "range": text}),
+        "bridge/rules.nft.j2" => json!({"tables": [{"name": text, "family": text, "range": text, "multicast": text, "masquerades": true}]}),
         "flannel/10-flannel.conflist.j2" => json!({"mtu": null}),
         "haproxy/haproxy.cfg.j2" => {
             json!({"port": 6443, "health_port": 8081, "servers": [{"name": "cp1", "address": "10.20.0.11:6443"}]})
@@ -56,14 +56,14 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/cluster.yaml.j2" => json!({
             "cluster_name": text, "initial_cluster": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
-            "certificate_names": [text], "key_algorithm": text, "certificate_validity": text, "authority_validity": text, "node_prefix": text, "gives_shares": true, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
+            "certificate_names": [text], "key_algorithm": text, "certificate_validity": text, "authority_validity": text, "node_prefix": text, "node_prefix_ipv6": text, "gives_shares": true, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,
             "api_server": pod, "controller_manager": pod, "scheduler": pod, "etcd": arguments, "kubelet": {"a": text},
             "kube_proxy": {"a": text}, "kubeadm_feature_gates": {"A": true},
         }),
         "kubeadm/join.yaml.j2" => {
             json!({
-                "token": text, "name": text, "address": text, "taints": taints, "ignore_preflight_errors": [text],
+                "token": text, "name": text, "node_ip": text, "taints": taints, "ignore_preflight_errors": [text],
                 "kubelet_arguments": arguments, "patches": text,
             })
         }
@@ -71,7 +71,7 @@ fn context(name: &str, text: &str) -> Value {
             json!({"fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text}, "kubelet": {"a": text}})
         }
         "kubeadm/kubelet.yaml.j2" => json!({
-            "name": text, "address": text, "kubernetes_version": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
+            "name": text, "address": text, "node_ip": text, "kubernetes_version": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "fail_cgroup_v1": true, "fail_swap_on": true, "eviction_hard": {"nodefs.available": text},
             "kubelet": {"a": text}, "kubelet_arguments": arguments, "patches": text,
         }),

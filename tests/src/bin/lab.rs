@@ -53,6 +53,9 @@ enum Verb {
         /// Put all hosts behind a chain of so many more, bastion1, bastion2, …: each is reached only through the one before.
         #[arg(long, value_name = "COUNT", default_value_t = 0)]
         bastions: usize,
+        /// Give every host an address of IPv6 too, and let the manifest ask for dual stack.
+        #[arg(long)]
+        dual_stack: bool,
     },
     /// Take a lab down and leave nothing of it.
     Down {
@@ -191,8 +194,9 @@ fn main() -> ExitCode {
 
 fn carry_out(verb: Verb) -> Result<ExitCode, Box<dyn Error>> {
     match verb {
-        Verb::Up { lab, hosts, control_planes, etcd, image, light, bastions } => {
+        Verb::Up { lab, hosts, control_planes, etcd, image, light, bastions, dual_stack } => {
             let spec = LabSpec::new(&lab.name, hosts).control_planes(control_planes).etcd(etcd).image(image);
+            let spec = if dual_stack { spec.dual_stack() } else { spec };
             up(if light { spec.light() } else { spec }.behind_bastions(bastions))?;
         }
         Verb::Down { lab, all } => take_down(&lab.name, all)?,

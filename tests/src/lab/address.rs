@@ -12,6 +12,8 @@ pub(crate) const CONTROLLER: &str = "10.20.0.1";
 pub(crate) const PROXY: &str = "10.20.0.2";
 /// Length of the prefix of the network of one depth.
 pub(crate) const PREFIX: u8 = 24;
+/// The same of IPv6.
+pub(crate) const PREFIX_IPV6: u8 = 64;
 /// The most bastions that can stand before a host.
 pub(crate) const DEEPEST: usize = 3;
 /// Last number of the first host's address; below it is room for what a test may want to place in the network.
@@ -30,6 +32,11 @@ pub(crate) fn number(index: usize) -> usize {
 /// The address with this last number.
 pub(crate) fn address(depth: usize, number: usize) -> String {
     format!("10.20.{depth}.{number}")
+}
+
+/// The address of IPv6 with this last number: of the site's own (ULA), and as good as none outside of the lab.
+pub(crate) fn address_ipv6(depth: usize, number: usize) -> String {
+    format!("fd00:10:20:{depth}::{number}")
 }
 
 /// The bridge of this depth in the lab's network namespace.

@@ -28,7 +28,7 @@ pub(crate) fn make_disk(folder: &LabFolder, record: &HostRecord, root: &Path) ->
         ("etc/hosts", format!("127.0.0.1\tlocalhost\n127.0.1.1\t{}\n::1\tlocalhost ip6-localhost ip6-loopback\n", record.name)),
         // Nobody answers there, and says so at once. Without any server CoreDNS would not start on this host.
         ("etc/resolv.conf", format!("nameserver {}\n", address::CONTROLLER)),
-        ("etc/systemd/network/10-lab.network", network_unit("host0", &record.address(), way_out(record))),
+        ("etc/systemd/network/10-lab.network", network_unit("host0", &record.address(), way_out(record)) + &of_ipv6(record)),
     ];
     for (path, text) in own {
         keys::write(&upper.join(path), &text, 0o644)?;
@@ -51,6 +51,12 @@ fn make_light(record: &HostRecord, upper: &Path) -> Result<(), LabError> {
     keys::make_folder(&upper.join("etc/default"), 0o755)?;
     keys::write(&upper.join("etc/default/lab-address"), &text, 0o644)?;
     keys::make_folder(&upper.join("etc/systemd/system"), 0o755)?;
+    if let Some(address) = record.address_ipv6() {
+        let folder = upper.join("etc/systemd/system/lab-address.service.d");
+        keys::make_folder(&folder, 0o755)?;
+        let text = format!("[Service]\nExecStart=ip address add {address}/{} dev host0 nodad\n", address::PREFIX_IPV6);
+        keys::write(&folder.join("ipv6.conf"), &text, 0o644)?;
+    }
     let unit = upper.join("etc/systemd/system/systemd-networkd.service");
     symlink("/dev/null", &unit).map_err(LabError::io(format!("mask {}", unit.display())))
 }
@@ -71,6 +77,12 @@ fn machine_id() -> Result<String, LabError> {
     let path = "/proc/sys/kernel/random/uuid";
     let uuid = fs::read_to_string(path).map_err(LabError::io(format!("read {path}")))?;
     Ok(uuid.replace('-', ""))
+}
+
+/// Nobody else in the lab can have the address, and to look whether somebody has takes a second.
+fn of_ipv6(record: &HostRecord) -> String {
+    let unit = |address| format!("\n[Address]\nAddress={address}/{}\nDuplicateAddressDetection=none\n", address::PREFIX_IPV6);
+    record.address_ipv6().map(unit).unwrap_or_default()
 }
 
 /// Who says of everything beyond the lab that it can't be reached; hosts behind a bastion have nobody.

@@ -66,6 +66,12 @@ impl Host {
         self.record.address()
     }
 
+    /// The host's address of IPv6, in a lab of both families.
+    #[must_use]
+    pub fn address_ipv6(&self) -> Option<String> {
+        self.record.address_ipv6()
+    }
+
     /// Runs a program on the host as root and waits for its end. Each argument arrives as one argument.
     ///
     /// # Errors

@@ -48,6 +48,8 @@ pub struct HostFacts {
     pub name: String,
     /// The host's address.
     pub address: String,
+    /// Its address of IPv6, where the lab has both families.
+    pub address_ipv6: Option<String>,
     /// The roles that the manifest gives it; none for a bastion, which is not in the manifest.
     pub roles: Vec<String>,
     /// The host through which alone it is reached.
@@ -64,6 +66,7 @@ pub(crate) fn facts(folder: &LabFolder, record: &LabRecord) -> Result<Facts, Lab
         Ok(HostFacts {
             name: record.name.clone(),
             address: record.address(),
+            address_ipv6: record.address_ipv6(),
             roles: if record.is_bastion { Vec::new() } else { vec![role(&record.name).to_owned()] },
             bastion: record.behind.clone(),
             machine_id: host.machine_id()?,
@@ -99,6 +102,7 @@ pub(crate) fn manifest(folder: &LabFolder, record: &LabRecord, kubernetes_versio
         .collect();
     let time_source = record.members().next().map_or("", |host| host.name.as_str());
     // The default range has subnets for 64 nodes.
+    let dual_stack = if record.members().any(|host| host.dual_stack) { "    dualStack: true\n" } else { "" };
     let pods = if record.members().count() > 64 { "    podCIDR: 10.64.0.0/16\n" } else { "" };
     Ok(format!(
         "apiVersion: kubeonkube.clay.io/v1alpha1
@@ -114,7 +118,7 @@ spec:
 {bastion}  hosts:
 {hosts}  network:
     plugin: flannel
-{pods}  time:
+{dual_stack}{pods}  time:
     sources: [{time_source}] # the network has no way out: {time_source} serves time to the others
   vars:
     # What this machine needs, as its user would set it.

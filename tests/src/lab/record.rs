@@ -42,6 +42,9 @@ pub struct HostRecord {
     /// Whether only systemd and sshd are started.
     #[serde(default)]
     pub(crate) light: bool,
+    /// Whether it has an address of IPv6 too.
+    #[serde(default)]
+    pub(crate) dual_stack: bool,
 }
 
 impl LabRecord {
@@ -54,7 +57,8 @@ impl LabRecord {
                 bastion.is_bastion = true;
                 depth = bastion.depth + 1;
             }
-            hosts.push(HostRecord { name, number: address::number(index), depth, behind, is_bastion: false, image, light });
+            let (number, dual_stack) = (address::number(index), spec.dual_stack);
+            hosts.push(HostRecord { name, number, depth, behind, is_bastion: false, image, light, dual_stack });
         }
         Self { name: spec.name, hosts, owner: Some(owner) }
     }
@@ -92,6 +96,12 @@ impl HostRecord {
     #[must_use]
     pub fn address(&self) -> String {
         address::address(self.depth, self.number)
+    }
+
+    /// The host's address of IPv6 in that network, if it has one.
+    #[must_use]
+    pub fn address_ipv6(&self) -> Option<String> {
+        self.dual_stack.then(|| address::address_ipv6(self.depth, self.number))
     }
 
     /// A bastion's address in the network of the hosts behind it.

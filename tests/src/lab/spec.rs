@@ -14,6 +14,8 @@ pub struct LabSpec {
     pub name: String,
     /// The hosts. They get ascending addresses in this order.
     pub hosts: Vec<HostSpec>,
+    /// Whether each host has an address of IPv6 beside that of IPv4, and the manifest asks for dual stack.
+    pub dual_stack: bool,
 }
 
 /// One host of a [`LabSpec`].
@@ -75,7 +77,7 @@ impl LabSpec {
     #[must_use]
     pub fn new(name: &str, count: usize) -> Self {
         let workers = (1..count).map(|number| HostSpec::new(&format!("worker{number}")));
-        Self { name: name.to_owned(), hosts: (0..count.min(1)).map(|_| HostSpec::new("cp1")).chain(workers).collect() }
+        Self { name: name.to_owned(), hosts: (0..count.min(1)).map(|_| HostSpec::new("cp1")).chain(workers).collect(), dual_stack: false }
     }
 
     /// The same with `count` control planes among as many hosts: `cp1`, `cp2`, …, then workers. All are control planes if there are no more
@@ -109,6 +111,12 @@ impl LabSpec {
     pub fn image(mut self, image: Image) -> Self {
         self.hosts.iter_mut().for_each(|host| host.image = image);
         self
+    }
+
+    /// The same with addresses of both families.
+    #[must_use]
+    pub fn dual_stack(self) -> Self {
+        Self { dual_stack: true, ..self }
     }
 
     /// The same with light hosts only.
@@ -202,7 +210,7 @@ mod tests {
         assert_eq!(names(&LabSpec::new("lab", 5).etcd(3)), ["cp1", "worker1", "etcd1", "etcd2", "etcd3"]);
         assert!(LabSpec::new("lab", 0).check().is_err());
         assert!(LabSpec::new("lab", MOST_HOSTS + 1).check().is_err());
-        let twice = LabSpec { name: "lab".to_owned(), hosts: vec![HostSpec::new("a"), HostSpec::new("a")] };
+        let twice = LabSpec { name: "lab".to_owned(), hosts: vec![HostSpec::new("a"), HostSpec::new("a")], dual_stack: false };
         assert!(twice.check().is_err());
         assert_ne!(LabSpec::default().name, LabSpec::default().name);
     }

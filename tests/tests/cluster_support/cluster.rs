@@ -60,7 +60,8 @@ fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a str> {
 /// Everything that has to hold of a finished cluster.
 pub fn assert_complete(lab: &Lab, version: &str) {
     nodes_are_ready(lab, version);
-    pods_run(lab);
+    let daemons = daemons(lab);
+    pods_run(lab, daemons);
     no_check_is_left(lab);
     no_token_is_left(lab);
     let control_planes = control_planes(lab);
@@ -70,7 +71,7 @@ pub fn assert_complete(lab: &Lab, version: &str) {
     // Where each worker has a way of its own to several API servers.
     let load_balancer = if control_planes.len() > 1 { "kokctl-haproxy.yaml" } else { "" };
     for host in node_hosts(lab) {
-        host_is_as_it_should_be(&host, load_balancer, own_etcd);
+        host_is_as_it_should_be(&host, load_balancer, own_etcd, daemons);
     }
     workload::everybody_answers_everybody(lab);
 }
@@ -95,15 +96,22 @@ fn nodes_are_ready(lab: &Lab, version: &str) {
     assert_eq!(server["serverVersion"]["gitVersion"], format!("v{version}"));
 }
 
-fn pods_run(lab: &Lab) {
+/// What runs on every node from an image of its own: kube-proxy, and flannel where that is the network.
+fn daemons(lab: &Lab) -> usize {
+    let all = kubectl_json(lab, "get daemonsets --all-namespaces");
+    let names = items(&all).iter().filter_map(|daemon| daemon["metadata"]["name"].as_str());
+    names.filter(|name| ["kube-proxy", "kube-flannel-ds"].contains(name)).count()
+}
+
+fn pods_run(lab: &Lab, daemons: usize) {
     let mut waits = Vec::new();
-    let everywhere = 2 + usize::from(node_dns::is_on(lab));
+    let everywhere = daemons + usize::from(node_dns::is_on(lab));
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     loop {
         let pods = kubectl_json(lab, "get pods --all-namespaces");
         let own = items(&pods).iter().filter(|pod| pod["metadata"]["namespace"] != "kokctl-network-check");
         let own: Vec<&Value> = own.collect();
-        // The three of the control plane, and etcd where it is no unit; flannel, kube-proxy and the DNS cache everywhere; CoreDNS.
+        // The three of the control plane, and etcd where it is no unit; kube-proxy, flannel and the DNS cache, where they are, everywhere; CoreDNS.
         assert!(own.len() > 3 + everywhere * node_hosts(lab).len(), "{} pods", own.len());
         waits.clear();
         for pod in own {
@@ -141,7 +149,7 @@ fn certificates_are_valid(control_plane: &Host, own_etcd: bool) {
 }
 
 /// What the hosts say, a line of shell each.
-fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool) {
+fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool, daemons: usize) {
     let name = host.name();
     let short_lived = format!("ls -d {}", SHORT_LIVED.join(" "));
     let [left, halves, jobs, failed, open, images, keys, kubeconfigs, manifests] = each(
@@ -163,7 +171,8 @@ fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool) {
     {
         assert_eq!(found, "", "{what} on {name}");
     }
-    assert!(images.lines().count() >= 5, "{images}");
+    // Those of the daemons, of CoreDNS, of the network check, and the one that holds a pod's namespaces.
+    assert!(images.lines().count() >= 3 + daemons, "{images}");
     for line in images.lines() {
         assert!(line.contains("io.cri-containerd.pinned=pinned"), "{name}: {line}");
     }

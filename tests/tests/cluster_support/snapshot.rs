@@ -29,7 +29,8 @@ pub fn tree(lab: &Lab) -> String {
 }
 
 /// What has to be the same before a host joined a cluster and after it was taken out: all files, what those of the host's configuration
-/// hold, units, network, mounts. But for [`OF_THE_SYSTEM`], and for what docs/apply.md says that reset leaves.
+/// hold, units, network, mounts. But for [`OF_THE_SYSTEM`], and for what docs/apply.md says that reset leaves: with forwarding, the kernel answers at the
+/// anycast addresses of routers (RFC 4291).
 pub fn bare_state(lab: &Lab) -> String {
     let script = "find @ /usr/libexec /var/lib /var/log /var/cache /var/spool /run /root /home /srv -xdev \\( EXCEPT \\) -prune -o -printf '%p %y %m %U:%G %l\\n' 2>/dev/null | sort
          find /etc -xdev -type f ! -path '/etc/chrony/*' ! -name '*-' -exec sha256sum {} + 2>/dev/null | sort -k 2
@@ -39,7 +40,7 @@ pub fn bare_state(lab: &Lab) -> String {
          getent passwd; getent group
          ip -brief link | sed 's/@[^ ]*//' | cut -d' ' -f1
          ip -brief -4 address show dev host0 | sed 's/@[^ ]*//' | tr -s ' '
-         ip -4 route show table all; ip -6 route show table all | grep -v fe80:; ip rule
+         ip -4 route show table all; ip -6 route show table all | grep -v -e fe80: -e ^anycast; ip rule
          nft list ruleset | grep -v -e '^table ip6* \\(mangle\\|filter\\|nat\\) ' -e '^\tchain [A-Z]* ' -e ' hook .* policy accept;$' -e '^\t*}$' -e '^$'
          cut -d' ' -f2,3 /proc/mounts | sort";
     let except = OF_THE_SYSTEM.iter().map(|path| format!("-path '{path}'")).collect::<Vec<_>>().join(" -o ");

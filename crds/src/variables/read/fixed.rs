@@ -60,7 +60,7 @@ pub(crate) const CONTROLLER_MANAGER: &[(&str, &str)] = &[
     ("feature-gates", "write kube_controller_feature_gates or kube_feature_gates"),
     ("kubeconfig", LEFT),
     ("leader-elect", "leave it out: several controller managers need it"),
-    ("node-cidr-mask-size", "write `spec.network.nodePrefix`, or kube_network_node_prefix in an inventory"),
+    ("node-cidr-mask-size*", "write `spec.network.nodePrefix`, or kube_network_node_prefix in an inventory"),
     ("requestheader-client-ca-file", LEFT),
     ("root-ca-file", LEFT),
     ("service-account-private-key-file", LEFT),

@@ -3,20 +3,15 @@
 use crate::variables::read::{host, load_balancing};
 use crate::variables::row::{Variable, flag, text, value, word};
 
-// What to do as long as it is not done.
-const ADDRESS: &str = "leave it out, and reach the host by its IPv4 address, which is `ip`";
-
 pub(super) static ROWS: &[Variable] = &[
     word("ip", "IPv4 address", "`ansible_host`", "The host's own address, at which its node talks to the others.")
         .field_of("spec.hosts[].address"),
     word("access_ip", "IPv4 address", "`ip`", "The address at which others reach the host; it has to be its own address here.")
         .field_of("spec.hosts[].address"),
-    word("ip6", "IPv6 address", "none", "The host's own IPv6 address.")
-        .needed("this version builds clusters that talk over IPv4")
-        .instead(ADDRESS),
-    word("access_ip6", "IPv6 address", "none", "The IPv6 address at which others reach the host.")
-        .needed("this version builds clusters that talk over IPv4")
-        .instead(ADDRESS),
+    word("ip6", "IPv6 address", "the one beside `ip`", "The host's own IPv6 address, with dual stack.")
+        .field_of("spec.hosts[].addressIPv6"),
+    word("access_ip6", "IPv6 address", "`ip6`", "The IPv6 address at which others reach the host; it has to be its own here.")
+        .field_of("spec.hosts[].addressIPv6"),
     text("main_ip", "computed", "An address that Kubespray computes.").moot("Kubespray computes it itself and reads it from nobody"),
     text("main_access_ip", "computed", "An address that Kubespray computes.").moot("Kubespray computes it itself and reads it from nobody"),
     value("node_labels", "map of keys to texts", "{}", "Labels of the node.").field_of("spec.hosts[].labels"),

@@ -3,12 +3,9 @@
 use crate::variables::read::{kube_proxy, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
-const IPV4: &str = "this version builds clusters that talk over IPv4";
+const IPV4: &str = "this version builds clusters whose first family is IPv4";
 const COMPUTED: &str = "Kubespray computes it itself and reads it from nobody";
 const IPVS: &str = "kube-proxy does not use ipvs here";
-
-// What to do as long as it is not done.
-const IPV4_ONLY: &str = "leave it out, or write `false`";
 
 pub(super) static ROWS: &[Variable] = &[
     word(
@@ -24,11 +21,15 @@ pub(super) static ROWS: &[Variable] = &[
     number("kube_network_node_prefix", "24", "The prefix length of each node's share of the pods' range.")
         .field_of("spec.network.nodePrefix"),
     flag("ipv4_stack", "true", "Whether the cluster talks over IPv4.").only(&["true"], IPV4, "write `true`, or leave it out"),
-    flag("ipv6_stack", "false", "Whether the cluster talks over IPv6.").needed(IPV4).instead(IPV4_ONLY),
-    flag("enable_dual_stack_networks", "false", "Whether the cluster talks over IPv4 and IPv6.").needed(IPV4).instead(IPV4_ONLY),
-    word("kube_pods_subnet_ipv6", "IPv6 range", "none", "The range of the pods' IPv6 addresses.").moot(IPV4),
-    word("kube_service_addresses_ipv6", "IPv6 range", "none", "The range of the services' IPv6 addresses.").moot(IPV4),
-    number("kube_network_node_prefix_ipv6", "none", "The prefix length of each node's IPv6 share.").moot(IPV4),
+    flag("ipv6_stack", "false", "Whether the cluster talks over IPv6 beside IPv4: dual stack.").field_of("spec.network.dualStack"),
+    flag("enable_dual_stack_networks", "false", "The former name of `ipv6_stack`, which counts where both are set.")
+        .field_of("spec.network.dualStack"),
+    word("kube_pods_subnet_ipv6", "IPv6 range", "fd85:ee78:d8a6:8607::1:0/112", "The range of the pods' IPv6 addresses.")
+        .field_of("spec.network.podCIDRIPv6"),
+    word("kube_service_addresses_ipv6", "IPv6 range", "fd85:ee78:d8a6:8607::1000/116", "The range of the services' IPv6 addresses.")
+        .field_of("spec.network.serviceCIDRIPv6"),
+    number("kube_network_node_prefix_ipv6", "120", "The prefix length of each node's share of the pods' IPv6 range.")
+        .field_of("spec.network.nodePrefixIPv6"),
     flag("kube_network_plugin_multus", "false", "Adds multus, for several networks in one pod.")
         .needed("pods that ask for further networks would not get them")
         .instead("leave it out, and install Multus into the cluster with its own manifest"),
@@ -109,7 +110,8 @@ pub(super) static ROWS: &[Variable] = &[
         .moot("it is the first of the services' range, as the API server chooses it"),
     text("skydns_server", "the tenth address of the services' range", "Address of the DNS service.")
         .moot("it is the tenth of the services' range, as kubeadm chooses it; of others Kubespray's default, the third, is no error"),
-    flag("nat_outgoing_ipv6", "false", "Whether packets of pods leave the cluster with the node's IPv6 address.").moot(IPV4),
+    flag("nat_outgoing_ipv6", "true", "Whether packets of pods leave the cluster with the node's IPv6 address; `false` is for the bridge.")
+        .field_of("spec.network.masqueradeIPv6"),
     value("kube_pods_subnets", "text", "kube_pods_subnet", "The ranges of the pods' addresses.").moot(COMPUTED),
     value("kube_service_subnets", "text", "kube_service_addresses", "The ranges of the services' addresses.").moot(COMPUTED),
     text("skydns_server_secondary", "none", "Address of a second DNS service.").moot("there is one DNS service"),

@@ -121,7 +121,10 @@ fn the_cluster_may_not_answer_yet() {
 #[test]
 fn a_node_may_say_anything() {
     let condition = serde_json::json!({"type": "Ready", "status": "False", "message": "a\ttab, a\nnewline and \"quotes\""});
-    let nodes = format!("w1\tuid\tmachine\tv1.37.1\t{condition}\t{{\"a\":\"b\"}}\t\t10.233.65.0/24\nw2\tuid\tmachine\tv1.37.1\t\t\t\t\n");
+    let nodes = format!(
+        "w1\tuid\tmachine\tv1.37.1\t{condition}\t{{\"a\":\"b\"}}\t\t10.233.65.0/24 fd00:64::/120\t10.20.0.12 fd00:20::12\n\
+         w2\tuid\tmachine\tv1.37.1\t\t\t\t\t\n"
+    );
     let text = format!("\n@ clock\n1\n1.00 2.00\n\n@ kube-ready\nok\n\n@ kube-nodes\n{nodes}\n@ kube-objects\n\n@ kube-tokens\n\n@ end\n");
     let looks: Looks = [Look::Kubernetes].into_iter().collect();
     let seen = parse(&nonce(), &looks, text.replace('@', nonce().as_str()).as_bytes()).unwrap();
@@ -129,6 +132,7 @@ fn a_node_may_say_anything() {
     let node = state.node("w1").unwrap_or_else(|| panic!("{state:?}"));
     assert_eq!((node.ready, node.message.as_str()), (false, "a\ttab, a\nnewline and \"quotes\""));
     assert_eq!(node.labels["a"], "b");
+    assert_eq!((node.pod_cidrs.len(), node.address_ipv6()), (2, Some("fd00:20::12".parse().unwrap())));
     assert!(!state.node("w2").unwrap().ready, "a node that was just registered has no conditions");
 }
 

@@ -1,7 +1,7 @@
 //! How flannel carries packets, and what that asks of hosts.
 
 use kok_crds::model::{FlannelBackend, NetworkPlugin};
-use kok_tasks::observe::{ModuleState, PodNetwork};
+use kok_tasks::observe::{Family, ModuleState, PodNetwork};
 
 use super::running::running;
 use super::*;
@@ -69,7 +69,7 @@ fn routes_of_the_bridge_are_ours_wherever_they_lead() {
                 facts.routes.push(Route { to, interface: "eth0".to_owned(), via: Some(via) });
             }
         });
-        let network = PodNetwork { routes: [(to, (via, ours))].into(), masquerades: true };
+        let network = PodNetwork { routes: [(to.into(), (via.into(), ours))].into(), masquerades: [Family::V4].into() };
         seen.add_observations("worker1", Observations { pod_network: Some(network), ..Observations::default() });
         written(&check(&bridge, &seen)).contains("its route to 10.233.70.0/24 overlaps")
     };

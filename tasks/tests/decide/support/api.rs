@@ -230,7 +230,7 @@ pub(crate) fn state(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> K
 fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Value {
     let mut object = object.clone();
     let name = object["metadata"]["name"].as_str().unwrap();
-    let has_network = |host: &Host| has_subnet(api, host) || host.pod_network.masquerades || api.has_own_network();
+    let has_network = |host: &Host| has_subnet(api, host) || !host.pod_network.masquerades.is_empty() || api.has_own_network();
     let runs = |host: &Host| match name {
         "kube-proxy" => has_image(host, "kube-proxy"),
         "nodelocaldns" => has_image(host, "coredns") && host.is_active("kubelet.service") && host.has("/sys/class/net/nodelocaldns"),
@@ -254,13 +254,14 @@ fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Val
     object
 }
 
-/// What the pods of the network check report: every pod and the service answers every pod that runs.
-pub(crate) fn reports(api: &Api, hosts: &BTreeMap<String, Host>) -> BTreeMap<String, String> {
+/// What the pods of the network check report: every pod, at its addresses, and the service answers every pod that runs.
+pub(crate) fn reports(api: &Api, hosts: &BTreeMap<String, Host>, families: u64) -> BTreeMap<String, String> {
     let services = (api.has("DaemonSet/kube-system/kube-proxy") || api.has_own_network()) && api.has("Deployment/kube-system/coredns");
     let check = api.objects.get("DaemonSet/kokctl-network-check/network-check").map(|check| with_status(api, hosts, check));
     let running = check.map_or(0, |check| check["status"]["numberAvailable"].as_u64().unwrap());
-    let answers: Vec<Value> =
-        (0..=running).map(|target| json!({"target": format!("http://10.244.{target}.2:8080/"), "ok": services, "status": 200})).collect();
+    let answers: Vec<Value> = (0..=running * families)
+        .map(|target| json!({"target": format!("http://10.244.{target}.2:8080/"), "ok": services, "status": 200}))
+        .collect();
     let names = api.nodes.keys().take(usize::try_from(running).unwrap());
     names.map(|name| (name.clone(), Value::from(answers.clone()).to_string())).collect()
 }

@@ -8,11 +8,13 @@ pub(crate) mod shell;
 mod uses;
 pub(crate) mod world;
 
-use kok_crds::model::{Addon, Cluster, Manifest};
+use std::net::{IpAddr, Ipv6Addr};
+
+use kok_crds::model::{Addon, Cluster, Host, Manifest};
 use kok_crds::{Position, Source, read_manifest};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::facts::{COMMANDS, FOLDERS, HostFacts, Interface, Route, Storage};
-use kok_tasks::observe::{Firewalld, Nonce, Observations, Zone};
+use kok_tasks::observe::{Firewalld, Ipv6Route, Ipv6State, Nonce, Observations, Zone};
 use kok_tasks::plan::{Inputs, Seen};
 
 /// The time at which the plans of the tests are made: 2026-05-28.
@@ -29,6 +31,23 @@ pub(crate) fn nonce() -> Nonce {
 /// One control plane and two workers.
 pub(crate) fn cluster() -> Cluster {
     cluster_of(include_str!("../../fixtures/cluster.yaml"))
+}
+
+/// The same with IPv6 beside IPv4, in Kubespray's ranges.
+pub(crate) fn dual_stack() -> Cluster {
+    cluster_of(&include_str!("../../fixtures/cluster.yaml").replace("plugin: flannel", "dualStack: true"))
+}
+
+/// The address of IPv6 that a host of the model has: with the last part of its other one.
+pub(crate) fn ipv6_of(host: &Host) -> Ipv6Addr {
+    let IpAddr::V4(address) = host.address else { panic!("{}", host.address) };
+    format!("fd00:20::{}", address.octets()[3]).parse().unwrap()
+}
+
+/// What a host with IPv6 says of it.
+pub(crate) fn good_ipv6() -> Ipv6State {
+    let route = Ipv6Route { to: "fd00:20::/64".parse().unwrap(), interface: "eth0".to_owned(), via: None };
+    Ipv6State { in_kernel: true, routes: vec![route], ..Ipv6State::default() }
 }
 
 /// Three control planes and two workers.
@@ -117,7 +136,7 @@ pub(crate) fn firewalld(ports: &[&str], trusted: &[&str]) -> Firewalld {
 
 fn interface(name: &str, number: u8, address: &str) -> (String, Interface) {
     let mac = (name != "lo").then(|| format!("52:54:00:00:00:{number:02x}"));
-    (name.to_owned(), Interface { mac, addresses: [address.parse().unwrap()].into(), mtu: Some(1500) })
+    (name.to_owned(), Interface { mac, addresses: [address.parse().unwrap()].into(), mtu: Some(1500), ..Interface::default() })
 }
 
 /// What was seen of three hosts with which nothing is wrong; `change` makes something wrong.

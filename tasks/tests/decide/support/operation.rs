@@ -82,7 +82,7 @@ impl World {
                 host.uses(&routes.commands);
                 host.uses(&routes.rules);
                 let range = routes.routes.iter().map(|(to, via)| (*to, (*via, true)));
-                host.pod_network = PodNetwork { routes: range.collect(), masquerades: true };
+                host.pod_network = PodNetwork { routes: range.collect(), masquerades: routes.masquerades.clone() };
             }
             Operation::NodeDnsLink(link) => {
                 let (path, unit) = (format!("/sys/class/net/{}", link.link), format!("/etc/systemd/system/{}", link.unit));
@@ -103,7 +103,7 @@ impl World {
             Operation::NodeShares(shares) => {
                 self.uses_api(host, true);
                 for (name, share) in &shares.shares {
-                    self.api.nodes.get_mut(name).unwrap_or_else(|| panic!("{name} is no node yet")).pod_cidr = Some(*share);
+                    self.api.nodes.get_mut(name).unwrap_or_else(|| panic!("{name} is no node yet")).pod_cidrs = share.clone();
                 }
             }
             Operation::NetworkCheck(check) => self.network_check(host, check),

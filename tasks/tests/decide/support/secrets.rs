@@ -50,6 +50,10 @@ pub(crate) fn of(cluster: &Cluster) -> &'static Files {
     if cluster.external_endpoint().is_some() {
         return Box::leak(Box::new(files(cluster)));
     }
+    if cluster.network.is_dual_stack() {
+        let hosts = cluster.hosts.iter().map(|host| Host { address_ipv6: Some(super::ipv6_of(host)), ..host.clone() }).collect();
+        return Box::leak(Box::new(files(&Cluster { hosts, ..cluster.clone() })));
+    }
     match (cluster.has_etcd_units(), cluster.is_highly_available()) {
         (true, _) => &WITH_OWN_ETCD,
         (false, true) => &OF_THREE,

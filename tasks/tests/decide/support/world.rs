@@ -18,7 +18,7 @@ use kok_tasks::secret_name::SecretName;
 use super::api::{self, Api};
 use super::host::{Host, matches};
 use super::secrets::{self, Files, secret};
-use super::{good_facts, inputs};
+use super::{good_facts, good_ipv6, inputs, ipv6_of};
 
 /// The state of everything.
 #[derive(Debug, Clone)]
@@ -108,6 +108,9 @@ impl World {
                 ..good_facts(&host.name, number)
             };
             let mut facts = facts;
+            if let Some(interface) = facts.interfaces.get_mut("eth0").filter(|_| self.cluster.network.is_dual_stack()) {
+                interface.addresses.insert(ipv6_of(host).into());
+            }
             let there = &self.hosts[&host.name];
             facts.commands.retain(|command| there.commands.contains(command) || !there.lacks.contains(command));
             facts.installable = ["tar", "ca-certificates"].map(str::to_owned).into();
@@ -137,7 +140,16 @@ impl World {
                     let there = self.api.addons.get(&name).cloned();
                     seen.addon_objects.insert(name, there);
                 }
-                Look::NetworkCheck => seen.network_check = Some(api::reports(&self.api, &self.hosts)),
+                Look::NetworkCheck => {
+                    seen.network_check = Some(api::reports(&self.api, &self.hosts, self.cluster.network.pod_cidrs().len() as u64))
+                }
+                Look::Ipv6 => {
+                    seen.ipv6 = Some(good_ipv6());
+                    let listens = host.sysctls.iter().filter(|(name, _)| name.ends_with(".accept_ra"));
+                    for (name, value) in listens {
+                        seen.ipv6.as_mut().unwrap().accept_ra.insert(name.clone(), value.clone());
+                    }
+                }
                 Look::PodNetwork(_) => seen.pod_network = Some(host.pod_network.clone()),
                 Look::TimeTracking => seen.time = Some(host.time(self.source_serves())),
                 _ => {}
