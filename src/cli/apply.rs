@@ -92,7 +92,7 @@ async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result
         run.events.send(EventKind::SecretsReady { made: secrets.made() });
     }
     if let Some(path) = secrets.kept_in() {
-        status_line(&format!("note: {} keeps the keys of {} now; whoever reads it owns the cluster", path.display(), cluster.name));
+        status_line(&format!("note: {} keeps the keys of {} now; whoever reads it owns the cluster", path.display(), planned.cluster.name));
     }
     Ok(secrets)
 }
