@@ -73,7 +73,7 @@ fn happens(world: &mut World, mishap: Mishap, host: &str) -> Option<&'static str
         }
         Mishap::LostAuthority if has(world, "/etc/kubernetes/pki/ca.crt") => {
             world.host(host).paths.remove("/etc/kubernetes/pki/ca.crt");
-            Some("/etc/kubernetes/pki/ca.crt is missing")
+            Some("/etc/kubernetes/pki/ca.crt")
         }
         Mishap::EditedList if CONTROL_PLANES.iter().any(|other| world.hosts[*other].has(DATA)) => {
             let text = include_str!("../fixtures/highly-available.yaml").replace("10.20.0.13", "10.20.0.19");
