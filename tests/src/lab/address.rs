@@ -36,7 +36,8 @@ pub(crate) fn address(depth: usize, number: usize) -> String {
 
 /// The address of IPv6 with this last number: of the site's own (ULA), and as good as none outside of the lab.
 pub(crate) fn address_ipv6(depth: usize, number: usize) -> String {
-    format!("fd00:10:20:{depth}::{number}")
+    // As addresses are spelled (RFC 5952): what is zero is left out.
+    if depth == 0 { format!("fd00:10:20::{number}") } else { format!("fd00:10:20:{depth}::{number}") }
 }
 
 /// The bridge of this depth in the lab's network namespace.
