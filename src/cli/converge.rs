@@ -129,7 +129,7 @@ impl<'a> Observed<'a> {
         let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
         self.events.send(EventKind::HostsAwaited { hosts });
         let (links, failures) = connect_each(self.cluster, &wanted).await?;
-        if !(self.tolerance.all_but_one && !links.is_empty()) {
+        if !self.tolerance.all_but_one || links.is_empty() {
             self.leave_out(failures)?;
         }
         self.links.extend(links);

@@ -1,5 +1,13 @@
 //! What can't be done is refused before anything is changed, and the message says what, where, why and what to do.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs,
+    unreachable_pub
+)]
 
 mod bad_input_cases;
 mod cluster_support;

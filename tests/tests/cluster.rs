@@ -54,6 +54,7 @@ fn hosts_become_a_cluster_and_bare_again() {
     clock.lap("a user's addons");
     outside::shows_the_cluster(&lab, &kokctl);
     clock.lap("status and kubeconfig");
+    escrow::write_field(&kokctl, false);
     reset::needs_consent(&lab, &kokctl);
     reset::takes_a_worker_out(&lab, &kokctl, &before);
     clock.lap("a worker leaves and comes back");

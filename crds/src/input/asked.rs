@@ -97,8 +97,8 @@ impl Input {
             return Err(problems);
         }
         let reset_at = resets.first().map(|operation| operation.position.clone());
-        let limits = resets.iter().filter_map(|operation| operation.main.arguments.limit.as_ref());
-        match (resets.len(), limits.last()) {
+        let mut limits = resets.iter().filter_map(|operation| operation.main.arguments.limit.as_ref());
+        match (resets.len(), limits.next_back()) {
             (_, None) => Ok(Asked { reset_at, ..Asked::default() }),
             (1, Some(limit)) => {
                 let hosts = self.hosts(&limit.text, &limit.position)?;

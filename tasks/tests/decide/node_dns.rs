@@ -153,7 +153,7 @@ fn a_link_that_is_left_goes_later() {
     let mut world = World::converged();
     world.host("worker1").write(UNIT, 0o644, "left");
     world.host("worker1").folder(LINK, 0o755);
-    assert_eq!(left(&world), [format!("worker1/node-dns/link-removed: the link nodelocaldns is there")]);
+    assert_eq!(left(&world), ["worker1/node-dns/link-removed: the link nodelocaldns is there"]);
     assert_eq!(left(&world.converge()), nothing());
 }
 

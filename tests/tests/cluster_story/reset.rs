@@ -79,7 +79,7 @@ pub fn snapshots(kokctl: &Kokctl<'_>, cluster: &str) -> Vec<PathBuf> {
 fn etcdutl(folder: &Path, arguments: &[&str]) -> String {
     let bundle = default_output(&default_cache().unwrap());
     let index = Bundle::parse(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap();
-    let archive = index.files.iter().filter(|file| file.name == "etcd").next_back().unwrap();
+    let archive = index.files.iter().rfind(|file| file.name == "etcd").unwrap();
     let unpacked =
         Command::new("tar").arg("xzf").arg(bundle.join(&archive.path)).arg("-C").arg(folder).arg("--strip-components=1").status();
     assert!(unpacked.unwrap().success());
