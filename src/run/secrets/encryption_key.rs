@@ -3,16 +3,17 @@
 use kok_tasks::documents;
 use zeroize::Zeroizing;
 
-use super::keepers::read_files;
+use super::keepers::read_in;
 use crate::run::link::Links;
 use crate::ui::{Failure, Kind};
 
-/// Beside the authorities, as the API server has it.
-const ENCRYPTION: &str = "../apiserver/encryption.yaml";
+/// As the API server has it. It may be there before any certificate is.
+const FOLDER: &str = "/etc/kubernetes/apiserver";
+const ENCRYPTION: &str = "encryption.yaml";
 
 /// The key of a control plane that encrypts.
 pub(super) async fn read_encryption_key(host: &str, links: &Links) -> Result<Zeroizing<String>, Failure> {
-    let files = read_files(host, links, &[ENCRYPTION]).await?;
+    let files = read_in(FOLDER, host, links, &[ENCRYPTION]).await?;
     let key = files.first().and_then(|text| documents::encryption_key(text));
     key.map(|key| Zeroizing::new(key.to_owned())).ok_or_else(|| {
         Failure::new(Kind::Host, "the key that secrets are encrypted with can't be read")

@@ -75,7 +75,7 @@ pub(super) async fn read_authorities(
     if let Some(host) = keepers.control_plane {
         let files = read_files(host, links, &FILES).await?;
         let [kubernetes, kubernetes_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
-            return Err(unreadable(host, "the answer was cut off"));
+            return Err(unreadable(PKI, host, "the answer was cut off"));
         };
         found.kubernetes = pair(kubernetes, kubernetes_key);
         found.front_proxy = pair(front_proxy, front_proxy_key);
@@ -83,12 +83,12 @@ pub(super) async fn read_authorities(
     }
     if let Some(host) = keepers.etcd {
         let files = read_files(host, links, &FILES_OF_ETCD).await?;
-        let [etcd, etcd_key] = files.as_slice() else { return Err(unreadable(host, "the answer was cut off")) };
+        let [etcd, etcd_key] = files.as_slice() else { return Err(unreadable(PKI, host, "the answer was cut off")) };
         found.etcd = pair(etcd, etcd_key);
     }
     let host = keepers.control_plane.or(keepers.etcd);
     Authorities::complete(found, &identity::policy(cluster), now, &mut SystemRandomness).map_err(|error| match host {
-        Some(host) => unreadable(host, &error.to_string()),
+        Some(host) => unreadable(PKI, host, &error.to_string()),
         None => made_badly(error),
     })
 }
@@ -109,22 +109,30 @@ fn of_user(cluster: &Cluster, kept: FoundAuthorities) -> FoundAuthorities {
     found
 }
 
+/// Where kubeadm has certificates and keys.
+const PKI: &str = "/etc/kubernetes/pki";
+
 /// These files of `/etc/kubernetes/pki`, in their order.
 pub(super) async fn read_files(host: &str, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
+    read_in(PKI, host, links, files).await
+}
+
+/// The same of a folder, all in one command.
+pub(super) async fn read_in(folder: &str, host: &str, links: &Links, files: &[&str]) -> Result<Vec<Zeroizing<String>>, Failure> {
     let link = links.get(host).ok_or_else(|| Failure::new(Kind::Internal, format!("there is no connection to {host}")))?;
-    let lines: Vec<String> = files.iter().map(|file| format!("cat /etc/kubernetes/pki/{file} || exit 1\necho '{SEPARATOR}'")).collect();
+    let lines: Vec<String> = files.iter().map(|file| format!("cat {folder}/{file} || exit 1\necho '{SEPARATOR}'")).collect();
     let output = link.scripts().await?.run(Script::new(lines.join("\n")), Duration::from_secs(30)).await?;
     if !output.is_success() {
-        return Err(unreadable(host, &output.reason().unwrap_or_default()));
+        return Err(unreadable(folder, host, &output.reason().unwrap_or_default()));
     }
-    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| unreadable(host, "a file is no text"))?);
+    let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| unreadable(folder, host, "a file is no text"))?);
     let end = format!("{SEPARATOR}\n");
     Ok(text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect())
 }
 
-fn unreadable(host: &str, because: &str) -> Failure {
-    Failure::new(Kind::Host, "the certificate authorities of the cluster can't be read")
-        .at(format!("host {host}: /etc/kubernetes/pki"))
+fn unreadable(folder: &str, host: &str, because: &str) -> Failure {
+    Failure::new(Kind::Host, "the keys of the cluster can't be read")
+        .at(format!("host {host}: {folder}"))
         .because(because)
         .hint("restore the missing file from a backup")
 }

@@ -1,7 +1,9 @@
 //! SIGKILL in the middle of a founding, and then a host off the network: `apply` goes on with the same authorities. `make test-faults` does each
 //! at twenty points.
 
+use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -38,7 +40,12 @@ pub fn at_a_random_moment(lab: &Lab, kokctl: &Kokctl<'_>) {
 fn begin(kokctl: &Kokctl<'_>) -> Child {
     let (manifest, bundle) = (kokctl.manifest(), kokctl.bundle());
     let arguments = ["apply", "--json", "-f", manifest.to_str().unwrap(), "--bundle", bundle.to_str().unwrap()];
-    kokctl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    let errors = File::create(errors(kokctl)).unwrap();
+    kokctl.command(&arguments).stdout(Stdio::piped()).stderr(errors).spawn().unwrap()
+}
+
+fn errors(kokctl: &Kokctl<'_>) -> PathBuf {
+    kokctl.folder().join("errors")
 }
 
 /// Somewhere in the run that follows, any host is silent for a while, and comes back. A run that needed it just then may have to give up.
@@ -58,7 +65,8 @@ fn cut_off(lab: &Lab, kokctl: &Kokctl<'_>) {
     thread::sleep(AWAY);
     host.heal().unwrap();
     let last = rest.join().unwrap();
-    assert!(matches!(apply.wait().unwrap().code(), Some(0 | 4)), "{last}");
+    let code = apply.wait().unwrap().code();
+    assert!(matches!(code, Some(0 | 4)), "{code:?}: {last}\n{}", fs::read_to_string(errors(kokctl)).unwrap());
 }
 
 fn kill(kokctl: &Kokctl<'_>, after: usize) {
