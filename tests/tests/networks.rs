@@ -1,4 +1,4 @@
-//! A network that no other test has: the plain bridge, for addresses of both families.
+//! A network that no other test has: the plain bridge, for addresses of both families, with kube-proxy by iptables.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -41,7 +41,8 @@ fn the_bridge_carries_both_families() {
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let manifest = fs::read_to_string(kokctl.manifest()).unwrap();
-    kokctl.write_manifest(&manifest.replace("plugin: flannel\n", "plugin: bridge\n"));
+    let manifest = manifest.replace("plugin: flannel\n", "plugin: bridge\n");
+    kokctl.write_manifest(&format!("{}\n    kube_proxy_mode: iptables\n", manifest.trim_end()));
     kokctl.converge("apply");
     clock.lap("apply");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
