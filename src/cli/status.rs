@@ -25,7 +25,7 @@ use super::files::{ClusterFiles, ExtraVars};
 use crate::run::{Clock, Events, LookAt, connect_each, probe_all};
 use crate::ui::{Failure, Kind, Notes, line, status_line};
 
-/// Show the hosts and their nodes as they are, and when the control planes' certificates end
+/// Show the hosts and their nodes as they are, the API's endpoint, when certificates end, and in how much the hosts differ from the files
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]

@@ -31,7 +31,14 @@ pub fn is_shown_and_repaired(lab: &Lab, kokctl: &Kokctl<'_>) {
     manifest_of_the_scheduler(lab, kokctl);
     configuration_of_a_kubelet(lab, kokctl);
     kubeconfig_of_the_super_admin(lab, kokctl);
+    proxies_are_started_again(lab);
     cluster::assert_complete(lab, DEFAULT_KUBERNETES_VERSION);
+}
+
+/// Those that are started find what the ones before them have made; all Services have to go on, which is looked at next.
+fn proxies_are_started_again(lab: &Lab) {
+    cluster::kubectl(lab, "-n kube-system delete pod -l k8s-app=kube-proxy");
+    cluster::kubectl(lab, "-n kube-system rollout status daemonset/kube-proxy --timeout=90s");
 }
 
 fn configuration_of_containerd(lab: &Lab, kokctl: &Kokctl<'_>) {
