@@ -26,8 +26,9 @@ const LONGEST: usize = 300;
 const MOST: usize = 3;
 
 /// What is behind most complaints that have such words, the more telling ones first.
-const LIKELY: [(&str, &str); 12] = [
+const LIKELY: [(&str, &str); 13] = [
     ("has already been bootstrapped", "its data were lost; see \"A member that lost its data\" in docs/bootstrap.md"),
+    ("could not retrieve cluster information", "its data were lost; see \"A member that lost its data\" in docs/bootstrap.md"),
     ("cluster ID mismatch", "members of two clusters have each other's addresses"),
     ("no space left on device", "a disk of the host is full; `df -h` says which"),
     ("unknown flag", "an option in your file that this version of Kubernetes does not have"),
