@@ -74,6 +74,7 @@ const ETCD_UNIT: &str = "etcd.service";
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = arguments.cluster.read(&arguments.extra)?;
+    let bundle = arguments.bundle.open_if_named()?;
     let (links, unreachable) = connect_each(&cluster, |_| true).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let mut asked = BTreeMap::new();
@@ -99,7 +100,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     failures.extend(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
     // Where a host does not answer, a plan would say no more than that.
     let drift = if failures.is_empty() {
-        Drift::find(&cluster, &arguments.bundle).await
+        Drift::find(&cluster, bundle.as_ref()).await
     } else {
         Drift::Unknown { because: "not all hosts answer".to_owned() }
     };
@@ -117,7 +118,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
     let speaker = speaker(cluster, seen).map(|host| host.name.as_str()).unwrap_or_default();
     // What another cluster's API server says of nodes of the same names would be taken for this one's.
-    let kubernetes = seen.observations(speaker).kubernetes.as_ref().filter(|_| is_ours(cluster, seen, speaker));
+    let told = Some(seen.observations(speaker)).filter(|_| is_ours(cluster, seen, speaker));
+    let kubernetes = told.and_then(|told| told.kubernetes.as_ref());
     let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
     let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
     let hosts = cluster.hosts.iter().map(|host| {
@@ -151,7 +153,7 @@ fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
         }
     });
     let certificates = certificates::certificates(cluster, seen, Clock::seconds());
-    let endpoint = Endpoint::new(cluster, seen.observations(speaker));
+    let endpoint = Endpoint::new(cluster, told);
     Status {
         cluster: cluster.name.clone(),
         api_server: api_server(cluster, seen, speaker),

@@ -7,7 +7,7 @@ use kok_crds::{count, counted};
 use kok_tasks::plan::{Plan, Selection};
 use serde::Serialize;
 
-use crate::cli::common::BundleArgument;
+use crate::artifacts::BundleFolder;
 use crate::cli::converge::{Tolerance, converge};
 use crate::run::{Events, Token};
 use crate::ui::{Failure, Notes};
@@ -26,10 +26,12 @@ pub(super) enum Drift {
 
 impl Drift {
     /// Makes the plan of the whole cluster, which needs the bundle that it is installed from; nothing is changed.
-    pub(super) async fn find(cluster: &Cluster, bundle: &BundleArgument) -> Self {
+    pub(super) async fn find(cluster: &Cluster, bundle: Option<&BundleFolder>) -> Self {
+        let Some(bundle) = bundle else {
+            return Self::Unknown { because: "it needs the bundle: give its folder with --bundle".to_owned() };
+        };
         match plan(cluster, bundle).await {
-            Ok(Some(plan)) => Self::of(&plan),
-            Ok(None) => Self::Unknown { because: "it needs the bundle: give its folder with --bundle".to_owned() },
+            Ok(plan) => Self::of(&plan),
             Err(failures) => Self::Unknown { because: failures.first().map(Failure::one_line).unwrap_or_default() },
         }
     }
@@ -60,11 +62,10 @@ impl Drift {
     }
 }
 
-async fn plan(cluster: &Cluster, bundle: &BundleArgument) -> Result<Option<Plan>, Vec<Failure>> {
-    let Some(bundle) = bundle.open_if_named()? else { return Ok(None) };
+async fn plan(cluster: &Cluster, bundle: &BundleFolder) -> Result<Plan, Vec<Failure>> {
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let events = Events::new(vec![Box::new(Notes)]);
     let planned = converge(cluster, bundle.bundle(), &Selection::default(), &token.id, tolerance, &events).await?;
-    Ok(Some(planned.plan))
+    Ok(planned.plan)
 }

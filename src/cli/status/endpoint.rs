@@ -2,7 +2,7 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::identity::endpoint_text;
-use kok_tasks::observe::{Look, Observations};
+use kok_tasks::observe::{ApiServerState, Look, Observations};
 use kok_tasks::operations::said_briefly;
 use serde::Serialize;
 
@@ -40,16 +40,17 @@ pub(super) fn looks(cluster: &Cluster) -> impl Iterator<Item = Look> {
 }
 
 impl Endpoint {
-    /// As the control plane saw it that speaks for the cluster.
-    pub(super) fn new(cluster: &Cluster, seen: &Observations) -> Self {
+    /// As the control plane saw it that speaks for the cluster, if there is one.
+    pub(super) fn new(cluster: &Cluster, seen: Option<&Observations>) -> Self {
         let url = url(cluster);
-        let state = match seen.api_endpoints.get(&url).map(|said| (said, said.lines().next_back())) {
+        let state = match seen.and_then(|seen| seen.api_endpoints.get(&url)) {
             None => "not asked".to_owned(),
-            Some((_, Some("ok"))) => "answers".to_owned(),
-            Some((said, _)) => format!("does not answer: {}", said_briefly(said)),
+            Some(ApiServerState::Ready) => "answers".to_owned(),
+            Some(ApiServerState::NotReady(said)) => format!("does not answer: {}", said_briefly(said)),
+            Some(ApiServerState::Absent) => "not installed".to_owned(),
         };
         let load_balancers = has_load_balancers(cluster).then(|| {
-            let found = seen.load_balancers.clone().unwrap_or_default();
+            let found = seen.and_then(|seen| seen.load_balancers.clone()).unwrap_or_default();
             let nodes: Vec<&str> = cluster
                 .hosts
                 .iter()

@@ -75,9 +75,9 @@ pub(super) fn push_endpoints(script: &mut String, urls: &BTreeSet<String>) {
     }
 }
 
-pub(super) fn read_endpoints(sections: &[Section<'_>], urls: &BTreeSet<String>) -> Result<BTreeMap<String, String>, ParseError> {
-    let said = |url: &String| Ok((url.clone(), String::from_utf8_lossy(body_of(sections, "kube-endpoint", url)?).trim().to_owned()));
-    urls.iter().map(said).collect()
+pub(super) fn read_endpoints(sections: &[Section<'_>], urls: &BTreeSet<String>) -> Result<BTreeMap<String, ApiServerState>, ParseError> {
+    let state = |url: &String| Ok((url.clone(), readyz(&String::from_utf8_lossy(body_of(sections, "kube-endpoint", url)?))));
+    urls.iter().map(state).collect()
 }
 
 /// The last two warnings of the cluster. After [`READY`].
@@ -257,14 +257,21 @@ fn parse_objects(body: &str) -> Result<BTreeMap<String, KubernetesObject>, Parse
     Ok(objects)
 }
 
-/// `/readyz` says `ok`, and kubectl nothing else; anything else is why it doesn't.
+/// The API server of the host.
 pub(super) fn read_api_server(sections: &[Section<'_>]) -> Result<ApiServerState, ParseError> {
     Ok(match text_of(sections, "kube-ready")?.trim() {
         "absent" => ApiServerState::Absent,
-        // kubectl may warn of something before.
-        said if said.lines().next_back() == Some("ok") => ApiServerState::Ready,
-        said => ApiServerState::NotReady(said.chars().take(4000).collect()),
+        said => readyz(said),
     })
+}
+
+/// `/readyz` says `ok`, before which kubectl may warn of something; anything else is why it doesn't.
+fn readyz(said: &str) -> ApiServerState {
+    let said = said.trim();
+    match said.lines().next_back() {
+        Some("ok") => ApiServerState::Ready,
+        _ => ApiServerState::NotReady(said.chars().take(4000).collect()),
+    }
 }
 
 /// Everything that the answer says of the cluster.

@@ -36,8 +36,8 @@ pub struct Observations {
     pub etcd_endpoints: BTreeMap<String, String>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
-    /// Ways to the API by their URLs, as this control plane takes them: what came back, `ok` if it is an API server that is ready.
-    pub api_endpoints: BTreeMap<String, String>,
+    /// Ways to the API by their URLs, as this control plane takes them: the API server that they lead to.
+    pub api_endpoints: BTreeMap<String, ApiServerState>,
     /// The cluster as this host's API server shows it.
     pub kubernetes: Option<KubernetesState>,
     /// What the pods of the network check report, by the node that they run on.

@@ -2,7 +2,7 @@
 
 use super::ready::{WAIT, said_briefly};
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{Look, Observations};
+use crate::observe::{ApiServerState, Look, Observations};
 use crate::resources::Act;
 
 /// An API server of this cluster that is ready answers at the endpoint that the user runs, under a name of its certificate, asked on a
@@ -19,12 +19,13 @@ impl EndpointReady {
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        let said = seen!(seen.api_endpoints.get(&self.url));
-        // kubectl may warn of something before.
-        if said.lines().next_back() == Some("ok") {
-            return Verdict::Same;
+        match seen!(seen.api_endpoints.get(&self.url)) {
+            ApiServerState::Ready => Verdict::Same,
+            ApiServerState::NotReady(said) => {
+                Verdict::differs(WAIT, format!("at {}, where the cluster's clients are sent, {}", self.url, said_briefly(said)))
+            }
+            ApiServerState::Absent => Verdict::differs(WAIT, "there is no control plane yet"),
         }
-        Verdict::differs(WAIT, format!("at {}, where the cluster's clients are sent, {}", self.url, said_briefly(said)))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

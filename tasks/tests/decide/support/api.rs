@@ -188,8 +188,8 @@ pub(crate) fn load_balancers(api: &Api, hosts: &BTreeMap<String, Host>) -> BTree
 }
 
 /// What comes back from a load balancer before all API servers.
-pub(crate) fn endpoint(api: &Api, hosts: &BTreeMap<String, Host>) -> String {
-    if any_answers(api, hosts) { "ok" } else { "connection refused" }.to_owned()
+pub(crate) fn endpoint(api: &Api, hosts: &BTreeMap<String, Host>) -> ApiServerState {
+    if any_answers(api, hosts) { ApiServerState::Ready } else { ApiServerState::NotReady("connection refused".to_owned()) }
 }
 
 /// Whether flannel's daemon runs on a host: it is on the host's own network.
