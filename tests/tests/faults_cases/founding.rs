@@ -1,7 +1,6 @@
 //! Three control planes and two workers, disturbed at points that are spread over all of their making. `apply` alone ends where a run ends
 //! that nothing happened to.
 
-use std::collections::BTreeSet;
 use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -65,10 +64,11 @@ fn comes_back(host: Host) -> JoinHandle<()> {
 /// How far the making of a cluster is.
 #[derive(Default)]
 struct Founding {
-    /// Steps that were done, however often.
-    done: BTreeSet<String>,
     /// Changes of the whole, by the plan of the first run.
     total: usize,
+    /// Changes that are left, by the plan of the last run and what it has done since. What a run did that was killed before it could say so is
+    /// known from the next one's plan only.
+    left: usize,
     /// How many points it has come to.
     points: usize,
 }
@@ -76,17 +76,18 @@ struct Founding {
 impl Founding {
     fn heard(&mut self, event: &Value) {
         match event["event"].as_str().unwrap() {
-            "plan-made" => self.total = self.total.max(usize::try_from(event["changes"].as_u64().unwrap()).unwrap()),
-            "step-done" => {
-                self.done.insert(event["step"].as_str().unwrap().to_owned());
+            "plan-made" => {
+                self.left = usize::try_from(event["changes"].as_u64().unwrap()).unwrap();
+                self.total = self.total.max(self.left);
             }
+            "step-done" => self.left = self.left.saturating_sub(1),
             _ => {}
         }
     }
 
     /// Whether it is at the next point: once for each.
     fn comes_to_a_point(&mut self) -> bool {
-        let is_at = self.points < POINTS && self.total > 0 && self.done.len() * (POINTS + 1) >= self.total * (self.points + 1);
+        let is_at = self.points < POINTS && self.total > 0 && (self.total - self.left) * (POINTS + 1) >= self.total * (self.points + 1);
         self.points += usize::from(is_at);
         is_at
     }
