@@ -8,11 +8,11 @@ use crate::key::PrivateKey;
 use crate::material::{Content, Material, MaterialFile};
 use crate::{AuthorityKind, PkiError, Policy, Randomness, Secret};
 
-/// A certificate authority with its private key. It has no `Debug` on purpose.
+/// A certificate authority, with its private key unless somebody else keeps that one. It has no `Debug` on purpose.
 pub struct Authority {
     certificate_pem: String,
     facts: CertificateFacts,
-    key: PrivateKey,
+    key: Option<PrivateKey>,
 }
 
 impl Authority {
@@ -24,15 +24,16 @@ impl Authority {
         let key = PrivateKey::generate(policy.algorithm, randomness)?;
         let certificate_pem = self_sign(kind, &key, policy, now, randomness)?;
         let facts = inspect_certificate(&certificate_pem)?;
-        Ok(Self { certificate_pem, facts, key })
+        Ok(Self { certificate_pem, facts, key: Some(key) })
     }
 
-    /// Loads an authority as it was found. A file with several certificates counts by its first, as with kubeadm.
+    /// Loads an authority as it was found; without a key it signs nothing. A file with several certificates counts by its first, as with
+    /// kubeadm.
     ///
     /// # Errors
     /// [`PkiError::Certificate`], [`PkiError::PrivateKey`], [`PkiError::NotAnAuthority`] if the certificate must not sign others, and
     /// [`PkiError::KeyMismatch`] if the key is another one's.
-    pub fn from_pem(certificate_pem: String, key_pem: Secret) -> Result<Self, PkiError> {
+    pub fn from_pem(certificate_pem: String, key_pem: Option<Secret>) -> Result<Self, PkiError> {
         let facts = inspect_certificate(&certificate_pem)?;
         let refuse = |reason| PkiError::NotAnAuthority { subject: facts.subject.to_string(), reason };
         if !facts.is_ca {
@@ -41,8 +42,8 @@ impl Authority {
         if !facts.may_sign {
             return Err(refuse("its key usage lacks keyCertSign"));
         }
-        let key = PrivateKey::from_pem(key_pem)?;
-        if facts.public_key_sha256 != crate::inspect::public_key_digest(&key) {
+        let key = key_pem.map(PrivateKey::from_pem).transpose()?;
+        if key.as_ref().is_some_and(|key| facts.public_key_sha256 != crate::inspect::public_key_digest(key)) {
             return Err(PkiError::KeyMismatch(facts.subject.to_string()));
         }
         Ok(Self { certificate_pem, facts, key })
@@ -52,7 +53,7 @@ impl Authority {
     ///
     /// # Errors
     /// Those of [`Authority::from_pem`], and [`PkiError::NotAnAuthority`] for what else it lacks at `now`.
-    pub fn adopt(certificate_pem: String, key_pem: Secret, now: OffsetDateTime) -> Result<Self, PkiError> {
+    pub fn adopt(certificate_pem: String, key_pem: Option<Secret>, now: OffsetDateTime) -> Result<Self, PkiError> {
         let certificates = certificate_pem.matches("-----BEGIN CERTIFICATE-----").count();
         let authority = Self::from_pem(certificate_pem, key_pem)?;
         let facts = &authority.facts;
@@ -66,7 +67,7 @@ impl Authority {
         } else if !(facts.server_auth && facts.client_auth) {
             // Go asks each authority of a chain for the usages of the leaf.
             Some("its extended key usage does not allow servers and clients")
-        } else if authority.key.pair().algorithm() == &rcgen::PKCS_ED25519 {
+        } else if authority.key.as_ref().is_some_and(|key| key.pair().algorithm() == &rcgen::PKCS_ED25519) {
             Some("its key is Ed25519, which kubeadm does not read: RSA and ECDSA are")
         } else {
             None
@@ -83,10 +84,10 @@ impl Authority {
         &self.certificate_pem
     }
 
-    /// The private key in PEM, as it was made or found.
+    /// The private key in PEM, as it was made or found; none where somebody else keeps it.
     #[must_use]
-    pub fn key_pem(&self) -> &Secret {
-        self.key.pem()
+    pub fn key_pem(&self) -> Option<&Secret> {
+        self.key.as_ref().map(PrivateKey::pem)
     }
 
     /// What the certificate says.
@@ -95,8 +96,10 @@ impl Authority {
         &self.facts
     }
 
-    pub(crate) fn key(&self) -> &PrivateKey {
-        &self.key
+    /// # Errors
+    /// [`PkiError::NoKey`] where somebody else keeps it.
+    pub(crate) fn key(&self) -> Result<&PrivateKey, PkiError> {
+        self.key.as_ref().ok_or_else(|| PkiError::NoKey(self.facts.subject.to_string()))
     }
 }
 
@@ -108,16 +111,19 @@ pub struct Authorities {
     service_account: PrivateKey,
 }
 
-/// What was found of a cluster's authorities, in PEM. Everything is optional; a certificate without its key is an error for the caller to
-/// find, since a new authority must never replace one that is in use.
+/// Certificate and key of an authority, in PEM. The key is missing where somebody else keeps it; that it is lost is for the caller to find.
+pub type FoundAuthority = (String, Option<Secret>);
+
+/// What was found of a cluster's authorities. Everything is optional; what is missing is made, so the caller leaves out nothing that is in
+/// use.
 #[derive(Default)]
 pub struct FoundAuthorities {
-    /// Certificate and key of the Kubernetes authority.
-    pub kubernetes: Option<(String, Secret)>,
-    /// Certificate and key of the etcd authority.
-    pub etcd: Option<(String, Secret)>,
-    /// Certificate and key of the front proxy's authority.
-    pub front_proxy: Option<(String, Secret)>,
+    /// The Kubernetes authority.
+    pub kubernetes: Option<FoundAuthority>,
+    /// The etcd authority.
+    pub etcd: Option<FoundAuthority>,
+    /// The front proxy's authority.
+    pub front_proxy: Option<FoundAuthority>,
     /// Private key of service accounts.
     pub service_account: Option<Secret>,
 }
@@ -141,7 +147,7 @@ impl Authorities {
         now: OffsetDateTime,
         randomness: &mut dyn Randomness,
     ) -> Result<Self, PkiError> {
-        let mut authority = |kind, found: Option<(String, Secret)>| match found {
+        let mut authority = |kind, found: Option<FoundAuthority>| match found {
             Some((certificate_pem, key_pem)) => Authority::from_pem(certificate_pem, key_pem),
             None => Authority::generate(kind, policy, now, randomness),
         };
@@ -174,7 +180,7 @@ impl Authorities {
     /// All of them as they would be found.
     #[must_use]
     pub fn found(&self) -> FoundAuthorities {
-        let pair = |authority: &Authority| Some((authority.certificate_pem.clone(), authority.key_pem().clone()));
+        let pair = |authority: &Authority| Some((authority.certificate_pem.clone(), authority.key_pem().cloned()));
         FoundAuthorities {
             kubernetes: pair(&self.kubernetes),
             etcd: pair(&self.etcd),
@@ -183,14 +189,16 @@ impl Authorities {
         }
     }
 
-    /// The files that every control plane of the cluster has alike: the authorities and the keys of service accounts.
+    /// The files that every control plane of the cluster has alike: the authorities, with the keys that are known, and the keys of service
+    /// accounts.
     #[must_use]
     pub fn files(&self) -> Vec<MaterialFile> {
         let mut files = Vec::new();
         for kind in AuthorityKind::ALL {
             let authority = self.get(kind);
             files.push(MaterialFile::new(Material::AuthorityCertificate(kind), Content::Public(authority.certificate_pem.clone())));
-            files.push(MaterialFile::new(Material::AuthorityKey(kind), Content::Secret(authority.key_pem().clone())));
+            let key = authority.key_pem().cloned().map(|key| MaterialFile::new(Material::AuthorityKey(kind), Content::Secret(key)));
+            files.extend(key);
         }
         files.push(MaterialFile::new(Material::ServiceAccountKey, Content::Secret(self.service_account.pem().clone())));
         files.push(MaterialFile::new(Material::ServiceAccountPublicKey, Content::Public(self.service_account.public_key_pem())));

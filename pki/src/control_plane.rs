@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use crate::issue::issue;
 use crate::kubeconfig::{Credentials, kubeconfig};
 use crate::material::{Content, Material, MaterialFile};
-use crate::{Authorities, AuthorityKind, KubeconfigUser, Leaf, PkiError, Policy, Randomness, San};
+use crate::{Authorities, AuthorityKind, KubeconfigUser, Leaf, PkiError, Policy, Profile, Randomness, San};
 
 /// Facts about a control-plane host and its cluster that stand in certificates and kubeconfigs.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,8 @@ impl ControlPlane {
 }
 
 /// Makes the whole set of files for one control-plane host: the authorities, every leaf, the service account's keys and every kubeconfig.
+/// What an authority without its key would sign is left out.
+///
 /// `super-admin.conf` belongs on the cluster's first control plane only; leave it out on the others.
 ///
 /// # Errors
@@ -74,17 +76,18 @@ pub fn control_plane(
     randomness: &mut dyn Randomness,
 ) -> Result<Vec<MaterialFile>, PkiError> {
     let mut files = authorities.files();
-    for leaf in Leaf::ALL {
+    let signs = |profile: Profile| authorities.get(profile.authority).key_pem().is_some();
+    for leaf in Leaf::ALL.into_iter().filter(|leaf| signs(leaf.profile(host))) {
         files.extend(leaf_files(leaf, host, authorities, policy, now, randomness)?);
     }
-    for user in KubeconfigUser::ALL {
+    for user in KubeconfigUser::ALL.into_iter().filter(|user| signs(user.profile(host))) {
         files.push(kubeconfig_file(user, host, authorities, policy, now, randomness)?);
     }
     Ok(files)
 }
 
-/// Makes the files of a host that runs etcd and no API server: etcd's authority with its key, and etcd's own leaves. Of `host` its name and
-/// address count.
+/// Makes the files of a host that runs etcd and no API server: etcd's authority with its key, and etcd's own leaves, unless the key is
+/// somebody else's. Of `host` its name and address count.
 ///
 /// # Errors
 /// Those of [`control_plane`].
@@ -97,7 +100,9 @@ pub fn etcd_host(
 ) -> Result<Vec<MaterialFile>, PkiError> {
     let own = [Material::AuthorityCertificate(AuthorityKind::Etcd), Material::AuthorityKey(AuthorityKind::Etcd)];
     let mut files: Vec<MaterialFile> = authorities.files().into_iter().filter(|file| own.contains(&file.material)).collect();
-    for leaf in [Leaf::EtcdServer, Leaf::EtcdPeer, Leaf::EtcdHealthcheckClient] {
+    let leaves = [Leaf::EtcdServer, Leaf::EtcdPeer, Leaf::EtcdHealthcheckClient];
+    let signs = authorities.get(AuthorityKind::Etcd).key_pem().is_some();
+    for leaf in leaves.into_iter().filter(|_| signs) {
         files.extend(leaf_files(leaf, host, authorities, policy, now, randomness)?);
     }
     Ok(files)

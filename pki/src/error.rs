@@ -32,6 +32,9 @@ pub enum PkiError {
     /// A certificate and a private key don't belong together.
     #[error("the certificate of {0} and the private key don't belong together")]
     KeyMismatch(String),
+    /// Something was to be signed by an authority whose key somebody else keeps.
+    #[error("the key of {0} is not known, so it signs nothing here")]
+    NoKey(String),
     /// A name cannot stand in a certificate.
     #[error("{what} `{value}` cannot stand in a certificate: {reason}")]
     InvalidName {

@@ -21,7 +21,7 @@ pub struct Escrow {
     encryption_key: Option<Secret>,
 }
 
-/// The form. No field has a default but the key that few clusters have, so a text that was cut off is none.
+/// The form. No field has a default but keys that not every cluster has, and the last one has none: a text that was cut off is none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Form {
@@ -47,7 +47,8 @@ struct Three {
 #[serde(deny_unknown_fields)]
 struct Pair {
     certificate: String,
-    key: Zeroizing<String>,
+    /// None where somebody else keeps it.
+    key: Option<Zeroizing<String>>,
 }
 
 #[derive(Deserialize)]
@@ -83,7 +84,7 @@ impl Escrow {
         if form.format != FORMAT {
             return Err(PkiError::Escrow(format!("its format is not {FORMAT}")));
         }
-        let pair = |pair: Pair| Some((pair.certificate, Secret::from_zeroizing(pair.key)));
+        let pair = |pair: Pair| Some((pair.certificate, pair.key.map(Secret::from_zeroizing)));
         let found = FoundAuthorities {
             kubernetes: pair(form.authorities.kubernetes),
             etcd: pair(form.authorities.etcd),
@@ -117,7 +118,7 @@ impl Escrow {
 #[must_use]
 pub fn escrow(cluster: &str, authorities: &Authorities, encryption_key: Option<&str>) -> Secret {
     let pairs = AuthorityKind::ALL.map(|kind| (field(kind), authorities.get(kind)));
-    let length: usize = pairs.iter().map(|(_, it)| it.certificate_pem().len() + it.key_pem().expose().len()).sum();
+    let length: usize = pairs.iter().map(|(_, it)| it.certificate_pem().len() + it.key_pem().map_or(0, |key| key.expose().len())).sum();
     // Reserved at once: a growing string would leave copies of the keys behind. An escaped character takes ten bytes at the most.
     let room = 4096 + 10 * (length + cluster.len() + authorities.service_account().pem().expose().len());
     let mut text = String::with_capacity(room);
@@ -129,7 +130,7 @@ pub fn escrow(cluster: &str, authorities: &Authorities, encryption_key: Option<&
     for (name, authority) in pairs {
         text.push_str(&format!("  {name}:\n"));
         push(&mut text, "    ", "certificate", authority.certificate_pem());
-        push(&mut text, "    ", "key", authority.key_pem().expose());
+        authority.key_pem().into_iter().for_each(|key| push(&mut text, "    ", "key", key.expose()));
     }
     text.push_str("serviceAccount:\n");
     push(&mut text, "  ", "key", authorities.service_account().pem().expose());

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use crate::verify::{Defect, verify_leaf};
-use crate::{ControlPlane, KubeconfigUser, PkiError, Secret, inspect_certificate, matches_key};
+use crate::{PkiError, Profile, Secret, inspect_certificate, matches_key};
 
 /// What the current context of a kubeconfig says. It has no `Debug`, since it holds a key.
 pub struct KubeconfigFacts {
@@ -103,23 +103,16 @@ pub fn inspect_kubeconfig(text: &Secret) -> Result<KubeconfigFacts, PkiError> {
     })
 }
 
-/// Checks that a kubeconfig logs in as `user` of this control plane, at the right server, trusting the right authority, at `now`.
+/// Checks that a kubeconfig logs in as `expected` says, at `server`, trusting that authority, at `now`.
 ///
 /// # Errors
 /// Everything that is wrong with it.
-pub fn verify_kubeconfig(
-    text: &Secret,
-    ca_pem: &str,
-    user: KubeconfigUser,
-    host: &ControlPlane,
-    now: OffsetDateTime,
-) -> Result<(), Vec<Defect>> {
+pub fn verify_kubeconfig(text: &Secret, ca_pem: &str, expected: &Profile, server: &str, now: OffsetDateTime) -> Result<(), Vec<Defect>> {
     let unreadable = |error: PkiError| vec![Defect::Unreadable(error.to_string())];
     let found = inspect_kubeconfig(text).map_err(unreadable)?;
     let mut defects = Vec::new();
-    let server = user.server(host);
     if found.server != server {
-        defects.push(Defect::Server { expected: server, found: found.server });
+        defects.push(Defect::Server { expected: server.to_owned(), found: found.server });
     }
     let trusted = found.ca_pem.as_deref().map(inspect_certificate).transpose().map_err(unreadable)?;
     let authority = inspect_certificate(ca_pem).map_err(unreadable)?;
@@ -133,7 +126,7 @@ pub fn verify_kubeconfig(
     if !matches_key(certificate, key).map_err(unreadable)? {
         defects.push(Defect::ForeignKey);
     }
-    if let Err(found) = verify_leaf(ca_pem, certificate, &user.profile(host), now) {
+    if let Err(found) = verify_leaf(ca_pem, certificate, expected, now) {
         defects.extend(found);
     }
     if defects.is_empty() { Ok(()) } else { Err(defects) }

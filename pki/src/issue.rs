@@ -46,7 +46,7 @@ pub struct Issued {
 /// Makes a key and a certificate of this profile, signed by `authority`.
 ///
 /// # Errors
-/// [`PkiError::InvalidName`] for a name that cannot stand in a certificate; those of [`Randomness`].
+/// [`PkiError::InvalidName`] for a name that cannot stand in a certificate; [`PkiError::NoKey`]; those of [`Randomness`].
 pub fn issue(
     profile: &Profile,
     authority: &Authority,
@@ -62,7 +62,7 @@ pub fn issue(
     params.not_after = whole_seconds(now + policy.leaf_validity).min(signer.not_after);
     params.serial_number = Some(serial_number(randomness)?);
     let what = || format!("the certificate of {}", profile.common_name);
-    let issuer = Issuer::from_ca_cert_der(&signer.der().into(), authority.key().pair()).map_err(PkiError::make(what()))?;
+    let issuer = Issuer::from_ca_cert_der(&signer.der().into(), authority.key()?.pair()).map_err(PkiError::make(what()))?;
     let certificate = params.signed_by(key.pair(), &issuer).map_err(PkiError::make(what()))?;
     Ok(Issued { certificate_pem: certificate.pem(), key })
 }

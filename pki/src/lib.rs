@@ -24,7 +24,7 @@ mod profile;
 mod secret;
 mod verify;
 
-pub use authority::{Authorities, Authority, FoundAuthorities};
+pub use authority::{Authorities, Authority, FoundAuthorities, FoundAuthority};
 pub use control_plane::{ControlPlane, Endpoint, control_plane, etcd_host, kubeconfig_file, leaf_files};
 pub use error::PkiError;
 pub use escrow::{Escrow, escrow};

@@ -10,7 +10,7 @@ use support::{Repeating, make, now};
 
 fn same(one: &Authorities, other: &Authorities) -> bool {
     let pems = |it: &Authorities| {
-        let of = |kind| (it.get(kind).certificate_pem().to_owned(), it.get(kind).key_pem().expose().to_owned());
+        let of = |kind| (it.get(kind).certificate_pem().to_owned(), it.get(kind).key_pem().unwrap().expose().to_owned());
         (AuthorityKind::ALL.map(of), it.service_account().pem().expose().to_owned())
     };
     pems(one) == pems(other)
@@ -56,7 +56,7 @@ fn a_key_of_another_authority_is_found() {
     let (one, other) = (make(1, &Policy::default()).0, make(2, &Policy::default()).0);
     let text = escrow("berlin", &one, None).expose().to_owned();
     for kind in AuthorityKind::ALL {
-        let quoted = |it: &Authorities| it.get(kind).key_pem().expose().replace('\n', "\\n");
+        let quoted = |it: &Authorities| it.get(kind).key_pem().unwrap().expose().replace('\n', "\\n");
         let mixed = text.replace(&quoted(&one), &quoted(&other));
         assert_ne!(mixed, text);
         assert!(matches!(read(&mixed), Err(PkiError::KeyMismatch(_))), "{kind:?}");
@@ -76,7 +76,7 @@ fn every_reader_of_yaml_reads_it() {
         names,
         ["kubernetes", "etcd", "frontProxy"].into_iter().collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
     );
-    assert_eq!(text["authorities"]["etcd"]["key"], authorities.get(AuthorityKind::Etcd).key_pem().expose());
+    assert_eq!(text["authorities"]["etcd"]["key"], authorities.get(AuthorityKind::Etcd).key_pem().unwrap().expose());
     assert_eq!(text["authorities"]["etcd"]["certificate"], authorities.get(AuthorityKind::Etcd).certificate_pem());
     assert!(text.get("encryptionKey").is_none());
 }

@@ -70,8 +70,9 @@ fn a_kubeconfig_that_was_found_is_checked() {
     let (authorities, files) = make(1, &Policy::default());
     let (_, others) = make(2, &Policy::default());
     let ca = authorities.get(AuthorityKind::Kubernetes).certificate_pem();
-    let check = |text: &str, user, host: &ControlPlane, at| {
-        verify_kubeconfig(&Secret::new(text.to_owned()), ca, user, host, at).err().unwrap_or_default()
+    let check = |text: &str, user: KubeconfigUser, host: &ControlPlane, at| {
+        let (expected, server) = (user.profile(host), user.server(host));
+        verify_kubeconfig(&Secret::new(text.to_owned()), ca, &expected, &server, at).err().unwrap_or_default()
     };
     for user in KubeconfigUser::ALL {
         let text = content(&files, Material::Kubeconfig(user).path());

@@ -3,6 +3,7 @@
 mod authorities;
 mod escrow;
 mod fetch;
+mod issued;
 mod manifests;
 mod noted;
 mod read;
@@ -80,6 +81,7 @@ impl ClusterFiles {
         let mut input = read_files(&files, notices);
         manifests::load(&mut input);
         authorities::load(&mut input);
+        issued::load(&mut input);
         escrow::load(&mut input);
         Ok(input)
     }

@@ -16,7 +16,7 @@ use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
-use kok_tasks::{documents, identity};
+use kok_tasks::{documents, identity, issued};
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
@@ -100,6 +100,7 @@ impl Secrets {
         let mut secrets = Self::none();
         let mut escrow = Escrowed::read(cluster)?;
         secrets.encryption(cluster, &mut names, &mut escrow, links).await?;
+        secrets.issued(cluster, &mut names);
         let owed = escrow.is_owed(keepers);
         if names.is_empty() && !owed {
             return escrow.may_end().map(|()| secrets);
@@ -142,6 +143,23 @@ impl Secrets {
         self.by_name.insert(name, Zeroizing::new(text));
         escrow.uses(key);
         Ok(())
+    }
+
+    /// What somebody else has issued is given out as it is, and so are the certificates of authorities whose keys he keeps. These names are taken
+    /// out of `names`.
+    fn issued(&mut self, cluster: &Cluster, names: &mut BTreeSet<SecretName>) {
+        names.retain(|name| {
+            let file = match name {
+                SecretName::ControlPlaneFile { host, path } => issued::file(cluster, host, path),
+                SecretName::SuperAdminKubeconfig { host } => {
+                    issued::file(cluster, host, Material::Kubeconfig(KubeconfigUser::SuperAdmin).path())
+                }
+                _ => None,
+            };
+            let is_issued = file.is_some();
+            self.by_name.extend(file.map(|text| (name.clone(), Zeroizing::new(text))));
+            !is_issued
+        });
     }
 
     /// How many were made.

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Component, Group, KubeProxyMode, Reserved, Values, Volume};
+use kok_pki::AuthorityKind;
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::api_files;
 use crate::digest::sha256;
+use crate::issued::is_kept_elsewhere;
 use crate::templates::TemplateError;
 
 /// An option of a program, or a variable of its environment.
@@ -40,6 +42,13 @@ pub(crate) struct ComponentsDocument {
 }
 
 impl ComponentsDocument {
+    /// Makes pods anew whose kubeconfigs are others than before, known by their sums.
+    pub(crate) fn read_kubeconfigs(&mut self, controller_manager: String, scheduler: String) {
+        for (pod, value) in [(&mut self.controller_manager, controller_manager), (&mut self.scheduler, scheduler)] {
+            pod.environment.push(Argument { name: KUBECONFIG_SUM.to_owned(), value });
+        }
+    }
+
     /// # Errors
     /// [`TemplateError`] for a defect of the template of a file that the API server reads.
     pub(crate) fn new(cluster: &Cluster) -> Result<Self, TemplateError> {
@@ -62,6 +71,9 @@ impl ComponentsDocument {
 
 /// The API server reads its files when it starts and its manifest does not say what stands in them; their sum makes it another one.
 const FILES_SUM: &str = "KOKCTL_FILES_SHA256";
+
+/// Controller manager and scheduler read their kubeconfigs when they start, too.
+const KUBECONFIG_SUM: &str = "KOKCTL_KUBECONFIG_SHA256";
 
 fn api_server(cluster: &Cluster) -> Result<PodDocument, TemplateError> {
     let (components, security) = (&cluster.settings.components, &cluster.settings.security);
@@ -236,12 +248,19 @@ pub(crate) fn nested(values: impl Iterator<Item = (String, Json)>) -> Map<String
     fields
 }
 
+/// A kubelet that asks for certificates would go on with the one that it began with, whatever is issued later; and kubeadm turns that on in
+/// every configuration (`cmd/kubeadm/app/componentconfigs/kubelet.go`), but leaves alone what is patched.
+const KEEPS_ITS_KUBECONFIG: &str = "{\n  \"rotateCertificates\": false\n}\n";
+
 /// Patches of what kubeadm writes, by the names that it knows them by.
 pub(crate) fn patches(cluster: &Cluster) -> Vec<(String, String)> {
     let name = |(index, patch): (usize, &kok_crds::model::Patch)| {
         (format!("{}{index:03}+{}.json", patch.target, patch.kind), format!("{:#}\n", patch.patch))
     };
-    cluster.settings.components.patches.iter().enumerate().map(name).collect()
+    let of_user = &cluster.settings.components.patches;
+    let issued = is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
+    let own = issued.then(|| (format!("kubeletconfiguration{:03}+merge.json", of_user.len()), KEEPS_ITS_KUBECONFIG.to_owned()));
+    of_user.iter().enumerate().map(name).chain(own).collect()
 }
 
 /// The folder of the patches. Its name is that of its content: kubeadm takes all that lies in a folder, also what nobody wants any more.

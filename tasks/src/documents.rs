@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::components::ComponentsDocument;
 use crate::identity::{certificate_names, endpoint_text};
+use crate::issued::kubeconfig_sums;
 use crate::templates::{TemplateError, render};
 
 /// How long a bootstrap token is valid: longer than a run takes, and no longer than a coffee break, in case the run dies before it
@@ -83,6 +84,16 @@ impl<'a> ControlPlaneDocument<'a> {
             eviction_hard: &settings.eviction_hard,
             components: ComponentsDocument::new(cluster)?,
         })
+    }
+}
+
+impl ControlPlaneDocument<'_> {
+    /// The same for the programs of this host, which read their kubeconfigs when they start.
+    pub(crate) fn of_programs(mut self, cluster: &Cluster, host: &Host) -> Self {
+        if let Some([controller_manager, scheduler]) = kubeconfig_sums(cluster, host) {
+            self.components.read_kubeconfigs(controller_manager, scheduler);
+        }
+        self
     }
 }
 

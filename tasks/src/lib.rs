@@ -20,6 +20,7 @@ pub mod facts;
 pub mod firewall;
 pub mod holder;
 pub mod identity;
+pub mod issued;
 pub mod list;
 pub mod observe;
 pub mod operations;

@@ -1,9 +1,8 @@
 //! When the certificates of a control plane end.
 
-use kok_crds::model::Roles;
 use kok_pki::{Material, inspect_certificate};
 
-use crate::list::certificates::{absolute, certificates};
+use crate::list::certificates::{absolute, is_certificate};
 use crate::observe::{Look, Observations};
 
 /// Until when one certificate is valid.
@@ -20,18 +19,20 @@ pub struct Validity {
 }
 
 /// Some of them or all, whatever the host does.
-const EVERY: Roles = Roles { control_plane: true, worker: true, etcd: true };
+fn certificates() -> impl Iterator<Item = Material> {
+    Material::all().into_iter().filter(is_certificate)
+}
 
 /// What is needed to know it: the certificates in `/etc/kubernetes/pki`, which are public. Those inside kubeconfigs stand beside their keys,
 /// and are not looked at.
 pub fn looks() -> impl Iterator<Item = Look> {
-    certificates(EVERY).map(|material| Look::Content(absolute(material)))
+    certificates().map(|material| Look::Content(absolute(material)))
 }
 
 /// Of each certificate that is there; leaves before authorities.
 #[must_use]
 pub fn of(seen: &Observations) -> Vec<Validity> {
-    let found = certificates(EVERY).filter_map(|material| Some((material, seen.contents.get(&absolute(material))?)));
+    let found = certificates().filter_map(|material| Some((material, seen.contents.get(&absolute(material))?)));
     let mut validities: Vec<Validity> = found.map(|(material, content)| validity(material, content)).collect();
     validities.sort_by_key(|validity| validity.is_authority);
     validities

@@ -1,5 +1,6 @@
 //! How a cluster's certificates are made.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -18,6 +19,8 @@ pub struct Certificates {
     pub authority_validity: Duration,
     /// Authorities of the user's, each at most once; the others are made.
     pub authorities: Vec<OwnAuthority>,
+    /// Where certificates are that somebody else has issued, for authorities whose keys kokctl does not get.
+    pub issued: Option<IssuedFolder>,
     /// Whether each control plane keeps `super-admin.conf`, whose owner no rule of the cluster can stop.
     pub super_admin_kubeconfig: bool,
     /// Where all keys are kept that can't be made anew, if anywhere but on the hosts.
@@ -32,9 +35,18 @@ impl Default for Certificates {
             validity: Duration::from_secs(8760 * HOUR),
             authority_validity: Duration::from_secs(87600 * HOUR),
             authorities: Vec::new(),
+            issued: None,
             super_admin_kubeconfig: false,
             escrow: None,
         }
+    }
+}
+
+impl Certificates {
+    /// Whether the cluster has the key of this authority: everywhere but where the user brings its certificate alone.
+    #[must_use]
+    pub fn has_key(&self, name: AuthorityName) -> bool {
+        !self.authorities.iter().any(|own| own.name == name && own.key.is_none())
     }
 }
 
@@ -112,8 +124,8 @@ pub struct OwnAuthority {
     pub name: AuthorityName,
     /// Its certificate.
     pub certificate: Pem,
-    /// Its private key.
-    pub key: Pem,
+    /// Its private key, unless somebody else keeps it: then all that it signs is issued elsewhere.
+    pub key: Option<Pem>,
     /// Both as texts. Empty until somebody has read them.
     pub pair: Option<AuthorityPair>,
 }
@@ -146,19 +158,46 @@ impl fmt::Debug for PemSource {
     }
 }
 
-/// Certificate and private key of an authority, which belong together.
+/// Certificate of an authority and the private key that belongs to it, if it is given.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AuthorityPair {
     /// The certificate in PEM.
     pub certificate: String,
     /// The key in PEM.
-    pub key: Secret,
+    pub key: Option<Secret>,
 }
 
 impl fmt::Debug for AuthorityPair {
     /// Without the key.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "AuthorityPair({:?})", self.certificate)
+    }
+}
+
+/// A folder on the machine where kokctl runs with certificates that somebody else has issued: of each host, what would stand below its
+/// `/etc/kubernetes`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IssuedFolder {
+    /// Its path, as seen from the folder of the user's file.
+    pub path: String,
+    /// Where that is said.
+    pub origin: Position,
+    /// What stands in it and was found good, by the name of the host and the path below `/etc/kubernetes`. None until somebody has read it.
+    pub files: Option<BTreeMap<String, BTreeMap<String, Secret>>>,
+}
+
+impl IssuedFolder {
+    /// One file of a host.
+    #[must_use]
+    pub fn file(&self, host: &str, path: &str) -> Option<&Secret> {
+        self.files.as_ref()?.get(host)?.get(path)
+    }
+}
+
+impl fmt::Debug for IssuedFolder {
+    /// Without what it holds.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "IssuedFolder({:?})", self.path)
     }
 }
 

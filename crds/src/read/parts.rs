@@ -153,7 +153,7 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
 pub(crate) const CERTIFICATES: Part = Part {
     form: Form {
         what: "the field `certificates`",
-        fields: &["keyAlgorithm", "validity", "authorityValidity", "authorities", "superAdminKubeconfig", "escrow"],
+        fields: &["keyAlgorithm", "validity", "authorityValidity", "authorities", "issued", "superAdminKubeconfig", "escrow"],
         refused: &[
             ("encryptionAlgorithm", "write it as `keyAlgorithm`"),
             ("certificateValidityPeriod", "write it as `validity`"),
@@ -174,7 +174,14 @@ pub(crate) const CERTIFICATES: Part = Part {
             "authorities",
             "certificate_authorities",
             Kind::Map,
-            "Authorities of your own: `kubernetes`, `etcd`, `frontProxy`, each with `certificate` and `key`.",
+            "Authorities of your own: `kubernetes`, `etcd`, `frontProxy`, each with `certificate` and `key`; without the key, all that it signs \
+             has to be in `issued`.",
+        ),
+        leaf(
+            "issued",
+            "issued_certificates",
+            Kind::Text,
+            "A folder on your side with certificates that authorities without their keys have signed.",
         ),
         leaf("escrow", "certificate_escrow", Kind::Text, "A file on your side that keeps the keys of all authorities; so far none."),
         leaf("superAdminKubeconfig", "super_admin_kubeconfig", Kind::Flag, "Whether control planes keep super-admin.conf; so far false."),

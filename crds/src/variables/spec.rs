@@ -91,6 +91,7 @@ impl<'a> Sayings<'a> {
         super::read::security::check(decoder, &given, &settings);
         super::read::together::check(decoder, &given, &settings);
         super::read::certificates::check(decoder, &given, &settings);
+        super::read::authorities::check(decoder, &given, &mut settings);
         given.into_iter().for_each(|given| decoder.give(counting(given, &settings)));
         settings
     }

@@ -20,8 +20,13 @@ pub(crate) fn beside(name: &str) -> String {
 /// What is said in the cluster that one with the variable is compared with: what is beside it, and where that can't be without the variable,
 /// the variable with another value.
 pub(crate) fn usual(name: &str) -> String {
-    // Without the switch, that mode would be an error.
-    let beside = beside(name).replace(if name == "kube_webhook_authorization" { WITH_WEBHOOK } else { "none" }, "");
+    // Without the variable, these would be errors.
+    let without = match name {
+        "kube_webhook_authorization" => WITH_WEBHOOK,
+        "issued_certificates" => WITHOUT_KEY,
+        _ => "none",
+    };
+    let beside = beside(name).replace(without, "");
     let is_needed = kok_crds::variable(name).unwrap().needs_switch().is_some();
     let first = NEEDED.iter().flat_map(|(_, needed)| *needed).chain(&FIRST).filter(|(known, _)| *known == name && is_needed);
     let first = first.map(|(known, value)| format!("{known}: {value}")).next().unwrap_or_default();
@@ -29,6 +34,7 @@ pub(crate) fn usual(name: &str) -> String {
 }
 
 const WITH_WEBHOOK: &str = "authorization_modes: [Node, RBAC, Webhook], ";
+const WITHOUT_KEY: &str = "certificate_authorities: {frontProxy: {certificate: front.crt}}, ";
 const EVENTS: &str = "kube_apiserver_admission_event_rate_limits";
 const SELECTOR: &str = "kube_apiserver_admission_plugins_podnodeselector_default_node_selector";
 
@@ -38,7 +44,8 @@ const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 15] = [
+const NEEDED: [(&str, &[(&str, &str)]); 16] = [
+    ("issued_certificates", &[("certificate_authorities", "{frontProxy: {certificate: front.crt}}")]),
     (
         "populate_loadbalancer_apiserver_to_hosts_file",
         &[("loadbalancer_apiserver", "{address: 192.0.2.100}"), ("apiserver_loadbalancer_domain_name", "first.example")],

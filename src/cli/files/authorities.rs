@@ -42,23 +42,27 @@ pub(super) fn load(input: &mut Input) {
 /// Certificate and key, with the digest of the public key.
 fn read(own: &OwnAuthority, now: OffsetDateTime) -> Result<(AuthorityPair, String), Vec<Problem>> {
     let certificate = text(own.name, "certificate", &own.certificate);
-    let key = text(own.name, "key", &own.key).and_then(|text| match open_to_others(&own.key) {
-        Some(problem) => Err(problem),
-        None => Ok(text),
+    let key = own.key.as_ref().map(|key| {
+        text(own.name, "key", key).and_then(|text| match open_to_others(key) {
+            Some(problem) => Err(problem),
+            None => Ok(text),
+        })
     });
+    let key = key.transpose();
     let (certificate, key) = match (certificate, key) {
         (Ok(certificate), Ok(key)) => (certificate, key),
         (certificate, key) => return Err([certificate.err(), key.err()].into_iter().flatten().collect()),
     };
     let of_pki = |secret: &Secret| kok_pki::Secret::new(String::from_utf8_lossy(secret.expose()).into_owned());
     let certificate = String::from_utf8_lossy(certificate.expose()).into_owned();
-    let authority = Authority::adopt(certificate.clone(), of_pki(&key), now).map_err(|error| vec![wrong(own, &error)])?;
+    let authority = Authority::adopt(certificate.clone(), key.as_ref().map(of_pki), now).map_err(|error| vec![wrong(own, &error)])?;
     let public_key = authority.facts().public_key_sha256.clone();
     Ok((AuthorityPair { certificate, key }, public_key))
 }
 
 fn wrong(own: &OwnAuthority, error: &PkiError) -> Problem {
-    let at = if matches!(error, PkiError::PrivateKey | PkiError::KeyMismatch(_)) { &own.key.origin } else { &own.certificate.origin };
+    let of_key = own.key.as_ref().filter(|_| matches!(error, PkiError::PrivateKey | PkiError::KeyMismatch(_)));
+    let at = of_key.map_or(&own.certificate.origin, |key| &key.origin);
     let problem = Problem::new(format!("`{}` can't be an authority of the cluster", own.name.as_str())).at(at);
     problem.because(error.to_string()).hint(MATCHING)
 }

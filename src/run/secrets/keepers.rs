@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kok_crds::model::{AuthorityName, AuthorityPair, Cluster};
-use kok_pki::{Authorities, FoundAuthorities};
+use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, FoundAuthority, Material};
 use kok_tasks::identity;
+use kok_tasks::issued::is_kept_elsewhere;
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Plan};
 use kok_tasks::secret_name::SecretName;
@@ -21,11 +22,8 @@ use crate::ui::{Failure, Kind};
 /// The certificate by which a joining host knows the cluster.
 pub(super) const CERTIFICATE: &str = "ca.crt";
 
-/// The files of the authorities on a control plane, but for etcd's.
-const FILES: [&str; 5] = [CERTIFICATE, "ca.key", "front-proxy-ca.crt", "front-proxy-ca.key", "sa.key"];
-
-/// Those of etcd's, on a host of etcd.
-const FILES_OF_ETCD: [&str; 2] = ["etcd/ca.crt", "etcd/ca.key"];
+/// The key of service accounts.
+const SERVICE_ACCOUNT: &str = "sa.key";
 
 /// The hosts whose authorities are the cluster's, as far as it has any.
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,25 +64,21 @@ pub(super) async fn read_authorities(
     links: &Links,
     now: OffsetDateTime,
 ) -> Result<Authorities, Failure> {
-    let secret = |key: &Zeroizing<String>| kok_pki::Secret::new(key.to_string());
-    let pair = |certificate: &Zeroizing<String>, key: &Zeroizing<String>| Some((certificate.to_string(), secret(key)));
     if keepers.control_plane.is_some() && keepers.etcd.is_none() && signs_for_etcd {
         return Err(Failure::new(Kind::Internal, "something has to be signed, and no host is known to have the authority of etcd"));
     }
     let mut found = of_user(cluster, escrow.found(keepers, now)?);
     if let Some(host) = keepers.control_plane {
-        let files = read_files(host, links, &FILES).await?;
-        let [kubernetes, kubernetes_key, front_proxy, front_proxy_key, service_account] = files.as_slice() else {
-            return Err(unreadable(PKI, host, "the answer was cut off"));
-        };
-        found.kubernetes = pair(kubernetes, kubernetes_key);
-        found.front_proxy = pair(front_proxy, front_proxy_key);
-        found.service_account = Some(secret(service_account));
+        let kinds = [AuthorityKind::Kubernetes, AuthorityKind::FrontProxy];
+        let files: Vec<&str> = kinds.into_iter().flat_map(|kind| files_of(cluster, kind)).chain([SERVICE_ACCOUNT]).collect();
+        let mut texts = read_files(host, links, &files).await?.into_iter();
+        found.kubernetes = pair(cluster, AuthorityKind::Kubernetes, &mut texts);
+        found.front_proxy = pair(cluster, AuthorityKind::FrontProxy, &mut texts);
+        found.service_account = texts.next().map(|key| secret(&key));
     }
     if let Some(host) = keepers.etcd {
-        let files = read_files(host, links, &FILES_OF_ETCD).await?;
-        let [etcd, etcd_key] = files.as_slice() else { return Err(unreadable(PKI, host, "the answer was cut off")) };
-        found.etcd = pair(etcd, etcd_key);
+        let files = files_of(cluster, AuthorityKind::Etcd);
+        found.etcd = pair(cluster, AuthorityKind::Etcd, &mut read_files(host, links, &files).await?.into_iter());
     }
     let host = keepers.control_plane.or(keepers.etcd);
     Authorities::complete(found, &identity::policy(cluster), now, &mut SystemRandomness).map_err(|error| match host {
@@ -93,12 +87,30 @@ pub(super) async fn read_authorities(
     })
 }
 
+fn secret(text: &str) -> kok_pki::Secret {
+    kok_pki::Secret::new(text.to_owned())
+}
+
+/// Certificate of an authority, and its key unless somebody else keeps it; below [`PKI`].
+fn files_of(cluster: &Cluster, kind: AuthorityKind) -> Vec<&'static str> {
+    let materials = [Material::AuthorityCertificate(kind), Material::AuthorityKey(kind)];
+    let known = if is_kept_elsewhere(cluster, kind) { 1 } else { 2 };
+    materials.into_iter().take(known).map(|material| material.path().trim_start_matches("pki/")).collect()
+}
+
+/// The next texts of those, as [`files_of`] names them.
+fn pair(cluster: &Cluster, kind: AuthorityKind, texts: &mut impl Iterator<Item = Zeroizing<String>>) -> Option<FoundAuthority> {
+    let certificate = texts.next()?.to_string();
+    let key = if is_kept_elsewhere(cluster, kind) { None } else { Some(secret(&texts.next()?)) };
+    Some((certificate, key))
+}
+
 /// The authorities that the user brings along, and those that were kept on this machine. Where a host has any, these are the same.
 fn of_user(cluster: &Cluster, kept: FoundAuthorities) -> FoundAuthorities {
     let mut found = kept;
     for own in &cluster.settings.certificates.authorities {
         let Some(AuthorityPair { certificate, key }) = &own.pair else { continue };
-        let key = kok_pki::Secret::new(String::from_utf8_lossy(key.expose()).into_owned());
+        let key = key.as_ref().map(|key| secret(&String::from_utf8_lossy(key.expose())));
         let place = match own.name {
             AuthorityName::Kubernetes => &mut found.kubernetes,
             AuthorityName::Etcd => &mut found.etcd,
@@ -127,7 +139,8 @@ pub(super) async fn read_in(folder: &str, host: &str, links: &Links, files: &[&s
     }
     let text = Zeroizing::new(String::from_utf8(output.stdout).map_err(|_| unreadable(folder, host, "a file is no text"))?);
     let end = format!("{SEPARATOR}\n");
-    Ok(text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect())
+    let texts: Vec<Zeroizing<String>> = text.split_terminator(&end).map(|file| Zeroizing::new(file.to_owned())).collect();
+    if texts.len() == files.len() { Ok(texts) } else { Err(unreadable(folder, host, "the answer was cut off")) }
 }
 
 fn unreadable(folder: &str, host: &str, because: &str) -> Failure {

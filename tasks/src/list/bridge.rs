@@ -190,8 +190,11 @@ pub(super) fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<S
     let step = draft.add("shares", Operation::NodeShares(NodeShares { shares }));
     draft.needs(&step, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     for host in view.cluster().nodes() {
-        let (task, node) =
-            if host.roles.control_plane { (control_plane::NAME, "kubelet-finalized") } else { (kubelet_join::NAME, kubelet_join::JOINED) };
+        let (task, node) = if host.roles.control_plane {
+            (control_plane::NAME, control_plane::node_step(view.cluster()))
+        } else {
+            (kubelet_join::NAME, kubelet_join::JOINED)
+        };
         draft.needs(&step, &StepId::new(&host.name, task, node), Reason::Because("that host has to join first"));
         draft.needs(&step, &StepId::new(&host.name, network::NAME, "configuration"), Reason::Because("the host's own file counts first"));
     }

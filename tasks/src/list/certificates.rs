@@ -3,12 +3,15 @@
 //! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority
 //! is never replaced, a leaf only if it could not do its work, and a kubeconfig if it is missing.
 
+use kok_crds::Secret;
 use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
 use kok_pki::{AuthorityKind, KubeconfigUser, Leaf, Material};
 use time::OffsetDateTime;
 
 use super::kubeadm_configuration;
+use crate::digest::sha256;
 use crate::identity;
+use crate::issued::is_kept_elsewhere;
 use crate::observe::{Look, Observations, PathState};
 use crate::operations::{Operation, PkiTree};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -25,11 +28,16 @@ pub(crate) fn absolute(material: Material) -> String {
     format!("/etc/kubernetes/{}", material.path())
 }
 
-/// The kubeconfigs that stay on a control plane. `super-admin.conf`, whose owner nothing can stop, is one of them only where that is asked for:
-/// then each has it, since the one that is left may be any.
-fn kubeconfigs(cluster: &Cluster) -> impl Iterator<Item = Material> {
+/// The kubeconfigs that stay on a host. `super-admin.conf`, whose owner nothing can stop, is one of them only where that is asked for: then each
+/// control plane has it, since the one that is left may be any. A worker joins with a kubeconfig that was issued, or makes its own when it joins.
+fn kubeconfigs(cluster: &Cluster, roles: Roles) -> impl Iterator<Item = Material> {
     let stays = cluster.settings.certificates.super_admin_kubeconfig;
-    let users = KubeconfigUser::ALL.into_iter().filter(move |user| stays || *user != KubeconfigUser::SuperAdmin);
+    let is_issued = roles.is_node() && is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
+    let users = KubeconfigUser::ALL.into_iter().filter(move |user| match user {
+        KubeconfigUser::SuperAdmin => roles.control_plane && stays,
+        KubeconfigUser::Kubelet => roles.control_plane || is_issued,
+        _ => roles.control_plane,
+    });
     users.map(Material::Kubeconfig)
 }
 
@@ -46,36 +54,45 @@ fn is_leaf_of_etcd(leaf: Leaf) -> bool {
     matches!(leaf, Leaf::EtcdServer | Leaf::EtcdPeer | Leaf::EtcdHealthcheckClient)
 }
 
-/// What lies in `/etc/kubernetes/pki` of a host with these roles. An API server without etcd beside it knows etcd's authority by its certificate
-/// alone.
-fn of_tree(roles: Roles) -> Vec<Material> {
+/// What kokctl puts into `/etc/kubernetes/pki` of a host with these roles. An API server without etcd beside it knows etcd's authority by its
+/// certificate alone, and so does a worker that joins by an issued kubeconfig the one of Kubernetes.
+fn of_tree(cluster: &Cluster, roles: Roles) -> Vec<Material> {
+    let elsewhere = |kind| is_kept_elsewhere(cluster, kind);
     let known = Material::AuthorityCertificate(AuthorityKind::Etcd);
+    let of_kubelet = |material| {
+        roles.is_node() && material == Material::AuthorityCertificate(AuthorityKind::Kubernetes) && elsewhere(AuthorityKind::Kubernetes)
+    };
     let wanted = |material: &Material| match (roles.control_plane, roles.etcd) {
+        _ if matches!(material, Material::AuthorityKey(kind) if elsewhere(*kind)) => false,
         (true, true) => !matches!(material, Material::Kubeconfig(_)),
         (true, false) => !matches!(material, Material::Kubeconfig(_)) && (!is_of_etcd(*material) || *material == known),
-        (false, true) => is_of_etcd(*material),
-        (false, false) => false,
+        (false, true) => is_of_etcd(*material) || of_kubelet(*material),
+        (false, false) => of_kubelet(*material),
     };
     Material::all().into_iter().filter(wanted).collect()
 }
 
-/// The certificates of a host with these roles, which are public.
-pub(crate) fn certificates(roles: Roles) -> impl Iterator<Item = Material> {
-    of_tree(roles).into_iter().filter(|material| matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_)))
+/// Whether a file is public.
+pub(crate) fn is_certificate(material: &Material) -> bool {
+    matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_))
 }
 
 /// What is needed to judge the certificates of a control plane: the certificates themselves, which are public, and whether the keys are
 /// there.
 pub(crate) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
-    let contents = certificates(host.roles).map(|material| Look::Content(absolute(material)));
-    let kubeconfigs = kubeconfigs(cluster).filter(|_| host.roles.control_plane);
-    let paths = of_tree(host.roles).into_iter().chain(kubeconfigs).map(|material| Look::Path(absolute(material)));
-    contents.chain(paths).collect()
+    let files = of_tree(cluster, host.roles);
+    let contents: Vec<Look> = files.iter().filter(|file| is_certificate(file)).map(|file| Look::Content(absolute(*file))).collect();
+    // What was issued is compared by its sum; what kokctl has signed it knows by its being there.
+    let is_issued = is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
+    let kubeconfigs = kubeconfigs(cluster, host.roles).map(absolute);
+    let kubeconfigs = kubeconfigs.map(|path| if is_issued { Look::File { path, expected: None } } else { Look::Path(path) });
+    let paths = files.into_iter().map(|material| Look::Path(absolute(material)));
+    contents.into_iter().chain(paths).chain(kubeconfigs).collect()
 }
 
 /// The authority that a host has in any case, if it has any.
 fn own_authority(roles: Roles) -> AuthorityKind {
-    if roles.control_plane { AuthorityKind::Kubernetes } else { AuthorityKind::Etcd }
+    if roles.etcd && !roles.control_plane { AuthorityKind::Etcd } else { AuthorityKind::Kubernetes }
 }
 
 fn has_authority(host: &Host, seen: &Observations) -> bool {
@@ -83,20 +100,21 @@ fn has_authority(host: &Host, seen: &Observations) -> bool {
 }
 
 /// Whether a host gets its whole set. Half of a set is none that could be made whole.
-fn is_fresh(host: &Host, seen: &Observations) -> bool {
+fn is_fresh(cluster: &Cluster, host: &Host, seen: &Observations) -> bool {
     let present = |material: Material| matches!(seen.paths.get(&absolute(material)), Some(PathState::Present(_)));
-    !has_authority(host, seen) && !of_tree(host.roles).into_iter().any(present)
+    !has_authority(host, seen) && !of_tree(cluster, host.roles).into_iter().any(present)
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let (roles, seen) = (view.host.roles, view.observations());
-    if of_tree(roles).is_empty() {
+    let files = of_tree(view.cluster(), roles);
+    if files.is_empty() {
         return Ok(());
     }
     let folder = view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER);
-    let fresh = is_fresh(view.host, seen);
+    let fresh = is_fresh(view.cluster(), view.host, seen);
     if fresh {
-        let files = of_tree(roles).into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
+        let files = files.into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
         let own = own_authorities(view, roles);
         let kept = view.cluster().settings.certificates.escrow.as_ref().map(|file| file.path.clone());
         let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files, own, kept }));
@@ -112,8 +130,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     } else {
         existing(view, draft, seen)?;
     }
-    for material in kubeconfigs(view.cluster()).filter(|_| roles.control_plane) {
-        let wrong = fresh.then(|| "the certificate authority is new".to_owned());
+    for material in kubeconfigs(view.cluster(), roles) {
+        let wrong = fresh.then(|| "the certificate authority is new".to_owned()).or_else(|| other_kubeconfig(view, seen, material));
         let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
         if fresh {
@@ -129,7 +147,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 
 /// The authorities of the user's that come onto a host with these roles.
 fn own_authorities(view: &HostView<'_>, roles: Roles) -> Vec<&'static str> {
-    let files = of_tree(roles);
+    let files = of_tree(view.cluster(), roles);
     let own = view.cluster().settings.certificates.authorities.iter().map(|own| own.name);
     let comes = |name: &AuthorityName| files.contains(&Material::AuthorityCertificate(preconditions::authority_kind(*name)));
     own.filter(comes).map(AuthorityName::as_str).collect()
@@ -139,16 +157,17 @@ fn own_authorities(view: &HostView<'_>, roles: Roles) -> Vec<&'static str> {
 /// then leaves either no certificate of that authority, or its key.
 fn keeper_to_be<'a>(view: &HostView<'a>) -> Option<&'a Host> {
     let cluster = view.cluster();
-    if !cluster.has_etcd_units() || preconditions::etcd_keeper(cluster, view.seen).is_some() {
+    let is_kept = is_kept_elsewhere(cluster, AuthorityKind::Etcd) || preconditions::etcd_keeper(cluster, view.seen).is_some();
+    if !cluster.has_etcd_units() || is_kept {
         return None;
     }
-    cluster.etcd_hosts().find(|host| is_fresh(host, view.seen.observations(&host.name)))
+    cluster.etcd_hosts().find(|host| is_fresh(cluster, host, view.seen.observations(&host.name)))
 }
 
 /// Judges each file of a set that is there.
 fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> Result<(), Refusal> {
-    let roles = view.host.roles;
-    for material in of_tree(roles) {
+    let of_host = of_tree(view.cluster(), view.host.roles);
+    for material in of_host.iter().copied() {
         let missing = !matches!(seen.paths.get(&absolute(material)), Some(PathState::Present(_)));
         let irreplaceable = matches!(material, Material::AuthorityCertificate(_) | Material::AuthorityKey(_) | Material::ServiceAccountKey);
         if missing && irreplaceable {
@@ -158,7 +177,6 @@ fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> 
                 .hint("copy the file from another host of the same role, or from a backup; or, if the cluster can go, take it down with `kokctl reset`"));
         }
     }
-    let of_host = of_tree(roles);
     for leaf in Leaf::ALL.into_iter().filter(|leaf| of_host.contains(&Material::LeafKey(*leaf))) {
         let reason = defect(view, seen, leaf)?;
         let key = file(view, draft, Material::LeafKey(leaf), reason.clone());
@@ -184,10 +202,28 @@ fn defect(view: &HostView<'_>, seen: &Observations, leaf: Leaf) -> Result<Option
     let Some(certificate) = text(Material::LeafCertificate(leaf)) else {
         return Ok(Some(format!("{} is missing", absolute(Material::LeafCertificate(leaf)))));
     };
+    if issued(view, Material::LeafCertificate(leaf)).is_some_and(|issued| issued.expose() != certificate.as_bytes()) {
+        return Ok(Some(ANOTHER_ISSUED.to_owned()));
+    }
     let authority = text(Material::AuthorityCertificate(profile.authority)).unwrap_or_default();
     let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let defects = kok_pki::verify_leaf(&authority, &certificate, &profile, now).err().unwrap_or_default();
     Ok(defects.first().map(ToString::to_string))
+}
+
+/// Why what stands in a place of the user's is replaced.
+const ANOTHER_ISSUED: &str = "another one was issued";
+
+/// What was issued for the host, of what has to be.
+fn issued<'a>(view: &HostView<'a>, material: Material) -> Option<&'a Secret> {
+    view.cluster().settings.certificates.issued.as_ref()?.file(&view.host.name, material.path())
+}
+
+/// Whether a kubeconfig was issued that is another one than the host's.
+fn other_kubeconfig(view: &HostView<'_>, seen: &Observations, material: Material) -> Option<String> {
+    let issued = sha256(issued(view, material)?.expose());
+    let found = seen.paths.get(&absolute(material)).and_then(PathState::present)?;
+    (found.sha256.as_ref() != Some(&issued)).then(|| ANOTHER_ISSUED.to_owned())
 }
 
 /// A step for one file; `wrong` says why it has to be written again if something stands there.
@@ -205,12 +241,12 @@ fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, wrong: O
 
 /// Says that a step needs every certificate and kubeconfig of the host.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    let roles = view.host.roles;
-    let tree = if has_authority(view.host, view.observations()) { of_tree(roles) } else { Vec::new() };
+    let (cluster, roles) = (view.cluster(), view.host.roles);
+    let tree = if has_authority(view.host, view.observations()) { of_tree(cluster, roles) } else { Vec::new() };
     if tree.is_empty() {
         draft.needs(step, &view.id(NAME, TREE), Reason::Reads);
     }
-    for material in tree.into_iter().chain(kubeconfigs(view.cluster()).filter(|_| roles.control_plane)) {
+    for material in tree.into_iter().chain(kubeconfigs(cluster, roles)) {
         draft.needs(step, &view.id(NAME, material.path()), Reason::Reads);
     }
 }

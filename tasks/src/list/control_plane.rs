@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use kok_crds::model::Cluster;
+use kok_pki::AuthorityKind;
+
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling};
 use crate::identity;
+use crate::issued::is_kept_elsewhere;
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
     KubeletStart, MarkNode, Operation, Preflight, RemoveTokens, StaticPods, UploadConfiguration,
@@ -28,6 +32,15 @@ pub(super) const READY: &str = "api-server";
 
 /// Step after which the way to the API that the user runs leads to it.
 const ENDPOINT: &str = "endpoint";
+
+/// Step that starts the kubelet.
+pub(super) const KUBELET: &str = "kubelet";
+
+/// Why pods that run are changed after the kubelet.
+pub(super) const KUBELET_FIRST: &str = "a kubelet that starts while its API server is away takes long to make a pod anew";
+
+/// Step after which the kubelet renews its own certificate.
+const FINALIZED: &str = "kubelet-finalized";
 
 /// Step that puts kube-proxy and CoreDNS into the cluster.
 pub(super) const ADDONS: &str = "addons";
@@ -58,7 +71,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         cluster_wide(view, draft, (&administrators, endpoint.as_ref()))?;
     }
     mark(view, draft, &ready)?;
-    finalize(view, draft, &configuration, &kubelet, &ready);
+    if !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
+        finalize(view, draft, &configuration, &kubelet, &ready);
+    }
     Ok(())
 }
 
@@ -113,9 +128,14 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
 fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> StepId {
     let operation =
         KubeletStart { configuration: configuration.path.clone(), source: configuration.source.clone(), reads: kubelet::reads(view) };
-    let step = draft.add("kubelet", Operation::KubeletStart(operation));
-    draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
-    if !view.cluster().has_etcd_units() {
+    let step = draft.add(KUBELET, Operation::KubeletStart(operation));
+    if rolling::works(view) {
+        draft.needs(manifests, &step, Reason::Because(KUBELET_FIRST));
+        rolling::needed_by(view, draft, &step);
+    } else {
+        draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    }
+    if !view.cluster().has_etcd_units() && !rolling::works(view) {
         let beside = view.id(etcd::NAME, etcd::MANIFEST);
         draft.needs(&step, &beside, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
     }
@@ -193,13 +213,17 @@ fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<()
     Ok(())
 }
 
+/// The step after which the host's node stays. A kubelet without an authority that would sign for it keeps the kubeconfig that was issued.
+pub(super) fn node_step(cluster: &Cluster) -> &'static str {
+    if is_kept_elsewhere(cluster, AuthorityKind::Kubernetes) { KUBELET } else { FINALIZED }
+}
+
 fn finalize(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, kubelet: &StepId, ready: &StepId) {
     let credential = draft.add("kubelet-credential", Operation::CredentialReady(CredentialReady));
     draft.within(Duration::from_secs(240));
     draft.needs(&credential, kubelet, Reason::Because("the kubelet writes it"));
     draft.needs(&credential, ready, Reason::Because("the kubelet gets it through the API server beside it"));
-    let finalized =
-        draft.add("kubelet-finalized", Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
+    let finalized = draft.add(FINALIZED, Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
     draft.needs(&finalized, &credential, Reason::Reads);
     draft.needs(&finalized, ready, Reason::Because("the kubelet is restarted, and the API server has to be up by then"));
     draft.needs(&finalized, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);

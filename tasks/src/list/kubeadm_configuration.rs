@@ -25,6 +25,9 @@ pub(super) const FOLDER: &str = "folder";
 /// Folder of what kubeadm is given.
 pub(crate) const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
 
+/// What etcd is told by the configuration that manifests are made by.
+const FOUNDING: &str = "new";
+
 /// How kubeadm calls what it patches of CoreDNS.
 const DNS: &str = "corednsdeployment";
 
@@ -45,8 +48,8 @@ pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = "bootstrap";
     let several = view.cluster().is_highly_available() && !view.cluster().has_etcd_units();
     let members = several.then(|| initial_cluster(view.cluster()));
-    let text = whole(view, "new", members.as_deref())?;
-    let source = sha256(whole(view, "new", None)?.as_bytes());
+    let text = whole(view, FOUNDING, members.as_deref())?;
+    let source = sha256(whole(view, FOUNDING, None)?.as_bytes());
     Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source })
 }
 
@@ -98,6 +101,8 @@ fn common(view: &HostView<'_>, initial_cluster_state: &str, initial_cluster: Opt
     let cluster = view.cluster();
     let etcd_endpoints = if cluster.has_etcd_units() { etcd_endpoints(cluster) } else { Vec::new() };
     let document = ControlPlaneDocument::new(cluster, view.host)?;
+    // What is uploaded is of no host.
+    let document = if initial_cluster_state == FOUNDING { document.of_programs(cluster, view.host) } else { document };
     Ok(render("kubeadm/cluster.yaml.j2", &Context { document, initial_cluster_state, initial_cluster, etcd_endpoints })?)
 }
 

@@ -1,6 +1,9 @@
 //! The kubelet's program and unit. What it runs with is written by kubeadm, when the host becomes a node.
 
-use super::{proxy, selinux, swap};
+use kok_pki::{AuthorityKind, KubeconfigUser, Material};
+
+use super::{certificates, proxy, selinux, swap};
+use crate::issued::is_kept_elsewhere;
 use crate::operations::BINARIES;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Binary, Directory, File, Resource, Unit, UnitGoal};
@@ -14,10 +17,14 @@ const DROP_IN_FOLDER: &str = "/etc/systemd/system/kubelet.service.d";
 pub(super) const FOLDER: &str = "drop-in-folder";
 const DROP_IN: &str = "/etc/systemd/system/kubelet.service.d/10-kubeadm.conf";
 
+const KUBECONFIG: &str = "/etc/kubernetes/kubelet.conf";
+
 /// What the kubelet reads when it starts, besides what kubeadm writes.
 pub(super) fn reads(view: &HostView<'_>) -> Vec<String> {
     let files = vec![format!("{BINARIES}/kubelet"), UNIT.to_owned(), DROP_IN.to_owned()];
-    files.into_iter().chain(proxy::drop_in(view.cluster(), "kubelet")).collect()
+    // One that renews its certificate by itself writes there what it has read.
+    let kubeconfig = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes).then(|| KUBECONFIG.to_owned());
+    files.into_iter().chain(proxy::drop_in(view.cluster(), "kubelet")).chain(kubeconfig).collect()
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -45,6 +52,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     draft.follows(step, &view.id(NAME, "kubelet"), Reason::Runs);
     draft.follows(step, &view.id(NAME, "unit"), Reason::Because("it starts the kubelet"));
+    if is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
+        draft.follows(step, &view.id(certificates::NAME, Material::Kubeconfig(KubeconfigUser::Kubelet).path()), Reason::Reads);
+    }
     swap::needed_by(view, draft, step);
     selinux::needed_by(view, draft, step);
 }

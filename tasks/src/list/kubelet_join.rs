@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use kok_pki::AuthorityKind;
+
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
 use super::{certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, node_dns};
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
+use crate::issued::is_kept_elsewhere;
 use crate::operations::{Join, MarkNode, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 
@@ -20,7 +23,8 @@ fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, 
     let join = documents::join_configuration(view.cluster(), host, "")?;
     let kubelet = documents::kubelet_configuration(view.cluster(), host)?;
     let source = sha256(format!("{join}---\n{kubelet}").as_bytes());
-    Ok(Join { host: host.name.clone(), source, kubelet, reads: kubelet::reads(view) })
+    let by_issued = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
+    Ok(Join { host: host.name.clone(), source, kubelet, reads: kubelet::reads(view), by_issued })
 }
 
 /// Names of the workers that are no nodes yet, as far as it is known. Once hosts have been asked, one that was not is no part of this run and
@@ -48,13 +52,16 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let join = draft.add(JOINED, Operation::Join(operation(view, view.host)?));
     // kubeadm waits 5 minutes for the kubelet's certificate (`tlsBootstrap`).
     draft.within(Duration::from_secs(360));
+    let is_issued = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
     let of_control_plane = |name: &str| StepId::new(&speaker, control_plane::NAME, name);
-    draft.needs(&join, &of_control_plane(control_plane::TOKEN), Reason::Because("it needs the token"));
-    draft.needs(
-        &join,
-        &of_control_plane(control_plane::UPLOADED),
-        Reason::Because("it takes the kubelet's configuration from the cluster"),
-    );
+    if !is_issued {
+        draft.needs(&join, &of_control_plane(control_plane::TOKEN), Reason::Because("it needs the token"));
+        draft.needs(
+            &join,
+            &of_control_plane(control_plane::UPLOADED),
+            Reason::Because("it takes the kubelet's configuration from the cluster"),
+        );
+    }
     draft.needs(&join, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
     draft.needs(&join, &view.id(kubeadm_configuration::NAME, FOLDER), Reason::Inside);
     draft.needs(&join, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
@@ -62,17 +69,19 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     kubeadm_configuration::patched_by(view, draft, &join);
     names::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &["pause"]);
-    if view.host.roles.etcd {
+    if view.host.roles.etcd || is_issued {
         // Which are put in place as a whole, where nothing is yet.
         certificates::needed_by(view, draft, &join);
     }
     host::needs_kernel(view, draft, &join);
     node_dns::needed_by(view, draft, &join);
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
-    if !view.host.labels.is_empty() || !taints.is_empty() {
+    // Who joins by a token has its node by the end of that; a kubelet with an issued kubeconfig makes it when it comes to the API.
+    if !view.host.labels.is_empty() || !taints.is_empty() || is_issued {
         let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints };
         let marked = draft.add_on(&speaker, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
+        draft.needs(&marked, &of_control_plane(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     }
     Ok(())
 }

@@ -122,7 +122,7 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
     draft.follows(&step, &addons, Reason::Because("it has to be in the cluster before it can run"));
     for host in view.cluster().nodes() {
         draft.needs(&step, &StepId::new(&host.name, images::NAME, "kube-proxy"), Reason::StartsImage);
-        let node = if host.roles.control_plane { "kubelet-finalized" } else { kubelet_join::JOINED };
+        let node = if host.roles.control_plane { control_plane::node_step(view.cluster()) } else { kubelet_join::JOINED };
         let task = if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME };
         draft.needs(&step, &StepId::new(&host.name, task, node), Reason::Because("it runs on every node"));
     }
@@ -213,7 +213,7 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
         };
         draft.needs(&ready, &StepId::new(&host.name, task, step), Reason::Because("a node without a network is not Ready"));
         if host.roles.control_plane {
-            let finalized = StepId::new(&host.name, control_plane::NAME, "kubelet-finalized");
+            let finalized = StepId::new(&host.name, control_plane::NAME, control_plane::node_step(view.cluster()));
             draft.needs(&ready, &finalized, Reason::Because("that restarts the kubelet"));
         } else {
             draft.needs(

@@ -9,7 +9,7 @@ use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
 
-/// `kubeadm join` of a worker, by a discovery file and a short-lived token.
+/// A worker becomes a node: by `kubeadm join` with a discovery file and a short-lived token, or with a kubeconfig that was issued.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Join {
     /// The host.
@@ -20,6 +20,9 @@ pub struct Join {
     pub kubelet: String,
     /// Files besides its configuration that the kubelet read when it started: binary and unit.
     pub reads: Vec<String>,
+    /// Whether it comes with a kubeconfig that somebody else has issued, which an earlier step has put there: then no token is needed, and
+    /// no certificate of its own comes about.
+    pub by_issued: bool,
 }
 
 const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
@@ -42,6 +45,11 @@ else
 fi
 ";
 
+/// With a kubeconfig that is there the kubelet needs its files and its start.
+const START: &str = "systemctl daemon-reload
+kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
+";
+
 /// The inputs are gone when the step ends, however it ends: here where the job could not be started, and in the job where nobody is left to
 /// wait for it.
 const FORGET_INPUTS: &str = "trap 'rm -f /run/kokctl/join.yaml /run/kokctl/discovery.conf /run/kokctl/kubelet.yaml' EXIT\n";
@@ -55,15 +63,15 @@ impl Join {
 
     pub(super) fn looks(&self) -> Vec<Look> {
         let mut looks = self.record().looks();
-        looks.extend([KUBELET_CONF, CLIENT_CERTIFICATE].map(|path| Look::Path(path.to_owned())));
+        looks.extend(self.credentials().iter().map(|path| Look::Path((*path).to_owned())));
         looks.push(Look::Unit("kubelet.service".to_owned()));
         looks.extend(self.reads.iter().map(|path| Look::Path(path.clone())));
         looks
     }
 
     pub(crate) fn diff(&self, seen: &Observations) -> Verdict {
-        for path in [KUBELET_CONF, CLIENT_CERTIFICATE] {
-            match seen!(seen.paths.get(path)) {
+        for path in self.credentials() {
+            match seen!(seen.paths.get(*path)) {
                 PathState::Missing => return Verdict::differs(JOIN, format!("{path} does not exist")),
                 PathState::Present(is) if is.size == 0 => return Verdict::differs(JOIN, format!("{path} is empty")),
                 PathState::Present(_) => {}
@@ -82,6 +90,11 @@ impl Join {
         change.summary == JOIN
     }
 
+    /// What only a host has that is a node.
+    fn credentials(&self) -> &'static [&'static str] {
+        if self.by_issued { &[] } else { &[KUBELET_CONF, CLIENT_CERTIFICATE] }
+    }
+
     pub(super) fn act(&self, change: &Change) -> Act {
         let mut fragment = Fragment::text(FORGET_INPUTS);
         if Self::needs_token(change) {
@@ -90,7 +103,8 @@ impl Join {
             fragment.put("/run/kokctl/join.yaml", 0o600, Content::Secret(&configuration));
         }
         fragment.put("/run/kokctl/kubelet.yaml", 0o600, Content::Bytes(self.kubelet.as_bytes()));
-        let script = format!("{FORGET_INPUTS}{}{SCRIPT}{}", self.record().forget(), self.record().keep());
+        let become_node = if self.by_issued { START } else { SCRIPT };
+        let script = format!("{FORGET_INPUTS}{}{become_node}{}", self.record().forget(), self.record().keep());
         fragment.feed(Content::Bytes(script.as_bytes()), "job join");
         Act::Script(fragment)
     }

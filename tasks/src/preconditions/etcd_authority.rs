@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Host};
+use kok_pki::AuthorityKind;
 
 use super::owner::is_recorded;
+use crate::issued::is_kept_elsewhere;
 use crate::observe::{Look, PathState};
 use crate::plan::{Refusal, Seen};
 
@@ -30,7 +32,8 @@ pub fn etcd_keeper<'a>(cluster: &'a Cluster, seen: &Seen) -> Option<&'a Host> {
     if !cluster.has_etcd_units() {
         return super::keeper(cluster, seen);
     }
-    let has_key = |host: &&Host| authority(host, seen).is_some_and(|(_, has_key)| has_key);
+    let elsewhere = is_kept_elsewhere(cluster, AuthorityKind::Etcd);
+    let has_key = |host: &&Host| authority(host, seen).is_some_and(|(_, has_key)| has_key || elsewhere);
     cluster.etcd_hosts().filter(|host| is_recorded(cluster, host, seen)).find(has_key)
 }
 

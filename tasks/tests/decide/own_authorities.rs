@@ -20,8 +20,8 @@ const FILES: [(AuthorityName, &str); 3] = [
 fn own(name: AuthorityName, certificate: &str) -> Vec<OwnAuthority> {
     let origin = Position { file: "cluster.yaml".into(), line: 7, column: 3 };
     let pem = Pem { source: PemSource::File("a.pem".to_owned()), origin };
-    let pair = AuthorityPair { certificate: certificate.to_owned(), key: Secret::new("the-key-itself") };
-    vec![OwnAuthority { name, certificate: pem.clone(), key: pem, pair: Some(pair) }]
+    let pair = AuthorityPair { certificate: certificate.to_owned(), key: Some(Secret::new("the-key-itself")) };
+    vec![OwnAuthority { name, certificate: pem.clone(), key: Some(pem), pair: Some(pair) }]
 }
 
 fn of_host(world: &World, path: &str) -> String {
@@ -61,7 +61,7 @@ fn a_plan_says_whose_authorities_come_and_holds_no_key() {
 fn kept(world: &World, same: &[AuthorityName]) -> EscrowFile {
     let pair = |name: AuthorityName, path: &str| {
         let key = kok_pki::Secret::new(of_host(world, &path.replace(".crt", ".key")));
-        same.contains(&name).then(|| (of_host(world, path), key))
+        same.contains(&name).then(|| (of_host(world, path), Some(key)))
     };
     let [kubernetes, etcd, front_proxy] = FILES.map(|(name, path)| pair(name, path));
     let found = FoundAuthorities { kubernetes, etcd, front_proxy, service_account: None };

@@ -2,6 +2,7 @@
 
 use crate::decode::{Decoder, Field, Form};
 use crate::model::{AuthorityName, OwnAuthority, Pem, PemSource, Settings};
+use crate::variables::given::Given;
 use crate::{Problem, Secret};
 
 const AUTHORITIES: Form = Form {
@@ -38,16 +39,16 @@ pub(crate) fn read(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
 fn read_one(decoder: &mut Decoder, field: &Field<'_>, name: AuthorityName) -> Option<OwnAuthority> {
     let fields = decoder.fields(field, &AUTHORITY)?;
     let certificate = decoder.required(&fields, "certificate").and_then(|field| pem(decoder, &field));
-    let key = fields.get("key");
-    if key.is_none() && !fields.is_misspelled("key") {
-        let problem = Problem::new(format!("the authority `{}` has no `key`", name.as_str())).at(fields.position());
-        let because = "kokctl signs the certificates of hosts with it; certificates that somebody else has signed are not taken";
-        decoder.report(problem.because(because).hint(
-            "write `key` beside `certificate`; if the key may not leave its place, make an intermediate authority for this cluster with it",
-        ));
+    // Whether it may be missing is known when everything was read.
+    let key = fields.get("key").map(|field| pem(decoder, &field));
+    if key.is_none() && fields.is_misspelled("key") {
+        return None;
     }
-    let key = key.and_then(|field| pem(decoder, &field));
-    Some(OwnAuthority { name, certificate: certificate?, key: key?, pair: None })
+    let key = match key {
+        Some(key) => Some(key?),
+        None => None,
+    };
+    Some(OwnAuthority { name, certificate: certificate?, key, pair: None })
 }
 
 /// A path, or the text itself. What may be a key is not repeated.
@@ -73,3 +74,46 @@ fn pem(decoder: &mut Decoder, field: &Field<'_>) -> Option<Pem> {
 
 /// Linux takes no longer one (`PATH_MAX`).
 const LONGEST_PATH: usize = 4096;
+
+/// An authority without its key signs nothing, so all that it would sign has to be there; and kubeadm works on such control planes only where
+/// super-admin.conf is.
+pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &mut Settings) {
+    let certificates = &mut settings.certificates;
+    let without = certificates.authorities.iter().filter(|own| own.key.is_none());
+    match &certificates.issued {
+        None => {
+            for own in without {
+                let problem = Problem::new(format!("the authority `{}` has no `key`", own.name.as_str())).at(&own.certificate.origin);
+                decoder.report(problem.because("without it nothing can be signed, and no certificates are given that somebody else has issued").hint(
+                    "write `key` beside `certificate`; or name the folder with the certificates and kubeconfigs of all hosts as `issued` (`issued_certificates`)",
+                ));
+            }
+            return;
+        }
+        Some(issued) if without.count() == 0 => {
+            let problem = Problem::new("nothing is taken out of the folder of issued certificates").at(&issued.origin);
+            decoder.report(
+                problem
+                    .because("kokctl issues the certificates of all authorities whose keys it has")
+                    .hint("leave it out; or give an authority by its `certificate` alone, and what it signs is taken from there"),
+            );
+        }
+        Some(_) => {}
+    }
+    if certificates.has_key(AuthorityName::Kubernetes) {
+        return;
+    }
+    let said = given.iter().find(|given| given.name == SUPER_ADMIN).map(|given| given.position.clone());
+    let said = said.or_else(|| decoder.position("spec.certificates.superAdminKubeconfig").cloned());
+    if let Some(place) = said.filter(|_| !certificates.super_admin_kubeconfig) {
+        let problem = Problem::new("super-admin.conf has to stay on the control planes").at(&place);
+        decoder.report(
+            problem
+                .because("kubeadm wants it where the key of the authority `kubernetes` is not (external CA mode)")
+                .hint("leave that out"),
+        );
+    }
+    certificates.super_admin_kubeconfig = true;
+}
+
+const SUPER_ADMIN: &str = "super_admin_kubeconfig";

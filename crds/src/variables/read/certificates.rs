@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::values::scalar;
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::{EscrowFile, KeyAlgorithm, Settings};
+use crate::model::{EscrowFile, IssuedFolder, KeyAlgorithm, Settings};
 use crate::syntax::duration::duration;
 use crate::variables::given::Given;
 use crate::words::quote;
@@ -54,6 +54,18 @@ pub(crate) fn escrow(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Se
     let problem = Problem::new(format!("`{}` is no path of a file", field.name())).at(field.position()).because(because);
     decoder.report(
         problem.hint("write a path as seen from the folder of this file, such as `berlin.escrow`; or leave it out: nothing is kept then"),
+    );
+}
+
+pub(crate) fn issued(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(text) = decoder.text(field) else { return };
+    if !text.trim().is_empty() && !text.contains(char::is_control) {
+        settings.certificates.issued = Some(IssuedFolder { path: text.to_owned(), origin: field.position().clone(), files: None });
+        return;
+    }
+    let problem = Problem::new(format!("`{}` is no path of a folder", field.name())).at(field.position());
+    decoder.report(
+        problem.because("a path is one line, and not empty").hint("write a path as seen from the folder of this file, such as `issued`"),
     );
 }
 

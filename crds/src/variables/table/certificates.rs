@@ -40,12 +40,20 @@ their static pods",
         "certificate_authorities",
         "map of kubernetes, etcd and frontProxy to maps of certificate and key",
         "none",
-        "Authorities of your own: paths, as seen from the folder of the file, or PEM. Those that are not named are made.",
+        "Authorities of your own: paths, as seen from the folder of the file, or PEM. Those that are not named are made. The key may be \
+missing with issued_certificates.",
     )
     .reads(authorities::read)
     .hidden(),
     flag("super_admin_kubeconfig", "false", "Whether control planes keep super-admin.conf, whose owner no rule of the cluster can stop.")
         .reads(certificates::super_admin_kubeconfig),
+    text(
+        "issued_certificates",
+        "none",
+        "A folder of the machine that kokctl runs on, as seen from the folder of the file, with what authorities without their keys have \
+signed: HOST/pki/apiserver.crt, HOST/kubelet.conf and so on.",
+    )
+    .reads(certificates::issued),
     text(
         "certificate_escrow",
         "none",
@@ -57,7 +65,10 @@ their static pods",
     number("certificates_key_size", "none", "How long etcd's keys are.").moot(KEY),
     flag("kubeadm_upgrade_auto_cert_renewal", "true", "Renews certificates at an upgrade.").moot("this version upgrades no cluster"),
     flag("kube_external_ca_mode", "false", "Certificates are made by somebody else.")
-        .needed("kokctl would make certificates itself")
-        .instead("leave it out, and give authorities of your own with their keys as certificate_authorities, or let kokctl make them"),
+        .needed("kokctl would make certificates itself, unless it gets those that somebody else has made")
+        .instead(
+            "leave it out, and give the certificate of the authority without its key as certificate_authorities, and the folder with what \
+it has signed as issued_certificates",
+        ),
     text("force_certificate_regeneration", "false", "Makes certificates again."),
 ];

@@ -18,7 +18,7 @@ fn make(folder: &Path, name: &str, policy: &Policy, ago: Duration) -> Authority 
     let now = OffsetDateTime::now_utc() - ago;
     let authority = Authority::generate(AuthorityKind::Etcd, policy, now, &mut SystemRandomness).unwrap();
     write(folder, &format!("{name}.crt"), authority.certificate_pem(), 0o644);
-    write(folder, &format!("{name}.key"), authority.key_pem().expose(), 0o600);
+    write(folder, &format!("{name}.key"), authority.key_pem().unwrap().expose(), 0o600);
     authority
 }
 
@@ -46,8 +46,8 @@ fn authorities_are_taken_from_files_beside_the_clusters() {
     let cluster = read(folder.path(), "      etcd: {certificate: a.crt, key: a.key}\n").unwrap();
     let [own] = <[_; 1]>::try_from(cluster.settings.certificates.authorities.clone()).unwrap_or_else(|_| panic!("not one"));
     let pair = own.pair.unwrap();
-    assert!(pair.certificate == made.certificate_pem() && pair.key.expose() == made.key_pem().expose().as_bytes());
-    let body = made.key_pem().expose().lines().nth(1).unwrap();
+    assert!(pair.certificate == made.certificate_pem() && pair.key.unwrap().expose() == made.key_pem().unwrap().expose().as_bytes());
+    let body = made.key_pem().unwrap().expose().lines().nth(1).unwrap();
     assert!(!format!("{cluster:?}").contains(body), "a key is printed");
 }
 
@@ -95,7 +95,7 @@ fn a_file_that_holds_a_key_is_not_open_to_others() {
     let folder = tempfile::tempdir().unwrap();
     let made = make(folder.path(), "a", &Policy::default(), Duration::ZERO);
     let indented = |text: &str| text.lines().map(|line| format!("          {line}\n")).collect::<String>();
-    let (certificate, key) = (indented(made.certificate_pem()), indented(made.key_pem().expose()));
+    let (certificate, key) = (indented(made.certificate_pem()), indented(made.key_pem().unwrap().expose()));
     let inline = format!("      etcd:\n        certificate: |\n{certificate}        key: |\n{key}");
     let text = read(folder.path(), &inline).unwrap_err();
     assert!(text.contains("is open to others") && text.contains("cluster.yaml is 0644"), "{text}");

@@ -38,7 +38,7 @@ fn what_is_kept_is_known_and_not_printed() {
     let made = authorities();
     write(folder.path(), "berlin.escrow", escrow("berlin", &made, None).expose());
     let cluster = read(folder.path(), "").unwrap();
-    let body = made.get(AuthorityKind::Etcd).key_pem().expose().lines().nth(1).unwrap();
+    let body = made.get(AuthorityKind::Etcd).key_pem().unwrap().expose().lines().nth(1).unwrap();
     assert!(!format!("{cluster:?}").contains(body), "a key is printed");
     let kept = cluster.settings.certificates.escrow.unwrap().kept.unwrap();
     assert!(String::from_utf8_lossy(kept.expose()).contains(body));
@@ -55,7 +55,7 @@ fn authorities_of_ones_own_are_those_that_are_kept() {
     for (made, is_right) in [(&kept, true), (&other, false)] {
         let etcd = made.get(AuthorityKind::Etcd);
         write(folder.path(), "a.crt", etcd.certificate_pem());
-        write(folder.path(), "a.key", etcd.key_pem().expose());
+        write(folder.path(), "a.key", etcd.key_pem().unwrap().expose());
         match read(folder.path(), "    authorities: {etcd: {certificate: a.crt, key: a.key}}\n") {
             Ok(_) => assert!(is_right),
             Err(said) => {

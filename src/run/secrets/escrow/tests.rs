@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use kok_crds::{File, Role, read_input};
-use kok_pki::Policy;
+use kok_pki::{FoundAuthority, Policy};
 use time::Duration;
 
 use super::*;
@@ -32,7 +32,7 @@ fn key(text: &str) -> Zeroizing<String> {
 }
 
 fn same(found: FoundAuthorities, authorities: &Authorities) -> bool {
-    let pem = |found: Option<(String, Secret)>| found.map(|(certificate, _)| certificate);
+    let pem = |found: Option<FoundAuthority>| found.map(|(certificate, _)| certificate);
     pem(found.etcd).as_deref() == Some(authorities.get(AuthorityKind::Etcd).certificate_pem())
         && found.service_account.is_some_and(|key| key.expose() == authorities.service_account().pem().expose())
 }

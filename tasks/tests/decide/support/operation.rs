@@ -247,6 +247,11 @@ impl World {
     }
 
     fn join(&mut self, host: &str, join: &Join, change: &Change) {
+        if join.by_issued {
+            let it = self.host(host);
+            ["/usr/local/bin/kubeadm", "/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/kubelet.conf"].iter().for_each(|path| it.uses(path));
+            return self.configure_kubelet(host, &join.source, &join.reads);
+        }
         let has_token = self.api.tokens.iter().any(|token| *token == format!("bootstrap-token-{}", self.token_id));
         assert!(!Join::needs_token(change) || has_token, "{host} joins without a token");
         assert!(

@@ -9,10 +9,11 @@ use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::change::{Change, Verdict};
 use kok_tasks::facts::HostFacts;
+use kok_tasks::issued;
 use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Observations, SwapState, TimeTracking};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, looks, make_part};
-use kok_tasks::resources::{Act, FileContent, Resource, Unit, UnitGoal};
+use kok_tasks::resources::{Act, File, FileContent, Resource, Unit, UnitGoal};
 use kok_tasks::secret_name::SecretName;
 
 use super::api::{self, Api};
@@ -218,13 +219,18 @@ impl World {
 
     /// What a run would make of a name.
     pub(crate) fn secret(&self, name: &SecretName) -> String {
-        secret(self.files, name)
+        let issued = match name {
+            SecretName::ControlPlaneFile { host, path } => issued::file(&self.cluster, host, path),
+            _ => None,
+        };
+        issued.unwrap_or_else(|| secret(self.files, name))
     }
 
     fn resource(&mut self, host: &str, resource: &Resource, change: &Change) {
-        let text = |content: &FileContent| match content {
-            FileContent::Text(text) => text.clone(),
-            FileContent::Secret { name, .. } => secret(self.files, name),
+        let text = match resource {
+            Resource::File(File { content: FileContent::Text(text), .. }) => text.clone(),
+            Resource::File(File { content: FileContent::Secret { name, .. }, .. }) => self.secret(name),
+            _ => String::new(),
         };
         let host = self.hosts.get_mut(host).unwrap();
         match resource {
@@ -232,7 +238,7 @@ impl World {
                 if let FileContent::Secret { without: Some(other), .. } = &file.content {
                     host.paths.remove(other);
                 }
-                host.write(&file.path, file.mode, &text(&file.content));
+                host.write(&file.path, file.mode, &text);
             }
             Resource::Directory(directory) => host.folder(&directory.path, directory.mode),
             Resource::Binary(binary) => host.place(&binary.path, 0o755, "", binary.artifact.sha256.clone()),

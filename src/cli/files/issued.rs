@@ -1,0 +1,78 @@
+//! Certificates and kubeconfigs that somebody else has issued: read where the cluster's file says they are, and judged before any host is asked.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use kok_crds::model::{Cluster, IssuedFolder};
+use kok_crds::{Input, Problem, Secret};
+use kok_tasks::issued::{self, Files};
+use time::OffsetDateTime;
+
+use super::read::bounded;
+use crate::remote::mode_if_open;
+use crate::run::Clock;
+use crate::state::beside;
+
+/// More than any certificate, key or kubeconfig has.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Reads what has to be issued for all hosts. With anything wrong there is no cluster left, only what is wrong.
+pub(super) fn load(input: &mut Input) {
+    let Some(cluster) = &mut input.cluster else { return };
+    let Some(folder) = &cluster.settings.certificates.issued else { return };
+    let (mut problems, mut files) = (Vec::new(), BTreeMap::new());
+    for host in &cluster.hosts {
+        let path = beside(&folder.origin, &folder.path).join(&host.name);
+        match read(cluster, host, &path, folder) {
+            Ok(found) => drop(files.insert(host.name.clone(), found)),
+            Err(found) => problems.extend(found),
+        }
+    }
+    if let Some(issued) = &mut cluster.settings.certificates.issued {
+        issued.files = Some(files);
+    }
+    if !problems.is_empty() {
+        input.problems.extend(problems);
+        input.cluster = None;
+    }
+}
+
+/// What was issued for one host.
+fn read(cluster: &Cluster, host: &kok_crds::model::Host, path: &Path, folder: &IssuedFolder) -> Result<Files, Vec<Problem>> {
+    let (mut found, mut problems) = (Files::new(), Vec::new());
+    for name in issued::paths(cluster, host) {
+        match read_one(&path.join(name), folder) {
+            Ok(Some(text)) => drop(found.insert(name.to_owned(), text)),
+            // What is missing is said with what it has to be.
+            Ok(None) => {}
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() {
+        let now = OffsetDateTime::from_unix_timestamp(Clock::seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        problems = issued::problems(cluster, host, &found, (&folder.path, &folder.origin), now);
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+/// One file, none where there is none. Everything but a certificate holds a key, which nobody else may read.
+fn read_one(path: &Path, folder: &IssuedFolder) -> Result<Option<Secret>, Problem> {
+    let unreadable = |because: String| {
+        Problem::new(format!("{} can't be read", path.display())).at(&folder.origin).because(because).hint("let it be readable")
+    };
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|error| unreadable(error.to_string()))?,
+    };
+    let metadata = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+    if let Some(mode) = mode_if_open(&metadata).filter(|_| path.extension().is_none_or(|extension| extension != "crt")) {
+        let problem = Problem::new(format!("{} is open to others, and holds a key", path.display())).at(&folder.origin);
+        return Err(problem.because(format!("its mode is {mode:04o}")).hint(format!("chmod 600 {}", path.display())));
+    }
+    bounded(file, MOST_BYTES).map(|text| Some(Secret::new(text))).map_err(unreadable)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use kok_crds::model::Cluster;
+use kok_pki::{Authority, AuthorityKind, Leaf, Policy, issue};
+use kok_tasks::identity;
+use time::OffsetDateTime;
+
+use crate::cli::files::{ClusterFiles, ExtraVars};
+use crate::run::SystemRandomness;
+
+const CLUSTER: &str = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: berlin}\nspec:\n  kubernetesVersion: 1.37.1
+  hosts: [{name: cp1, address: 10.0.0.11, roles: [control-plane]}]\n  certificates:\n    issued: issued
+    authorities:\n      frontProxy: {certificate: front.crt}\n";
+
+const CERTIFICATE: &str = "issued/cp1/pki/front-proxy-client.crt";
+const KEY: &str = "issued/cp1/pki/front-proxy-client.key";
+
+fn write(folder: &Path, name: &str, text: &str, mode: u32) {
+    fs::create_dir_all(folder.join(name).parent().unwrap()).unwrap();
+    fs::write(folder.join(name), text).unwrap();
+    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// The cluster, or all that is wrong as one text.
+fn read(folder: &Path) -> Result<Cluster, String> {
+    write(folder, "cluster.yaml", CLUSTER, 0o644);
+    let files = ClusterFiles { files: vec![folder.join("cluster.yaml")] };
+    files
+        .whole(&ExtraVars::default())
+        .map(|(_, cluster)| cluster)
+        .map_err(|failures| failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+/// Puts the certificate of an authority without its key beside the cluster's file, and gives the authority.
+fn authority(folder: &Path) -> Authority {
+    let now = OffsetDateTime::now_utc();
+    let authority = Authority::generate(AuthorityKind::FrontProxy, &Policy::default(), now, &mut SystemRandomness).unwrap();
+    write(folder, "front.crt", authority.certificate_pem(), 0o644);
+    authority
+}
+
+#[test]
+fn what_was_issued_is_taken_from_the_folder_of_each_host() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let authority = authority(folder);
+    let missing = read(folder).unwrap_err();
+    assert!(missing.contains("issued/cp1/pki/front-proxy-client.crt is missing") && missing.contains("CN=front-proxy-client"), "{missing}");
+    let plain = CLUSTER.replace("\n    issued: issued", "").replace("\n    authorities:\n      frontProxy: {certificate: front.crt}", "");
+    let plain = kok_crds::read_input(&[kok_crds::File {
+        name: "a.yaml".to_owned(),
+        text: plain.replace("  certificates:\n", ""),
+        role: kok_crds::Role::Main { cluster: None },
+    }]);
+    let cluster = plain.cluster.unwrap();
+    let identity = identity::control_plane(&cluster, cluster.hosts.first().unwrap());
+    let leaf =
+        issue(&Leaf::FrontProxyClient.profile(&identity), &authority, &Policy::default(), OffsetDateTime::now_utc(), &mut SystemRandomness);
+    let leaf = leaf.unwrap();
+    write(folder, CERTIFICATE, &leaf.certificate_pem, 0o644);
+    assert!(read(folder).unwrap_err().contains("front-proxy-client.key is missing"));
+    write(folder, KEY, leaf.key.pem().expose(), 0o644);
+    let open = read(folder).unwrap_err();
+    assert!(open.contains("is open to others, and holds a key") && open.contains("chmod 600"), "{open}");
+    write(folder, KEY, leaf.key.pem().expose(), 0o600);
+    let cluster = read(folder).unwrap_or_else(|problems| panic!("{problems}"));
+    let issued = cluster.settings.certificates.issued.as_ref().unwrap();
+    assert_eq!(issued.file("cp1", "pki/front-proxy-client.crt").unwrap().expose(), leaf.certificate_pem.as_bytes());
+    let body = leaf.key.pem().expose().lines().nth(1).unwrap();
+    assert!(!format!("{cluster:?}").contains(body), "a key is printed");
+    assert!(!kok_tasks::issued::is_kept_elsewhere(&cluster, AuthorityKind::Kubernetes), "only the one whose key is missing");
+}
+
+#[test]
+fn what_fits_another_authority_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let first = authority(folder);
+    write(folder, CERTIFICATE, first.certificate_pem(), 0o644);
+    write(folder, KEY, first.key_pem().unwrap().expose(), 0o600);
+    let said = read(folder).unwrap_err();
+    assert!(said.contains("can't be used") && said.contains("it is an authority's certificate"), "{said}");
+    authority(folder);
+    let said = read(folder).unwrap_err();
+    assert!(said.contains("it is signed by another authority"), "{said}");
+}
