@@ -34,10 +34,7 @@ pub(super) const READY: &str = "api-server";
 const ENDPOINT: &str = "endpoint";
 
 /// Step that starts the kubelet.
-pub(super) const KUBELET: &str = "kubelet";
-
-/// Why pods that run are changed after the kubelet.
-pub(super) const KUBELET_FIRST: &str = "a kubelet that starts while its API server is away takes long to make a pod anew";
+const KUBELET: &str = "kubelet";
 
 /// Step after which the kubelet renews its own certificate.
 const FINALIZED: &str = "kubelet-finalized";
@@ -129,13 +126,8 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     let operation =
         KubeletStart { configuration: configuration.path.clone(), source: configuration.source.clone(), reads: kubelet::reads(view) };
     let step = draft.add(KUBELET, Operation::KubeletStart(operation));
-    if rolling::works(view) {
-        draft.needs(manifests, &step, Reason::Because(KUBELET_FIRST));
-        rolling::needed_by(view, draft, &step);
-    } else {
-        draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
-    }
-    if !view.cluster().has_etcd_units() && !rolling::works(view) {
+    draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    if !view.cluster().has_etcd_units() {
         let beside = view.id(etcd::NAME, etcd::MANIFEST);
         draft.needs(&step, &beside, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
     }

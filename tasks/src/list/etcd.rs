@@ -46,13 +46,6 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         Reason::Because("kubeadm checks a host before it changes it"),
     );
     rolling::needed_by(view, draft, &manifest);
-    if rolling::works(view) {
-        draft.needs(
-            &manifest,
-            &view.id(super::control_plane::NAME, super::control_plane::KUBELET),
-            Reason::Because(super::control_plane::KUBELET_FIRST),
-        );
-    }
     member(view, draft, &manifest)
 }
 
@@ -66,7 +59,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
     draft.follows(&ready, manifest, Reason::Because("a changed manifest makes it start again"));
     // Those that work are there, and may be waiting for this one.
     for host in view.cluster().control_planes().filter(|host| host.name == view.host.name || !rolling::has_member(view.seen, host)) {
-        let kubelet = StepId::new(&host.name, super::control_plane::NAME, super::control_plane::KUBELET);
+        let kubelet = StepId::new(&host.name, super::control_plane::NAME, "kubelet");
         draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));
     }
     draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);

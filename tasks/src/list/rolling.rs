@@ -34,12 +34,6 @@ fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
     }
 }
 
-/// Whether everything of the host answers. A kubelet that is started while its API server is away takes minutes to make a pod anew, so there it
-/// is started before any pod is changed; elsewhere after all manifests are there, so that it starts all pods at once.
-pub(super) fn works(view: &HostView<'_>) -> bool {
-    standing(view.cluster(), view.seen, view.host) == Standing::Everything
-}
-
 /// Says that a step which changes pods of a control plane, or what they read, waits for the others of which less works, and for the one before it of those of
 /// which as much does.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
