@@ -6,7 +6,8 @@ use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
 
-/// `kubeadm init phase preflight`, once, before anything of a control plane is written: later it would find our own files and ports.
+/// `kubeadm config validate`, which finds fields that kubeadm does not know and values that it does not take, where its phases only warn or go
+/// on without them; then `kubeadm init phase preflight`. Once, before anything of a control plane is written: later it would find our own files and ports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Preflight {
     /// Path of kubeadm's configuration on the host.
@@ -37,9 +38,9 @@ impl Preflight {
 
     pub(super) fn act(&self, _: &Change) -> Act {
         let script = format!(
-            "kubeadm init phase preflight --config={}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
-            quote(&self.configuration),
-            quote(&self.source)
+            "kubeadm config validate --config={configuration} >/dev/null\nkubeadm init phase preflight --config={configuration}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
+            quote(&self.source),
+            configuration = quote(&self.configuration)
         );
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job preflight");

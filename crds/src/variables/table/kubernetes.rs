@@ -57,7 +57,8 @@ pub(super) static ROWS: &[Variable] = &[
     text("kubeadm_patches_dir", "none", "Where Kubespray puts kubeadm's patches.").moot("kokctl has them below /etc/kubernetes/kokctl"),
     flag("kubeadm_enabled", "true", "Whether kubeadm makes the cluster.").moot("no Kubespray of today reads it; kubeadm always does"),
     word("kubeadm_init_timeout", "time", "without a limit of its own", "How long the first control plane may take.").moot(WAITS),
-    flag("kubeadm_config_validate_enabled", "true", "Whether kubeadm's configuration is checked before it is used.").moot("it always is"),
+    flag("kubeadm_config_validate_enabled", "true", "Whether kubeadm's configuration is checked before it is used.")
+        .moot("it always is: by `kubeadm config validate`, before a host becomes a control plane"),
     value("kubeadm_init_phases_skip*", "list of phases", "[]", "What kubeadm leaves out on the first control plane.")
         // As a list, and as the text that Kubespray's own template becomes.
         .or(&["[addon/coredns]", "['addon/coredns']", r#"["addon/coredns"]"#])
