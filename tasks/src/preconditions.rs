@@ -4,10 +4,12 @@
 //! stop at the latter; `kokctl check` shows all of it.
 
 mod bootstrap;
+mod control_planes;
 mod encryption;
 mod etcd_authority;
 mod ipv6;
 mod machine;
+mod needed;
 mod network;
 mod node_dns;
 mod own_authorities;
@@ -151,7 +153,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
     of_cluster("own-authorities", "the authorities are those of the file, if it has any", own_authorities::check),
     of_cluster("escrow", "the keys that are kept are those of the cluster", own_authorities::check_kept),
-    of_cluster("founding", "etcd is founded once, with the hosts of the file", bootstrap::check),
+    of_cluster("founding", "the cluster is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
     of_cluster("names-of-pods", "pods that run find names as before", node_dns::running),
@@ -168,6 +170,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     }
     looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
     looks.extend(bootstrap::looks(host));
+    looks.extend(control_planes::looks(host));
     looks.extend(own_authorities::looks(cluster, host));
     if !cluster.settings.node_dns.enabled && host.roles.is_node() {
         looks.push(Look::Path(NODE_DNS_UNIT_FILE.to_owned()));

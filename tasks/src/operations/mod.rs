@@ -52,6 +52,7 @@ pub use node_shares::NodeShares;
 pub use pki_tree::PkiTree;
 pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
+pub(crate) use ready::CLIENT_CERTIFICATE;
 pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly};
 pub use remove_addons::RemoveAddons;
 pub use remove_node::RemoveNode;
@@ -60,6 +61,7 @@ pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
 pub use trust::TrustStore;
+pub(crate) use upload::CONTROL_PLANES_ANNOTATION;
 pub use upload::{FOUNDED, UploadConfiguration};
 
 use crate::change::{Change, Verdict};

@@ -78,7 +78,7 @@ pub(super) fn unanswered(summary: &str, state: &KubernetesState) -> Verdict {
 pub struct CredentialReady;
 
 /// Where the kubelet keeps its present client certificate and key.
-pub(super) const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+pub(crate) const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
 
 impl CredentialReady {
     pub(super) fn looks(&self) -> Vec<Look> {

@@ -15,7 +15,13 @@ pub struct UploadConfiguration {
     pub configuration: String,
     /// Its sha256; stands as an annotation of `kubeadm-config`, and is lost when something else uploads another one.
     pub source: String,
+    /// Names of the control planes that the cluster has or is about to get: while it is founded, a host that has nothing of one yet may be one
+    /// of them, and later none may.
+    pub control_planes: Vec<String>,
 }
+
+/// JSON pointer of the annotation of `kubeadm-config` with the names of the control planes.
+pub(crate) const CONTROL_PLANES_ANNOTATION: &str = "/metadata/annotations/kokctl.io~1control-planes";
 
 /// Says on a control plane that the cluster was set up once, whatever its etcd says later.
 pub const FOUNDED: &str = "/var/lib/kokctl/made/founded";
@@ -43,9 +49,10 @@ impl UploadConfiguration {
     pub(super) fn act(&self, _: &Change) -> Act {
         let script = format!(
             "{KUBECTL}kubeadm init phase upload-config all --config={}\n\
-             kube -n kube-system annotate --overwrite configmap kubeadm-config kokctl.io/source-sha256={} >/dev/null\n",
+             kube -n kube-system annotate --overwrite configmap kubeadm-config kokctl.io/source-sha256={} kokctl.io/control-planes={} >/dev/null\n",
             quote(&self.configuration),
-            quote(&self.source)
+            quote(&self.source),
+            quote(&self.control_planes.join(","))
         );
         // Only now there is something in the cluster that could be lost.
         let script = format!("{script}mkdir -p -m 700 {STATE_DIRECTORY}/made\ndate +%s >{FOUNDED}\n");

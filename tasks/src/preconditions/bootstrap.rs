@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
 
-use super::Findings;
-use super::etcd_authority;
+use super::needed::{ADD_CONTROL_PLANE, ADD_MEMBER, MOVE_CONTROL_PLANE, MOVE_MEMBER, Needed, REMOVE_CONTROL_PLANE, REMOVE_MEMBER};
 use super::owner::keeper;
+use super::{Findings, control_planes, etcd_authority};
 use crate::list::kubeadm_configuration::initial_cluster;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations, PathState};
 use crate::operations::FOUNDED;
@@ -41,8 +41,18 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
         found.0.extend(refusal.map(|refusal| super::refused(refusal.at(format!("host {} ({})", host.name, host.address)))));
     }
     let authority = cluster.has_etcd_units().then(|| etcd_authority::check(cluster, seen)).flatten();
-    let together = authority.or_else(|| state.two_clusters()).or_else(|| state.other_members()).or_else(|| state.edited_list());
-    together.into_iter().for_each(|refusal| found.refuse(refusal));
+    let roles = control_planes::changed(cluster, seen);
+    // Where each control plane has a member, the lists of these would say the same again.
+    let is_said = !cluster.has_etcd_units() && !roles.is_empty();
+    let members = || state.other_members().or_else(|| state.edited_list()).filter(|_| !is_said);
+    let together = authority.or_else(|| state.two_clusters()).or_else(members);
+    together.into_iter().chain(roles).for_each(|refusal| found.refuse(refusal));
+}
+
+/// Whether etcd counts a host as one of its members, by the first that answers.
+pub(super) fn is_member(cluster: &Cluster, seen: &Seen, host: &str) -> bool {
+    let state = State::new(cluster, seen);
+    state.members.values().next().is_some_and(|member| member.members.iter().any(|peer| peer.name == host))
 }
 
 /// What was seen of etcd.
@@ -163,9 +173,24 @@ impl<'a> State<'a> {
             let (hosts, role) = self.role();
             Refusal::new(format!("etcd has the members {}, and the file the {hosts} {}", listed(&is), listed(&wanted)))
                 .at(place)
-                .because("one of them is added, removed or moved by an operation of its own, which this version does not have yet")
+                .because(self.needed(&is, &wanted).because())
                 .hint(format!("give the role `{role}` to the hosts that have it now, with their addresses, and to no others"))
         })
+    }
+
+    /// The operation that would make the one list of members the other one; the first of them where there are several.
+    fn needed(&self, is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> Needed {
+        let names = |list: &BTreeSet<String>| list.iter().filter_map(|it| it.split('=').next().map(str::to_owned)).collect::<BTreeSet<_>>();
+        let (is, wanted) = (names(is), names(wanted));
+        let is_unit = self.cluster.has_etcd_units();
+        match (is.is_subset(&wanted), wanted.is_subset(&is), is_unit) {
+            (true, true, false) => MOVE_CONTROL_PLANE,
+            (true, true, true) => MOVE_MEMBER,
+            (_, true, false) => REMOVE_CONTROL_PLANE,
+            (_, true, true) => REMOVE_MEMBER,
+            (_, false, false) => ADD_CONTROL_PLANE,
+            (_, false, true) => ADD_MEMBER,
+        }
     }
 
     /// Members that were started with one list find none of the others by another one. Without data there is nothing to be at odds with.

@@ -1,9 +1,12 @@
 //! What a running cluster can't take over by another `apply`: each is an operation of its own.
 
+use std::net::SocketAddr;
+
 use kok_crds::model::{Cluster, EtcdDeployment, NETWORK_ADDON, NetworkPlugin};
 use serde_json::Value;
 
-use super::Findings;
+use super::needed::{self, Needed};
+use super::{Findings, bootstrap, control_planes};
 use crate::addons::Record;
 use crate::documents::joined;
 use crate::identity;
@@ -32,17 +35,28 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
     other_services(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     other_network(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
-    for name in nodes.keys().filter(|name| cluster.host(name).is_none()) {
-        found.refuse(
-            Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
-                .at("spec.hosts")
-                .because("a node does not leave the cluster because its host is left out of the file")
-                .hint(format!(
-                    "put {name} back into the file; or, if it is to leave: `kubectl drain {name}`, then `kokctl reset --limit {name}` with the \
-                     file as it was, or `kubectl delete node {name}` if the host is gone"
-                )),
-        );
+    // Of a control plane with a member of etcd, the list of these has said it.
+    let is_said = |name: &str| !cluster.has_etcd_units() && bootstrap::is_member(cluster, seen, name);
+    for (name, node) in nodes.iter().filter(|(name, _)| cluster.host(name).is_none() && !is_said(name)) {
+        found.refuse(left_out(name, control_planes::is_marked(node)));
     }
+}
+
+/// A node does not leave the cluster because its host is left out of the file.
+fn left_out(name: &str, is_control_plane: bool) -> Refusal {
+    if is_control_plane {
+        return Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host"))
+            .at("spec.hosts")
+            .because(needed::REMOVE_CONTROL_PLANE.because())
+            .hint(format!("put {name} back into the file; or, if the host is gone for good, `kubectl delete node {name}`"));
+    }
+    Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
+        .at("spec.hosts")
+        .because(format!("removing a worker is an operation of its own: `kokctl reset --limit {name}`, with the file as it was"))
+        .hint(format!(
+            "put {name} back into the file; or, if it is to leave: `kubectl drain {name}`, then `kokctl reset --limit {name}` with the file as \
+             it was, or `kubectl delete node {name}` if the host is gone"
+        ))
 }
 
 /// From the cluster, or while that does not answer from the host. The host's file comes along only if it differs from the desired one.
@@ -83,10 +97,36 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
         let refusal = Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
             .at(place)
-            .because("that can't be changed by apply: it is an operation of its own, which this version does not have yet");
+            .because(needed_for(cluster, field, is));
         Some(refusal.hint(format!("set {field} back to what the cluster has")))
     });
     differing.chain(etcd).collect()
+}
+
+/// Which operation of its own would change a field of the cluster that is there.
+fn needed_for(cluster: &Cluster, field: &str, is: &str) -> String {
+    let is_older = || is.trim_start_matches('v').parse().is_ok_and(|is| cluster.kubernetes_version < is);
+    let needed: Needed = match field {
+        "spec.kubernetesVersion" if is_older() => {
+            return "that is no upgrade: Kubernetes can't go back to an older version, which would not read what the newer one has stored"
+                .to_owned();
+        }
+        "spec.kubernetesVersion" => needed::UPGRADE,
+        "spec.network.podCIDR" | "spec.network.podCIDRIPv6" => needed::RANGE_OF_PODS,
+        "spec.network.serviceCIDR" | "spec.network.serviceCIDRIPv6" => needed::RANGE_OF_SERVICES,
+        "spec.network.dualStack" => needed::SECOND_FAMILY,
+        "spec.network.nodePrefix" | "spec.network.nodePrefixIPv6" => needed::SHARE_OF_NODES,
+        "spec.network.clusterDomain" => needed::DOMAIN,
+        // The endpoint follows from the hosts: a name where there are several control planes, the address of the only one.
+        "spec.hosts" => match (is.parse::<SocketAddr>().is_ok(), cluster.is_highly_available()) {
+            (true, true) => needed::ADD_CONTROL_PLANE,
+            (true, false) => needed::MOVE_CONTROL_PLANE,
+            (false, true) => needed::ENDPOINT,
+            (false, false) => needed::REMOVE_CONTROL_PLANE,
+        },
+        _ => needed::ENDPOINT,
+    };
+    needed.because()
 }
 
 /// The field that a range differs by: of the first family, of the second, or whether there is a second one.
@@ -135,7 +175,7 @@ fn other_deployment(cluster: &Cluster, is: &str) -> Option<Refusal> {
     Some(
         Refusal::new(format!("the running cluster has etcd_deployment_type {}, the file asks for {}", is.as_str(), wanted.as_str()))
             .at(place.map_or_else(|| field.to_owned(), ToString::to_string))
-            .because("etcd's data would have to move, and that is an operation of its own, which this version does not have yet")
+            .because(needed::MOVE_ETCD.because())
             .hint(format!("set {field} back to {}, with the members that etcd has", is.as_str())),
     )
 }

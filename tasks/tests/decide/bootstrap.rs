@@ -223,6 +223,53 @@ fn members_are_neither_added_nor_removed_by_apply() {
 }
 
 #[test]
+fn a_refusal_names_the_operation_that_would_be_needed() {
+    let text = include_str!("../fixtures/highly-available.yaml");
+    let (second, third) =
+        ("{name: cp2, address: 10.20.0.12, roles: [control-plane]}", "{name: cp3, address: 10.20.0.13, roles: [control-plane]}");
+    let worker = "{name: worker1, address: 10.20.0.14, roles: [worker]}";
+    let running = bare().converge();
+    let said = |edits: &[(&str, &str)]| {
+        let mut world = running.clone();
+        let edited = edits.iter().fold(text.to_owned(), |text, (host, by)| {
+            assert!(text.contains(host), "{text}");
+            text.replace(host, by)
+        });
+        world.cluster = cluster_of(&edited);
+        for name in ["cp4", "cp5"] {
+            world.hosts.insert(name.into(), crate::support::host::Host::bare(name));
+        }
+        refused(&world)
+    };
+    let fourth = third.replace("cp3", "cp4").replace("13", "16");
+    let fifth = third.replace("cp3", "cp5").replace("13", "17");
+    let more = said(&[(third, &format!("{third}\n    - {fourth}\n    - {fifth}"))]);
+    assert!(more.contains("adding a control plane is an operation of its own"), "{more}");
+    let gone = said(&[(&format!("    - {second}\n    - {third}\n"), "")]);
+    assert!(gone.contains("removing a control plane is an operation of its own"), "{gone}");
+    assert!(!gone.contains("the file has no such host"), "the nodes would say again what etcd's list says: {gone}");
+    let moved = said(&[("10.20.0.13", "10.20.0.19")]);
+    assert!(moved.contains("moving a control plane is an operation of its own"), "{moved}");
+    let swapped = said(&[(third, &third.replace("control-plane", "worker")), (worker, &worker.replace("worker]", "control-plane]"))]);
+    assert!(swapped.contains("cp3 was set up as a control plane, and the file gives it other roles"), "{swapped}");
+    assert!(swapped.contains("worker1 is a worker of the cluster, and the file makes it a control plane"), "{swapped}");
+    assert_eq!(swapped.lines().count(), 2, "etcd's list would say the same again: {swapped}");
+    let left_out = said(&[(&format!("    - {worker}\n"), "")]);
+    assert!(left_out.contains("removing a worker is an operation of its own: `kokctl reset --limit worker1`"), "{left_out}");
+}
+
+/// With one control plane there is no list of members to compare.
+#[test]
+fn the_only_control_plane_stays_the_one() {
+    let text = include_str!("../fixtures/cluster.yaml");
+    let swapped = text.replace("roles: [control-plane]", "roles: [X]").replacen("roles: [worker]", "roles: [control-plane]", 1);
+    let mut world = World::converged();
+    world.cluster = cluster_of(&swapped.replace("roles: [X]", "roles: [worker]"));
+    let told = refused(&world);
+    assert!(told.contains("cp1 was set up as a control plane") && told.contains("worker1 is a worker of the cluster"), "{told}");
+}
+
+#[test]
 fn a_list_that_was_edited_half_way_is_refused_once_a_member_was_started() {
     let mut world = bare();
     start(&mut world, &["cp1"]);

@@ -12,6 +12,7 @@ use crate::support::world::World;
 use crate::support::{cluster_of, good_facts, own_etcd};
 
 mod answers;
+mod edited;
 mod refused;
 
 const TEXT: &str = include_str!("../fixtures/own-etcd.yaml");

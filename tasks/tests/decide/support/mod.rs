@@ -60,6 +60,13 @@ pub(crate) fn own_etcd() -> Cluster {
     cluster_of(include_str!("../../fixtures/own-etcd.yaml"))
 }
 
+/// The file of one with three control planes, so that one that goes leaves several.
+pub(crate) fn own_etcd_of_three() -> String {
+    let second = "    - {name: cp2, address: 10.20.0.12, roles: [control-plane]}\n";
+    let third = second.replace("cp2", "cp3").replace("10.20.0.12", "10.20.0.17");
+    include_str!("../../fixtures/own-etcd.yaml").replace(second, &format!("{second}{third}"))
+}
+
 pub(crate) fn cluster_of(text: &str) -> Cluster {
     kok_crds::read_cluster("cluster.yaml", text).unwrap_or_else(|problems| panic!("{problems:?}"))
 }

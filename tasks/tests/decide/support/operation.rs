@@ -31,6 +31,8 @@ impl World {
                 self.uses_api(host, true);
                 self.host(host).write("/var/lib/kokctl/made/founded", 0o600, "1780000000\n");
                 self.api.object("ConfigMap", "kube-system", "kubeadm-config", &upload.source);
+                let map = self.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
+                map["metadata"]["annotations"]["kokctl.io/control-planes"] = upload.control_planes.join(",").into();
                 self.api.object("ConfigMap", "kube-system", "kubelet-config", "");
             }
             Operation::BootstrapToken(token) => {

@@ -31,6 +31,7 @@ impl Randomness for System {
 static OF_ONE: LazyLock<Files> = LazyLock::new(|| files(&super::cluster()));
 static OF_THREE: LazyLock<Files> = LazyLock::new(|| files(&super::highly_available()));
 static WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::own_etcd()));
+static OF_THREE_WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::cluster_of(&super::own_etcd_of_three())));
 
 fn files(cluster: &Cluster) -> Files {
     let now = OffsetDateTime::from_unix_timestamp(NOW).unwrap();
@@ -55,6 +56,7 @@ pub(crate) fn of(cluster: &Cluster) -> &'static Files {
         return Box::leak(Box::new(files(&Cluster { hosts, ..cluster.clone() })));
     }
     match (cluster.has_etcd_units(), cluster.is_highly_available()) {
+        (true, _) if cluster.control_planes().count() == 3 => &OF_THREE_WITH_OWN_ETCD,
         (true, _) => &WITH_OWN_ETCD,
         (false, true) => &OF_THREE,
         (false, false) => &OF_ONE,

@@ -1,0 +1,135 @@
+//! Which hosts are control planes: a cluster that was founded gets and loses one by an operation of its own.
+//!
+//! A host is one if it has an API server's manifest or an administrator's kubeconfig, or if its node says so. None of these alone is enough:
+//! a manifest or a label that somebody removed is put back by `apply`, and a founding that is under way has hosts with nothing yet.
+
+use std::collections::BTreeSet;
+
+use kok_crds::model::{Cluster, Host};
+
+use super::needed::{ADD_CONTROL_PLANE, MOVE_CONTROL_PLANE, REMOVE_CONTROL_PLANE};
+use super::running::MANIFEST;
+use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
+use crate::operations::{CLIENT_CERTIFICATE, CONTROL_PLANES_ANNOTATION, FOUNDED};
+use crate::plan::{Refusal, Seen};
+use crate::speaker::speaker;
+
+/// Only control planes have it.
+const AUTHORITY_KEY: &str = "/etc/kubernetes/pki/ca.key";
+
+/// Says of a node that it is a control plane (kubeadm's `mark-control-plane`).
+const LABEL: &str = "node-role.kubernetes.io/control-plane";
+
+/// What is looked at on a host besides what its steps look at.
+pub(super) fn looks(host: &Host) -> [Look; 2] {
+    let paths = if host.roles.control_plane { [MANIFEST, CLIENT_CERTIFICATE] } else { [MANIFEST, AUTHORITY_KEY] };
+    paths.map(|path| Look::Path(path.to_owned()))
+}
+
+/// Whether a node is a control plane by its label.
+pub(super) fn is_marked(node: &NodeState) -> bool {
+    node.labels.contains_key(LABEL)
+}
+
+/// Compares the control planes of the file with those that there are. Who is no longer in the file at all is seen by its node.
+pub(super) fn changed(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let state = State::new(cluster, seen);
+    let place = cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
+    let changed = |host: &Host| if host.roles.control_plane { state.added(host) } else { state.removed(host) };
+    cluster.hosts.iter().filter_map(changed).map(|refusal| refusal.at(&place)).collect()
+}
+
+/// What was seen of control planes.
+struct State<'a> {
+    cluster: &'a Cluster,
+    seen: &'a Seen,
+    kubernetes: Option<&'a KubernetesState>,
+    /// The control planes of the file by which the cluster's configuration was uploaded last: some of them may have to be begun yet.
+    uploaded: Option<BTreeSet<&'a str>>,
+}
+
+impl<'a> State<'a> {
+    fn new(cluster: &'a Cluster, seen: &'a Seen) -> Self {
+        let kubernetes = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).kubernetes.as_ref());
+        let uploaded = kubernetes.and_then(|state| state.object("ConfigMap", "kube-system", "kubeadm-config"));
+        let uploaded = uploaded.and_then(|map| map.text(CONTROL_PLANES_ANNOTATION)).map(|names| names.split(',').collect());
+        Self { cluster, seen, kubernetes, uploaded }
+    }
+
+    fn observed(&self, host: &Host) -> &'a Observations {
+        self.seen.observations(&host.name)
+    }
+
+    fn has(&self, host: &Host, path: &str) -> Option<bool> {
+        self.observed(host).paths.get(path).map(|state| *state != PathState::Missing)
+    }
+
+    fn node(&self, host: &Host) -> Option<&'a NodeState> {
+        self.kubernetes?.node(&host.name)
+    }
+
+    fn is_marked(&self, host: &Host) -> bool {
+        self.node(host).is_some_and(is_marked)
+    }
+
+    fn is_founded(&self) -> bool {
+        let is_recorded = |host: &Host| self.observed(host).contents.contains_key(FOUNDED);
+        self.uploaded.is_some() || self.cluster.control_planes().any(is_recorded)
+    }
+
+    fn is_uploaded(&self, host: &Host) -> bool {
+        self.uploaded.as_ref().is_some_and(|names| names.contains(host.name.as_str()))
+    }
+
+    /// A control plane of the file that is none, or another one.
+    fn added(&self, host: &Host) -> Option<Refusal> {
+        let has_nothing = self.has(host, MANIFEST) == Some(false) && self.observed(host).api_server == Some(ApiServerState::Absent);
+        if !has_nothing || self.is_marked(host) {
+            return self.moved(host);
+        }
+        let name = &host.name;
+        // The kubelet of a control plane is not started before there are manifests.
+        if self.node(host).is_some() || self.has(host, CLIENT_CERTIFICATE) == Some(true) {
+            return Some(
+                Refusal::new(format!("{name} is a worker of the cluster, and the file makes it a control plane"))
+                    .because(ADD_CONTROL_PLANE.because())
+                    .hint(format!("take the role `control-plane` from {name} again")),
+            );
+        }
+        // Where each has a member of etcd, the list of these says more.
+        let is_new = self.cluster.has_etcd_units() && self.is_founded() && !self.is_uploaded(host);
+        is_new.then(|| {
+            Refusal::new(format!("the cluster was set up without the control plane {name}"))
+                .because(ADD_CONTROL_PLANE.because())
+                .hint(format!("take {name} out of the file again, or the role `control-plane` from it"))
+        })
+    }
+
+    /// The list of etcd's members has the addresses of those that have one.
+    fn moved(&self, host: &Host) -> Option<Refusal> {
+        let addresses = &self.node(host)?.addresses;
+        let is = addresses.first().filter(|_| self.cluster.has_etcd_units() && !addresses.contains(&host.address))?;
+        Some(
+            Refusal::new(format!("the control plane {} has the address {is} in the cluster, and {} in the file", host.name, host.address))
+                .because(MOVE_CONTROL_PLANE.because())
+                .hint(format!("set the address of {} back to {is}", host.name)),
+        )
+    }
+
+    /// A control plane that has other roles in the file. A label alone, which anybody may set, makes none.
+    fn removed(&self, host: &Host) -> Option<Refusal> {
+        let path = [MANIFEST, AUTHORITY_KEY].into_iter().find(|path| self.has(host, path) == Some(true));
+        let is_unseen = self.has(host, MANIFEST).is_none() && self.is_marked(host) && self.is_uploaded(host);
+        if path.is_none() && !is_unseen {
+            return None;
+        }
+        let found = path.map(|path| format!("it has {path}; ")).unwrap_or_default();
+        let back = format!("give {} the role `control-plane` again", host.name);
+        let anew = "; or begin anew: `kokctl reset` with the roles as they were, then apply with the new ones";
+        Some(
+            Refusal::new(format!("{} was set up as a control plane, and the file gives it other roles", host.name))
+                .because(format!("{found}{}", REMOVE_CONTROL_PLANE.because()))
+                .hint(if self.is_founded() { back } else { back + anew }),
+        )
+    }
+}

@@ -1,0 +1,56 @@
+//! What an edited file would need, and `apply` does not do: operations of their own, by name, with their parts in short.
+
+/// An operation that this version does not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Needed {
+    name: &'static str,
+    parts: &'static str,
+}
+
+const fn needed(name: &'static str, parts: &'static str) -> Needed {
+    Needed { name, parts }
+}
+
+impl Needed {
+    /// Why something is refused that needs it.
+    pub(super) fn because(self) -> String {
+        format!("{} is an operation of its own, which this version does not have yet: {}", self.name, self.parts)
+    }
+}
+
+pub(super) const UPGRADE: Needed = needed(
+    "an upgrade of Kubernetes",
+    "one minor version after the other; each control plane in turn, then the workers, each of them drained",
+);
+pub(super) const ADD_CONTROL_PLANE: Needed = needed(
+    "adding a control plane",
+    "certificates; with etcd beside it a learner that gets its vote; its static pods; then every load balancer learns its address",
+);
+pub(super) const REMOVE_CONTROL_PLANE: Needed = needed(
+    "removing a control plane",
+    "every load balancer forgets its address; its member of etcd leaves, if it has one; its node is drained and deleted, and its keys go",
+);
+pub(super) const MOVE_CONTROL_PLANE: Needed =
+    needed("moving a control plane", "one is added at the new address, then the one at the old address is removed");
+pub(super) const ADD_MEMBER: Needed =
+    needed("adding a member of etcd", "a learner that gets its vote; then every API server learns its address, one after the other");
+pub(super) const REMOVE_MEMBER: Needed = needed(
+    "removing a member of etcd",
+    "every API server forgets its address, one after the other; then the member leaves, and its data go",
+);
+pub(super) const MOVE_MEMBER: Needed =
+    needed("moving a member of etcd", "one is added at the new address, then the one at the old address is removed");
+pub(super) const MOVE_ETCD: Needed =
+    needed("moving etcd", "new members of the other kind join one by one, every API server learns their addresses, and the old ones leave");
+pub(super) const RANGE_OF_PODS: Needed =
+    needed("a new range of pods", "every node gets another share of it, is drained, and gets its pods and their network anew");
+pub(super) const RANGE_OF_SERVICES: Needed =
+    needed("a new range of services", "API servers and their certificates, the cluster's DNS, and every Service with its address");
+pub(super) const SHARE_OF_NODES: Needed =
+    needed("another share of the range of pods for each node", "every node is drained and registered anew, one after the other");
+pub(super) const SECOND_FAMILY: Needed =
+    needed("a change to or from dual stack", "addresses of all nodes, ranges, the network, and every pod and Service");
+pub(super) const DOMAIN: Needed =
+    needed("a new domain of the cluster", "certificates of API servers, every kubelet, the cluster's DNS, and every pod");
+pub(super) const ENDPOINT: Needed =
+    needed("a new endpoint of the API", "certificates of API servers, and every kubeconfig of hosts and administrators");

@@ -1,0 +1,215 @@
+//! Control planes that are added, removed or moved in the file, where etcd's list of members says nothing of them.
+
+use kok_tasks::observe::NodeState;
+use kok_tasks::plan::{Choice, Selection, StepId};
+use proptest::prelude::*;
+
+use super::{MEMBERS, TEXT, bare, refused, stop};
+use crate::bootstrap::{advance, told};
+use crate::convergence::{left, state};
+use crate::support::host::Host;
+use crate::support::world::World;
+use crate::support::{cluster_of, own_etcd_of_three as of_three};
+
+const LABEL: &str = "node-role.kubernetes.io/control-plane";
+const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+const CP2: &str = "{name: cp2, address: 10.20.0.12, roles: [control-plane]}";
+const WORKER: &str = "{name: worker1, address: 10.20.0.13, roles: [worker]}";
+const CONTROL_PLANES: [&str; 3] = ["cp1", "cp2", "cp3"];
+
+/// The file with a host or two in place of one.
+fn edited(world: &mut World, text: &str, host: &str, by: &str) {
+    assert!(text.contains(host), "{text}");
+    world.cluster = cluster_of(&text.replace(host, by));
+    for host in &world.cluster.hosts {
+        world.hosts.entry(host.name.clone()).or_insert_with(|| Host::bare(&host.name));
+    }
+}
+
+fn another(name: &str, address: &str) -> String {
+    format!("{{name: {name}, address: {address}, roles: [control-plane]}}")
+}
+
+#[test]
+fn control_planes_are_neither_added_nor_removed_by_apply() {
+    let running = bare().converge();
+    let said = |host: &str, by: &str| {
+        let mut world = running.clone();
+        edited(&mut world, TEXT, host, by);
+        refused(&world)
+    };
+    let adding = "adding a control plane is an operation of its own";
+    let removing = "removing a control plane is an operation of its own";
+    let new = said(CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
+    assert!(new.contains("the cluster was set up without the control plane cp3") && new.contains(adding), "{new}");
+    let promoted = said(WORKER, &WORKER.replace("worker]", "control-plane]"));
+    assert!(promoted.contains("worker1 is a worker of the cluster, and the file makes it a control plane"), "{promoted}");
+    assert!(promoted.contains(adding), "{promoted}");
+    let member = said("roles: [etcd]}\n    - {name: etcd2", "roles: [etcd, control-plane]}\n    - {name: etcd2");
+    assert!(member.contains("the cluster was set up without the control plane etcd1"), "{member}");
+    let mut world = World::bare_of(cluster_of(&of_three())).converge();
+    let third = another("cp3", "10.20.0.17");
+    edited(&mut world, &of_three(), &third, &third.replace("control-plane", "worker"));
+    let demoted = refused(&world);
+    assert!(demoted.contains("cp3 was set up as a control plane, and the file gives it other roles"), "{demoted}");
+    assert!(demoted.contains(MANIFEST) && demoted.contains(removing), "{demoted}");
+    edited(&mut world, &of_three(), &format!("    - {third}\n"), "");
+    let gone = refused(&world);
+    assert!(gone.contains("the cluster has a control plane cp3, and the file has no such host") && gone.contains(removing), "{gone}");
+}
+
+#[test]
+fn a_control_plane_of_the_file_at_another_address_is_another_host() {
+    let mut world = bare().converge();
+    world.api.nodes.get_mut("cp2").unwrap().addresses = vec!["10.20.0.12".parse().unwrap()];
+    assert!(world.plan().is_empty());
+    edited(&mut world, TEXT, CP2, &another("cp2", "10.20.0.17"));
+    let told = refused(&world);
+    assert!(told.contains("the control plane cp2 has the address 10.20.0.12 in the cluster, and 10.20.0.17 in the file"), "{told}");
+    assert!(told.contains("moving a control plane is an operation of its own"), "{told}");
+}
+
+#[test]
+fn what_somebody_removed_by_hand_is_put_back() {
+    for (label, manifest) in [(true, false), (false, true), (true, true)] {
+        let mut world = bare().converge();
+        if label {
+            assert!(world.api.nodes.get_mut("cp2").unwrap().labels.remove(LABEL).is_some());
+        }
+        if manifest {
+            assert!(world.host("cp2").paths.remove(MANIFEST).is_some());
+        }
+        let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+        assert!(plan.changes().any(|(step, _)| step.id.as_str().starts_with("cp2/control-plane/m")));
+        assert!(world.converge().plan().is_empty());
+    }
+    let mut world = bare().converge();
+    world.api.nodes.get_mut("worker1").unwrap().labels.insert(LABEL.into(), String::new());
+    assert!(world.plan().is_empty(), "a label alone makes no control plane");
+}
+
+#[test]
+fn a_silent_cluster_knows_its_control_planes_by_their_files() {
+    let mut world = bare().converge();
+    MEMBERS.into_iter().for_each(|name| stop(&mut world, name));
+    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    let mut promoted = world.clone();
+    edited(&mut promoted, TEXT, WORKER, &WORKER.replace("worker]", "control-plane]"));
+    assert!(refused(&promoted).contains("worker1 is a worker of the cluster"), "{}", refused(&promoted));
+    edited(&mut world, TEXT, CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
+    assert!(refused(&world).contains("the cluster was set up without the control plane cp3"), "{}", refused(&world));
+}
+
+#[test]
+fn a_host_that_is_not_asked_is_known_by_its_node() {
+    let mut world = World::bare_of(cluster_of(&of_three())).converge();
+    let limited = |world: &World| {
+        let limit = ["cp1".to_owned()];
+        let selection = Selection::new(Choice { only: &[], skip: &[], limit: &limit }, &world.cluster).unwrap();
+        world.plan_of(&selection).map(|(plan, _)| plan)
+    };
+    assert!(limited(&world).is_ok());
+    let third = another("cp3", "10.20.0.17");
+    edited(&mut world, &of_three(), &third, &third.replace("control-plane", "worker"));
+    let refusals = limited(&world).unwrap_err();
+    assert!(told(&refusals).contains("cp3 was set up as a control plane"), "{}", told(&refusals));
+}
+
+#[test]
+fn a_cluster_that_says_nothing_of_its_founding_has_those_that_there_are() {
+    let mut world = bare().converge();
+    // As after an upload by kubeadm itself.
+    let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
+    map["metadata"]["annotations"] = serde_json::json!({});
+    let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
+    assert!(plan.change(&StepId::new("cp1", "control-plane", "uploaded")).is_some());
+    edited(&mut world, TEXT, CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
+    assert!(refused(&world).contains("the cluster was set up without the control plane cp3"));
+    // As after `kubeadm join --control-plane`.
+    world.host("cp3").folder("/etc/kubernetes/manifests", 0o700);
+    world.host("cp3").write("/etc/kubernetes/admin.conf", 0o600, "theirs");
+    world.host("cp3").write(MANIFEST, 0o600, "theirs");
+    let node = NodeState { labels: [(LABEL.to_owned(), String::new())].into(), ..NodeState::default() };
+    world.api.nodes.insert("cp3".into(), node);
+    let said = world.try_plan().map(|_| String::new()).unwrap_or_else(|refusals| told(&refusals));
+    assert!(!said.contains("control plane is an operation"), "{said}");
+}
+
+/// How far a control plane is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Row {
+    Nothing,
+    Files,
+    Started,
+    Finalized,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Edit {
+    None,
+    Added,
+    Demoted,
+    Promoted,
+}
+
+fn at(rows: [Row; 3]) -> World {
+    let mut world = World::bare_of(cluster_of(&of_three()));
+    advance(&mut world, |id| id.starts_with("etcd"));
+    let early = ["etcd", "preflight", "manifests", "kubelet"].map(|step| format!("/control-plane/{step}"));
+    for least in [Row::Files, Row::Started, Row::Finalized] {
+        for (host, _) in CONTROL_PLANES.into_iter().zip(rows).filter(|(_, row)| *row >= least) {
+            advance(&mut world, |id| {
+                let is_far = match least {
+                    Row::Nothing | Row::Files => !id.contains("/control-plane/") && !id.contains("/images/"),
+                    Row::Started => !id.contains("/control-plane/") || early.iter().any(|step| id.ends_with(step)),
+                    Row::Finalized => !id.contains("/network-check/"),
+                };
+                id.starts_with(&format!("{host}/")) && is_far
+            });
+        }
+    }
+    world
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 30, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Half of a founding goes on with its own file, and by another one only as long as nothing of it is there yet.
+    #[test]
+    fn a_founding_goes_on_with_the_control_planes_that_it_was_begun_with(
+        rows in [0..4_usize, 0..4, 0..4].prop_map(|rows| rows.map(|row| [Row::Nothing, Row::Files, Row::Started, Row::Finalized][row])),
+        edit in prop::sample::select(vec![Edit::None, Edit::Added, Edit::Demoted, Edit::Promoted]),
+    ) {
+        let (text, third) = (of_three(), another("cp3", "10.20.0.17"));
+        let mut world = at(rows);
+        let is_founded = CONTROL_PLANES.iter().any(|host| world.hosts[*host].has("/var/lib/kokctl/made/founded"));
+        prop_assert!(!is_founded || rows.contains(&Row::Finalized));
+        let wrong = match edit {
+            Edit::None => None,
+            Edit::Added => {
+                edited(&mut world, &text, &third, &format!("{third}\n    - {}", another("cp4", "10.20.0.18")));
+                is_founded.then_some("adding a control plane")
+            }
+            Edit::Demoted => {
+                edited(&mut world, &text, &third, &third.replace("control-plane", "worker"));
+                (rows[2] != Row::Nothing).then_some("removing a control plane")
+            }
+            Edit::Promoted => {
+                edited(&mut world, &text, WORKER, &WORKER.replace("worker]", "control-plane]"));
+                is_founded.then_some("adding a control plane")
+            }
+        };
+        match (world.try_plan(), wrong) {
+            (Err(refusals), Some(wrong)) => prop_assert!(told(&refusals).contains(wrong), "{wrong:?} in {}", told(&refusals)),
+            (Err(refusals), None) => prop_assert!(false, "it can go on: {}", told(&refusals)),
+            (Ok(_), Some(wrong)) => prop_assert!(false, "{wrong} was not refused"),
+            (Ok(_), None) if edit == Edit::None => {
+                let expected = state(&World::bare_of(world.cluster.clone()).converge());
+                let world = world.converge();
+                prop_assert_eq!(left(&world), Vec::<String>::new());
+                prop_assert_eq!(state(&world), expected);
+            }
+            (Ok(_), None) => {}
+        }
+    }
+}
