@@ -17,7 +17,7 @@ use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::{again, bare, cluster, hosts, secrets, snapshot};
-use highly_available_story::{any, etcd, killed, lost, member, rolling, rotated, told};
+use highly_available_story::{any, edited, etcd, killed, lost, member, rolling, rotated, told};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
 #[test]
@@ -42,6 +42,8 @@ fn three_control_planes_and_two_workers() {
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
+    edited::needs_an_operation_of_its_own(&lab, &kokctl, &manifest);
+    clock.lap("edited files that are refused");
     rolling::one_control_plane_after_the_other(&lab, &kokctl, &manifest);
     clock.lap("an option of the API server is changed");
     lost::any_control_plane(&lab, &kokctl);

@@ -1,6 +1,7 @@
 //! The parts of the test.
 #![allow(dead_code, reason = "each test program uses its part")]
 
+pub mod edited;
 pub mod etcd;
 pub mod killed;
 pub mod lost;
