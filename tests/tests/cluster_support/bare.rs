@@ -21,7 +21,7 @@ pub fn is_bare(host: &Host) {
             FOREIGN_PROCESSES,
             "grep -e /var/lib/kubelet/ -e /run/containerd -e /run/netns -e /var/lib/containerd/ /proc/mounts",
             "ip -brief link | grep -e cni0 -e flannel -e veth -e nodelocaldns",
-            "ip -4 route show root 10.233.64.0/18",
+            "ip -4 route show root 10.233.64.0/18; ip -4 route show root 10.64.0.0/12",
             "nft list ruleset | grep -i -e kube -e flannel -e cni -e kokctl",
             "systemctl list-units --all --plain --no-legend 'kube*' 'containerd*' 'etcd*' 'kokctl*'",
         ],

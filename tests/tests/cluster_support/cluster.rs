@@ -39,6 +39,16 @@ fn has_etcd_alone(host: &Host) -> bool {
     host.name().starts_with("etcd")
 }
 
+/// Whether etcd runs elsewhere than on the control planes.
+pub fn has_own_etcd(lab: &Lab) -> bool {
+    hosts(lab).iter().any(|host| host.power().unwrap() == Power::On && has_etcd_unit(host))
+}
+
+/// By what the host says: a worker may have one too.
+fn has_etcd_unit(host: &Host) -> bool {
+    !ok(host, "ls /etc/etcd/etcd.yaml 2>/dev/null || :").is_empty()
+}
+
 fn is_control_plane(host: &Host) -> bool {
     host.name().starts_with("cp")
 }
@@ -57,28 +67,47 @@ fn condition<'a>(object: &'a Value, kind: &str) -> Option<&'a str> {
     object["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)?["status"].as_str()
 }
 
+/// The DNS domain of Services where nobody says another one.
+const DOMAIN: &str = "cluster.local";
+
+/// What clusters differ in.
+pub struct Kind<'a> {
+    pub version: &'a str,
+    /// The DNS domain of Services.
+    pub domain: &'a str,
+    /// Whether each worker has a way of its own to several API servers.
+    pub has_load_balancers: bool,
+}
+
 /// Everything that has to hold of a finished cluster.
 pub fn assert_complete(lab: &Lab, version: &str) {
+    is_complete(lab, &Kind { version, domain: DOMAIN, has_load_balancers: control_planes(lab).len() > 1 });
+}
+
+/// The same of one that is not of the usual kind.
+pub fn is_complete(lab: &Lab, kind: &Kind<'_>) {
     let daemons = daemons(lab);
-    let control_planes = control_planes(lab);
-    let own_etcd = hosts(lab).iter().any(has_etcd_alone);
-    control_planes.iter().for_each(|host| certificates_are_valid(host, own_etcd));
-    // Where each worker has a way of its own to several API servers.
-    let load_balancer = if control_planes.len() > 1 { "kokctl-haproxy.yaml" } else { "" };
+    let own_etcd = has_own_etcd(lab);
+    control_planes(lab).iter().for_each(|host| certificates_are_valid(host, own_etcd));
+    let load_balancer = if kind.has_load_balancers { "kokctl-haproxy.yaml" } else { "" };
     for host in node_hosts(lab) {
         host_is_as_it_should_be(&host, load_balancer, own_etcd, daemons);
     }
-    assert_serves(lab, version);
+    serves(lab, kind.version, kind.domain);
 }
 
 /// What its users have of it, whoever has signed for it.
 pub fn assert_serves(lab: &Lab, version: &str) {
+    serves(lab, version, DOMAIN);
+}
+
+fn serves(lab: &Lab, version: &str, domain: &str) {
     nodes_are_ready(lab, version);
     pods_run(lab, daemons(lab));
     no_check_is_left(lab);
     no_token_is_left(lab);
-    hosts(lab).iter().filter(|host| is_control_plane(host) || has_etcd_alone(host)).for_each(authorities::verify);
-    workload::everybody_answers_everybody(lab);
+    hosts(lab).iter().filter(|host| is_control_plane(host) || has_etcd_unit(host)).for_each(authorities::verify);
+    workload::everybody_answers_everybody(lab, domain);
 }
 
 fn nodes_are_ready(lab: &Lab, version: &str) {
@@ -185,7 +214,8 @@ fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool, dae
     let of_control_plane = CONTROL_PLANE_IMAGES.iter().filter(|image| images.contains(*image)).count();
     if !is_control_plane(host) {
         assert_eq!(of_control_plane, 0, "{name}: {images}");
-        assert_eq!(keys, "/etc/kubernetes/pki/ca.crt", "{name}");
+        let of_etcd = |path: &&str| !path.starts_with("/etc/kubernetes/pki/etcd/") || !has_etcd_unit(host);
+        assert_eq!(keys.lines().filter(of_etcd).collect::<Vec<_>>(), ["/etc/kubernetes/pki/ca.crt"], "{name}");
         assert_eq!(kubeconfigs, "/etc/kubernetes/kubelet.conf", "{name}");
         assert_eq!(manifests, load_balancer, "{name}");
     } else {

@@ -164,11 +164,24 @@ fn bundle() -> PathBuf {
 
 /// A program of the bundle, on this machine.
 pub fn program_of(bundle: &Path, name: &str) -> PathBuf {
-    let index = Bundle::parse(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap();
-    let architecture = match env::consts::ARCH {
+    bundle.join(&index_of(bundle).file(name, DEFAULT_KUBERNETES_VERSION, architecture()).unwrap().path)
+}
+
+/// The newest image of this name in the bundle: how it is called, and its archive.
+pub fn image_of(bundle: &Path, name: &str) -> (String, PathBuf) {
+    let index = index_of(bundle);
+    let image = index.newest_image(name, architecture()).unwrap();
+    (image.reference.clone(), bundle.join(&image.path))
+}
+
+fn index_of(bundle: &Path) -> Bundle {
+    Bundle::parse(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap()
+}
+
+fn architecture() -> &'static str {
+    match env::consts::ARCH {
         "x86_64" => "amd64",
         "aarch64" => "arm64",
         other => other,
-    };
-    bundle.join(&index.file(name, DEFAULT_KUBERNETES_VERSION, architecture).unwrap().path)
+    }
 }

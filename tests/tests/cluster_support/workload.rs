@@ -48,7 +48,7 @@ const PATIENCE: u64 = 60;
 type Question = (String, String);
 
 /// From the pod of each node, and by port from each node itself, to each node: by pod address, Service address, name and port.
-pub fn everybody_answers_everybody(lab: &Lab) {
+pub fn everybody_answers_everybody(lab: &Lab, domain: &str) {
     let nodes = node_hosts(lab);
     let services: String = nodes.iter().map(|node| SERVICE.replace("NODE", node.name())).collect();
     kubectl(lab, &format!("apply -f - <<'END'\n{PODS}{services}\nEND"));
@@ -60,7 +60,7 @@ pub fn everybody_answers_everybody(lab: &Lab) {
         kubectl(lab, &format!("label --overwrite pod {} node={node}", text(pod, "/metadata/name")));
     }
     let ports = at_ports(lab, &nodes);
-    let questions: Vec<Question> = at_addresses(lab, &pods).into_iter().chain(ports.clone()).collect();
+    let questions: Vec<Question> = at_addresses(lab, &pods, domain).into_iter().chain(ports.clone()).collect();
     for (node, pod) in &pods {
         pod_asks(lab, node, &text(pod, "/metadata/name"), &questions);
     }
@@ -76,14 +76,14 @@ fn text(object: &Value, pointer: &str) -> String {
     object.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("no {pointer} in {object}")).to_owned()
 }
 
-fn at_addresses(lab: &Lab, pods: &[(String, &Value)]) -> Vec<Question> {
+fn at_addresses(lab: &Lab, pods: &[(String, &Value)], domain: &str) -> Vec<Question> {
     let of_pod = |(node, pod): &(String, &Value)| {
         let service = kubectl_json(lab, &format!("get service echo-{node}"));
         [
             (node.clone(), format!("http://{}:8080/", text(pod, "/status/podIP"))),
             (node.clone(), format!("http://{}/", text(&service, "/spec/clusterIP"))),
             (node.clone(), format!("http://echo-{node}/")),
-            (node.clone(), format!("http://echo-{node}.default.svc.cluster.local/")),
+            (node.clone(), format!("http://echo-{node}.default.svc.{domain}/")),
         ]
     };
     pods.iter().flat_map(of_pod).collect()
