@@ -1,5 +1,8 @@
 //! Finding secrets where they must not be.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use kok_tests::lab::{Host, Lab};
 
 use super::arguments::Arguments;
@@ -28,8 +31,8 @@ pub fn key_material(lab: &Lab) -> Vec<String> {
     material
 }
 
-/// Neither in kokctl's journal nor on its screen nor in its log, if there is one, nor by the hosts, nor in the cluster's events, nor in what
-/// programs were started with meanwhile.
+/// Neither in kokctl's journal nor on its screen nor in its log, if there is one, nor by the hosts and what runs on them, nor in the cluster's
+/// events, nor in what programs were started with meanwhile.
 pub fn nothing_was_said(lab: &Lab, kokctl: &Kokctl<'_>, started: &Arguments) {
     let material = key_material(lab);
     let journals = kokctl.journals();
@@ -40,7 +43,26 @@ pub fn nothing_was_said(lab: &Lab, kokctl: &Kokctl<'_>, started: &Arguments) {
     is_clean("the cluster's events", &kubectl(lab, "get events --all-namespaces -o yaml"), &material);
     for host in hosts(lab) {
         is_clean(&format!("the journal of {}", host.name()), &host.journal().unwrap(), &material);
+        is_clean(&format!("logs of {}", host.name()), &logs_with_secrets(&host, &material), &material);
     }
+}
+
+/// Where containers and the audit of the API server write.
+const LOGS: &str = "/var/log/pods /var/log/kubernetes";
+
+/// The lines of those logs that may hold a secret. What is looked for comes by standard input, for arguments are for all to read.
+fn logs_with_secrets(host: &Host, material: &[String]) -> String {
+    let script = format!(
+        "umask 077; patterns=$(mktemp) && cat >$patterns && head -n 1 $patterns | grep -qFf $patterns || exit 9
+         for folder in {LOGS}; do [ ! -d $folder ] || grep -rhaFf $patterns $folder; done
+         grep -rhaE 'kok[a-z0-9]{{3}}[.][a-z0-9]{{16}}' $(ls -d {LOGS} 2>/dev/null) /dev/null; rm $patterns"
+    );
+    let mut grep = host.ssh_command("root", script).unwrap().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let patterns: String = material.iter().map(String::as_str).chain(["PRIVATE KEY"]).map(|pattern| format!("{pattern}\n")).collect();
+    grep.stdin.take().unwrap().write_all(patterns.as_bytes()).unwrap();
+    let output = grep.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}: {output:?}", host.name());
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 fn is_clean(what: &str, text: &str, material: &[String]) {
