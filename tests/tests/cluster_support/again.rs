@@ -18,6 +18,11 @@ pub fn log_every_command(lab: &Lab) {
 
 /// One connection and one command for each host: that is what makes it cheap to run often.
 pub fn costs_one_connection_each(lab: &Lab, apply: impl Fn()) {
+    costs_one_connection_each_as("root", lab, apply);
+}
+
+/// The same by another login, who becomes root by sudo without being asked.
+pub fn costs_one_connection_each_as(login: &str, lab: &Lab, apply: impl Fn()) {
     let before = fingerprint(lab);
     let marks: Vec<usize> = hosts(lab).iter().map(mark).collect();
     apply();
@@ -26,9 +31,12 @@ pub fn costs_one_connection_each(lab: &Lab, apply: impl Fn()) {
         let journal = ssh_journal(host);
         let between: Vec<&str> = journal.lines().skip(begin + 1).take(end - begin - 1).collect();
         let count = |text: &str| between.iter().filter(|line| line.contains(text)).count();
-        // One of each is the login that made the second mark.
-        assert_eq!(count("Accepted publickey for root from") - 1, 1, "{}: {between:#?}", host.name());
-        assert_eq!(count("Starting session: command for root from") - 1, 1, "{}: {between:#?}", host.name());
+        for what in ["Accepted publickey for", "Starting session: command for"] {
+            let marks = count(&format!("{what} root from"));
+            // One of each is the login that made the second mark.
+            assert_eq!(count(what) - 1, 1, "{}: {between:#?}", host.name());
+            assert_eq!(count(&format!("{what} {login} from")), if login == "root" { marks } else { 1 }, "{}: {between:#?}", host.name());
+        }
     }
     assert_same(&before, &fingerprint(lab), "nothing to do must change nothing");
 }
@@ -42,9 +50,9 @@ fn mark(host: &Host) -> usize {
     find().unwrap()
 }
 
-/// Read from outside, for a login to read it would stand in it.
+/// Read from outside, for a login to read it would stand in it. From OpenSSH 9.8 on a program of its own serves each connection.
 fn ssh_journal(host: &Host) -> String {
-    let output = host.journal_command().args(["--identifier=sshd", "--output=cat"]).output().unwrap();
+    let output = host.journal_command().args(["--identifier=sshd", "--identifier=sshd-session", "--output=cat"]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
