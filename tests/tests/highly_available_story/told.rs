@@ -67,6 +67,10 @@ pub fn components_run_so(lab: &Lab) {
     for field in [r#""maxPods":120"#, r#""registryPullQPS":7"#, r#""cpuCFSQuotaPeriod":"100ms""#, r#""kubeReserved":{"cpu":"100m""#] {
         assert!(kubelet.contains(field), "{field}: {kubelet}");
     }
+    let proxy = kubectl(lab, "-n kube-system get configmap kube-proxy -o jsonpath='{.data.config\\.conf}'");
+    let of_mode: Vec<&str> =
+        proxy.lines().skip_while(|line| *line != "nftables:").skip(1).take_while(|line| line.starts_with(' ')).collect();
+    assert!(of_mode.contains(&"  syncPeriod: 20s"), "{proxy}");
     let refused = ok(
         &host,
         "kubectl --kubeconfig /etc/kubernetes/admin.conf run x --image=x --dry-run=server --overrides='{\"spec\":{\"hostPID\":true}}' 2>&1 || :",
