@@ -12,7 +12,7 @@ use kok_tests::lab::Lab;
 
 use crate::cluster_support::kokctl::{Kokctl, wait_for_event};
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
-use crate::cluster_support::{bare, hosts};
+use crate::cluster_support::{bare, hosts, kept};
 
 /// Repeats the moment of an earlier failure, as that test printed it.
 const MOMENT: &str = "KOK_TEST_KILL_AT";
@@ -77,6 +77,8 @@ pub fn apply_survives_sigkill(lab: &Lab, kokctl: &Kokctl<'_>) {
     let said = kokctl.converge("apply");
     let expected = format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(lab).len());
     assert!(said.starts_with(&expected), "{said}");
+    let next = format!("next: kokctl kubeconfig -f {} --merge && kubectl get nodes", kokctl.manifest().display());
+    assert_eq!(said.lines().last(), Some(next.as_str()), "{said}");
 }
 
 /// By another user's kokctl, so to say, which has journals of its own; what it leaves is told by none of the later ones.
@@ -89,9 +91,9 @@ pub fn what_is_half_made_is_reset(lab: &Lab) {
     assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
     println!("{}", said.stderr.lines().filter(|line| line.contains("snapshot")).collect::<Vec<_>>().join("\n"));
     // A snapshot that was taken is whole; where none was, it is said why.
-    let kept = super::reset::snapshots(&kokctl, lab.name());
+    let kept = kept::snapshots(&kokctl, lab.name());
     assert!(kept.len() == 1 || said.stderr.contains("no snapshot of etcd: "), "{said:?}");
-    kept.iter().for_each(|path| super::reset::is_a_snapshot(path));
+    kept.iter().for_each(|path| kept::is_a_snapshot(path));
 }
 
 fn kill_apply(kokctl: &Kokctl<'_>, moment: Moment) {

@@ -1,20 +1,14 @@
 //! Taking the cluster down, and making it once more.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-use kok_tasks::bundle::Bundle;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
-use kok_tests::release::paths::{default_cache, default_output};
-use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::snapshot::{assert_same, bare_state, fingerprint};
-use crate::cluster_support::{bare, hosts, ok};
+use crate::cluster_support::{bare, hosts, kept, ok};
 
 /// Swap in every way in which it is configured, on a host that has none: what is switched off has to come back.
 pub fn configure_swap(lab: &Lab) {
@@ -41,22 +35,16 @@ pub fn needs_consent(lab: &Lab, kokctl: &Kokctl<'_>) {
     assert_same(&before, &fingerprint(lab), "a reset that was declined must not change anything");
 }
 
-/// What a user had stored.
-const USERS: &str = "something-that-a-user-has-stored";
-
 /// Also with a user's objects in it. What etcd held is kept first. An operation in the files has agreed to it, so that nobody is asked.
 pub fn removes_everything(lab: &Lab, kokctl: &Kokctl<'_>) {
-    kubectl(lab, &format!("create configmap users --from-literal=value={USERS}"));
+    kept::store(lab);
     let plain = fs::read_to_string(kokctl.manifest()).unwrap();
     kokctl.write_manifest(&format!("{}\n{}", plain.trim_end(), OPERATION.replace("NAME", lab.name())));
     let said = kokctl.verb("reset", &[]);
     kokctl.write_manifest(&plain);
     assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
     assert!(said.stdout.starts_with("3 hosts are no longer part of the cluster "), "{said:?}");
-    let [path] = &snapshots(kokctl, lab.name())[..] else { panic!("not one snapshot: {said:?}") };
-    assert!(said.stdout.contains(&format!("the snapshot of etcd is in {} (", path.display())), "{said:?}");
-    is_a_snapshot(path);
-    can_be_restored(path);
+    kept::can_be_restored(lab, kokctl, &said);
     let said = kokctl.verb("reset", &["--yes"]);
     assert_eq!((said.code, said.stdout.as_str()), (0, "nothing to do\n"), "{said:?}");
 }
@@ -67,44 +55,6 @@ kind: ClusterOperation
 metadata: {name: away}
 spec: {cluster: NAME, actionType: playbook, action: reset.yml}
 ";
-
-/// What resets of this kokctl have kept.
-pub fn snapshots(kokctl: &Kokctl<'_>, cluster: &str) -> Vec<PathBuf> {
-    let folder = kokctl.folder().join("state/kokctl/clusters").join(cluster).join("snapshots");
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    entries.map(|entry| entry.unwrap().path()).collect()
-}
-
-/// etcd's own tool, of the version that ran, unpacked from the bundle.
-fn etcdutl(folder: &Path, arguments: &[&str]) -> String {
-    let bundle = default_output(&default_cache().unwrap());
-    let index = Bundle::parse(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap();
-    let archive = index.files.iter().rfind(|file| file.name == "etcd").unwrap();
-    let unpacked =
-        Command::new("tar").arg("xzf").arg(bundle.join(&archive.path)).arg("-C").arg(folder).arg("--strip-components=1").status();
-    assert!(unpacked.unwrap().success());
-    let output = Command::new(folder.join("etcdutl")).args(arguments).output().unwrap();
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    String::from_utf8(output.stdout).unwrap()
-}
-
-pub fn is_a_snapshot(path: &Path) {
-    assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
-    let folder = TempDir::new().unwrap();
-    let status = etcdutl(folder.path(), &["snapshot", "status", path.to_str().unwrap(), "--write-out=json"]);
-    let status: Value = serde_json::from_str(&status).unwrap();
-    assert!(status["totalKey"].as_u64().unwrap() > 0 || status["totalSize"].as_u64().unwrap() > 0, "{status}");
-}
-
-/// By etcd itself, which compares the digest; and what a user had in the cluster is in it.
-fn can_be_restored(path: &Path) {
-    let folder = TempDir::new().unwrap();
-    let data = folder.path().join("data");
-    etcdutl(folder.path(), &["snapshot", "restore", path.to_str().unwrap(), "--data-dir", data.to_str().unwrap()]);
-    let restored = fs::read(data.join("member/snap/db")).unwrap();
-    let has = |text: &str| restored.windows(text.len()).any(|window| window == text.as_bytes());
-    assert!(has("/registry/minions/worker2") && has(USERS), "what the cluster had is not in it");
-}
 
 /// A worker leaves, and comes back: the cluster goes on, and forgets it meanwhile.
 pub fn takes_a_worker_out(lab: &Lab, kokctl: &Kokctl<'_>, before: &str) {
@@ -121,7 +71,7 @@ pub fn takes_a_worker_out(lab: &Lab, kokctl: &Kokctl<'_>, before: &str) {
     assert_eq!(kubectl(lab, "get nodes -o name"), "node/cp1\nnode/worker1");
     let said = kokctl.verb("reset", &["--limit", "worker2", "--yes"]);
     assert_eq!((said.code, said.stdout.as_str()), (0, "nothing to do\n"), "{said:?}");
-    assert_eq!(snapshots(kokctl, lab.name()), Vec::<PathBuf>::new(), "the cluster goes on with what it has");
+    assert_eq!(kept::snapshots(kokctl, lab.name()), Vec::<PathBuf>::new(), "the cluster goes on with what it has");
 
     // Out of the file too, the cluster is one of two hosts, and nothing is in the way of that.
     let whole = fs::read_to_string(kokctl.manifest()).unwrap();

@@ -8,6 +8,7 @@ pub mod bare;
 pub mod clock;
 pub mod cluster;
 pub mod escrow;
+pub mod kept;
 pub mod kokctl;
 pub mod node_dns;
 pub mod secrets;
