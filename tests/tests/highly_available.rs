@@ -16,8 +16,8 @@ mod lab_support;
 use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, hosts, secrets, snapshot};
-use highly_available_story::{any, edited, etcd, killed, lost, member, rolling, rotated, told};
+use cluster_support::{again, bare, cluster, hosts, kept, secrets, snapshot};
+use highly_available_story::{any, edited, endpoint, etcd, killed, lost, member, rolling, rotated, told};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
 #[test]
@@ -35,7 +35,8 @@ fn three_control_planes_and_two_workers() {
     killed::at_a_random_moment(&lab, &kokctl);
     clock.lap("killed apply, and apply to its end");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
-    etcd::members_are_those_of_the_file(&lab);
+    etcd::members_are_those_of_the_file(&lab, DEFAULT_KUBERNETES_VERSION);
+    endpoint::survives_any_host(&lab);
     told::one_key_on_all_control_planes(&lab);
     rotated::kubelets_renew_their_certificates(&lab);
     secrets::nothing_was_said(&lab, &kokctl, &started);
@@ -50,7 +51,8 @@ fn three_control_planes_and_two_workers() {
     clock.lap("a control plane without power");
     member::without_its_data_is_not_started(&any(cluster::control_planes(&lab)), &kokctl);
     clock.lap("a member without its data");
-    assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
+    kept::resets(&lab, &kokctl);
+    kept::has_its_key(&lab, &kokctl);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
@@ -66,18 +68,20 @@ fn one_host_is_a_cluster() {
     let alone = format!("{}{}", alone.trim_end(), told::VARIABLES);
     assert!(alone.contains("worker]") && alone.contains("user: ops"), "{alone}");
     kokctl.write_manifest(&alone);
+    again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let started = Arguments::watch();
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} host", lab.name(), hosts(&lab).len())), "{said}");
     cluster::assert_complete(&lab, OTHER_VERSION);
-    kokctl.has_nothing_to_do();
+    etcd::members_are_the_control_planes(&lab, OTHER_VERSION);
+    again::costs_one_connection_each_as("ops", &lab, || kokctl.has_nothing_to_do());
     rotated::kubelets_renew_their_certificates(&lab);
     secrets::nothing_was_said(&lab, &kokctl, &started);
     told::components_run_so(&lab);
     told::secrets_are_encrypted_and_requests_recorded(&lab);
     told::a_change_is_carried_out(&lab, &kokctl, &alone);
-    assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
+    kept::is_not_asked_for(&lab, &kokctl);
     bare::assert_bare(&lab);
     told::nothing_is_left(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");

@@ -45,7 +45,7 @@ fn three_hosts_of_etcd() {
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(&lab).len())), "{said}");
     clock.lap("apply");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
-    members(&lab).iter().for_each(is_a_member_and_nothing_else);
+    members(&lab).iter().for_each(|host| is_a_member_and_nothing_else(&lab, host));
     the_control_plane_cannot_sign_for_etcd(&lab);
     authorities::are_used(&lab, &kokctl);
     authorities::others_are_refused(&kokctl);
@@ -71,14 +71,19 @@ fn members(lab: &Lab) -> Vec<Host> {
     hosts(lab).into_iter().filter(|host| host.name().starts_with("etcd")).collect()
 }
 
-fn is_a_member_and_nothing_else(host: &Host) {
+fn is_a_member_and_nothing_else(lab: &Lab, host: &Host) {
     let list = ok(host, &format!("{ETCDCTL} member list"));
     let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split(", ").collect()).collect();
     assert!(rows.iter().all(|row| row[1] == "started" && row[5] == "false"), "{list}");
     assert_eq!(rows.len(), MEMBERS, "{list}");
     let healthy = ok(host, &format!("{ETCDCTL} endpoint health --cluster --write-out=json"));
     assert_eq!(healthy.matches("\"health\":true").count(), MEMBERS, "{healthy}");
-    etcd::is_one_cluster(&ok(host, &format!("{ETCDCTL} endpoint status --cluster --write-out=json")), MEMBERS);
+    etcd::is_one_cluster(
+        lab,
+        DEFAULT_KUBERNETES_VERSION,
+        &ok(host, &format!("{ETCDCTL} endpoint status --cluster --write-out=json")),
+        MEMBERS,
+    );
     // Its process is a user's that may do nothing else, and its data and keys are for nobody else to read.
     let process = ok(host, "ps -o user=,args= -C etcd");
     assert_eq!(process.split_whitespace().collect::<Vec<_>>(), ["etcd", "/usr/local/bin/etcd", "--config-file=/etc/etcd/etcd.yaml"]);

@@ -114,7 +114,7 @@ fn disturbed(disturb: impl for<'a> Fn(&mut Founding, &'a Story<'a>, Run<'a>) -> 
     println!("{} points in {runs} runs", founding.points);
     assert_eq!(founding.points, POINTS, "not every point was come to");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
-    members_are_those_of_the_file(&lab);
+    members_are_those_of_the_file(&lab, DEFAULT_KUBERNETES_VERSION);
     story.kokctl.has_nothing_to_do();
     assert_same(undisturbed, &tree(&lab), "the end has to be that of a run that nothing happened to");
 }

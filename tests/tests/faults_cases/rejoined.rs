@@ -1,6 +1,6 @@
 //! A control plane that plain kubeadm takes out of the cluster and in again, as docs/bootstrap.md says.
 
-use kok_tests::lab::{Host, Lab, LabSpec};
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 
 use crate::cluster_support::cluster::control_planes;
 use crate::cluster_support::kokctl::Kokctl;
@@ -23,7 +23,7 @@ pub fn by_kubeadm_alone() {
     leaves(&lab, &host, &others[0]);
     joins(&lab, &host, &others[0]);
     kokctl.converge("apply");
-    members_are_those_of_the_file(&lab);
+    members_are_those_of_the_file(&lab, DEFAULT_KUBERNETES_VERSION);
     let manifest = ok(&host, "cat /etc/kubernetes/manifests/etcd.yaml");
     assert!(
         manifest.contains("--initial-cluster-state=existing\n"),

@@ -6,7 +6,8 @@ use kok_tests::lab::Lab;
 use serde_json::Value;
 
 use super::control_planes;
-use crate::cluster_support::cluster::kubectl;
+use crate::cluster_support::cluster::{control_planes as hosts_of_control_planes, kubectl};
+use crate::cluster_support::ok;
 
 const ETCDCTL: &str = "etcdctl --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/etc/kubernetes/pki/etcd/server.crt \
                        --key=/etc/kubernetes/pki/etcd/server.key";
@@ -16,18 +17,32 @@ pub fn etcdctl(lab: &Lab, member: &str, arguments: &str) -> String {
     kubectl(lab, &format!("-n kube-system exec etcd-{member} -- {ETCDCTL} {arguments}"))
 }
 
-/// Every member says that it belongs to the same cluster, and has the same version.
-pub fn is_one_cluster(status: &str, members: usize) {
+/// Every member says that it belongs to the same cluster, and has the version that goes with this one of Kubernetes.
+pub fn is_one_cluster(lab: &Lab, release: &str, status: &str, members: usize) {
     let all: Vec<Value> = serde_json::from_str(status).unwrap();
     let said = |pointer: &str| all.iter().map(|one| one.pointer(pointer).unwrap().to_string()).collect::<BTreeSet<_>>();
     assert_eq!(all.len(), members, "{status}");
     assert_eq!(said("/Status/header/cluster_id").len(), 1, "{status}");
     assert_eq!(said("/Status/header/member_id").len(), members, "{status}");
-    assert_eq!(said("/Status/version").len(), 1, "{status}");
+    assert_eq!(said("/Status/version"), BTreeSet::from([format!("\"{}\"", version_of(lab, release))]), "{status}");
+}
+
+/// As kubeadm of that release has it: its image is `registry.k8s.io/etcd:3.6.8-0`.
+fn version_of(lab: &Lab, release: &str) -> String {
+    let images = ok(&hosts_of_control_planes(lab).remove(0), &format!("kubeadm config images list --kubernetes-version={release}"));
+    let image = images.lines().find_map(|image| image.rsplit_once("/etcd:")).unwrap_or_else(|| panic!("no etcd in {images}"));
+    image.1.split('-').next().unwrap().to_owned()
+}
+
+/// The members of the file, and what is uploaded leads to the load balancers of several control planes.
+pub fn members_are_those_of_the_file(lab: &Lab, release: &str) {
+    members_are_the_control_planes(lab, release);
+    let uploaded = kubectl(lab, "-n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'");
+    assert!(uploaded.contains("controlPlaneEndpoint: lb-apiserver.kubernetes.local:6443"), "{uploaded}");
 }
 
 /// Voters only, all started, all healthy, in one cluster; and what is uploaded names no member.
-pub fn members_are_those_of_the_file(lab: &Lab) {
+pub fn members_are_the_control_planes(lab: &Lab, release: &str) {
     let expected: BTreeSet<String> = control_planes(lab).into_iter().collect();
     for member in &expected {
         let list = etcdctl(lab, member, "member list");
@@ -38,8 +53,7 @@ pub fn members_are_those_of_the_file(lab: &Lab) {
     let any = expected.first().unwrap();
     let healthy = etcdctl(lab, any, "endpoint health --cluster --write-out=json");
     assert_eq!(healthy.matches("\"health\":true").count(), expected.len(), "{healthy}");
-    is_one_cluster(&etcdctl(lab, any, "endpoint status --cluster --write-out=json"), expected.len());
+    is_one_cluster(lab, release, &etcdctl(lab, any, "endpoint status --cluster --write-out=json"), expected.len());
     let uploaded = kubectl(lab, "-n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'");
     assert!(uploaded.contains("value: existing") && !uploaded.contains("name: initial-cluster\n"), "{uploaded}");
-    assert!(uploaded.contains("controlPlaneEndpoint: lb-apiserver.kubernetes.local:6443"), "{uploaded}");
 }

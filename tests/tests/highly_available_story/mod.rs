@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod edited;
+pub mod endpoint;
 pub mod etcd;
 pub mod killed;
 pub mod lost;
