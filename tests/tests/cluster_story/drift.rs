@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
+use serde_json::Value;
 
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
@@ -144,6 +145,10 @@ fn repairs(lab: &Lab, kokctl: &Kokctl<'_>, drift: &Drift<'_>) {
     assert_eq!(others, 1, "only one host is concerned: {plan}");
     let status = kokctl.verb("status", &["--bundle", kokctl.bundle().to_str().unwrap()]);
     assert!(status.stdout.contains(&format!(" on 1 host ({}: ", drift.host.name())), "{status:?}");
+    let status = kokctl.verb("status", &["--json", "--bundle", kokctl.bundle().to_str().unwrap()]);
+    let status: Value = serde_json::from_str(&status.stdout).unwrap();
+    let found: Vec<&String> = status["drift"]["changes"].as_object().unwrap().keys().collect();
+    assert_eq!((&status["drift"]["state"], &found[..]), (&Value::from("found"), &[&drift.host.name().to_owned()][..]), "{status}");
     assert_same(&edited, &fingerprint(lab), "plan must not change anything");
     lap("plan");
     kokctl.converge("apply");

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::cluster_support::kokctl::{Kokctl, program_of};
 
@@ -48,7 +48,13 @@ fn status_for_programs(lab: &Lab, kokctl: &Kokctl<'_>) {
     for host in hosts {
         assert_eq!(host["node"], "Ready", "{host}");
         assert_eq!(host["kubeletVersion"], format!("v{DEFAULT_KUBERNETES_VERSION}"));
+        let etcd = host["etcd"].as_str();
+        let right = if host["host"] == "cp1" { etcd.is_some_and(|said| said.starts_with("ready, 1 member, ")) } else { etcd.is_none() };
+        assert!(right, "{host}");
     }
+    let said = kokctl.verb("status", &["--json", "--bundle", kokctl.bundle().to_str().unwrap()]);
+    let status: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!((said.code, &status["drift"]), (0, &json!({"state": "none"})), "{said:?}");
     let certificates = status["certificates"].as_array().unwrap();
     assert_eq!(certificates.len(), 10, "seven leaves and three authorities: {certificates:?}");
     for certificate in certificates {
