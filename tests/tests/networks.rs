@@ -1,4 +1,5 @@
-//! A network that no other test has: the plain bridge, for addresses of both families, with kube-proxy by iptables.
+//! Networks that no other test has: the plain bridge for addresses of both families, a network and Services that a manifest brings,
+//! and a load balancer that is not ours before the control planes.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -10,28 +11,19 @@
 )]
 
 mod cluster_support;
+mod highly_available_story;
 mod lab_support;
+mod networks_cases;
 
 use std::fs;
 
 use cluster_support::clock::Clock;
-use cluster_support::cluster::{self, items, kubectl, kubectl_json};
+use cluster_support::cluster::{self, Kind};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, ok, snapshot};
+use cluster_support::{again, bare, snapshot};
+use highly_available_story::endpoint;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
-use lab_support::wait_for;
-use serde_json::Value;
-
-/// A Service that has an address of each family and leads to the pods that are on every node since the cluster was found complete.
-const SERVICE: &str = r#"
-apiVersion: v1
-kind: Service
-metadata: {name: both}
-spec:
-  ipFamilyPolicy: RequireDualStack
-  selector: {app: echo}
-  ports: [{port: 80, targetPort: 8080}]
-"#;
+use networks_cases::{balanced, both, manifest};
 
 #[test]
 fn the_bridge_carries_both_families() {
@@ -46,10 +38,10 @@ fn the_bridge_carries_both_families() {
     kokctl.converge("apply");
     clock.lap("apply");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
-    nodes_have_both_addresses(&lab);
-    pods_and_services_answer_over_both(&lab);
+    both::nodes_have_addresses(&lab);
+    both::pods_and_services_answer(&lab);
     clock.lap("pods and services");
-    the_api_server_is_known_by_both(&lab);
+    both::the_api_server_is_known(&lab);
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
@@ -58,63 +50,39 @@ fn the_bridge_carries_both_families() {
     clock.lap("reset");
 }
 
-fn texts(value: &Value) -> Vec<String> {
-    value.as_array().unwrap().iter().map(|item| item.as_str().unwrap().to_owned()).collect()
+/// First no network at all, then one that carries Services too, and then kube-proxy.
+#[test]
+fn a_manifest_brings_network_and_services() {
+    let lab = Lab::up(LabSpec::unique(2)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock::start();
+    manifest::nothing_is_a_choice_too(&lab, &kokctl);
+    clock.lap("apply without a network");
+    manifest::images_and_plugin_are_brought(&lab, &kokctl);
+    manifest::carries_services(&lab, &kokctl);
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    kokctl.has_nothing_to_do();
+    clock.lap("apply with a network and its checks");
+    manifest::kube_proxy_comes_instead(&lab, &kokctl);
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    kokctl.has_nothing_to_do();
+    clock.lap("apply with kube-proxy and its checks");
 }
 
-fn nodes_have_both_addresses(lab: &Lab) {
-    let nodes = kubectl_json(lab, "get nodes");
-    for node in items(&nodes) {
-        let host = lab.host(node["metadata"]["name"].as_str().unwrap()).unwrap();
-        let addresses = node["status"]["addresses"].as_array().unwrap().iter().filter(|address| address["type"] == "InternalIP");
-        let addresses: Vec<&str> = addresses.map(|address| address["address"].as_str().unwrap()).collect();
-        assert_eq!(addresses, [host.address(), host.address_ipv6().unwrap()]);
-        assert_eq!(texts(&node["spec"]["podCIDRs"]).len(), 2, "{}", node["spec"]);
-    }
-}
-
-/// Each pod asks each pod at both of its addresses, and the service at both of its own.
-fn pods_and_services_answer_over_both(lab: &Lab) {
-    kubectl(lab, &format!("apply -f - <<'END'\n{SERVICE}\nEND"));
-    let pods = kubectl_json(lab, "get pods -l app=echo");
-    assert_eq!(items(&pods).len(), hosts(lab).len());
-    let service = texts(&kubectl_json(lab, "get service both")["spec"]["clusterIPs"]);
-    assert!(matches!(&service[..], [first, second] if !first.contains(':') && second.contains(':')), "{service:?}");
-    for asking in items(&pods) {
-        let name = asking["metadata"]["name"].as_str().unwrap();
-        for asked in items(&pods) {
-            let addresses: Vec<String> =
-                asked["status"]["podIPs"].as_array().unwrap().iter().map(|ip| ip["ip"].as_str().unwrap().to_owned()).collect();
-            assert!(matches!(&addresses[..], [first, second] if !first.contains(':') && second.contains(':')), "{addresses:?}");
-            addresses.iter().for_each(|address| answers(lab, name, address, 8080, asked["spec"]["nodeName"].as_str()));
-        }
-        service.iter().for_each(|address| answers(lab, name, address, 80, None));
-    }
-    let nobody = check(lab, items(&pods)[0]["metadata"]["name"].as_str().unwrap(), "fd00:10:20::99", 8080);
-    assert_eq!(nobody["ok"], false, "the check itself has to be able to fail: {nobody}");
-}
-
-/// kube-proxy programs a new Service within a second or so.
-fn answers(lab: &Lab, from: &str, address: &str, port: u16, node: Option<&str>) {
-    wait_for(&format!("{from} has an answer of {address}"), 30, || {
-        let answer = check(lab, from, address, port);
-        assert!(answer["ok"] != true || node.is_none_or(|node| answer["node"] == node), "{answer}");
-        answer["ok"] == true
-    });
-}
-
-/// Asks a pod to ask.
-fn check(lab: &Lab, pod: &str, address: &str, port: u16) -> Value {
-    let host = if address.contains(':') { format!("%5B{address}%5D") } else { address.to_owned() };
-    let path = format!("/api/v1/namespaces/default/pods/{pod}:8080/proxy/check?target=http://{host}:{port}/");
-    let results: Value = serde_json::from_str(&kubectl(lab, &format!("get --raw '{path}'"))).unwrap();
-    results[0].clone()
-}
-
-/// Its certificate has the host's IPv6 address, and it listens there.
-fn the_api_server_is_known_by_both(lab: &Lab) {
-    let host = lab.host("cp1").unwrap();
-    let address = host.address_ipv6().unwrap();
-    let asked = format!("curl --silent --cacert /etc/kubernetes/pki/ca.crt https://[{address}]:6443/readyz");
-    assert_eq!(ok(&host, &asked), "ok");
+/// Two control planes are enough, since etcd is on the worker. So is the load balancer, for no host of the lab has less to do.
+#[test]
+fn a_load_balancer_of_the_owner() {
+    let lab = Lab::up(LabSpec::unique(3).control_planes(2)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock::start();
+    balanced::by_haproxy(&lab, &kokctl);
+    kokctl.converge("apply");
+    clock.lap("apply");
+    cluster::is_complete(&lab, &Kind { version: DEFAULT_KUBERNETES_VERSION, domain: "cluster.local", has_load_balancers: false });
+    endpoint::is_named(&lab, &balanced::endpoint(&lab));
+    balanced::nothing_of_ours_stands_beside(&lab);
+    kokctl.has_nothing_to_do();
+    clock.lap("checks of the cluster");
+    balanced::answers_without_any_one(&lab);
+    clock.lap("a control plane without power");
 }

@@ -174,6 +174,11 @@ pub fn image_of(bundle: &Path, name: &str) -> (String, PathBuf) {
     (image.reference.clone(), bundle.join(&image.path))
 }
 
+/// The newest archive of this name in the bundle.
+pub fn archive_of(bundle: &Path, name: &str) -> PathBuf {
+    bundle.join(&index_of(bundle).newest_file(name, architecture()).unwrap().path)
+}
+
 fn index_of(bundle: &Path) -> Bundle {
     Bundle::parse(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap()
 }

@@ -34,7 +34,7 @@ const VOLUMES: &str = "      - name: programs
 ";
 
 /// The manifest for this range of pods and this endpoint of the API, with the image that the bundle's index has.
-pub(super) fn manifest(index: &str, pods: &str, endpoint: &str) -> Result<String, Box<dyn Error>> {
+pub fn manifest(index: &str, pods: &str, endpoint: &str) -> Result<String, Box<dyn Error>> {
     let architecture = if env::consts::ARCH == "aarch64" { "arm64" } else { "amd64" };
     let bundle = Bundle::parse(index)?;
     let image = &bundle.newest_image("flannel", architecture).ok_or("the bundle has no image of flannel")?.reference;

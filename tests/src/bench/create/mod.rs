@@ -4,7 +4,7 @@
 //! same way by kokctl; how long that took is told beside it.
 
 mod classic;
-mod flannel;
+pub mod flannel;
 mod kokctl;
 mod report;
 

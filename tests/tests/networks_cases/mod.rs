@@ -1,0 +1,5 @@
+//! The parts of the tests.
+
+pub mod balanced;
+pub mod both;
+pub mod manifest;
