@@ -1,4 +1,4 @@
-//! Networks that no other test has: the plain bridge for addresses of both families, a network and Services that a manifest brings,
+//! Networks that no other test has: the plain bridge and flannel for addresses of both families, a network and Services that a manifest brings,
 //! and a load balancer that is not ours before the control planes.
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ use cluster_support::kokctl::Kokctl;
 use cluster_support::{again, bare, snapshot};
 use highly_available_story::endpoint;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
-use networks_cases::{balanced, both, manifest};
+use networks_cases::{balanced, both, flannel, manifest};
 
 #[test]
 fn the_bridge_carries_both_families() {
@@ -48,6 +48,33 @@ fn the_bridge_carries_both_families() {
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
+}
+
+/// Its ranges, its domain and its packets' size are a user's own; a node has fewer addresses than usual.
+#[test]
+fn flannel_by_vxlan_and_by_routes_of_hosts() {
+    let lab = Lab::up(LabSpec::unique(2).dual_stack()).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock::start();
+    let before = snapshot::bare_state(&lab);
+    let kind = Kind { version: DEFAULT_KUBERNETES_VERSION, domain: flannel::DOMAIN, has_load_balancers: false };
+    flannel::is_refused_without_wireguard(&lab, &kokctl);
+    for backend in ["vxlan", "host-gw"] {
+        flannel::ask_for(&lab, &kokctl, backend);
+        kokctl.converge("apply");
+        clock.lap(&format!("apply with {backend}"));
+        cluster::is_complete(&lab, &kind);
+        flannel::has_what_was_asked_for(&lab, backend);
+        both::nodes_have_addresses(&lab);
+        both::pods_and_services_answer(&lab);
+        kokctl.has_nothing_to_do();
+        flannel::another_is_refused(&lab, &kokctl, backend);
+        clock.lap("pods and services");
+        assert_eq!(kokctl.verb("reset", &["--yes", "--no-snapshot"]).code, 0);
+        bare::assert_bare(&lab);
+        snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
+        clock.lap("reset");
+    }
 }
 
 /// First no network at all, then one that carries Services too, and then kube-proxy.

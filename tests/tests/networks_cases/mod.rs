@@ -2,4 +2,5 @@
 
 pub mod balanced;
 pub mod both;
+pub mod flannel;
 pub mod manifest;
