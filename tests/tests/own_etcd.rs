@@ -1,4 +1,5 @@
-//! etcd on three hosts of its own, as a unit of systemd: an external etcd to kubeadm.
+//! etcd on hosts that are no control planes, as a unit of systemd: an external etcd to kubeadm. Two of the three hosts do nothing else, the third is
+//! a worker too. So two control planes are enough to lose any one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -14,24 +15,33 @@ mod cluster_support;
 mod highly_available_story;
 mod lab_support;
 
+use std::fs;
+
 use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, authorities, bare, escrow, hosts, node_dns, ok, secrets, snapshot};
-use highly_available_story::{any, etcd, member, rotated};
+use cluster_support::{again, authorities, bare, escrow, hosts, kept, node_dns, ok, secrets, snapshot};
+use highly_available_story::{any, endpoint, etcd, lost, member, rotated};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 use lab_support::wait_for;
 
 const MEMBERS: usize = 3;
+const PLANES: usize = 2;
 
 const ETCDCTL: &str = "etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
                        --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
 
+/// The worker that is a member.
+const BOTH: &str = "worker1";
+
 #[test]
 fn three_hosts_of_etcd() {
-    let lab = Lab::up(LabSpec::unique(2 + MEMBERS).etcd(MEMBERS)).unwrap_or_else(|error| panic!("{error}"));
+    let spec = LabSpec::unique(PLANES + MEMBERS).control_planes(PLANES).etcd(MEMBERS - 1);
+    let lab = Lab::up(spec).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
+    let manifest = fs::read_to_string(kokctl.manifest()).unwrap();
+    kokctl.write_manifest(&manifest.replacen("roles: [worker]}", "roles: [worker, etcd]}", 1));
     let mut clock = Clock::start();
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
@@ -45,8 +55,9 @@ fn three_hosts_of_etcd() {
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(&lab).len())), "{said}");
     clock.lap("apply");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
-    members(&lab).iter().for_each(|host| is_a_member_and_nothing_else(&lab, host));
-    the_control_plane_cannot_sign_for_etcd(&lab);
+    members(&lab).iter().for_each(|host| is_a_member(&lab, host));
+    control_planes_cannot_sign_for_etcd(&lab);
+    endpoint::survives_any_host(&lab);
     authorities::are_used(&lab, &kokctl);
     authorities::others_are_refused(&kokctl);
     rotated::kubelets_renew_their_certificates(&lab);
@@ -57,21 +68,23 @@ fn three_hosts_of_etcd() {
     clock.lap("names by the nodes' caches");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
+    lost::any_control_plane(&lab, &kokctl);
+    clock.lap("a control plane without power");
     any_member_may_be_lost(&lab, &kokctl);
     clock.lap("a member without power");
     without_its_data_it_is_not_started(&lab, &kokctl);
     clock.lap("a member without its data");
-    assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
+    kept::resets(&lab, &kokctl);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
 }
 
 fn members(lab: &Lab) -> Vec<Host> {
-    hosts(lab).into_iter().filter(|host| host.name().starts_with("etcd")).collect()
+    hosts(lab).into_iter().filter(|host| host.name().starts_with("etcd") || host.name() == BOTH).collect()
 }
 
-fn is_a_member_and_nothing_else(lab: &Lab, host: &Host) {
+fn is_a_member(lab: &Lab, host: &Host) {
     let list = ok(host, &format!("{ETCDCTL} member list"));
     let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split(", ").collect()).collect();
     assert!(rows.iter().all(|row| row[1] == "started" && row[5] == "false"), "{list}");
@@ -91,12 +104,14 @@ fn is_a_member_and_nothing_else(lab: &Lab, host: &Host) {
     assert_eq!(ok(host, "find /etc/kubernetes -name '*.key' ! -perm 0600"), "");
     assert_eq!(ok(host, "systemctl show -p NRestarts --value etcd.service"), "0", "it found the others at once");
     assert_eq!(ok(host, "systemctl --failed --plain --no-legend"), "");
-    assert_eq!(ok(host, "ls -d /etc/containerd /opt/cni /usr/local/bin/kube* /var/lib/kubelet/* 2>/dev/null || :"), "");
+    let of_nodes = ok(host, "ls -d /etc/containerd /opt/cni /usr/local/bin/kube* /var/lib/kubelet/* 2>/dev/null || :");
+    assert_eq!(of_nodes.is_empty(), host.name() != BOTH, "{of_nodes}");
 }
 
-fn the_control_plane_cannot_sign_for_etcd(lab: &Lab) {
-    let plane = lab.host("cp1").unwrap();
-    assert_eq!(ok(&plane, "ls /etc/kubernetes/pki/etcd"), "ca.crt");
+fn control_planes_cannot_sign_for_etcd(lab: &Lab) {
+    for plane in cluster::control_planes(lab) {
+        assert_eq!(ok(&plane, "ls /etc/kubernetes/pki/etcd"), "ca.crt", "{}", plane.name());
+    }
     let uploaded = kubectl(lab, "-n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'");
     assert!(uploaded.contains("external:") && !uploaded.contains("initial-cluster"), "{uploaded}");
     for host in members(lab) {
