@@ -5,8 +5,9 @@ mod decode;
 use kok_crds::model::{Cluster, Host};
 
 use crate::observe::{EtcdMember, EtcdState, Look, PathState};
-use crate::operations::{FOUNDED, RESET_BEGUN};
+use crate::operations::{FINALIZED, FOUNDED, RESET_BEGUN};
 use crate::plan::{Refusal, Seen};
+use crate::preconditions::ETCD_STARTED;
 
 pub use crate::api_files::ENCRYPTION;
 pub use decode::{Damage, Decoder, Form};
@@ -34,35 +35,67 @@ pub enum Snapshot {
 #[must_use]
 pub fn looks(host: &Host) -> Vec<Look> {
     let path = |path: &str| Look::Path(path.to_owned());
-    let of_member = [Look::Etcd, path(DATA), path(RESET_BEGUN)].into_iter().filter(|_| host.roles.etcd);
-    of_member.chain([path(FOUNDED), path(ENCRYPTION)].into_iter().filter(|_| host.roles.control_plane)).collect()
+    let of_member = [Look::Etcd, path(DATA), path(RESET_BEGUN), path(ETCD_STARTED)].into_iter().filter(|_| host.roles.etcd);
+    of_member.chain([path(FOUNDED), path(FINALIZED), path(ENCRYPTION)].into_iter().filter(|_| host.roles.control_plane)).collect()
 }
 
 /// Decides which member a snapshot is taken of, before every host of the cluster is taken out of it.
 ///
 /// # Errors
-/// [`Refusal`] where the cluster's data would be lost: it was set up, and no member answers.
+/// [`Refusal`] where the cluster's data could be lost: some host says that it ran, or one that could say so has forgotten everything, and no
+/// member answers.
 pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
-    let ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
-    let has = |host: &Host, path: &str| matches!(seen.observations(&host.name).paths.get(path), Some(PathState::Present(_)));
-    let members: Vec<&Host> = cluster.etcd_hosts().filter(ours).collect();
+    let hosts = Hosts { cluster, seen };
+    let members: Vec<&Host> = cluster.etcd_hosts().filter(|host| hosts.is_ours(host)).collect();
     if let Some(host) = members.iter().find(|host| is_healthy(host, seen)) {
         let form = if cluster.has_etcd_units() { Form::Raw } else { Form::Gateway };
-        let key = cluster.control_planes().find(|host| has(host, ENCRYPTION)).map(|host| host.name.clone());
+        let key = cluster.control_planes().find(|host| hosts.has(host, ENCRYPTION)).map(|host| host.name.clone());
         return Ok(Snapshot::Of { host: host.name.clone(), form, key });
     }
-    let founded = cluster.control_planes().filter(ours).any(|host| has(host, FOUNDED));
-    if members.iter().any(|host| has(host, RESET_BEGUN)) {
+    if members.iter().any(|host| hosts.has(host, RESET_BEGUN)) {
         return Ok(Snapshot::Nothing("an earlier reset has begun to remove it, after what was to be kept of it had been"));
     }
-    if !founded && !members.iter().any(|host| has(host, DATA)) {
+    let has_data = members.iter().any(|host| hosts.has(host, DATA));
+    if hosts.any_says_that_it_ran() {
+        return Err(refused(&members, seen));
+    }
+    if !has_data {
         return Ok(Snapshot::Nothing("no host has data of etcd"));
     }
-    // An API server writes nothing of a user's before this record is there, but for what somebody does within seconds.
-    if !founded {
-        return Ok(Snapshot::Nothing("the cluster was never set up to its end, and its etcd does not answer"));
+    match hosts.without_record() {
+        // An API server writes nothing of a user's before these records are there, but for what somebody does within seconds.
+        None => Ok(Snapshot::Nothing("the cluster was never set up to its end, and its etcd does not answer")),
+        Some(host) => Err(forgotten(host, &members, seen)),
     }
-    Err(refused(&members, seen))
+}
+
+/// What was seen of all hosts, each of which was asked.
+struct Hosts<'a> {
+    cluster: &'a Cluster,
+    seen: &'a Seen,
+}
+
+impl<'a> Hosts<'a> {
+    fn is_ours(&self, host: &Host) -> bool {
+        self.seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&self.cluster.name))
+    }
+
+    fn has(&self, host: &Host, path: &str) -> bool {
+        matches!(self.seen.observations(&host.name).paths.get(path), Some(PathState::Present(_)))
+    }
+
+    /// That the cluster was founded is recorded by one control plane alone, which may have been lost since. So the others are asked what they
+    /// could not have without it.
+    fn any_says_that_it_ran(&self) -> bool {
+        let signs = [FOUNDED, FINALIZED, ETCD_STARTED];
+        self.cluster.hosts.iter().filter(|host| self.is_ours(host)).any(|host| signs.iter().any(|sign| self.has(host, sign)))
+    }
+
+    /// A host whose record, if it had one, is gone: it may have been made anew.
+    fn without_record(&self) -> Option<&'a Host> {
+        let could_say = |host: &&Host| host.roles.control_plane || host.roles.etcd;
+        self.cluster.hosts.iter().filter(could_say).find(|host| !self.is_ours(host))
+    }
 }
 
 fn is_healthy(host: &Host, seen: &Seen) -> bool {
@@ -86,7 +119,18 @@ fn refused(members: &[&Host], seen: &Seen) -> Refusal {
     let said = said.collect::<Vec<_>>().join("; ");
     Refusal::new("no snapshot of etcd can be taken before the cluster goes")
         .because(if said.is_empty() { "no host with a member belongs to the cluster any more".to_owned() } else { said })
-        .hint("start a member again (`kokctl status` shows them); or, if all that the cluster has stored may be lost, add --no-snapshot")
+        .hint(
+            "start a member again (`kokctl status` shows them); or, if all that the cluster has stored may be lost or was kept before, add \
+             --no-snapshot",
+        )
+}
+
+/// Nobody says that the cluster ran, and nobody can say that it did not.
+fn forgotten(host: &Host, members: &[&Host], seen: &Seen) -> Refusal {
+    let refusal = refused(members, seen);
+    let said = refusal.because.clone().unwrap_or_default();
+    let because = format!("{} is no part of the cluster, or not any more, so nobody knows whether it ever ran; {said}", host.name);
+    refusal.because(because)
 }
 
 /// The script for a host that writes a snapshot of its member to standard output, and nothing else, and leaves nothing behind.

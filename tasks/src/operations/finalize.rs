@@ -18,16 +18,17 @@ pub struct KubeletFinalize {
 const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 
 /// The sha256 of a kubelet.conf that names the kubelet's own certificate. The file itself may hold a private key, so it is never asked for.
-const NAMES_CERTIFICATE: &str = "/var/lib/kokctl/made/kubelet-finalized";
+/// That certificate is signed in the cluster: on each control plane that has the file, an API server has worked.
+pub const FINALIZED: &str = "/var/lib/kokctl/made/kubelet-finalized";
 
 impl KubeletFinalize {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Content(NAMES_CERTIFICATE.to_owned()), Look::File { path: KUBELET_CONF.to_owned(), expected: None }]
+        vec![Look::Content(FINALIZED.to_owned()), Look::File { path: KUBELET_CONF.to_owned(), expected: None }]
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let conf = seen!(seen.paths.get(KUBELET_CONF)).present().and_then(|file| file.sha256.clone());
-        let record = seen.contents.get(NAMES_CERTIFICATE).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
+        let record = seen.contents.get(FINALIZED).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
         match (conf, record) {
             (Some(conf), Some(record)) if conf == record => Verdict::Same,
             _ => {
@@ -40,7 +41,7 @@ impl KubeletFinalize {
     pub(super) fn act(&self, _: &Change) -> Act {
         let script = format!(
             "kubeadm init phase kubelet-finalize all --config={}\ngrep -qF {CLIENT_CERTIFICATE} {KUBELET_CONF}\n\
-             mkdir -p -m 700 /var/lib/kokctl/made\nsum=$(sha256sum <{KUBELET_CONF})\nprintf '%s\\n' \"${{sum%% *}}\" >{NAMES_CERTIFICATE}\n",
+             mkdir -p -m 700 /var/lib/kokctl/made\nsum=$(sha256sum <{KUBELET_CONF})\nprintf '%s\\n' \"${{sum%% *}}\" >{FINALIZED}\n",
             quote(&self.configuration)
         );
         let mut fragment = Fragment::default();

@@ -40,7 +40,7 @@ pub use cluster_admins::ClusterAdmins;
 pub use endpoint_ready::EndpointReady;
 pub use etcd_answers::EtcdAnswers;
 pub use etcd_member::EtcdMemberReady;
-pub use finalize::KubeletFinalize;
+pub use finalize::{FINALIZED, KubeletFinalize};
 pub use join::Join;
 pub use kubelet::KubeletStart;
 pub use load_balancers::LoadBalancersReady;

@@ -10,6 +10,8 @@ use crate::support::{cluster, good_facts, highly_available, own_etcd};
 
 const DATA: &str = "/var/lib/etcd/member";
 const FOUNDED: &str = "/var/lib/kokctl/made/founded";
+const FINALIZED: &str = "/var/lib/kokctl/made/kubelet-finalized";
+const STARTED: &str = "/var/lib/kokctl/made/etcd-started";
 const BEGUN: &str = "/var/lib/kokctl/reset-begun";
 const KEY: &str = "/etc/kubernetes/apiserver/encryption.yaml";
 
@@ -26,10 +28,15 @@ fn silent() -> EtcdState {
 
 /// What hosts of the cluster have, and what their members say.
 fn decided(cluster: &Cluster, has: &[(&str, &str)], says: &[(&str, EtcdState)]) -> Result<Snapshot, Refusal> {
+    decided_without(&[], cluster, has, says)
+}
+
+/// The same where some hosts are bare.
+fn decided_without(bare: &[&str], cluster: &Cluster, has: &[(&str, &str)], says: &[(&str, EtcdState)]) -> Result<Snapshot, Refusal> {
     let mut seen = Seen::default();
     for (host, number) in cluster.hosts.iter().zip(11..) {
         let mut facts = good_facts(&host.name, number);
-        facts.cluster = Some(cluster.name.clone());
+        facts.cluster = (!bare.contains(&host.name.as_str())).then(|| cluster.name.clone());
         seen.add_facts(&host.name, facts);
         let there = |path: &str| has.contains(&(host.name.as_str(), path));
         let path = |path: &str| {
@@ -37,7 +44,7 @@ fn decided(cluster: &Cluster, has: &[(&str, &str)], says: &[(&str, EtcdState)]) 
             (path.to_owned(), if there(path) { PathState::Present(file) } else { PathState::Missing })
         };
         let etcd = says.iter().find(|(name, _)| *name == host.name).map_or(EtcdState::Absent, |(_, state)| state.clone());
-        let paths = [DATA, FOUNDED, BEGUN, KEY].map(path).into();
+        let paths = [DATA, FOUNDED, FINALIZED, STARTED, BEGUN, KEY].map(path).into();
         seen.add_observations(&host.name, Observations { paths, etcd: Some(etcd), ..Observations::default() });
     }
     decide(cluster, &seen)
@@ -73,6 +80,25 @@ fn a_cluster_that_was_set_up_does_not_go_without_one() {
     assert!(because.starts_with("etcd1: its member knows of no leader; etcd2: connection refused; etcd3: nothing "), "{because}");
 }
 
+/// Who has founded the cluster was made anew: what the others have says that it ran.
+#[test]
+fn a_cluster_whose_founder_has_forgotten_it_does_not_go_without_one() {
+    let says = [("cp2", silent()), ("cp3", silent())];
+    let data = [("cp2", DATA), ("cp3", DATA)];
+    let because = |bare: &[&str], has: &[(&str, &str)]| {
+        let refusal = decided_without(bare, &highly_available(), has, &says).unwrap_err();
+        assert!(refusal.hint.unwrap().contains("--no-snapshot"));
+        refusal.because.unwrap()
+    };
+    assert!(because(&[], &[&data[..], &[("cp3", FINALIZED)]].concat()).ends_with("cp2: connection refused; cp3: connection refused"));
+    assert!(because(&["cp1"], &data).starts_with("cp1 is no part of the cluster, or not any more, so nobody knows whether it ever ran; cp2: "));
+    // Members that are units outlive every control plane.
+    let because = decided(&own_etcd(), &[("etcd1", DATA), ("etcd1", STARTED)], &[("etcd1", silent())]).unwrap_err().because.unwrap();
+    assert!(because.starts_with("etcd1: connection refused"), "{because}");
+    let nothing = decided_without(&["cp1"], &highly_available(), &[], &says);
+    assert_eq!(nothing, Ok(Snapshot::Nothing("no host has data of etcd")), "a host that was not begun with has nothing to say");
+}
+
 #[test]
 fn where_there_is_nothing_to_keep_none_is_taken() {
     let nothing = |has: &[(&str, &str)]| match decided(&highly_available(), has, &[("cp1", silent())]) {
@@ -88,7 +114,7 @@ fn where_there_is_nothing_to_keep_none_is_taken() {
 fn all_that_decides_is_looked_at() {
     let cluster = own_etcd();
     assert!(looks(cluster.host("worker1").unwrap()).is_empty());
-    assert_eq!((looks(cluster.host("cp1").unwrap()).len(), looks(cluster.host("etcd1").unwrap()).len()), (2, 3));
+    assert_eq!((looks(cluster.host("cp1").unwrap()).len(), looks(cluster.host("etcd1").unwrap()).len()), (3, 4));
 }
 
 /// etcdctl writes into a pipe that another program reads: all that it writes comes, and nothing is left, also where it does not begin.
