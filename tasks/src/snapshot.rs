@@ -133,7 +133,8 @@ fn forgotten(host: &Host, members: &[&Host], seen: &Seen) -> Refusal {
     refusal.because(because)
 }
 
-/// The script for a host that writes a snapshot of its member to standard output, and nothing else, and leaves nothing behind.
+/// The script for a host that writes a snapshot of its member to standard output, and nothing else. What it makes on the host is below
+/// `/run/kokctl`: what kubectl keeps there is removed by `reset`, and all else by the script itself.
 #[must_use]
 pub fn script(form: Form) -> &'static str {
     match form {
