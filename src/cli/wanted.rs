@@ -109,7 +109,7 @@ pub(super) fn hosts_of_apply(files: &ClusterFiles, extra: &ExtraVars, limit: &Li
 pub(super) struct WantedReset {
     /// Some of the cluster's hosts, and how they were written; `None` for all of them.
     pub(super) part: Option<(Vec<String>, String)>,
-    /// Where an operation stands in the files that asks for it: whoever has written it need not be asked.
+    /// Where an operation stands in the files that asks for it, of all these hosts: whoever has written it need not be asked.
     pub(super) agreed: Option<Position>,
 }
 
@@ -118,30 +118,33 @@ impl LimitArgument {
     pub(super) fn reset(&self, input: &Input, cluster: &Cluster) -> Result<WantedReset, Vec<Failure>> {
         let asked = input.asked(Intent { verb: Verb::Reset, dry: false }, &tasks()).map_err(problems)?;
         say_limit(&asked, self);
-        let (hosts, written) = match &asked.limit {
-            Some(limit) if !self.is_given() => (asked.hosts, limit.text.clone()),
-            _ => (self.hosts(input)?, self.written()),
+        let (hosts, written, at) = match &asked.limit {
+            Some(limit) if !self.is_given() => (asked.hosts.clone(), limit.text.clone(), limit.position.to_string()),
+            _ => (self.hosts(input)?, self.written(), "--limit".to_owned()),
         };
-        let is_whole = hosts.is_empty() || cluster.hosts.iter().all(|host| hosts.contains(&host.name));
+        // Hosts can be all of them by chance; whoever means the cluster says so.
+        let is_whole = hosts.is_empty() || matches!(written.trim(), "all" | "*");
         if !is_whole {
-            goes_on_without(cluster, &hosts)?;
+            goes_on_without(cluster, &hosts, &at)?;
         }
-        Ok(WantedReset { part: (!is_whole).then_some((hosts, written)), agreed: asked.reset_at })
+        let may_go = |host: &String| asked.limit.is_none() || asked.hosts.contains(host);
+        let is_agreed = !self.is_given() || hosts.iter().all(may_go);
+        Ok(WantedReset { part: (!is_whole).then_some((hosts, written)), agreed: asked.reset_at.filter(|_| is_agreed) })
     }
 }
 
 /// etcd counts its members, and every host knows the control planes: a cluster goes on without workers only.
-fn goes_on_without(cluster: &Cluster, hosts: &[String]) -> Result<(), Vec<Failure>> {
+fn goes_on_without(cluster: &Cluster, hosts: &[String], at: &str) -> Result<(), Vec<Failure>> {
     let chosen = cluster.hosts.iter().filter(|host| hosts.contains(&host.name));
     let members: Vec<&str> = chosen.filter(|host| host.roles.control_plane || host.roles.etcd).map(|host| host.name.as_str()).collect();
     if members.is_empty() {
         return Ok(());
     }
     let what = format!("{} can't be taken out of the cluster alone", listed(members.iter().copied()));
-    let failure = Failure::new(Kind::Input, what).at("--limit");
+    let failure = Failure::new(Kind::Input, what).at(at);
     let failure =
         failure.because("a control plane or a member of etcd is removed by an operation of its own, which this version does not have yet");
-    Err(vec![failure.hint("leave out --limit to take down the whole cluster, or name workers only")])
+    Err(vec![failure.hint("leave the limit out (or write `all`) to take down the whole cluster, or name workers only")])
 }
 
 #[cfg(test)]
@@ -252,14 +255,25 @@ spec: {cluster: c, actionType: playbook, action: ACTION, extraArgs: ARGUMENTS}
         assert_eq!(part("cluster.yml", "-v", &[]), None);
         assert_eq!(part("cluster.yml", "-v", &["-l", "kube_node,!w1"]), Some((vec!["w2".to_owned()], "kube_node,!w1".to_owned())));
         assert_eq!(part("cluster.yml", "-v", &["-l", "all"]), None);
+        assert_eq!(part("reset.yml", "'--limit=*'", &[]), None);
         assert_eq!(part("reset.yml", "--limit=w1", &[]), Some((vec!["w1".to_owned()], "w1".to_owned())));
         assert_eq!(part("reset.yml", "--limit=w1", &["-l", "w2"]).unwrap().0, ["w2"]);
-        for hosts in ["cp1", "cp1,w1"] {
+        for hosts in ["cp1", "cp1,w1", "cp1,w1,w2", "kube_*", "?*"] {
             let refused = reset("cluster.yml", "-v", &["-l", hosts]).err().unwrap().remove(0);
             assert_eq!(refused.what, "cp1 can't be taken out of the cluster alone");
         }
         assert!(reset("reset.yml", "-v", &[]).unwrap().agreed.unwrap().to_string().contains("c.yaml:"));
         assert_eq!(reset("cluster.yml", "-v", &[]).unwrap().agreed, None);
+    }
+
+    #[test]
+    fn an_operation_has_agreed_to_its_own_hosts_and_no_others() {
+        let agreed = |arguments: &str, line: &[&str]| reset("reset.yml", arguments, line).unwrap().agreed.is_some();
+        assert!(agreed("--limit=w1", &[]) && agreed("--limit=w1", &["-l", "w1"]) && agreed("--limit=all", &["-l", "all"]));
+        assert!(agreed("-v", &["-l", "w2"]) && agreed("'--limit=w1,w2'", &["-l", "w2"]));
+        assert!(!agreed("--limit=w1", &["-l", "all"]) && !agreed("--limit=w1", &["-l", "w2"]) && !agreed("--limit=w1", &["-l", "w1,w2"]));
+        let refused = reset("reset.yml", "--limit=kube_control_plane", &[]).err().unwrap().remove(0);
+        assert!(refused.at.unwrap().contains("c.yaml:15:"));
     }
 
     #[test]
