@@ -42,11 +42,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
-    let WantedReset { part, agreed } = arguments.limit.reset(&input, &cluster)?;
-    if let Some(path) = &arguments.snapshot {
-        SnapshotFile::check(path).map_err(|failure| vec![failure])?;
-    }
+    let (cluster, WantedReset { part, agreed }) = wanted(arguments)?;
     match agreed {
         _ if arguments.yes => {}
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
@@ -56,6 +52,23 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => whole(arguments, &cluster).await,
         Some((hosts, written)) => some(arguments, &cluster, &hosts, &written).await,
     }
+}
+
+/// What is to be taken down, before anybody is asked.
+fn wanted(arguments: &Arguments) -> Result<(Cluster, WantedReset), Vec<Failure>> {
+    let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
+    let wanted = arguments.limit.reset(&input, &cluster)?;
+    let given = [("--snapshot", arguments.snapshot.is_some()), ("--no-snapshot", arguments.no_snapshot)];
+    let given = given.into_iter().find(|(_, is_given)| *is_given);
+    if let (Some((option, _)), Some((_, written))) = (given, &wanted.part) {
+        let failure = Failure::new(Kind::Input, format!("{option} is of no use where the cluster goes on")).at(option);
+        let failure = failure.because(format!("only {written} is meant, and no snapshot of etcd is taken then"));
+        return Err(vec![failure.hint(format!("leave {option} out; or, if the whole cluster is to go, the limit"))]);
+    }
+    if let Some(path) = &arguments.snapshot {
+        SnapshotFile::check(path).map_err(|failure| vec![failure])?;
+    }
+    Ok((cluster, wanted))
 }
 
 async fn whole(arguments: &Arguments, cluster: &Cluster) -> Result<(), Vec<Failure>> {
@@ -137,5 +150,45 @@ fn ask(cluster: &Cluster, part: Option<&[String]>) -> Result<(), Failure> {
         Ok(())
     } else {
         Err(Failure::new(Kind::Declined, "the reset was not confirmed").hint("nothing was changed"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use std::fs;
+
+    use clap::Parser;
+
+    use super::{Arguments, Failure, wanted};
+
+    const FILE: &str = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1
+  hosts:\n  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n";
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn what_is_said_of_a_snapshot_counts_or_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.yaml");
+        let operation = "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {name: o}\n\
+            spec: {cluster: c, actionType: playbook, action: reset.yml, extraArgs: --limit=w1}\n";
+        let refused = |operation: &str, line: &[&str]| -> Option<Failure> {
+            fs::write(&path, format!("{FILE}{operation}")).unwrap();
+            let line = ["reset", "-f", path.to_str().unwrap()].into_iter().chain(line.iter().copied());
+            wanted(&Line::try_parse_from(line).unwrap().arguments).err().map(|mut failures| failures.remove(0))
+        };
+        let snapshot = folder.path().join("a.db").to_str().unwrap().to_owned();
+        for (option, line) in [("--snapshot", vec!["--snapshot", &snapshot]), ("--no-snapshot", vec!["--no-snapshot"])] {
+            assert!(refused("", &line).is_none());
+            assert_eq!(refused("", &[&line[..], &["-l", "w1"]].concat()).unwrap().at.as_deref(), Some(option));
+            assert_eq!(refused(operation, &line).unwrap().at.as_deref(), Some(option), "the limit may be that of the files");
+        }
+        assert!(refused("", &["--snapshot", "/none/a.db"]).unwrap().what.contains("/none/a.db"));
     }
 }
