@@ -2,9 +2,12 @@
 
 mod decode;
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use kok_crds::model::{Cluster, Host};
 
-use crate::observe::{EtcdMember, EtcdState, Look, PathState};
+use crate::list::kubeadm_configuration::initial_cluster;
+use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, PathState};
 use crate::operations::{FINALIZED, FOUNDED, RESET_BEGUN};
 use crate::plan::{Refusal, Seen};
 use crate::preconditions::ETCD_STARTED;
@@ -47,7 +50,11 @@ pub fn looks(host: &Host) -> Vec<Look> {
 pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
     let hosts = Hosts { cluster, seen };
     let members: Vec<&Host> = cluster.etcd_hosts().filter(|host| hosts.is_ours(host)).collect();
-    if let Some(host) = members.iter().find(|host| is_healthy(host, seen)) {
+    if let Some(refusal) = two_clusters(&members, seen) {
+        return Err(refusal);
+    }
+    let healthy = || members.iter().filter(|host| is_healthy(host, seen));
+    if let Some(host) = healthy().find(|host| has_list_of(cluster, host, seen)).or_else(|| healthy().next()) {
         let form = if cluster.has_etcd_units() { Form::Raw } else { Form::Gateway };
         let key = cluster.control_planes().find(|host| hosts.has(host, ENCRYPTION)).map(|host| host.name.clone());
         return Ok(Snapshot::Of { host: host.name.clone(), form, key });
@@ -98,9 +105,38 @@ impl<'a> Hosts<'a> {
     }
 }
 
+fn member<'a>(host: &Host, seen: &'a Seen) -> Option<&'a EtcdMember> {
+    match &seen.observations(&host.name).etcd {
+        Some(EtcdState::Ready(member)) => Some(member),
+        _ => None,
+    }
+}
+
 fn is_healthy(host: &Host, seen: &Seen) -> bool {
     let is_whole = |member: &EtcdMember| !member.errors.iter().any(|error| error.contains("CORRUPT"));
-    matches!(&seen.observations(&host.name).etcd, Some(EtcdState::Ready(member)) if member.has_leader && !member.is_learner && is_whole(member))
+    member(host, seen).is_some_and(|member| member.has_leader && !member.is_learner && is_whole(member))
+}
+
+/// One that has missed a change of the members may have missed more.
+fn has_list_of(cluster: &Cluster, host: &Host, seen: &Seen) -> bool {
+    let wanted = initial_cluster(cluster);
+    let is = member(host, seen).map(|member| member.members.iter().map(EtcdPeer::listed).collect::<BTreeSet<_>>());
+    is == Some(wanted.split(',').map(str::to_owned).collect())
+}
+
+/// One of them may be empty: a snapshot of it would be worth nothing, and the data of the other would go.
+fn two_clusters(members: &[&Host], seen: &Seen) -> Option<Refusal> {
+    let mut by_id: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (host, member) in members.iter().filter_map(|host| Some((host, member(host, seen)?))) {
+        by_id.entry(&member.cluster_id).or_default().push(&host.name);
+    }
+    (by_id.len() > 1).then(|| {
+        let groups: Vec<String> = by_id.iter().map(|(id, hosts)| format!("{} of {id}", hosts.join(", "))).collect();
+        Refusal::new(format!("a snapshot is of one etcd, and the members belong to {}", by_id.len())).because(groups.join("; ")).hint(
+            "stop the members of the one that may go, with their kubelet, and repeat it; or take snapshots by hand (etcdctl snapshot save) and \
+             add --no-snapshot",
+        )
+    })
 }
 
 fn refused(members: &[&Host], seen: &Seen) -> Refusal {

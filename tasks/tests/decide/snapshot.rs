@@ -1,7 +1,7 @@
 //! Of which member a snapshot is taken before the cluster goes, and when it may go without one.
 
 use kok_crds::model::Cluster;
-use kok_tasks::observe::{EtcdMember, EtcdState, Kind, Metadata, Observations, PathState};
+use kok_tasks::observe::{EtcdMember, EtcdPeer, EtcdState, Kind, Metadata, Observations, PathState};
 use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::snapshot::{Form, Snapshot, decide, looks, script};
 
@@ -66,6 +66,31 @@ fn it_is_of_the_first_member_that_is_healthy() {
     assert_eq!(decided(&cluster(), &[("cp1", BEGUN), ("cp1", KEY)], &[("cp1", full)]), of("cp1", Form::Gateway, Some("cp1")));
     let says = [("etcd2", member(|_| {}))];
     assert_eq!(decided(&own_etcd(), &[("cp2", KEY)], &says), of("etcd2", Form::Raw, Some("cp2")));
+}
+
+#[test]
+fn it_is_of_a_member_that_knows_the_others_as_the_file_does() {
+    let cluster = highly_available();
+    let knows = |names: &[&str]| {
+        let peer = |name: &&str| {
+            let url = format!("https://{}:2380", cluster.host(name).unwrap().address);
+            EtcdPeer { name: (*name).to_owned(), peer_url: url, is_started: true }
+        };
+        let members: Vec<EtcdPeer> = names.iter().map(peer).collect();
+        member(|member| member.members.clone_from(&members))
+    };
+    let says = [("cp1", knows(&["cp1"])), ("cp2", silent()), ("cp3", knows(&["cp3", "cp1", "cp2"]))];
+    assert_eq!(decided(&cluster, &[], &says), of("cp3", Form::Gateway, None));
+}
+
+/// Also where the one without a leader is that which has the data.
+#[test]
+fn of_two_clusters_none_goes_silently() {
+    let another = member(|member| (member.cluster_id, member.has_leader) = ("8".to_owned(), false));
+    let says = [("cp1", member(|_| {})), ("cp2", another.clone()), ("cp3", another)];
+    let refusal = decided(&highly_available(), &[("cp2", FOUNDED)], &says).unwrap_err();
+    assert_eq!(refusal.because.as_deref(), Some("cp1 of 7; cp2, cp3 of 8"));
+    assert!(refusal.hint.unwrap().contains("--no-snapshot"));
 }
 
 #[test]
