@@ -100,6 +100,7 @@ impl Secrets {
         let mut secrets = Self::none();
         let mut escrow = Escrowed::read(cluster)?;
         secrets.encryption(cluster, &mut names, &mut escrow, links).await?;
+        escrow.compare(keepers, links).await?;
         secrets.issued(cluster, &mut names);
         let owed = escrow.is_owed(keepers);
         if names.is_empty() && !owed {
@@ -108,7 +109,7 @@ impl Secrets {
         let now = OffsetDateTime::from_unix_timestamp(now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let authorities = Signer::find(cluster, plan, (&names, owed), (keepers, &escrow), links, now).await?;
         secrets.kept_in = match &authorities {
-            Signer::Keys(authorities) => escrow.keep(authorities, keepers, links).await?,
+            Signer::Keys(authorities) => escrow.keep(authorities, keepers)?,
             Signer::Certificate(_) => escrow.may_end().map(|()| None)?,
         };
         for name in names {

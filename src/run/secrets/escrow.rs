@@ -20,6 +20,8 @@ pub(super) struct Escrowed<'a> {
     kept: Option<Kept>,
     /// The key to encrypt with that this run uses.
     key: Option<Zeroizing<String>>,
+    /// The one that a host has, whether it is used or not.
+    of_host: Option<Zeroizing<String>>,
 }
 
 impl<'a> Escrowed<'a> {
@@ -27,7 +29,7 @@ impl<'a> Escrowed<'a> {
     pub(super) fn read(cluster: &'a Cluster) -> Result<Self, Failure> {
         let keeping = cluster.settings.certificates.escrow.as_ref().map(|file| Keeping::new(&cluster.name, file));
         let kept = keeping.as_ref().map(Keeping::read).transpose().map_err(Failure::problem)?.flatten();
-        Ok(Self { cluster, keeping, kept, key: None })
+        Ok(Self { cluster, keeping, kept, key: None, of_host: None })
     }
 
     /// The authorities that were kept. No cluster begins with one that has ended.
@@ -54,9 +56,53 @@ impl<'a> Escrowed<'a> {
         self.key = Some(key);
     }
 
-    /// Whether something is used that is not kept, as far as can be told without the authorities.
+    /// Compares the key to encrypt with that hosts have with the one that was kept, before anything is done with either.
+    pub(super) async fn compare(&mut self, keepers: Keepers<'_>, links: &Links) -> Result<(), Failure> {
+        if let (Some(_), None, Some(host)) = (&self.keeping, &self.key, keepers.encryption) {
+            self.of_host = Some(read_encryption_key(host, links).await?);
+        }
+        self.has_key_of_hosts()
+    }
+
+    fn known_key(&self) -> Option<&Zeroizing<String>> {
+        self.key.as_ref().or(self.of_host.as_ref())
+    }
+
+    /// What was encrypted with the kept one could be read by nobody any more.
+    fn has_key_of_hosts(&self) -> Result<(), Failure> {
+        match (self.known_key(), self.encryption_key()) {
+            (Some(known), Some(kept)) if *known != kept => Err(self.disagrees("the key to encrypt with")),
+            _ => Ok(()),
+        }
+    }
+
+    /// No key that is kept is ever lost for another one.
+    fn has_authorities(&self, authorities: &Authorities) -> Result<(), Failure> {
+        let Some(kept) = self.kept.as_ref().map(|kept| kept.escrow.authorities()) else { return Ok(()) };
+        let differs = |kind: &AuthorityKind| kept.get(*kind).facts().sha256 != authorities.get(*kind).facts().sha256;
+        let loses_key = |kind: &AuthorityKind| kept.get(*kind).key_pem().is_some() && authorities.get(*kind).key_pem().is_none();
+        if AuthorityKind::ALL.iter().any(|kind| differs(kind) || loses_key(kind)) {
+            return Err(self.disagrees("an authority"));
+        }
+        if kept.service_account().public_key_pem() != authorities.service_account().public_key_pem() {
+            return Err(self.disagrees("the key of service accounts"));
+        }
+        Ok(())
+    }
+
+    fn disagrees(&self, what: &str) -> Failure {
+        let path = self.keeping.as_ref().map(|keeping| keeping.path().display().to_string()).unwrap_or_default();
+        Failure::new(Kind::Host, format!("{what} of the cluster is not the one that is kept of it"))
+            .at(path)
+            .because("its hosts, or the files of the cluster, have another one than that file, which is never overwritten")
+            .hint(
+                "name another file as `escrow`, and apply puts in what the cluster has; or, if what is kept is right, restore it on the hosts first",
+            )
+    }
+
+    /// Whether something is there that is not kept, as far as can be told without the authorities.
     fn is_lacking(&self) -> bool {
-        self.keeping.is_some() && (self.kept.is_none() || (self.key.is_some() && self.key != self.encryption_key()))
+        self.keeping.is_some() && (self.kept.is_none() || (self.known_key().is_some() && self.encryption_key().is_none()))
     }
 
     /// Whether what the cluster has, and only that, is to be put in.
@@ -80,15 +126,14 @@ impl<'a> Escrowed<'a> {
     }
 
     /// Puts everything into the file that is not there, before anybody else gets it. Says where, if it did.
-    pub(super) async fn keep(&self, authorities: &Authorities, keepers: Keepers<'_>, links: &Links) -> Result<Option<PathBuf>, Failure> {
+    pub(super) fn keep(&self, authorities: &Authorities, keepers: Keepers<'_>) -> Result<Option<PathBuf>, Failure> {
         let Some(keeping) = &self.keeping else { return Ok(None) };
         if !self.is_whole(keepers) {
             return self.may_end().map(|()| None);
         }
-        let key = match (self.key.clone().or_else(|| self.encryption_key()), keepers.encryption) {
-            (None, Some(host)) => Some(read_encryption_key(host, links).await?),
-            (key, _) => key,
-        };
+        self.has_key_of_hosts()?;
+        self.has_authorities(authorities)?;
+        let key = self.known_key().cloned().or_else(|| self.encryption_key());
         let text: Secret = escrow(&self.cluster.name, authorities, key.as_ref().map(|key| key.as_str()));
         if self.kept.as_ref().is_some_and(|kept| kept.text.expose() == text.expose()) {
             return Ok(None);

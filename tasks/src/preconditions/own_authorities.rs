@@ -23,12 +23,19 @@ fn path(kind: AuthorityKind) -> String {
     certificates::absolute(Material::AuthorityCertificate(kind))
 }
 
-/// The certificates, which are public.
+/// The certificates and the public key, which are public.
 pub(super) fn looks<'a>(cluster: &'a Cluster, host: &'a Host) -> impl Iterator<Item = Look> + 'a {
     let certificates = &cluster.settings.certificates;
     let own = certificates.authorities.iter().map(|own| kind(own.name));
     let kept = certificates.escrow.iter().flat_map(|_| AuthorityKind::ALL);
-    own.chain(kept).filter(|_| host.roles.control_plane || host.roles.etcd).map(|kind| Look::Content(path(kind)))
+    let of_authorities = own.chain(kept).filter(|_| host.roles.control_plane || host.roles.etcd).map(path);
+    let of_accounts = certificates.escrow.iter().filter(|_| host.roles.control_plane).map(|_| accounts());
+    of_authorities.chain(of_accounts).map(Look::Content)
+}
+
+/// The public half of the key of service accounts.
+fn accounts() -> String {
+    certificates::absolute(Material::ServiceAccountPublicKey)
 }
 
 /// See the module; each authority is told once.
@@ -55,10 +62,26 @@ pub(super) fn check_kept(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
         let refusal = Refusal::new("the cluster has other authorities than those that are kept of it");
         let refusal = refusal.at(format!("host {} ({}): {}", host.name, host.address, path(kind)));
         let because = format!("that certificate has the SHA-256 {theirs}; that of {}, which {} names, has {ours}", file.path, file.origin);
-        found.refuse(refusal.because(because).hint(
-            "name another file as `escrow`, and apply puts in what the hosts have; or, if the cluster can go, take it down with `kokctl reset`",
-        ));
+        found.refuse(refusal.because(because).hint(ANOTHER));
     }
+    let ours = kept.authorities().service_account().public_key_pem();
+    if let Some(host) = hosts().find(|host| has_other_accounts(host, &ours, seen)) {
+        let refusal = Refusal::new("the cluster has another key of service accounts than the one that is kept of it");
+        let refusal = refusal.at(format!("host {} ({}): {}", host.name, host.address, accounts()));
+        let because = format!("it is not the public half of the key in {}, which {} names", file.path, file.origin);
+        found.refuse(refusal.because(because).hint(ANOTHER));
+    }
+}
+
+const ANOTHER: &str =
+    "name another file as `escrow`, and apply puts in what the hosts have; or, if the cluster can go, take it down with `kokctl reset`";
+
+/// Only what has the same form can be compared as a text; of others, whoever puts the keys into the file compares them themselves.
+fn has_other_accounts(host: &Host, ours: &str, seen: &Seen) -> bool {
+    let theirs = seen.observations(&host.name).contents.get(&accounts()).map(|text| String::from_utf8_lossy(text).into_owned());
+    let lines = |text: &str| text.lines().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>();
+    let (theirs, ours) = (lines(&theirs.unwrap_or_default()), lines(ours));
+    theirs.first() == ours.first() && theirs != ours
 }
 
 /// The digest of the certificate of an authority that a host has.

@@ -59,12 +59,17 @@ fn a_plan_says_whose_authorities_come_and_holds_no_key() {
 
 /// What an escrow holds that has these authorities of cp1, and others as new ones.
 fn kept(world: &World, same: &[AuthorityName]) -> EscrowFile {
+    kept_with(world, same, Some(kok_pki::Secret::new(of_host(world, "pki/sa.key"))))
+}
+
+/// The same with another key of service accounts, or a new one.
+fn kept_with(world: &World, same: &[AuthorityName], service_account: Option<kok_pki::Secret>) -> EscrowFile {
     let pair = |name: AuthorityName, path: &str| {
         let key = kok_pki::Secret::new(of_host(world, &path.replace(".crt", ".key")));
         same.contains(&name).then(|| (of_host(world, path), Some(key)))
     };
     let [kubernetes, etcd, front_proxy] = FILES.map(|(name, path)| pair(name, path));
-    let found = FoundAuthorities { kubernetes, etcd, front_proxy, service_account: None };
+    let found = FoundAuthorities { kubernetes, etcd, front_proxy, service_account };
     let now = time::OffsetDateTime::from_unix_timestamp(NOW).unwrap();
     let authorities = Authorities::complete(found, &identity::policy(&world.cluster), now, &mut System).unwrap();
     let text = escrow(&world.cluster.name, &authorities, None);
@@ -94,4 +99,13 @@ fn what_is_kept_is_of_this_cluster_or_of_none() {
         let [Refusal { at: Some(at), because: Some(because), .. }] = refusals.as_slice() else { panic!("{refusals:?}") };
         assert!(at.ends_with(path) && because.contains("berlin.escrow") && because.contains("cluster.yaml:8:3"), "{at}: {because}");
     }
+}
+
+#[test]
+fn the_kept_key_of_service_accounts_is_that_of_the_hosts() {
+    let mut world = World::converged();
+    world.cluster.settings.certificates.escrow = Some(kept_with(&world, &FILES.map(|(name, _)| name), None));
+    let refusals = world.try_plan().map(|plan| plan.steps().count()).unwrap_err();
+    let [Refusal { what, at: Some(at), because: Some(because), .. }] = refusals.as_slice() else { panic!("{refusals:?}") };
+    assert!(what.contains("service accounts") && at.ends_with("pki/sa.pub") && because.contains("berlin.escrow"), "{at}: {because}");
 }

@@ -38,62 +38,96 @@ fn same(found: FoundAuthorities, authorities: &Authorities) -> bool {
 }
 
 /// As two runs see it, of which the first dies before any host knows of it.
+#[test]
+fn the_next_run_takes_what_this_one_has_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
+    let made = authorities(now);
+    let first = Escrowed::read(&cluster).unwrap();
+    assert!(first.found(NONE, now).unwrap().etcd.is_none() && first.encryption_key().is_none());
+    assert_eq!(first.keep(&made, NONE).unwrap(), Some(folder.path().join("berlin.escrow")));
+    let mut second = Escrowed::read(&cluster).unwrap();
+    assert!(same(second.found(NONE, now).unwrap(), &made));
+    assert_eq!(second.keep(&made, CP1).unwrap(), None, "nothing is written twice");
+    assert!(!second.is_owed(CP1));
+    // The key to encrypt with came later than the rest.
+    second.uses(key("a2V5"));
+    assert!(second.is_owed(CP1) && second.is_owed(WITHOUT_ETCD));
+    assert!(second.keep(&made, CP1).unwrap().is_some());
+    let mut third = Escrowed::read(&cluster).unwrap();
+    assert!(third.encryption_key() == Some(key("a2V5")));
+    third.uses(key("a2V5"));
+    assert!(!third.is_owed(CP1) && third.keep(&made, CP1).unwrap().is_none());
+}
+
+/// Keys of hosts that differ are no reason to forget those that were kept.
 #[tokio::test]
-async fn the_next_run_takes_what_this_one_has_made() {
+async fn nothing_that_is_kept_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now);
     let mut first = Escrowed::read(&cluster).unwrap();
-    assert!(first.found(NONE, now).unwrap().etcd.is_none() && first.encryption_key().is_none());
     first.uses(key("a2V5"));
-    assert_eq!(first.keep(&made, NONE, &Links::new()).await.unwrap(), Some(folder.path().join("berlin.escrow")));
-    let mut second = Escrowed::read(&cluster).unwrap();
-    assert!(same(second.found(NONE, now).unwrap(), &made));
-    assert!(second.encryption_key() == Some(key("a2V5")));
-    second.uses(key("a2V5"));
-    assert_eq!(second.keep(&made, CP1, &Links::new()).await.unwrap(), None, "nothing is written twice");
-    assert!(!second.is_owed(CP1));
-    // The key to encrypt with came later than the rest.
-    second.uses(key("b3RoZXI="));
-    assert!(second.is_owed(CP1) && second.is_owed(WITHOUT_ETCD));
-    assert!(second.keep(&made, CP1, &Links::new()).await.unwrap().is_some());
-    assert!(Escrowed::read(&cluster).unwrap().encryption_key() == Some(key("b3RoZXI=")));
+    first.keep(&made, NONE).unwrap();
+    let file = folder.path().join("berlin.escrow");
+    let before = fs::read(&file).unwrap();
+    let refused = |result: Result<Option<PathBuf>, Failure>, what: &str| {
+        let failure = result.err().unwrap();
+        assert!(failure.what.starts_with(what) && failure.at.unwrap().ends_with("berlin.escrow"), "{}", failure.what);
+        assert_eq!(fs::read(&file).unwrap(), before);
+    };
+    let others = |change: fn(&mut FoundAuthorities)| {
+        let mut found = made.found();
+        change(&mut found);
+        Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).unwrap()
+    };
+    let escrow = Escrowed::read(&cluster).unwrap();
+    refused(escrow.keep(&others(|found| found.service_account = None), CP1), "the key of service accounts");
+    refused(escrow.keep(&others(|found| found.front_proxy = None), CP1), "an authority");
+    let mut escrow = Escrowed::read(&cluster).unwrap();
+    escrow.of_host = Some(key("b3RoZXI="));
+    refused(escrow.keep(&made, CP1), "the key to encrypt with");
+    escrow.uses(key("b3RoZXI="));
+    refused(escrow.compare(CP1, &Links::new()).await.map(|()| None), "the key to encrypt with");
+    let mut asks = Escrowed::read(&cluster).unwrap();
+    let keepers = Keepers { encryption: Some("cp1"), ..CP1 };
+    assert!(asks.compare(keepers, &Links::new()).await.err().unwrap().what.contains("no connection to cp1"), "the host is asked");
 }
 
-#[tokio::test]
-async fn an_authority_that_is_only_made_up_is_not_kept() {
+#[test]
+fn an_authority_that_is_only_made_up_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now);
     let mut escrow = Escrowed::read(&cluster).unwrap();
     assert!(escrow.is_owed(CP1) && !escrow.is_owed(NONE) && !escrow.is_owed(WITHOUT_ETCD));
-    assert_eq!(escrow.keep(&made, WITHOUT_ETCD, &Links::new()).await.unwrap(), None);
+    assert_eq!(escrow.keep(&made, WITHOUT_ETCD).unwrap(), None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     assert!(escrow.may_end().is_ok());
     escrow.uses(key("a2V5"));
-    let refused = [escrow.may_end().err(), escrow.keep(&made, WITHOUT_ETCD, &Links::new()).await.err()];
+    let refused = [escrow.may_end().err(), escrow.keep(&made, WITHOUT_ETCD).err()];
     assert!(refused.into_iter().all(|failure| failure.unwrap().hint.unwrap().contains("--limit")), "a key is used that nobody keeps");
 }
 
-#[tokio::test]
-async fn no_cluster_begins_with_an_authority_that_has_ended() {
+#[test]
+fn no_cluster_begins_with_an_authority_that_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now - Duration::days(4000));
-    Escrowed::read(&cluster).unwrap().keep(&made, NONE, &Links::new()).await.unwrap();
+    Escrowed::read(&cluster).unwrap().keep(&made, NONE).unwrap();
     let escrow = Escrowed::read(&cluster).unwrap();
     let failure = escrow.found(NONE, now).err().unwrap();
     assert!(failure.because.unwrap().contains("was valid until") && failure.at.unwrap().ends_with("berlin.escrow"));
     assert!(same(escrow.found(CP1, now).unwrap(), &made), "of a cluster that runs it says what there is");
 }
 
-#[tokio::test]
-async fn without_the_field_nothing_is_kept() {
+#[test]
+fn without_the_field_nothing_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = cluster(folder.path(), &CLUSTER.replace("{escrow: berlin.escrow}", "{}"));
     let mut escrow = Escrowed::read(&cluster).unwrap();
     escrow.uses(key("a2V5"));
     assert!(escrow.may_end().is_ok() && !escrow.is_owed(CP1));
-    assert_eq!(escrow.keep(&authorities(OffsetDateTime::now_utc()), NONE, &Links::new()).await.unwrap(), None);
+    assert_eq!(escrow.keep(&authorities(OffsetDateTime::now_utc()), NONE).unwrap(), None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
