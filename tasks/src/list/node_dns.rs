@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kok_crds::model::{Cluster, NodeDns};
+use kok_crds::model::{Cluster, Host, NodeDns};
 use serde::Serialize;
 
 use super::{control_plane, images, kubelet_join};
@@ -23,6 +23,9 @@ pub(super) const RUNNING: &str = "running";
 
 /// Step of the speaker after which those nodes have one that were there before the run.
 const SERVING: &str = "serving";
+
+/// Step of the speaker after which there is no cache of ours.
+const REMOVED: &str = "removed";
 
 /// What makes the address after a start of the host.
 const UNIT: &str = "kokctl-node-dns.service";
@@ -211,21 +214,34 @@ fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     Ok(())
 }
 
-/// Kubelets first, then the cache, then its address: pods that are started meanwhile ask the cluster's DNS. Only what was seen is removed.
+/// Kubelets first, then the cache, then its address: pods that are started meanwhile ask the cluster's DNS. While the cluster does not say
+/// whether it has the cache, what is left on a host says that it may.
 fn removal(view: &HostView<'_>, draft: &mut Draft<'_>) {
+    let Ok(speaker) = view.speaker() else { return };
+    let has_unit = |host: &Host| matches!(view.seen.observations(&host.name).paths.get(NODE_DNS_UNIT_FILE), Some(PathState::Present(_)));
     let daemon_set = state(view).and_then(|state| state.object("DaemonSet", "kube-system", DAEMON_SET));
     let is_ours = daemon_set.is_some_and(|object| object.text(crate::operations::SOURCE_ANNOTATION).is_some());
-    if view.is_speaker() && is_ours {
-        let removed = draft.add("removed", Operation::RemoveNodeDns(RemoveNodeDns { name: DAEMON_SET }));
-        for host in nodes_before(view) {
-            draft.needs(&removed, &kubelet(view, &host), Reason::Because("until then, its pods are told to ask the cache"));
+    if view.is_speaker() && (is_ours || view.cluster().nodes().any(has_unit)) {
+        let removed = draft.add(REMOVED, Operation::RemoveNodeDns(RemoveNodeDns { name: DAEMON_SET }));
+        draft.needs(&removed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+        for host in told(view) {
+            draft.needs(&removed, &kubelet(view, &host), Reason::Because(TOLD));
         }
     }
-    let is_there = matches!(view.observations().paths.get(NODE_DNS_UNIT_FILE), Some(PathState::Present(_)));
-    if view.host.roles.is_node() && is_there {
+    if view.host.roles.is_node() && has_unit(view.host) {
         let gone = draft.add("link-removed", Operation::NodeDnsLink(NodeDnsLink { unit: UNIT, link: LINK, wanted: false }));
-        if let (true, Ok(speaker)) = (is_ours, view.speaker()) {
-            draft.needs(&gone, &StepId::new(&speaker.name, NAME, "removed"), Reason::Because("the cache answers there until then"));
-        }
+        draft.needs(&gone, &StepId::new(&speaker.name, NAME, REMOVED), Reason::Because("the cache answers there until then"));
+        draft.needs(&gone, &kubelet(view, &view.host.name), Reason::Because(TOLD));
+    }
+}
+
+/// Why a kubelet comes before what it names.
+const TOLD: &str = "until then, its pods are told to ask the cache";
+
+/// Hosts whose pods may be told to ask it: all, unless the cluster says which of them it has.
+fn told(view: &HostView<'_>) -> Vec<String> {
+    match state(view) {
+        Some(KubernetesState::Ready { .. }) => nodes_before(view),
+        _ => view.cluster().nodes().map(|host| host.name.clone()).collect(),
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kok_crds::model::{Cluster, DnsZone, NetworkPlugin};
 use kok_tasks::facts::HostFacts;
 use kok_tasks::operations::Operation;
-use kok_tasks::plan::{Action, Plan, Refusal};
+use kok_tasks::plan::{Action, Choice, Plan, Refusal, Selection};
 use kok_tasks::preconditions::{check, warnings};
 use serde_json::json;
 
@@ -145,6 +145,42 @@ fn kubelets_forget_it_before_it_goes() {
     assert_eq!(left(&world), nothing());
     assert!(!world.api.has(DAEMON_SET));
     assert!(world.hosts.values().all(|host| !host.has(LINK) && !host.has(UNIT)));
+}
+
+/// Its pods would have no DNS at all, if the address went while the cache and the kubelets still name it.
+#[test]
+fn it_goes_in_the_same_order_where_the_api_is_silent() {
+    let mut world = World::bare_of(cached(cluster())).converge();
+    world.cluster.settings.node_dns.enabled = false;
+    world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "failed".into();
+    let plan = world.plan();
+    assert!(plan.changes().any(|(step, _)| step.id.as_str() == "cp1/node-dns/removed"));
+    for worker in ["worker1", "worker2"] {
+        let (gone, joined) = (format!("{worker}/node-dns/link-removed"), format!("{worker}/kubelet-join/joined"));
+        assert!(waits_for(&plan, &gone, "cp1/node-dns/removed") && waits_for(&plan, "cp1/node-dns/removed", &joined), "{worker}");
+    }
+    let world = world.converge();
+    assert_eq!(left(&world), nothing());
+    assert!(!world.api.has(DAEMON_SET));
+}
+
+/// Kubelets have forgotten it, and the cache is still there.
+#[test]
+fn a_part_does_not_take_the_address_from_under_the_cache() {
+    let before = World::bare_of(cached(cluster())).converge();
+    let mut world = before.clone();
+    world.cluster.settings.node_dns.enabled = false;
+    let mut world = world.converge();
+    world.host("worker1").write(UNIT, 0o644, "left");
+    world.host("worker1").folder(LINK, 0o755);
+    let limit = ["worker1".to_owned()];
+    let selection = Selection::new(Choice { only: &[], skip: &[], limit: &limit }, &world.cluster).unwrap();
+    let (plan, asked) = world.plan_of(&selection).unwrap();
+    assert_eq!(plan.changes().map(|(step, _)| step.id.as_str()).collect::<Vec<_>>(), ["worker1/node-dns/link-removed"]);
+    assert!(asked.contains(&"cp1".to_owned()), "{asked:?}");
+    world.api.objects.insert(DAEMON_SET.to_owned(), before.api.objects[DAEMON_SET].clone());
+    let refused = written(&world.plan_of(&selection).map(|_| ()).unwrap_err());
+    assert!(refused.contains("cp1/node-dns/removed"), "{refused}");
 }
 
 /// A host that was away when the cache went.
