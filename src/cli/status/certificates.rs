@@ -128,18 +128,28 @@ fn warning(which: &[&Certificate], what: String) -> Option<Failure> {
         Some(problem) => format!("{}: {problem}", it.path),
         None => format!("{} until {}", it.name, it.day()),
     };
-    let hint = if which.iter().any(|it| it.authority) {
-        "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\""
-            .to_owned()
-    } else if which.iter().any(|it| it.of_unit) {
-        format!(
-            "on {host}: remove each of etcd with its key, and let `kokctl apply` make it anew, one host after the other; then restart the host"
-        )
-    } else {
-        format!("on {host}: kubeadm certs renew all; then restart the host, for what runs keeps the old ones")
-    };
     let failure = Failure::new(Kind::Host, what).of(host).at(format!("host {host}: /etc/kubernetes/pki"));
-    Some(failure.because(which.iter().map(said).collect::<Vec<_>>().join(", ")).hint(hint))
+    Some(failure.because(which.iter().map(said).collect::<Vec<_>>().join(", ")).hint(hint(host, which)))
+}
+
+/// What is done about them. On one host some may be kubeadm's, some of an etcd that kubeadm does not know, and some no renewal's at all.
+fn hint(host: &str, which: &[&Certificate]) -> String {
+    let authority = which.iter().any(|it| it.authority).then(|| {
+        "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\"".to_owned()
+    });
+    let leaves = || which.iter().filter(|it| !it.authority);
+    let with_key = |it: &&Certificate| {
+        let path = it.path.strip_suffix(".crt").unwrap_or(&it.path);
+        format!("{path}.crt and {path}.key")
+    };
+    let of_units: Vec<String> = leaves().filter(|it| it.of_unit).map(with_key).collect();
+    let of_units = (!of_units.is_empty()).then(|| {
+        let files = of_units.join(", ");
+        format!("on {host}: remove {files}, and nothing else, and let `kokctl apply` make them anew, one host after the other")
+    });
+    let of_kubeadm = leaves().any(|it| !it.of_unit).then(|| format!("on {host}: kubeadm certs renew all"));
+    let restart = (of_units.is_some() || of_kubeadm.is_some()).then(|| "then restart the host, for what runs keeps the old ones".to_owned());
+    [authority, of_units, of_kubeadm, restart].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

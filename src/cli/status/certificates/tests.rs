@@ -65,3 +65,18 @@ fn etcd_that_is_a_unit_is_renewed_by_apply() {
     let hint = warnings(&[own]).remove(0).hint.unwrap_or_default();
     assert!(hint.contains("kokctl apply") && !hint.contains("kubeadm"), "{hint}");
 }
+
+/// A control plane beside such an etcd has one of each sort.
+#[test]
+fn what_is_done_is_said_for_each_sort_with_its_files() {
+    let own = |name: &'static str| Certificate { of_unit: true, ..until("cp1", name, NOW + DAY) };
+    let authority = Certificate { authority: true, ..own("etcd/ca") };
+    let found = [until("cp1", "apiserver", NOW + DAY), own("apiserver-etcd-client"), authority];
+    let hint = warnings(&found).remove(0).hint.unwrap_or_default();
+    assert_eq!(
+        hint,
+        "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\"; \
+         on cp1: remove /apiserver-etcd-client.crt and /apiserver-etcd-client.key, and nothing else, and let `kokctl apply` make them anew, \
+         one host after the other; on cp1: kubeadm certs renew all; then restart the host, for what runs keeps the old ones"
+    );
+}
