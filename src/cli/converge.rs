@@ -129,7 +129,11 @@ impl<'a> Observed<'a> {
         let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
         self.events.send(EventKind::HostsAwaited { hosts });
         let (links, failures) = connect_each(self.cluster, &wanted).await?;
-        if !self.tolerance.all_but_one || links.is_empty() {
+        if self.tolerance.all_but_one && !links.is_empty() {
+            for (host, because) in passed_over(failures)? {
+                self.events.send(EventKind::HostLeftOut { host, because });
+            }
+        } else {
             self.leave_out(failures)?;
         }
         self.links.extend(links);
@@ -195,6 +199,16 @@ impl<'a> Observed<'a> {
     }
 }
 
+/// Hosts that are away where another one will do, and why. One that may be somebody else's, or a defect, is not passed over.
+fn passed_over(failures: BTreeMap<String, Failure>) -> Result<BTreeMap<String, String>, Vec<Failure>> {
+    let (away, wrong): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        failures.into_iter().partition(|(_, failure)| failure.kind == Kind::Host && !failure.is_doubt());
+    if !wrong.is_empty() {
+        return Err(wrong.into_values().collect());
+    }
+    Ok(away.into_iter().map(|(host, failure)| (host, failure.one_line())).collect())
+}
+
 /// Why hosts that can't be reached end the run of somebody who let some of them be away.
 fn not_tolerated(away: usize, control_planes: &[&str], most: usize) -> Option<Failure> {
     let because = match control_planes {
@@ -236,7 +250,26 @@ fn tell(plan: &Plan, events: &Events) {
 
 #[cfg(test)]
 mod tests {
-    use super::not_tolerated;
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::{not_tolerated, passed_over};
+    use crate::remote::{ConnectError, ConnectFault, HostKeyFault};
+    use crate::ui::Failure;
+
+    fn failure(fault: ConnectFault) -> Failure {
+        let (address, user) = ("10.0.0.11:22".to_owned(), "root".to_owned());
+        ConnectError { host: "cp2".to_owned(), bastion: None, address, user, origin: None, fault: Arc::new(fault) }.into()
+    }
+
+    #[test]
+    fn whoever_is_away_is_said_and_whoever_may_be_another_ends_the_run() {
+        let passed = |fault| passed_over(BTreeMap::from([("cp2".to_owned(), failure(fault))]));
+        let said = passed(ConnectFault::Refused).ok().and_then(|mut passed| passed.remove("cp2"));
+        assert_eq!(said.as_deref(), Some("cannot connect to cp2: connection refused: nothing listens on 10.0.0.11:22"));
+        let doubt = ConnectFault::HostKey(HostKeyFault::BadPin { pinned: "x".to_owned() });
+        assert!(passed(doubt).is_err());
+    }
 
     #[test]
     fn whoever_tolerates_some_hosts_hears_why_these_are_too_many() {

@@ -23,7 +23,7 @@ pub struct ConnectError {
     /// The login that was tried there.
     pub user: String,
     /// The lines of an ssh_config that name them, in words.
-    pub(super) origin: Option<String>,
+    pub(crate) origin: Option<String>,
     /// What went wrong.
     pub fault: Arc<ConnectFault>,
 }

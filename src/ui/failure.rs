@@ -4,7 +4,7 @@ use std::fmt;
 
 use kok_tasks::plan::Refusal;
 
-use crate::remote::{ConnectError, RunError, is_harmful};
+use crate::remote::{ConnectError, ConnectFault, RunError, is_harmful};
 use crate::run::Told;
 
 /// Who has to do something about a failure; decides the exit code.
@@ -51,6 +51,8 @@ pub(crate) struct Whose {
     pub(super) host: Option<String>,
     /// The lines of an ssh_config that say where it is. Told with the cause, and no part of it: hosts with lines of their own may have one.
     pub(super) origin: Option<String>,
+    /// Whether what answers there may be another host.
+    doubted: bool,
 }
 
 /// What is wrong, where, why, and what to do.
@@ -82,6 +84,18 @@ impl Failure {
     pub fn of(mut self, host: impl Into<String>) -> Self {
         self.whose.get_or_insert_default().host = Some(host.into());
         self
+    }
+
+    /// Whether what answered may be another host than the one that is meant: that is no host that is away.
+    #[must_use]
+    pub(crate) fn is_doubt(&self) -> bool {
+        self.whose.as_ref().is_some_and(|whose| whose.doubted)
+    }
+
+    /// Whether it is one host's.
+    #[must_use]
+    pub(crate) fn is_of_host(&self) -> bool {
+        self.whose.as_ref().is_some_and(|whose| whose.host.is_some())
     }
 
     /// Says which lines of an ssh_config have said where that is.
@@ -180,7 +194,10 @@ impl From<ConnectError> for Failure {
             error.bastion.as_ref().map_or_else(|| format!("host {}", error.host), |name| format!("bastion {name} of {}", error.host));
         let at = format!("{server} ({}@{})", error.user, error.address);
         let (because, origin, hint) = (error.because(), error.origin().map(str::to_owned), error.hint());
-        Self { because, hint, ..Self::new(Kind::Host, error.to_string()).of(error.host).found_by(origin).at(at) }
+        let doubted = matches!(&*error.fault, ConnectFault::HostKey(_));
+        let mut failure = Self { because, hint, ..Self::new(Kind::Host, error.to_string()).of(error.host).found_by(origin).at(at) };
+        failure.whose.get_or_insert_default().doubted = doubted;
+        failure
     }
 }
 
