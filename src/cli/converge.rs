@@ -99,7 +99,7 @@ pub(super) async fn take_down(
 /// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer.
 pub(super) async fn take_out(cluster: &Cluster, chosen: &[String], tolerance: Tolerance, events: &Events) -> Result<Planned, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, events);
-    observed.ask(|host| chosen.iter().any(|name| name == host)).await?;
+    observed.ask(|host| chosen.iter().any(|name| name == host)).await.map_err(perhaps_gone)?;
     observed.tolerance.all_but_one = true;
     observed.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await?;
     let plan = observed.repeat(|seen| plan::reset_part(cluster, chosen, seen)).await?;
@@ -199,6 +199,17 @@ impl<'a> Observed<'a> {
     }
 }
 
+/// A host that is gone for good can't be reset, and the cluster has to forget it all the same.
+fn perhaps_gone(failures: Vec<Failure>) -> Vec<Failure> {
+    let gone = "if the host is gone for good: `kubectl delete node` with its name, then take it out of the file";
+    let with_hint = |failure: Failure| match (failure.is_of_host() && !failure.is_doubt(), failure.hint.clone()) {
+        (false, _) => failure,
+        (true, None) => failure.hint(gone),
+        (true, Some(hint)) => failure.hint(format!("{hint}; or, {gone}")),
+    };
+    failures.into_iter().map(with_hint).collect()
+}
+
 /// Hosts that are away where another one will do, and why. One that may be somebody else's, or a defect, is not passed over.
 fn passed_over(failures: BTreeMap<String, Failure>) -> Result<BTreeMap<String, String>, Vec<Failure>> {
     let (away, wrong): (BTreeMap<_, _>, BTreeMap<_, _>) =
@@ -253,9 +264,9 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use super::{not_tolerated, passed_over};
+    use super::{not_tolerated, passed_over, perhaps_gone};
     use crate::remote::{ConnectError, ConnectFault, HostKeyFault};
-    use crate::ui::Failure;
+    use crate::ui::{Failure, Kind};
 
     fn failure(fault: ConnectFault) -> Failure {
         let (address, user) = ("10.0.0.11:22".to_owned(), "root".to_owned());
@@ -269,6 +280,16 @@ mod tests {
         assert_eq!(said.as_deref(), Some("cannot connect to cp2: connection refused: nothing listens on 10.0.0.11:22"));
         let doubt = ConnectFault::HostKey(HostKeyFault::BadPin { pinned: "x".to_owned() });
         assert!(passed(doubt).is_err());
+    }
+
+    #[test]
+    fn of_a_worker_that_is_gone_it_is_said_how_the_cluster_forgets_it() {
+        let hint = |failure| perhaps_gone(vec![failure]).remove(0).hint.unwrap_or_default();
+        let said = hint(failure(ConnectFault::Refused));
+        assert!(said.starts_with("check address and port") && said.contains("kubectl delete node"), "{said}");
+        let doubt = ConnectFault::HostKey(HostKeyFault::BadPin { pinned: "x".to_owned() });
+        assert!(!hint(failure(doubt)).contains("delete node"));
+        assert_eq!(hint(Failure::new(Kind::Internal, "x")), "");
     }
 
     #[test]
