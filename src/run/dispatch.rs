@@ -166,7 +166,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 (Acted::Unknown, _) if !self.schedule.has_its_needs(&step.id) => self.schedule.set(&step.id, Status::Pending),
                 (Acted::Ended | Acted::Unknown, Verdict::Same) => self.done(&step.id),
                 // The cluster went away while it was asked, as it does when an API server ends: nobody has said that it is not done.
-                (Acted::Ended, Verdict::Differs(change)) if change.assumed => self.look_again(step),
+                (Acted::Ended, Verdict::Differs(change)) if change.assumed => self.look_again(step, &change.because),
                 (Acted::Ended, Verdict::Differs(change)) => self.still_to_do(&step.id, &change.because),
                 (Acted::Ended, Verdict::Unseen) => self.fail(&step.id, "it was done, but nobody looked whether it is", false),
                 (Acted::Failed(said), _) => self.fail(&step.id, &said, false),

@@ -1,11 +1,14 @@
 //! Ending a run before its end.
 
+use kok_tasks::plan::StepId;
+
 use super::super::event::EventKind;
 use super::super::hosts::Hosts;
 use super::super::outcome::InDoubt;
 use super::super::schedule::{Lane, Status};
 use super::super::signals::Stop;
 use super::Dispatcher;
+use super::waits::Wait;
 
 impl<H: Hosts> Dispatcher<'_, H> {
     /// Does what the user wishes by now. Whether that is to leave at once.
@@ -25,11 +28,22 @@ impl<H: Hosts> Dispatcher<'_, H> {
             return;
         }
         self.outcome.stopped = Some(because.to_owned());
-        for wait in std::mem::take(&mut self.waits).into_values() {
-            wait.ids().for_each(|id| self.schedule.set(id, Status::Pending));
-        }
+        let waits: Vec<_> = std::mem::take(&mut self.waits).into_values().collect();
+        let (conditions, done): (Vec<_>, Vec<_>) = waits.iter().flat_map(Wait::ids).partition(|id| self.is_condition(id));
+        conditions.into_iter().for_each(|id| self.schedule.set(id, Status::Pending));
+        done.into_iter().for_each(|id| self.unheard(id, waits.iter().find_map(|wait| wait.said(id)).unwrap_or("nobody looked")));
         let awaited = self.in_doubt().into_iter().map(|one| format!("{} ({})", one.title, one.step)).collect();
         self.events.send(EventKind::RunStopping { because: because.to_owned(), awaited });
+    }
+
+    pub(super) fn is_condition(&self, id: &StepId) -> bool {
+        self.schedule.lane(id) == Some(Lane::Waits)
+    }
+
+    /// A step was done, and the cluster has not said so before the run was stopped.
+    pub(super) fn unheard(&mut self, id: &StepId, said: &str) {
+        let said = self.hosts.redact(said);
+        self.fail(id, &format!("it was done, and the run was stopped before the cluster said so: {said}"), true);
     }
 
     /// Leaves at once. What is at work on hosts goes on there, and nobody hears how it ends.
@@ -43,7 +57,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
     fn in_doubt(&self) -> Vec<InDoubt> {
         let running = self.running();
         let steps = running.iter().filter_map(|id| self.plan.step(id));
-        let acts = steps.filter(|step| self.schedule.lane(&step.id) != Some(Lane::Waits));
+        let acts = steps.filter(|step| !self.is_condition(&step.id));
         acts.map(|step| InDoubt { step: step.id.clone(), host: step.host.clone(), title: step.title() }).collect()
     }
 }

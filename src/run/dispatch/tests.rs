@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
 mod model;
+mod stopped;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

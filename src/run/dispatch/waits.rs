@@ -13,7 +13,6 @@ use tokio::time::Instant;
 
 use super::super::event::EventKind;
 use super::super::hosts::{Hosts, Trouble};
-use super::super::schedule::Lane;
 use super::{Dispatcher, Message};
 
 /// Looking again costs a host some milliseconds of its processor, a control plane some hundred; people can't tell a quarter of a second.
@@ -30,12 +29,19 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Wait {
     steps: BTreeMap<StepId, Step>,
     said: BTreeMap<StepId, String>,
+    /// What was said of those that were done, before the first of these looks.
+    at_first: BTreeMap<StepId, String>,
     pause: Duration,
 }
 
 impl Wait {
     pub(super) fn ids(&self) -> impl Iterator<Item = &StepId> {
         self.steps.keys()
+    }
+
+    /// What was said of one of them last.
+    pub(super) fn said(&self, id: &StepId) -> Option<&str> {
+        self.said.get(id).or_else(|| self.at_first.get(id)).map(String::as_str)
     }
 }
 
@@ -53,10 +59,14 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// Looks again at a step that was done and of which the cluster could not say so, until it says what it is or the step's deadline is over.
     /// It is at work until then: nothing that needs it begins, and it is not done a second time.
-    pub(super) fn look_again(&mut self, step: &Step) {
+    pub(super) fn look_again(&mut self, step: &Step, because: &str) {
+        if self.stopping {
+            return self.unheard(&step.id, because);
+        }
         self.to_look.insert(step.host.clone());
         let wait = self.waits.entry(step.host.clone()).or_default();
         wait.steps.insert(step.id.clone(), step.clone());
+        wait.at_first.insert(step.id.clone(), because.to_owned());
         wait.pause = FIRST_PAUSE;
     }
 
@@ -118,7 +128,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 self.done(&step.id);
                 return None;
             }
-            Ok((Verdict::Differs(change), _)) if !change.assumed && self.schedule.lane(&step.id) != Some(Lane::Waits) => {
+            Ok((Verdict::Differs(change), _)) if !change.assumed && !self.is_condition(&step.id) => {
                 self.still_to_do(&step.id, &change.because);
                 return None;
             }

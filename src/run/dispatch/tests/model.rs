@@ -34,6 +34,10 @@ pub(super) enum Fault {
     StillAtWork,
     /// Everything is done, and then the cluster does not answer the second look.
     Unanswered,
+    /// The same, and the user wishes to stop before that is heard.
+    UnansweredInterrupt,
+    /// The same, and the user wishes to stop while the cluster is asked again.
+    UnansweredLookInterrupt,
     /// The host is restarted before anything was done.
     Restarted,
     /// The order never ends.
@@ -82,6 +86,8 @@ struct Inner {
     in_flight: BTreeSet<String>,
     beside: Vec<String>,
     gone: BTreeSet<&'static str>,
+    /// Whether the user wishes to stop during the next look.
+    interrupts_look: bool,
     restarted: BTreeSet<String>,
     streams: usize,
     most_streams: usize,
@@ -121,6 +127,7 @@ impl Model {
             in_flight: BTreeSet::new(),
             beside: Vec::new(),
             gone: BTreeSet::new(),
+            interrupts_look: false,
             restarted: BTreeSet::new(),
             streams: 0,
             most_streams: 0,

@@ -123,7 +123,12 @@ impl Model {
                 self.interrupt(Stop::Now);
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
-            Some(Fault::Unanswered) => {
+            Some(Fault::Unanswered | Fault::UnansweredInterrupt | Fault::UnansweredLookInterrupt) => {
+                match fault {
+                    Some(Fault::UnansweredInterrupt) => self.interrupt(Stop::Finish),
+                    Some(Fault::UnansweredLookInterrupt) => self.lock().interrupts_look = true,
+                    _ => {}
+                }
                 let mut answer = self.carry_out(order, all);
                 let away = || "connection refused".to_owned();
                 answer.seen.kubernetes = answer.seen.kubernetes.map(|_| KubernetesState::Unanswered(away()));
@@ -183,6 +188,10 @@ impl Hosts for Model {
 
     async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
         tokio::time::sleep(Duration::from_millis(50)).await;
+        if std::mem::take(&mut self.lock().interrupts_look) {
+            self.interrupt(Stop::Finish);
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
         let mut inner = self.lock();
         reachable(&inner, host)?;
         inner.world.settle();
