@@ -136,6 +136,9 @@ pub enum EventKind {
     },
     /// A snapshot of etcd is here, whole.
     SnapshotTaken {
+        /// The file with the key to what it holds, if that is encrypted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        key: Option<String>,
         /// The host of the member.
         host: String,
         /// Where it is on this machine.

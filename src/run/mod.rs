@@ -30,6 +30,6 @@ pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Keepers, Secrets, SystemRandomness, Token};
 pub use signals::{Stop, listen, unless_wished};
-pub use snapshot::{take_key, take_snapshot};
+pub use snapshot::{EncryptionKey, fetch_key, take_snapshot};
 pub use target::targets;
 pub use told::Told;

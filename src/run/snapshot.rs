@@ -1,6 +1,5 @@
 //! Fetching a snapshot of etcd, before what it is of goes.
 
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use kok_tasks::snapshot::{ENCRYPTION, Form, script};
@@ -9,7 +8,7 @@ use zeroize::Zeroizing;
 use super::event::{EventKind, Events};
 use super::link::{Link, Links};
 use crate::remote::Script;
-use crate::state::{KeptSnapshot, SnapshotFile, keep_key};
+use crate::state::{KeptSnapshot, SnapshotFile, SnapshotPlace};
 use crate::ui::{Failure, Kind};
 
 /// 8 GiB, the most that etcd is made for, at some 20 Mbit/s. A link that is gone is noticed before.
@@ -18,14 +17,20 @@ const DEADLINE: Duration = Duration::from_secs(3600);
 /// A file of some lines.
 const READ: Duration = Duration::from_secs(30);
 
-/// Takes a snapshot of the member on a host, and keeps it at `path`.
+/// Takes a snapshot of the member on a host, and keeps it at its place, with the key to what it holds.
 ///
 /// # Errors
 /// [`Failure`] unless it is here, whole and on the disk.
-pub async fn take_snapshot(links: &Links, host: &str, form: Form, path: &Path, events: &Events) -> Result<KeptSnapshot, Failure> {
+pub async fn take_snapshot(
+    links: &Links,
+    (host, form): (&str, Form),
+    key: Option<&EncryptionKey>,
+    place: &SnapshotPlace,
+    events: &Events,
+) -> Result<KeptSnapshot, Failure> {
     events.send(EventKind::SnapshotBegun { host: host.to_owned() });
     let link = link_to(links, host)?;
-    let mut file = SnapshotFile::create(path, form)?;
+    let mut file = SnapshotFile::create(place, form)?;
     let mut wrong = None;
     let keep = |piece: &[u8]| match file.push(piece) {
         Ok(()) => true,
@@ -38,10 +43,11 @@ pub async fn take_snapshot(links: &Links, host: &str, form: Form, path: &Path, e
     let said = output.as_ref().and_then(crate::remote::Output::reason);
     let kept = match wrong {
         Some(failure) => Err(failure),
-        None => file.finish(),
+        None => file.finish(key.map(|key| key.0.as_slice())),
     };
     let kept = kept.map_err(|failure| told(failure, host, said))?;
     events.send(EventKind::SnapshotTaken {
+        key: kept.key.as_ref().map(|key| key.display().to_string()),
         host: host.to_owned(),
         path: kept.path.display().to_string(),
         bytes: kept.bytes,
@@ -62,23 +68,24 @@ fn told(failure: Failure, host: &str, said: Option<String>) -> Failure {
         .hint("nothing was removed; try again, or add --no-snapshot if all that the cluster has stored may be lost")
 }
 
-/// Fetches the key with which API servers encrypt what a snapshot holds, and keeps it beside that.
+/// The API server's configuration of encryption, with the key. It has no `Debug` on purpose.
+pub struct EncryptionKey(Zeroizing<Vec<u8>>);
+
+/// Fetches the key with which API servers encrypt what a snapshot holds.
 ///
 /// # Errors
-/// [`Failure`] if it can't be read or kept.
-pub async fn take_key(links: &Links, host: &str, snapshot: &Path) -> Result<PathBuf, Failure> {
+/// [`Failure`] if it can't be read.
+pub async fn fetch_key(links: &Links, host: &str) -> Result<EncryptionKey, Failure> {
     let link = link_to(links, host)?;
     let output = link.scripts().await?.run(Script::new(format!("cat {ENCRYPTION}")), READ).await?;
     let said = output.reason().unwrap_or_default();
     let (is_whole, text) = (output.is_success() && !output.stdout_truncated, Zeroizing::new(output.stdout));
-    if !is_whole || text.is_empty() {
-        let failure = Failure::new(Kind::Host, "the key with which secrets are encrypted can't be read");
-        let failure = failure.at(format!("host {host}: {ENCRYPTION}")).because(said);
-        return Err(
-            failure.hint("nothing was removed; restore the file, or add --no-snapshot if all that the cluster has stored may be lost")
-        );
+    if is_whole && !text.is_empty() {
+        return Ok(EncryptionKey(text));
     }
-    keep_key(snapshot, &text)
+    let failure = Failure::new(Kind::Host, "the key with which secrets are encrypted can't be read");
+    let failure = failure.at(format!("host {host}: {ENCRYPTION}")).because(said);
+    Err(failure.hint("nothing was removed; restore the file, or add --no-snapshot if all that the cluster has stored may be lost"))
 }
 
 fn link_to<'a>(links: &'a Links, host: &str) -> Result<&'a Link, Failure> {

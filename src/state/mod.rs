@@ -19,7 +19,7 @@ pub use escrow::{Keeping, Kept, beside};
 pub use journal::Journal;
 pub use record::{Ending, Fate, Record, StepRecord};
 pub use runs::{Story, find_run, read_run, run_names};
-pub use snapshot::{KeptSnapshot, SnapshotFile, keep_key};
+pub use snapshot::{KeptSnapshot, SnapshotFile, SnapshotPlace, snapshots_of};
 pub use timeline::{HostTime, Link, Timeline};
 pub use who::who;
 

@@ -20,6 +20,43 @@ pub struct KeptSnapshot {
     pub bytes: u64,
     /// The digest that etcd has put at its end.
     pub sha256: String,
+    /// The file with the key to what it holds, if that is encrypted.
+    pub key: Option<PathBuf>,
+}
+
+/// Where a snapshot is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotPlace {
+    path: PathBuf,
+}
+
+/// The folder in which snapshots of a cluster are kept, unless their user names another place. It need not be there.
+///
+/// # Errors
+/// [`Failure`] where nobody knows where kokctl keeps anything.
+pub fn snapshots_of(cluster: &str) -> Result<PathBuf, Failure> {
+    Ok(folder()?.join("clusters").join(cluster).join("snapshots"))
+}
+
+impl SnapshotPlace {
+    /// Where the snapshot of a run is kept: where its user wants it, or in the cluster's folder. What runs of this cluster that died have left
+    /// of theirs there is removed: whoever asks has the cluster's lock.
+    ///
+    /// # Errors
+    /// [`Failure`] if the folder can't be made.
+    pub fn of(cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
+        Self::within(snapshots_of(cluster)?, run, wanted)
+    }
+
+    fn within(folder: PathBuf, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
+        made.map_err(|error| cannot(&folder, &error))?;
+        let entries = fs::read_dir(&folder).map_err(|error| cannot(&folder, &error))?;
+        for left in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == PART)) {
+            let _ = fs::remove_file(left);
+        }
+        Ok(Self { path: wanted.map_or_else(|| folder.join(format!("{run}.db")), Path::to_owned) })
+    }
 }
 
 /// A snapshot that is being written, readable by its owner only. Under its name it is there whole or not at all; dropped before, it goes.
@@ -38,22 +75,6 @@ enum Trouble {
 }
 
 impl SnapshotFile {
-    /// Where the snapshot of a run is kept, unless its user names another place. What runs of this cluster that died have left of theirs there is
-    /// removed: whoever asks has the cluster's lock.
-    ///
-    /// # Errors
-    /// [`Failure`] if the folder can't be made.
-    pub fn place(cluster: &str, run: &str) -> Result<PathBuf, Failure> {
-        let folder = folder()?.join("clusters").join(cluster).join("snapshots");
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| cannot(&folder, &error))?;
-        let entries = fs::read_dir(&folder).map_err(|error| cannot(&folder, &error))?;
-        for left in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == PART)) {
-            let _ = fs::remove_file(left);
-        }
-        Ok(folder.join(format!("{run}.db")))
-    }
-
     /// Says why there can't be a snapshot of this name, before anything is asked of a host: it may be that of another cluster.
     ///
     /// # Errors
@@ -74,15 +95,12 @@ impl SnapshotFile {
     ///
     /// # Errors
     /// [`Failure`] if it can't be written there.
-    pub fn create(path: &Path, form: Form) -> Result<Self, Failure> {
-        let mut name = OsString::from(".");
-        name.push(path.file_name().unwrap_or_default());
-        name.push(format!(".{PART}"));
-        let part = parent(path).join(name);
+    pub fn create(place: &SnapshotPlace, form: Form) -> Result<Self, Failure> {
+        let part = beside(&place.path);
         // Of a run that died; what others may read must not become what secrets are written into.
         let _ = fs::remove_file(&part);
         let file = File::options().create_new(true).write(true).mode(0o600).open(&part).map_err(|error| cannot(&part, &error))?;
-        Ok(Self { path: path.to_owned(), part, file, decoder: Decoder::new(form), finished: false })
+        Ok(Self { path: place.path.clone(), part, file, decoder: Decoder::new(form), finished: false })
     }
 
     /// Writes what the host sends next.
@@ -94,18 +112,23 @@ impl SnapshotFile {
         bytes.and_then(|bytes| self.file.write_all(&bytes).map_err(Trouble::Disk)).map_err(|trouble| self.failure(trouble))
     }
 
-    /// The host has sent all. What is kept is compared with the digest at its end, and on the disk when this returns.
+    /// The host has sent all. What is kept is compared with the digest at its end, and on the disk when this returns. The key to what it holds
+    /// is there first: without it, a snapshot is of no use.
     ///
     /// # Errors
     /// [`Failure`] if it is not whole; then nothing is kept.
-    pub fn finish(mut self) -> Result<KeptSnapshot, Failure> {
+    pub fn finish(mut self, key: Option<&[u8]>) -> Result<KeptSnapshot, Failure> {
         let decoder = std::mem::replace(&mut self.decoder, Decoder::new(Form::Raw));
         let (bytes, sha256) = decoder.finish().map_err(|damage| self.failure(Trouble::Damage(damage)))?;
-        let named = self.file.sync_all().and_then(|()| fs::rename(&self.part, &self.path));
-        let named = named.and_then(|()| File::open(parent(&self.path))?.sync_all());
-        named.map_err(|error| self.failure(Trouble::Disk(error)))?;
+        self.file.sync_all().map_err(|error| self.failure(Trouble::Disk(error)))?;
+        let key = key.map(|key| keep_key(&self.path, key)).transpose()?;
+        let named = fs::rename(&self.part, &self.path).and_then(|()| File::open(parent(&self.path))?.sync_all());
+        named.map_err(|error| {
+            key.iter().for_each(|key| drop(fs::remove_file(key)));
+            self.failure(Trouble::Disk(error))
+        })?;
         self.finished = true;
-        Ok(KeptSnapshot { path: self.path.clone(), bytes, sha256 })
+        Ok(KeptSnapshot { path: self.path.clone(), bytes, sha256, key })
     }
 
     fn failure(&self, trouble: Trouble) -> Failure {
@@ -123,11 +146,16 @@ fn key_beside(snapshot: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// What is being written, as long as it is not whole.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{PART}"));
+    parent(path).join(name)
+}
+
 /// Keeps the API server's configuration of encryption beside a snapshot, readable by its owner only. Says where.
-///
-/// # Errors
-/// [`Failure`] if it can't be written.
-pub fn keep_key(snapshot: &Path, configuration: &[u8]) -> Result<PathBuf, Failure> {
+fn keep_key(snapshot: &Path, configuration: &[u8]) -> Result<PathBuf, Failure> {
     let path = key_beside(snapshot);
     // An earlier plan of this run may have got it already.
     let _ = fs::remove_file(&path);
@@ -177,12 +205,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.db");
         let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
-        let begin = || SnapshotFile::create(&path, Form::Raw).unwrap();
+        let place = SnapshotPlace { path: path.clone() };
+        let begin = || SnapshotFile::create(&place, Form::Raw).unwrap();
 
         let mut cut_off = begin();
         cut_off.push(snapshot().get(..900).unwrap()).unwrap();
         assert_eq!(names().len(), 1);
-        assert!(cut_off.finish().unwrap_err().because.unwrap().contains("only a part of it came (900 bytes)"));
+        assert!(cut_off.finish(Some(b"key")).unwrap_err().because.unwrap().contains("only a part of it came (900 bytes)"));
         drop(begin());
         assert_eq!(names(), Vec::<OsString>::new());
 
@@ -190,13 +219,18 @@ mod tests {
         fs::write(folder.path().join(".a.db.kokctl-part"), "x").unwrap();
         let mut whole = begin();
         whole.push(&snapshot()).unwrap();
-        let kept = whole.finish().unwrap();
-        assert_eq!((kept.bytes, names()), (4128, vec![OsString::from("a.db")]));
+        let kept = whole.finish(None).unwrap();
+        assert_eq!((kept.bytes, kept.key, names()), (4128, None, vec![OsString::from("a.db")]));
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(fs::read(&path).unwrap(), snapshot());
         assert!(SnapshotFile::check(&path).unwrap_err().what.ends_with("a.db is there already"));
         assert!(SnapshotFile::check(&folder.path().join("none/b.db")).is_err());
-        let key = keep_key(&folder.path().join("b.db"), b"key").unwrap();
+        let mut encrypted = SnapshotFile::create(&SnapshotPlace { path: folder.path().join("b.db") }, Form::Raw).unwrap();
+        encrypted.push(&snapshot()).unwrap();
+        let kept = encrypted.finish(Some(b"key")).unwrap();
+        let key = kept.key.unwrap();
+        assert_eq!(fs::read(&key).unwrap(), b"key");
+        fs::remove_file(kept.path).unwrap();
         assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
         assert!(SnapshotFile::check(&folder.path().join("b.db")).is_err(), "its key would be lost");
         fs::remove_file(key).unwrap();

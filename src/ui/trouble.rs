@@ -26,8 +26,9 @@ pub(super) fn trouble(event: &EventKind) -> Option<String> {
             format!("{host}: {how} after {seconds:.1} s")
         }
         EventKind::SnapshotBegun { host } => format!("{host}: a snapshot of etcd is being taken"),
-        EventKind::SnapshotTaken { host, path, bytes, .. } => {
-            format!("{host}: the snapshot of etcd is in {path} ({:.1} MB)", *bytes as f64 / 1e6)
+        EventKind::SnapshotTaken { host, path, bytes, key, .. } => {
+            let key = key.as_ref().map(|key| format!("; the key to what it holds is in {key}")).unwrap_or_default();
+            format!("{host}: the snapshot of etcd is in {path} ({:.1} MB){key}", *bytes as f64 / 1e6)
         }
         EventKind::SnapshotLeftOut { because } => format!("no snapshot of etcd: {because}"),
         EventKind::StepRepeated { step, .. } => format!("{step} was not done; it is begun again"),

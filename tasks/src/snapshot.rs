@@ -23,6 +23,8 @@ const DATA: &str = "/var/lib/etcd/member";
 pub enum Snapshot {
     /// There is nothing that could be kept, and why.
     Nothing(&'static str),
+    /// An earlier reset has begun, and kept what was to be kept; in words.
+    Begun(&'static str),
     /// It is taken of the member on this host.
     Of {
         /// The host.
@@ -60,7 +62,7 @@ pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
         return Ok(Snapshot::Of { host: host.name.clone(), form, key });
     }
     if members.iter().any(|host| hosts.has(host, RESET_BEGUN)) {
-        return Ok(Snapshot::Nothing("an earlier reset has begun to remove it, after what was to be kept of it had been"));
+        return Ok(Snapshot::Begun("an earlier reset has begun to remove it, after what was to be kept of it had been"));
     }
     let has_data = members.iter().any(|host| hosts.has(host, DATA));
     if hosts.any_says_that_it_ran() {
