@@ -1,15 +1,18 @@
 //! A snapshot of etcd on the machine that kokctl runs on. It holds every secret of its cluster.
 
-use std::ffi::OsString;
+mod place;
+
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use kok_tasks::snapshot::{Damage, Decoder, Form};
 
-use super::folder;
 use crate::ui::{Failure, Kind};
+use place::Part;
+
+pub use place::{SnapshotPlace, snapshots_of};
 
 /// A snapshot that is whole and on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,45 +27,10 @@ pub struct KeptSnapshot {
     pub key: Option<PathBuf>,
 }
 
-/// Where a snapshot is to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SnapshotPlace {
-    path: PathBuf,
-}
-
-/// The folder in which snapshots of a cluster are kept, unless their user names another place. It need not be there.
-///
-/// # Errors
-/// [`Failure`] where nobody knows where kokctl keeps anything.
-pub fn snapshots_of(cluster: &str) -> Result<PathBuf, Failure> {
-    Ok(folder()?.join("clusters").join(cluster).join("snapshots"))
-}
-
-impl SnapshotPlace {
-    /// Where the snapshot of a run is kept: where its user wants it, or in the cluster's folder. What runs of this cluster that died have left
-    /// of theirs there is removed: whoever asks has the cluster's lock.
-    ///
-    /// # Errors
-    /// [`Failure`] if the folder can't be made.
-    pub fn of(cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
-        Self::within(snapshots_of(cluster)?, run, wanted)
-    }
-
-    fn within(folder: PathBuf, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| cannot(&folder, &error))?;
-        let entries = fs::read_dir(&folder).map_err(|error| cannot(&folder, &error))?;
-        for left in entries.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|end| end == PART)) {
-            let _ = fs::remove_file(left);
-        }
-        Ok(Self { path: wanted.map_or_else(|| folder.join(format!("{run}.db")), Path::to_owned) })
-    }
-}
-
 /// A snapshot that is being written, readable by its owner only. Under its name it is there whole or not at all; dropped before, it goes.
 pub struct SnapshotFile {
     path: PathBuf,
-    part: PathBuf,
+    part: Part,
     file: File,
     decoder: Decoder,
     finished: bool,
@@ -96,11 +64,8 @@ impl SnapshotFile {
     /// # Errors
     /// [`Failure`] if it can't be written there.
     pub fn create(place: &SnapshotPlace, form: Form) -> Result<Self, Failure> {
-        let part = beside(&place.path);
-        // Of a run that died; what others may read must not become what secrets are written into.
-        let _ = fs::remove_file(&part);
-        let file = File::options().create_new(true).write(true).mode(0o600).open(&part).map_err(|error| cannot(&part, &error))?;
-        Ok(Self { path: place.path.clone(), part, file, decoder: Decoder::new(form), finished: false })
+        let (part, file) = place.begin()?;
+        Ok(Self { path: place.path().to_owned(), part, file, decoder: Decoder::new(form), finished: false })
     }
 
     /// Writes what the host sends next.
@@ -122,12 +87,13 @@ impl SnapshotFile {
         let (bytes, sha256) = decoder.finish().map_err(|damage| self.failure(Trouble::Damage(damage)))?;
         self.file.sync_all().map_err(|error| self.failure(Trouble::Disk(error)))?;
         let key = key.map(|key| keep_key(&self.path, key)).transpose()?;
-        let named = fs::rename(&self.part, &self.path).and_then(|()| File::open(parent(&self.path))?.sync_all());
+        let named = fs::rename(self.part.path(), &self.path).and_then(|()| File::open(parent(&self.path))?.sync_all());
         named.map_err(|error| {
             key.iter().for_each(|key| drop(fs::remove_file(key)));
             self.failure(Trouble::Disk(error))
         })?;
         self.finished = true;
+        self.part.forget();
         Ok(KeptSnapshot { path: self.path.clone(), bytes, sha256, key })
     }
 
@@ -146,14 +112,6 @@ fn key_beside(snapshot: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What is being written, as long as it is not whole.
-fn beside(path: &Path) -> PathBuf {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().unwrap_or_default());
-    name.push(format!(".{PART}"));
-    parent(path).join(name)
-}
-
 /// Keeps the API server's configuration of encryption beside a snapshot, readable by its owner only. Says where.
 fn keep_key(snapshot: &Path, configuration: &[u8]) -> Result<PathBuf, Failure> {
     let path = key_beside(snapshot);
@@ -168,12 +126,10 @@ fn keep_key(snapshot: &Path, configuration: &[u8]) -> Result<PathBuf, Failure> {
 impl Drop for SnapshotFile {
     fn drop(&mut self) {
         if !self.finished {
-            let _ = fs::remove_file(&self.part);
+            self.part.remove();
         }
     }
 }
-
-const PART: &str = "kokctl-part";
 
 fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -187,53 +143,4 @@ fn cannot(path: &Path, error: &io::Error) -> Failure {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
-
-    use std::os::unix::fs::PermissionsExt as _;
-
-    use super::*;
-
-    fn snapshot() -> Vec<u8> {
-        let data = vec![7; 4096];
-        let end = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, &data);
-        [data.as_slice(), end.as_ref()].concat()
-    }
-
-    #[test]
-    fn a_snapshot_is_there_whole_and_for_its_owner_only_or_not_at_all() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a.db");
-        let names = || fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
-        let place = SnapshotPlace { path: path.clone() };
-        let begin = || SnapshotFile::create(&place, Form::Raw).unwrap();
-
-        let mut cut_off = begin();
-        cut_off.push(snapshot().get(..900).unwrap()).unwrap();
-        assert_eq!(names().len(), 1);
-        assert!(cut_off.finish(Some(b"key")).unwrap_err().because.unwrap().contains("only a part of it came (900 bytes)"));
-        drop(begin());
-        assert_eq!(names(), Vec::<OsString>::new());
-
-        // One that died has left something that anybody may read.
-        fs::write(folder.path().join(".a.db.kokctl-part"), "x").unwrap();
-        let mut whole = begin();
-        whole.push(&snapshot()).unwrap();
-        let kept = whole.finish(None).unwrap();
-        assert_eq!((kept.bytes, kept.key, names()), (4128, None, vec![OsString::from("a.db")]));
-        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        assert_eq!(fs::read(&path).unwrap(), snapshot());
-        assert!(SnapshotFile::check(&path).unwrap_err().what.ends_with("a.db is there already"));
-        assert!(SnapshotFile::check(&folder.path().join("none/b.db")).is_err());
-        let mut encrypted = SnapshotFile::create(&SnapshotPlace { path: folder.path().join("b.db") }, Form::Raw).unwrap();
-        encrypted.push(&snapshot()).unwrap();
-        let kept = encrypted.finish(Some(b"key")).unwrap();
-        let key = kept.key.unwrap();
-        assert_eq!(fs::read(&key).unwrap(), b"key");
-        fs::remove_file(kept.path).unwrap();
-        assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
-        assert!(SnapshotFile::check(&folder.path().join("b.db")).is_err(), "its key would be lost");
-        fs::remove_file(key).unwrap();
-        assert!(SnapshotFile::check(&folder.path().join("b.db")).is_ok());
-    }
-}
+mod tests;
