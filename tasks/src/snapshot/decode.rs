@@ -26,6 +26,9 @@ pub enum Damage {
     /// It is shorter than any, or ends inside a page.
     #[error("only a part of it came ({0} bytes)")]
     CutOff(u64),
+    /// It is longer than any that etcd is made for.
+    #[error("it does not end after {} GiB, twice what etcd is made for", MOST >> 30)]
+    TooLong,
     /// It came whole, and differs from what was sent.
     #[error("its content is not what the digest at its end says")]
     Differs,
@@ -33,6 +36,10 @@ pub enum Damage {
 
 /// etcd sends pieces of 32 KiB, which are a third longer in base64. A line that is much longer is none of its.
 const LINE_LIMIT: usize = 4 << 20;
+
+/// etcd advises against more than 8 GiB. A quota may be set higher, and a database is somewhat longer than its quota; but what goes on for ever
+/// must not fill the disk that it is written to.
+const MOST: u64 = 16 << 30;
 
 /// Its database has pages, and pages are multiples of this length; a digest follows (etcd, `hasChecksum` of its snapshots).
 const PAGE: u64 = 512;
@@ -85,6 +92,9 @@ impl Decoder {
             Form::Gateway => self.lines(answer)?,
         };
         self.length += bytes.len() as u64;
+        if self.length > MOST {
+            return Err(Damage::TooLong);
+        }
         self.end.extend_from_slice(&bytes);
         let sure = self.end.len().saturating_sub(DIGEST);
         self.digest.update(self.end.get(..sure).unwrap_or_default());
@@ -188,6 +198,13 @@ mod tests {
         let mut changed = whole;
         changed[700] ^= 1;
         assert_eq!(decoded(Form::Raw, &changed, 100), Err(Damage::Differs));
+    }
+
+    #[test]
+    fn what_does_not_end_is_stopped() {
+        let mut decoder = Decoder { length: MOST - 512, ..Decoder::new(Form::Raw) };
+        assert!(decoder.push(&[0; 512]).is_ok(), "all of the most may come");
+        assert_eq!(decoder.push(&[0]), Err(Damage::TooLong));
     }
 
     #[test]
