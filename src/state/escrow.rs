@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use kok_crds::model::EscrowFile;
 use kok_crds::{Position, Problem};
 use kok_pki::{Escrow, Secret};
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 use zeroize::Zeroizing;
 
 use crate::remote::mode_if_open;
@@ -125,13 +127,16 @@ impl<'a> Keeping<'a> {
                 let problem = self.refused("somebody else has made it meanwhile");
                 problem.hint("look whose it is; then repeat the run, or name another file")
             }
+            ErrorKind::Unsupported => {
+                let problem = self.refused("its file system can't give a file a name without replacing another");
+                problem.hint("nothing was changed; name a file on another file system")
+            }
             _ => self.refused(&error.to_string()).hint("nothing was changed; let its folder be writable, or name another file"),
         };
         let new = self.temporary();
         let written = self.write_new(&new, text).and_then(|()| match before {
             Some(_) => fs::rename(&new, &self.path),
-            // Unlike a rename, this replaces nothing.
-            None => fs::hard_link(&new, &self.path).and_then(|()| fs::remove_file(&new)),
+            None => name(&new, &self.path),
         });
         let synced = written.and_then(|()| File::open(self.folder())?.sync_all());
         synced.map_err(|error| {
@@ -155,6 +160,24 @@ impl<'a> Keeping<'a> {
         file.write_all(text.expose().as_bytes())?;
         file.sync_all()
     }
+}
+
+/// Gives a file its name, and replaces nothing that has it. Not every file system knows such a rename (ZFS, some of FUSE), and not every one
+/// has two names for a file (exFAT, SMB).
+fn name(new: &Path, name: &Path) -> io::Result<()> {
+    match renameat_with(CWD, new, CWD, name, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => link(new, name),
+        renamed => renamed.map_err(io::Error::from),
+    }
+}
+
+fn link(new: &Path, name: &Path) -> io::Result<()> {
+    let linked = fs::hard_link(new, name).map_err(|error| match error.raw_os_error().map(Errno::from_raw_os_error) {
+        // Where a file was just made, EPERM says that there are no such names (link(2)).
+        Some(Errno::PERM | Errno::OPNOTSUPP | Errno::NOSYS) => ErrorKind::Unsupported.into(),
+        _ => error,
+    });
+    linked.and_then(|()| fs::remove_file(new))
 }
 
 #[cfg(test)]

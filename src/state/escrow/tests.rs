@@ -95,3 +95,20 @@ fn a_folder_that_is_missing_is_told_before_anything() {
     let said = refused(Keeping::new("berlin", &file).write(None, &keys_of("berlin")));
     assert!(said.contains("can't be kept"), "{said}");
 }
+
+/// Both ways, of which a file system may know one.
+#[test]
+fn a_name_that_is_taken_is_not_given_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for give in [name, link] {
+        fs::write(at("new"), "new").unwrap();
+        fs::write(at("name"), "theirs").unwrap();
+        assert_eq!(give(&at("new"), &at("name")).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!((fs::read_to_string(at("name")).unwrap().as_str(), at("new").exists()), ("theirs", true));
+        fs::remove_file(at("name")).unwrap();
+        give(&at("new"), &at("name")).unwrap();
+        assert_eq!((fs::read_to_string(at("name")).unwrap().as_str(), at("new").exists()), ("new", false));
+        fs::remove_file(at("name")).unwrap();
+    }
+}
