@@ -81,17 +81,14 @@ impl SnapshotFile {
     /// is there first: without it, a snapshot is of no use.
     ///
     /// # Errors
-    /// [`Failure`] if it is not whole; then nothing is kept.
+    /// [`Failure`] if it is not whole; then nothing is kept, but perhaps the key, which may be that of an earlier one.
     pub fn finish(mut self, key: Option<&[u8]>) -> Result<KeptSnapshot, Failure> {
         let decoder = std::mem::replace(&mut self.decoder, Decoder::new(Form::Raw));
         let (bytes, sha256) = decoder.finish().map_err(|damage| self.failure(Trouble::Damage(damage)))?;
         self.file.sync_all().map_err(|error| self.failure(Trouble::Disk(error)))?;
         let key = key.map(|key| keep_key(&self.path, key)).transpose()?;
         let named = fs::rename(self.part.path(), &self.path).and_then(|()| File::open(parent(&self.path))?.sync_all());
-        named.map_err(|error| {
-            key.iter().for_each(|key| drop(fs::remove_file(key)));
-            self.failure(Trouble::Disk(error))
-        })?;
+        named.map_err(|error| self.failure(Trouble::Disk(error)))?;
         self.finished = true;
         self.part.forget();
         Ok(KeptSnapshot { path: self.path.clone(), bytes, sha256, key })

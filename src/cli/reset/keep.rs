@@ -54,8 +54,7 @@ impl Backup {
             format!("what it holds is encrypted, and the key is in {key}: whoever has both can read it, so keep them apart")
         });
         let restore = format!("to restore it: `etcdutl snapshot restore {path} …` on a host of etcd, as docs/apply.md says");
-        let first =
-            format!("the snapshot of etcd is in {path} ({:.1} MB), with every Secret of the cluster", self.0.bytes as f64 / 1e6);
+        let first = format!("the snapshot of etcd is in {path} ({:.1} MB), with every Secret of the cluster", self.0.bytes as f64 / 1e6);
         [first].into_iter().chain(key).chain([restore]).collect()
     }
 }

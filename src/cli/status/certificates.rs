@@ -135,7 +135,8 @@ fn warning(which: &[&Certificate], what: String) -> Option<Failure> {
 /// What is done about them. On one host some may be kubeadm's, some of an etcd that kubeadm does not know, and some no renewal's at all.
 fn hint(host: &str, which: &[&Certificate]) -> String {
     let authority = which.iter().any(|it| it.authority).then(|| {
-        "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\"".to_owned()
+        "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\""
+            .to_owned()
     });
     let leaves = || which.iter().filter(|it| !it.authority);
     let with_key = |it: &&Certificate| {
@@ -148,7 +149,8 @@ fn hint(host: &str, which: &[&Certificate]) -> String {
         format!("on {host}: remove {files}, and nothing else, and let `kokctl apply` make them anew, one host after the other")
     });
     let of_kubeadm = leaves().any(|it| !it.of_unit).then(|| format!("on {host}: kubeadm certs renew all"));
-    let restart = (of_units.is_some() || of_kubeadm.is_some()).then(|| "then restart the host, for what runs keeps the old ones".to_owned());
+    let restart =
+        (of_units.is_some() || of_kubeadm.is_some()).then(|| "then restart the host, for what runs keeps the old ones".to_owned());
     [authority, of_units, of_kubeadm, restart].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 

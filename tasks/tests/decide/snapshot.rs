@@ -116,7 +116,9 @@ fn a_cluster_whose_founder_has_forgotten_it_does_not_go_without_one() {
         refusal.because.unwrap()
     };
     assert!(because(&[], &[&data[..], &[("cp3", FINALIZED)]].concat()).ends_with("cp2: connection refused; cp3: connection refused"));
-    assert!(because(&["cp1"], &data).starts_with("cp1 is no part of the cluster, or not any more, so nobody knows whether it ever ran; cp2: "));
+    assert!(
+        because(&["cp1"], &data).starts_with("cp1 is no part of the cluster, or not any more, so nobody knows whether it ever ran; cp2: ")
+    );
     // Members that are units outlive every control plane.
     let because = decided(&own_etcd(), &[("etcd1", DATA), ("etcd1", STARTED)], &[("etcd1", silent())]).unwrap_err().because.unwrap();
     assert!(because.starts_with("etcd1: connection refused"), "{because}");
