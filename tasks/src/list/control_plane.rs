@@ -89,7 +89,11 @@ fn etcd_answers(view: &HostView<'_>, draft: &mut Draft<'_>) -> Option<StepId> {
 }
 
 fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, etcd: Option<&StepId>) {
-    let operation = Preflight { configuration: configuration.path.clone(), source: configuration.source.clone() };
+    let operation = Preflight {
+        configuration: configuration.path.clone(),
+        source: configuration.source.clone(),
+        has_etcd_units: view.cluster().has_etcd_units(),
+    };
     let step = draft.add("preflight", Operation::Preflight(operation));
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
     draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);

@@ -14,6 +14,9 @@ pub struct Preflight {
     pub configuration: String,
     /// Its sha256.
     pub source: String,
+    /// Whether etcd runs as units. kubeadm asks all members for their versions and gives up if one does not answer; more than half of them are
+    /// enough here, and their versions are those of the bundle.
+    pub has_etcd_units: bool,
 }
 
 const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -37,8 +40,9 @@ impl Preflight {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
+        let ignored = if self.has_etcd_units { " --ignore-preflight-errors=ExternalEtcdVersion" } else { "" };
         let script = format!(
-            "kubeadm config validate --config={configuration} >/dev/null\nkubeadm init phase preflight --config={configuration}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
+            "kubeadm config validate --config={configuration} >/dev/null\nkubeadm init phase preflight --config={configuration}{ignored}\nmkdir -p -m 700 /var/lib/kokctl/made\nprintf '%s\\n' {} >{RECORD}\n",
             quote(&self.source),
             configuration = quote(&self.configuration)
         );
