@@ -4,11 +4,9 @@ mod certificates;
 mod drift;
 mod endpoint;
 
-use std::collections::BTreeMap;
-
 use clap::Args;
 use kok_crds::count;
-use kok_crds::model::{Cluster, Roles};
+use kok_crds::model::{Cluster, Host, Roles};
 use kok_tasks::observe::{EtcdState, KubernetesState, Look, Looks};
 use kok_tasks::operations::said_briefly;
 use kok_tasks::plan::Seen;
@@ -77,21 +75,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let bundle = arguments.bundle.open_if_named()?;
     let (links, unreachable) = connect_each(&cluster, |_| true).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
-    let mut asked = BTreeMap::new();
-    for host in &cluster.hosts {
-        let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
-        if host.roles.control_plane {
-            looks.extend([Look::ApiServer, Look::Kubernetes]);
-            looks.extend(endpoint::looks(&cluster));
-        }
-        if host.roles.control_plane || host.roles.etcd {
-            looks.extend(validity::looks());
-        }
-        if host.roles.etcd {
-            looks.extend([Look::Etcd, Look::Unit(ETCD_UNIT.to_owned())]);
-        }
-        asked.insert(host.name.clone(), LookAt { looks, facts: true });
-    }
+    let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, host), facts: true })).collect();
     let mut seen = Seen::default();
     if let Err(unanswered) = probe_all(&links, asked, &mut seen, &Events::new(vec![Box::new(Notes)])).await {
         failures.extend(unanswered);
@@ -115,6 +99,22 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if failures.is_empty() { Ok(()) } else { Err(failures) }
 }
 
+/// What to look at on a host.
+fn looks(cluster: &Cluster, host: &Host) -> Looks {
+    let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
+    if host.roles.control_plane {
+        looks.extend([Look::ApiServer, Look::Kubernetes]);
+        looks.extend(endpoint::looks(cluster));
+    }
+    if host.roles.control_plane || host.roles.etcd {
+        looks.extend(validity::looks());
+    }
+    if host.roles.etcd {
+        looks.extend([Look::Etcd, Look::Unit(ETCD_UNIT.to_owned())]);
+    }
+    looks
+}
+
 fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
     let speaker = speaker(cluster, seen).map(|host| host.name.as_str()).unwrap_or_default();
     // What another cluster's API server says of nodes of the same names would be taken for this one's.
@@ -122,36 +122,7 @@ fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
     let kubernetes = told.and_then(|told| told.kubernetes.as_ref());
     let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
     let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
-    let hosts = cluster.hosts.iter().map(|host| {
-        let observations = seen.observations(&host.name);
-        let unit = |name: &str| {
-            // What runs etcd alone has neither.
-            if !host.roles.is_node() {
-                return "-".to_owned();
-            }
-            observations
-                .units
-                .get(name)
-                .map_or_else(|| "unknown".to_owned(), |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() })
-        };
-        let node = kubernetes.and_then(|state| state.node(&host.name));
-        let roles = host.roles;
-        HostStatus {
-            host: host.name.clone(),
-            address: host.address.to_string(),
-            role: role(roles, cluster.has_etcd_units()),
-            reached: seen.facts(&host.name).is_some(),
-            os: seen.facts(&host.name).map(|facts| format!("{} {}", facts.os_id, facts.os_version)).unwrap_or_default(),
-            containerd: unit(UNITS[0]),
-            kubelet: unit(UNITS[1]),
-            api_server: roles.control_plane.then(|| api_server(cluster, seen, &host.name)),
-            etcd: roles.etcd.then(|| etcd(cluster, seen, &host.name)),
-            node: node
-                .map_or(if roles.is_node() { without_node } else { "-" }, |node| if node.ready { "Ready" } else { "NotReady" })
-                .to_owned(),
-            kubelet_version: node.map(|node| node.kubelet_version.clone()),
-        }
-    });
+    let hosts = cluster.hosts.iter().map(|host| host_status(cluster, seen, host, (kubernetes, without_node)));
     let certificates = certificates::certificates(cluster, seen, Clock::seconds());
     let endpoint = Endpoint::new(cluster, told);
     Status {
@@ -161,6 +132,38 @@ fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
         drift,
         hosts: hosts.collect(),
         certificates,
+    }
+}
+
+/// What was seen of a host, and what the cluster says of its node; `without_node` is said where it has none.
+fn host_status(cluster: &Cluster, seen: &Seen, host: &Host, (kubernetes, without_node): (Option<&KubernetesState>, &str)) -> HostStatus {
+    let observations = seen.observations(&host.name);
+    let unit = |name: &str| {
+        // What runs etcd alone has neither.
+        if !host.roles.is_node() {
+            return "-".to_owned();
+        }
+        observations
+            .units
+            .get(name)
+            .map_or_else(|| "unknown".to_owned(), |unit| if unit.load == "loaded" { unit.active.clone() } else { unit.load.clone() })
+    };
+    let node = kubernetes.and_then(|state| state.node(&host.name));
+    let roles = host.roles;
+    HostStatus {
+        host: host.name.clone(),
+        address: host.address.to_string(),
+        role: role(roles, cluster.has_etcd_units()),
+        reached: seen.facts(&host.name).is_some(),
+        os: seen.facts(&host.name).map(|facts| format!("{} {}", facts.os_id, facts.os_version)).unwrap_or_default(),
+        containerd: unit(UNITS[0]),
+        kubelet: unit(UNITS[1]),
+        api_server: roles.control_plane.then(|| api_server(cluster, seen, &host.name)),
+        etcd: roles.etcd.then(|| etcd(cluster, seen, &host.name)),
+        node: node
+            .map_or(if roles.is_node() { without_node } else { "-" }, |node| if node.ready { "Ready" } else { "NotReady" })
+            .to_owned(),
+        kubelet_version: node.map(|node| node.kubelet_version.clone()),
     }
 }
 
