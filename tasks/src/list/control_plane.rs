@@ -34,7 +34,7 @@ pub(super) const READY: &str = "api-server";
 const ENDPOINT: &str = "endpoint";
 
 /// Step that starts the kubelet.
-const KUBELET: &str = "kubelet";
+pub(super) const KUBELET: &str = "kubelet";
 
 /// Step after which the kubelet renews its own certificate.
 const FINALIZED: &str = "kubelet-finalized";
@@ -55,7 +55,11 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes. With several, more than half of etcd's
     // members have to be there, and another host may be slower than this one.
     draft.within(Duration::from_secs(if view.cluster().is_highly_available() { 600 } else { 240 }));
-    draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
+    if rolling::works(view) {
+        draft.needs(&kubelet, &ready, Reason::Because("it asks the API server beside it when it starts"));
+    } else {
+        draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
+    }
     draft.follows(&ready, &manifests, Reason::Because("a changed manifest makes it start again"));
     if !view.cluster().has_etcd_units() {
         draft.follows(&ready, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));

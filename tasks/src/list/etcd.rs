@@ -58,8 +58,10 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
     draft.within(Duration::from_secs(240));
     draft.follows(&ready, manifest, Reason::Because("a changed manifest makes it start again"));
     // Those that work are there, and may be waiting for this one.
-    for host in view.cluster().control_planes().filter(|host| host.name == view.host.name || !rolling::has_member(view.seen, host)) {
-        let kubelet = StepId::new(&host.name, super::control_plane::NAME, "kubelet");
+    let is_awaited =
+        |host: &&kok_crds::model::Host| (host.name == view.host.name && !rolling::works(view)) || !rolling::has_member(view.seen, host);
+    for host in view.cluster().control_planes().filter(is_awaited) {
+        let kubelet = StepId::new(&host.name, super::control_plane::NAME, super::control_plane::KUBELET);
         draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));
     }
     draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);

@@ -34,6 +34,14 @@ fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
     }
 }
 
+/// Whether everything of the host answers and its kubelet runs, which then makes pods anew whose manifests change, and is started anew when the
+/// API server is back: one that starts while etcd is away waits for minutes for answers of an API server that has none. Elsewhere it is started
+/// when all manifests are there, so that it starts all pods at once.
+pub(super) fn works(view: &HostView<'_>) -> bool {
+    let kubelet = view.observations().units.get("kubelet.service");
+    kubelet.is_some_and(|unit| unit.active == "active") && standing(view.cluster(), view.seen, view.host) == Standing::Everything
+}
+
 /// Says that a step which changes pods of a control plane, or what they read, waits for the others of which less works, and for the one before it of those of
 /// which as much does.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
@@ -49,6 +57,10 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
         // Where no API server is lost by it, only etcd has to be waited for.
         if own == Standing::Everything {
             draft.needs(step, &StepId::new(&before.name, control_plane::NAME, control_plane::READY), reason());
+            // Of one that works, the kubelet is started last; elsewhere the API server waits for it.
+            if of(&before) == Standing::Everything {
+                draft.needs(step, &StepId::new(&before.name, control_plane::NAME, control_plane::KUBELET), reason());
+            }
         }
         if !cluster.has_etcd_units() {
             draft.needs(step, &StepId::new(&before.name, etcd::NAME, etcd::MEMBER), reason());
