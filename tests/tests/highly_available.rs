@@ -49,6 +49,8 @@ fn three_control_planes_and_two_workers() {
     clock.lap("an option of the API server is changed");
     lost::any_control_plane(&lab, &kokctl);
     clock.lap("a control plane without power");
+    // Later, one of the API servers has no etcd beside it.
+    kept::store(&lab);
     member::without_its_data_is_not_started(&any(cluster::control_planes(&lab)), &kokctl);
     clock.lap("a member without its data");
     kept::resets(&lab, &kokctl);

@@ -72,6 +72,7 @@ fn three_hosts_of_etcd() {
     clock.lap("a control plane without power");
     any_member_may_be_lost(&lab, &kokctl);
     clock.lap("a member without power");
+    kept::store(&lab);
     without_its_data_it_is_not_started(&lab, &kokctl);
     clock.lap("a member without its data");
     kept::resets(&lab, &kokctl);

@@ -17,6 +17,7 @@ use super::kokctl::{Kokctl, Said};
 /// What a user had stored.
 const USERS: &str = "something-that-a-user-has-stored";
 
+/// Puts that into the cluster.
 pub fn store(lab: &Lab) {
     kubectl(lab, &format!("create configmap users --from-literal=value={USERS}"));
 }
@@ -28,9 +29,8 @@ pub fn snapshots(kokctl: &Kokctl<'_>, cluster: &str) -> Vec<PathBuf> {
     entries.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|extension| extension == "db")).collect()
 }
 
-/// A reset of the whole cluster that keeps what was in it, a user's objects too.
+/// A reset of the whole cluster that keeps what was in it, what was stored by [`store`] too.
 pub fn resets(lab: &Lab, kokctl: &Kokctl<'_>) {
-    store(lab);
     let said = kokctl.verb("reset", &["--yes"]);
     assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
     can_be_restored(lab, kokctl, &said);
