@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use kok_crds::model::{Cluster, Host};
 
 use super::needed::{ADD_CONTROL_PLANE, MOVE_CONTROL_PLANE, REMOVE_CONTROL_PLANE};
+use super::owner::is_recorded;
 use super::running::MANIFEST;
 use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
 use crate::operations::{CLIENT_CERTIFICATE, CONTROL_PLANES_ANNOTATION, FOUNDED};
@@ -118,7 +119,9 @@ impl<'a> State<'a> {
 
     /// A control plane that has other roles in the file. A label alone, which anybody may set, makes none.
     fn removed(&self, host: &Host) -> Option<Refusal> {
-        let path = [MANIFEST, AUTHORITY_KEY].into_iter().find(|path| self.has(host, path) == Some(true));
+        // Of another cluster it would be refused for that.
+        let is_ours = is_recorded(self.cluster, host, self.seen);
+        let path = [MANIFEST, AUTHORITY_KEY].into_iter().find(|path| is_ours && self.has(host, path) == Some(true));
         let is_unseen = self.has(host, MANIFEST).is_none() && self.is_marked(host) && self.is_uploaded(host);
         if path.is_none() && !is_unseen {
             return None;
