@@ -15,6 +15,7 @@ use kok_crds::model::Cluster;
 use kok_crds::{File, Input, Notice, Role, read_input};
 
 use super::exposed;
+use crate::run::Clock;
 use crate::ui::{Failure, status_line};
 
 pub(super) use noted::Noted;
@@ -70,7 +71,8 @@ impl ClusterFiles {
         if !open.is_empty() {
             return Err(open.into_iter().map(Failure::problem).collect());
         }
-        exposed::passwords(&cluster).iter().for_each(|warning| status_line(&warning.as_warning()));
+        let warnings = exposed::passwords(&cluster).into_iter().chain(issued::ending(&cluster, Clock::seconds()));
+        warnings.for_each(|warning| status_line(&warning.as_warning()));
         Noted::of(&input).line(&self.options(extra)).iter().for_each(|line| status_line(line));
         Ok((input, cluster))
     }

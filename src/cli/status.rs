@@ -16,6 +16,7 @@ use kok_tasks::validity;
 use serde::Serialize;
 
 use self::certificates::Certificate;
+pub(super) use self::certificates::{SOON, day};
 use self::drift::Drift;
 use self::endpoint::Endpoint;
 use super::common::{BundleArgument, print_json};
@@ -84,7 +85,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     failures.extend(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
     // Where a host does not answer, a plan would say no more than that.
     let drift = if failures.is_empty() {
-        Drift::find(&cluster, bundle.as_ref()).await
+        Drift::find(arguments.cluster.input(&arguments.extra)?, bundle.as_ref()).await
     } else {
         Drift::Unknown { because: "not all hosts answer".to_owned() }
     };

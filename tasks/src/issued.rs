@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use kok_crds::model::{AuthorityName, Cluster, Host};
 use kok_crds::{Position, Problem, Secret};
 use kok_pki::{
-    AuthorityKind, Defect, KubeconfigUser, Leaf, Material, Profile, inspect_kubeconfig, matches_key, verify_kubeconfig, verify_leaf,
+    AuthorityKind, Defect, KubeconfigUser, Leaf, Material, Profile, inspect_certificate, inspect_kubeconfig, matches_key,
+    verify_kubeconfig, verify_leaf,
 };
 use time::OffsetDateTime;
 
@@ -145,6 +146,18 @@ fn wanted(profile: &Profile, also: &str) -> String {
     let names = profile.sans.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let names = if names.is_empty() { String::new() } else { format!(", for the names {names}") };
     format!("have a certificate of a {usages} signed with the subject CN={}{organizations}{names}{also}", profile.common_name)
+}
+
+/// When what was issued for a host ends, in seconds since 1970, by its path below `/etc/kubernetes`.
+#[must_use]
+pub fn ends(cluster: &Cluster, host: &Host) -> Vec<(&'static str, i64)> {
+    let Some(issued) = &cluster.settings.certificates.issued else { return Vec::new() };
+    let end = |path: &'static str| {
+        let file = issued.file(&host.name, path)?;
+        let certificate = if path.ends_with(".crt") { text(file) } else { inspect_kubeconfig(&of_pki(file)).ok()?.certificate_pem? };
+        Some((path, inspect_certificate(&certificate).ok()?.not_after.unix_timestamp()))
+    };
+    paths(cluster, host).into_iter().filter(|path| !path.ends_with(".key")).filter_map(end).collect()
 }
 
 /// Sums of the certificates in the kubeconfigs that controller manager and scheduler of a host read when they start, where these are issued.

@@ -5,15 +5,17 @@ use std::fs::{self, File};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use kok_crds::model::{Cluster, IssuedFolder};
-use kok_crds::{Input, Problem, Secret};
+use kok_crds::model::{Cluster, Host, IssuedFolder};
+use kok_crds::{Input, Problem, Secret, counted};
 use kok_tasks::issued::{self, Files};
 use time::OffsetDateTime;
 
 use super::read::bounded;
+use crate::cli::status::{SOON, day};
 use crate::remote::mode_if_open;
 use crate::run::Clock;
 use crate::state::beside;
+use crate::ui::{Failure, Kind};
 
 /// More than any certificate, key or kubeconfig has.
 const MOST_BYTES: u64 = 1 << 20;
@@ -39,8 +41,23 @@ pub(super) fn load(input: &mut Input) {
     }
 }
 
+/// A warning for each host of which something ends within [`SOON`]: nobody in the cluster renews it, and what is in kubeconfigs is not looked at
+/// on hosts.
+pub(super) fn ending(cluster: &Cluster, now: i64) -> Vec<Failure> {
+    let Some(folder) = &cluster.settings.certificates.issued else { return Vec::new() };
+    let warning = |host: &Host| {
+        let soon: Vec<_> = issued::ends(cluster, host).into_iter().filter(|(_, end)| end - now < SOON).collect();
+        let (path, end) = soon.iter().min_by_key(|(_, end)| end)?;
+        let what = format!("{} of {} within 30 days", counted(soon.len(), "issued file ends", "issued files end"), host.name);
+        let failure = Failure::new(Kind::Input, what).of(&host.name).at(folder.origin.to_string());
+        let failure = failure.because(format!("the first is {}/{}/{path}, on {}", folder.path, host.name, day(*end)));
+        Some(failure.hint("have others issued, put them in their places, and apply; without them the host is lost to the cluster"))
+    };
+    cluster.hosts.iter().filter_map(warning).collect()
+}
+
 /// What was issued for one host.
-fn read(cluster: &Cluster, host: &kok_crds::model::Host, path: &Path, folder: &IssuedFolder) -> Result<Files, Vec<Problem>> {
+fn read(cluster: &Cluster, host: &Host, path: &Path, folder: &IssuedFolder) -> Result<Files, Vec<Problem>> {
     let (mut found, mut problems) = (Files::new(), Vec::new());
     for name in issued::paths(cluster, host) {
         match read_one(&path.join(name), folder) {

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use kok_crds::model::{Cluster, Host};
 use kok_crds::{count, counted};
+use kok_tasks::issued;
 use kok_tasks::plan::Seen;
 use kok_tasks::validity::{self, Validity};
 use serde::Serialize;
@@ -11,7 +12,7 @@ use crate::ui::{Failure, Kind};
 
 const DAY: i64 = 24 * 60 * 60;
 /// Time enough to plan a renewal. Certificates of a year and of three months, the usual ones, are renewed no earlier than that.
-const SOON: i64 = 30 * DAY;
+pub(in crate::cli) const SOON: i64 = 30 * DAY;
 
 /// A certificate of a control plane.
 #[derive(Debug, Clone, Serialize)]
@@ -32,9 +33,18 @@ pub(super) struct Certificate {
     end: Option<i64>,
     #[serde(skip)]
     now: i64,
-    /// Whether it is of an etcd that kubeadm does not know: its `certs renew` leaves it as it is.
     #[serde(skip)]
-    of_unit: bool,
+    renewal: Renewal,
+}
+
+/// Who makes another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renewal {
+    Kubeadm,
+    /// `apply`: it is of an etcd that kubeadm does not know, and its `certs renew` leaves it as it is.
+    Apply,
+    /// Whoever keeps the key of the authority.
+    Issued,
 }
 
 /// All certificates of the control planes and of hosts of etcd that are of this cluster.
@@ -42,14 +52,17 @@ pub(super) fn certificates(cluster: &Cluster, seen: &Seen, now: i64) -> Vec<Cert
     let has_some = |host: &&Host| host.roles.control_plane || host.roles.etcd;
     let hosts = cluster.hosts.iter().filter(has_some).filter(|host| super::is_ours(cluster, seen, &host.name));
     let units = cluster.has_etcd_units();
-    let of_host = |name: &str| {
-        let certificate = |it: Validity| {
-            let of_unit = units && it.path.contains("etcd");
-            Certificate { of_unit, ..Certificate::of(name, it, now) }
+    let of_host = |host: &Host| {
+        let issued = issued::paths(cluster, host);
+        let renewal = |path: &str| match path.strip_prefix("/etc/kubernetes/") {
+            Some(path) if issued.contains(&path) => Renewal::Issued,
+            _ if units && path.contains("etcd") => Renewal::Apply,
+            _ => Renewal::Kubeadm,
         };
-        validity::of(seen.observations(name)).into_iter().map(certificate).collect::<Vec<_>>()
+        let certificate = |it: Validity| Certificate { renewal: renewal(&it.path), ..Certificate::of(&host.name, it, now) };
+        validity::of(seen.observations(&host.name)).into_iter().map(certificate).collect::<Vec<_>>()
     };
-    hosts.flat_map(|host| of_host(&host.name)).collect()
+    hosts.flat_map(of_host).collect()
 }
 
 impl Certificate {
@@ -58,7 +71,8 @@ impl Certificate {
         let (end, problem) = end.map_or_else(|problem| (None, Some(problem)), |end| (Some(end), None));
         let not_after = end.map(|end| moment(end, "%Y-%m-%dT%H:%M:%SZ"));
         let days_left = end.map(|end| (end - now).div_euclid(DAY));
-        Self { host: host.to_owned(), name, path, authority: is_authority, not_after, days_left, problem, end, now, of_unit: false }
+        let renewal = Renewal::Kubeadm;
+        Self { host: host.to_owned(), name, path, authority: is_authority, not_after, days_left, problem, end, now, renewal }
     }
 
     /// The moment itself is still in time (RFC 5280, 4.1.2.5).
@@ -79,7 +93,7 @@ fn moment(seconds: i64, form: &str) -> String {
     Timestamp::from_second(seconds).map(|moment| moment.strftime(form).to_string()).unwrap_or_default()
 }
 
-fn day(seconds: i64) -> String {
+pub(in crate::cli) fn day(seconds: i64) -> String {
     moment(seconds, "%Y-%m-%d")
 }
 
@@ -138,20 +152,23 @@ fn hint(host: &str, which: &[&Certificate]) -> String {
         "an authority is replaced by hand, before its end: Kubernetes' documentation has it as \"Manual Rotation of CA Certificates\""
             .to_owned()
     });
-    let leaves = || which.iter().filter(|it| !it.authority);
+    let leaves = |renewal| which.iter().filter(move |it| !it.authority && it.renewal == renewal);
     let with_key = |it: &&Certificate| {
         let path = it.path.strip_suffix(".crt").unwrap_or(&it.path);
         format!("{path}.crt and {path}.key")
     };
-    let of_units: Vec<String> = leaves().filter(|it| it.of_unit).map(with_key).collect();
+    let of_units: Vec<String> = leaves(Renewal::Apply).map(with_key).collect();
     let of_units = (!of_units.is_empty()).then(|| {
         let files = of_units.join(", ");
         format!("on {host}: remove {files}, and nothing else, and let `kokctl apply` make them anew, one host after the other")
     });
-    let of_kubeadm = leaves().any(|it| !it.of_unit).then(|| format!("on {host}: kubeadm certs renew all"));
+    let of_kubeadm = leaves(Renewal::Kubeadm).next().map(|_| format!("on {host}: kubeadm certs renew all"));
+    let issued = leaves(Renewal::Issued)
+        .next()
+        .map(|_| "have others issued, put them into the folder `certificates.issued` with their keys, and `kokctl apply`".to_owned());
     let restart =
         (of_units.is_some() || of_kubeadm.is_some()).then(|| "then restart the host, for what runs keeps the old ones".to_owned());
-    [authority, of_units, of_kubeadm, restart].into_iter().flatten().collect::<Vec<_>>().join("; ")
+    [authority, issued, of_units, of_kubeadm, restart].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
-use kok_crds::{count, counted};
+use kok_crds::{Input, count, counted};
 use kok_tasks::plan::{Plan, Selection};
 use serde::Serialize;
 
@@ -25,12 +25,17 @@ pub(super) enum Drift {
 }
 
 impl Drift {
-    /// Makes the plan of the whole cluster, which needs the bundle that it is installed from; nothing is changed.
-    pub(super) async fn find(cluster: &Cluster, bundle: Option<&BundleFolder>) -> Self {
+    /// Makes the plan of the whole cluster, which needs the bundle that it is installed from, and all that its files name: the objects of addons,
+    /// and certificates that were issued. Nothing is changed.
+    pub(super) async fn find(input: Input, bundle: Option<&BundleFolder>) -> Self {
         let Some(bundle) = bundle else {
             return Self::Unknown { because: "it needs the bundle: give its folder with --bundle".to_owned() };
         };
-        match plan(cluster, bundle).await {
+        let Some(cluster) = input.cluster else {
+            let problem = input.problems.into_iter().next().map(Failure::problem);
+            return Self::Unknown { because: problem.as_ref().map(Failure::one_line).unwrap_or_default() };
+        };
+        match plan(&cluster, bundle).await {
             Ok(plan) => Self::of(&plan),
             Err(failures) => Self::Unknown { because: failures.first().map(Failure::one_line).unwrap_or_default() },
         }

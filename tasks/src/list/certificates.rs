@@ -72,6 +72,11 @@ fn of_tree(cluster: &Cluster, roles: Roles) -> Vec<Material> {
     Material::all().into_iter().filter(wanted).collect()
 }
 
+/// Keys of authorities that no host has.
+fn keys_elsewhere(cluster: &Cluster) -> Vec<Material> {
+    AuthorityKind::ALL.into_iter().filter(|kind| is_kept_elsewhere(cluster, *kind)).map(Material::AuthorityKey).collect()
+}
+
 /// Whether a file is public.
 pub(crate) fn is_certificate(material: &Material) -> bool {
     matches!(material, Material::AuthorityCertificate(_) | Material::LeafCertificate(_))
@@ -86,7 +91,8 @@ pub(crate) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     let is_issued = is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
     let kubeconfigs = kubeconfigs(cluster, host.roles).map(absolute);
     let kubeconfigs = kubeconfigs.map(|path| if is_issued { Look::File { path, expected: None } } else { Look::Path(path) });
-    let paths = files.into_iter().map(|material| Look::Path(absolute(material)));
+    let keys = if files.is_empty() { Vec::new() } else { keys_elsewhere(cluster) };
+    let paths = files.into_iter().chain(keys).map(|material| Look::Path(absolute(material)));
     contents.into_iter().chain(paths).chain(kubeconfigs).collect()
 }
 
@@ -111,6 +117,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if files.is_empty() {
         return Ok(());
     }
+    has_no_key_of_others(view, seen)?;
     let folder = view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER);
     let fresh = is_fresh(view.cluster(), view.host, seen);
     if fresh {
@@ -164,6 +171,18 @@ fn keeper_to_be<'a>(view: &HostView<'a>) -> Option<&'a Host> {
     cluster.etcd_hosts().find(|host| is_fresh(cluster, host, view.seen.observations(&host.name)))
 }
 
+/// A key that is said to be elsewhere would sign all the same, and what may be the only copy is not kokctl's to remove.
+fn has_no_key_of_others(view: &HostView<'_>, seen: &Observations) -> Result<(), Refusal> {
+    let paths = keys_elsewhere(view.cluster()).into_iter().map(absolute);
+    match paths.into_iter().find(|path| matches!(seen.paths.get(path), Some(PathState::Present(_)))) {
+        None => Ok(()),
+        Some(path) => Err(Refusal::new(format!("{path} is there, and the file says that somebody else keeps this key"))
+            .at(format!("host {}", view.host.name))
+            .because("whoever has the host could sign for the cluster with it")
+            .hint("copy it to where it is safe and remove it from the host; or write `key` beside the certificate again")),
+    }
+}
+
 /// Judges each file of a set that is there.
 fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> Result<(), Refusal> {
     let of_host = of_tree(view.cluster(), view.host.roles);
@@ -174,7 +193,14 @@ fn existing(view: &HostView<'_>, draft: &mut Draft<'_>, seen: &Observations) -> 
             return Err(Refusal::new(format!("{} is missing", absolute(material)))
                 .at(format!("host {}", view.host.name))
                 .because("the host has other certificates of its set, and a new one of this kind would fit none of them")
-                .hint("copy the file from another host of the same role, or from a backup; or, if the cluster can go, take it down with `kokctl reset`"));
+                .hint(format!(
+                    "copy the file from another host of the same role, or from a backup; {}or, if the cluster can go, take it down with `kokctl reset`",
+                    if matches!(material, Material::AuthorityKey(_)) {
+                        "if somebody else keeps that key, let the file say so as when the cluster was made (`certificate` without `key`); "
+                    } else {
+                        ""
+                    }
+                )));
         }
     }
     for leaf in Leaf::ALL.into_iter().filter(|leaf| of_host.contains(&Material::LeafKey(*leaf))) {

@@ -22,7 +22,7 @@ const KUBECONFIG: &str = "/etc/kubernetes/kubelet.conf";
 /// What the kubelet reads when it starts, besides what kubeadm writes.
 pub(super) fn reads(view: &HostView<'_>) -> Vec<String> {
     let files = vec![format!("{BINARIES}/kubelet"), UNIT.to_owned(), DROP_IN.to_owned()];
-    // One that renews its certificate by itself writes there what it has read.
+    // Where kubelets renew their certificates, kubelet.conf names a file that they read again by themselves.
     let kubeconfig = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes).then(|| KUBECONFIG.to_owned());
     files.into_iter().chain(proxy::drop_in(view.cluster(), "kubelet")).chain(kubeconfig).collect()
 }

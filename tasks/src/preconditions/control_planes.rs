@@ -15,15 +15,15 @@ use crate::operations::{CLIENT_CERTIFICATE, CONTROL_PLANES_ANNOTATION, FOUNDED};
 use crate::plan::{Refusal, Seen};
 use crate::speaker::speaker;
 
-/// Only control planes have it.
-const AUTHORITY_KEY: &str = "/etc/kubernetes/pki/ca.key";
+/// Only control planes have it, also where somebody else keeps the keys of the authorities.
+const SERVICE_ACCOUNT_KEY: &str = "/etc/kubernetes/pki/sa.key";
 
 /// Says of a node that it is a control plane (kubeadm's `mark-control-plane`).
 const LABEL: &str = "node-role.kubernetes.io/control-plane";
 
 /// What is looked at on a host besides what its steps look at.
 pub(super) fn looks(host: &Host) -> [Look; 2] {
-    let paths = if host.roles.control_plane { [MANIFEST, CLIENT_CERTIFICATE] } else { [MANIFEST, AUTHORITY_KEY] };
+    let paths = if host.roles.control_plane { [MANIFEST, CLIENT_CERTIFICATE] } else { [MANIFEST, SERVICE_ACCOUNT_KEY] };
     paths.map(|path| Look::Path(path.to_owned()))
 }
 
@@ -121,7 +121,7 @@ impl<'a> State<'a> {
     fn removed(&self, host: &Host) -> Option<Refusal> {
         // Of another cluster it would be refused for that.
         let is_ours = is_recorded(self.cluster, host, self.seen);
-        let path = [MANIFEST, AUTHORITY_KEY].into_iter().find(|path| is_ours && self.has(host, path) == Some(true));
+        let path = [MANIFEST, SERVICE_ACCOUNT_KEY].into_iter().find(|path| is_ours && self.has(host, path) == Some(true));
         let is_unseen = self.has(host, MANIFEST).is_none() && self.is_marked(host) && self.is_uploaded(host);
         if path.is_none() && !is_unseen {
             return None;

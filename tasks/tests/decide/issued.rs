@@ -7,6 +7,7 @@ use kok_crds::{Position, Secret};
 use kok_pki::{Authorities, Credentials, KubeconfigUser, Leaf, Policy, Profile, issue, kubeconfig};
 use kok_tasks::issued::{self, Files};
 use kok_tasks::preconditions::authority_kind;
+use kok_tasks::secret_name::SecretName;
 use time::{Duration, OffsetDateTime};
 
 use crate::support::NOW;
@@ -208,4 +209,31 @@ fn what_could_not_do_its_work_is_said() {
         issued::problems(&good, host, files, ("issued", &origin()), now() + Duration::days(400)).len()
     };
     assert_eq!(good.hosts.iter().map(later).sum::<usize>(), 7 + 5 + 2, "all leaves and kubeconfigs have expired");
+}
+
+#[test]
+fn who_keeps_a_key_is_not_changed_by_an_edited_file() {
+    let mut world = World::converged();
+    let certificate = world.secret(&SecretName::ControlPlaneFile { host: "cp1".to_owned(), path: "pki/ca.crt".to_owned() });
+    let pem = Pem { source: PemSource::File("ca.crt".to_owned()), origin: origin() };
+    let pair = Some(AuthorityPair { certificate: certificate.clone(), key: None });
+    world.cluster.settings.certificates.authorities =
+        vec![OwnAuthority { name: AuthorityName::Kubernetes, certificate: pem, key: None, pair }];
+    let told = |world: &World| format!("{:?}", world.try_plan().map(|plan| plan.steps().count()).unwrap_err());
+    assert!(told(&world).contains("/etc/kubernetes/pki/ca.key is there"), "{}", told(&world));
+    let mut cluster = cluster();
+    Owner::of(&[AuthorityName::FrontProxy]).issue(&mut cluster);
+    let mut world = World::bare_of(cluster).converge();
+    world.cluster.settings.certificates.authorities.clear();
+    let said = told(&world);
+    assert!(said.contains("front-proxy-ca.key is missing") && said.contains("somebody else keeps that key"), "{said}");
+}
+
+#[test]
+fn it_is_known_when_what_was_issued_ends() {
+    let mut cluster = cluster();
+    Owner::of(&AuthorityName::ALL).issue(&mut cluster);
+    let ends: Vec<_> = cluster.hosts.iter().flat_map(|host| issued::ends(&cluster, host)).collect();
+    assert_eq!(ends.len(), 7 + 5 + 2, "no key ends: {ends:?}");
+    assert!(ends.iter().all(|(_, end)| *end == NOW + 365 * 24 * 60 * 60), "{ends:?}");
 }

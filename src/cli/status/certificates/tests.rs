@@ -61,7 +61,7 @@ fn one_that_cannot_be_read_is_said() {
 /// kubeadm has no certificates of an etcd that it does not run.
 #[test]
 fn etcd_that_is_a_unit_is_renewed_by_apply() {
-    let own = Certificate { of_unit: true, ..until("etcd1", "etcd/server", NOW + DAY) };
+    let own = Certificate { renewal: Renewal::Apply, ..until("etcd1", "etcd/server", NOW + DAY) };
     let hint = warnings(&[own]).remove(0).hint.unwrap_or_default();
     assert!(hint.contains("kokctl apply") && !hint.contains("kubeadm"), "{hint}");
 }
@@ -69,7 +69,7 @@ fn etcd_that_is_a_unit_is_renewed_by_apply() {
 /// A control plane beside such an etcd has one of each sort.
 #[test]
 fn what_is_done_is_said_for_each_sort_with_its_files() {
-    let own = |name: &'static str| Certificate { of_unit: true, ..until("cp1", name, NOW + DAY) };
+    let own = |name: &'static str| Certificate { renewal: Renewal::Apply, ..until("cp1", name, NOW + DAY) };
     let authority = Certificate { authority: true, ..own("etcd/ca") };
     let found = [until("cp1", "apiserver", NOW + DAY), own("apiserver-etcd-client"), authority];
     let hint = warnings(&found).remove(0).hint.unwrap_or_default();
@@ -79,4 +79,12 @@ fn what_is_done_is_said_for_each_sort_with_its_files() {
          on cp1: remove /apiserver-etcd-client.crt and /apiserver-etcd-client.key, and nothing else, and let `kokctl apply` make them anew, \
          one host after the other; on cp1: kubeadm certs renew all; then restart the host, for what runs keeps the old ones"
     );
+}
+
+/// Neither kubeadm nor kokctl has the key of their authority.
+#[test]
+fn what_was_issued_elsewhere_is_issued_there_again() {
+    let issued = Certificate { renewal: Renewal::Issued, ..until("cp1", "apiserver", NOW + DAY) };
+    let hint = warnings(&[issued]).remove(0).hint.unwrap_or_default();
+    assert!(hint.contains("certificates.issued") && !hint.contains("kubeadm") && !hint.contains("restart"), "{hint}");
 }

@@ -123,21 +123,27 @@ impl Model {
                 self.interrupt(Stop::Now);
                 tokio::time::sleep(Duration::from_secs(1)).await;
             }
-            Some(Fault::Unanswered | Fault::UnansweredInterrupt | Fault::UnansweredLookInterrupt) => {
-                match fault {
-                    Some(Fault::UnansweredInterrupt) => self.interrupt(Stop::Finish),
-                    Some(Fault::UnansweredLookInterrupt) => self.lock().interrupts_look = true,
-                    _ => {}
-                }
-                let mut answer = self.carry_out(order, all);
-                let away = || "connection refused".to_owned();
-                answer.seen.kubernetes = answer.seen.kubernetes.map(|_| KubernetesState::Unanswered(away()));
-                answer.seen.api_server = answer.seen.api_server.map(|_| ApiServerState::NotReady(away()));
-                return Ok(answer);
+            Some(Fault::Unanswered) => return Ok(self.unanswered(order)),
+            Some(Fault::UnansweredInterrupt) => {
+                self.interrupt(Stop::Finish);
+                return Ok(self.unanswered(order));
+            }
+            Some(Fault::UnansweredLookInterrupt) => {
+                self.lock().interrupts_look = true;
+                return Ok(self.unanswered(order));
             }
             Some(Fault::Gone(_)) | None => {}
         }
         Ok(self.carry_out(order, all))
+    }
+
+    /// Everything is done, and the API server goes away before it is asked.
+    fn unanswered(&self, order: &Order) -> Answer {
+        let mut answer = self.carry_out(order, order.steps.len());
+        let away = || "connection refused".to_owned();
+        answer.seen.kubernetes = answer.seen.kubernetes.map(|_| KubernetesState::Unanswered(away()));
+        answer.seen.api_server = answer.seen.api_server.map(|_| ApiServerState::NotReady(away()));
+        answer
     }
 }
 
