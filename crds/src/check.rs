@@ -123,6 +123,21 @@ fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterat
     }
 }
 
+/// Networks that kokctl brings go by the nodes' shares of the pods' range.
+pub(crate) fn node_shares(decoder: &mut Decoder, network: &Network, settings: &Settings, spec: &Position) {
+    if settings.node_shares || !network.plugin.is_ours() {
+        return;
+    }
+    let written = decoder.position("spec.vars.kube_controller_manager_allocate_node_cidrs").unwrap_or(spec).clone();
+    let plugin = network.plugin.as_str();
+    decoder.report(
+        Problem::new(format!("nodes cannot be without shares of the pods' range with the network plugin `{plugin}`"))
+            .at(&written)
+            .because(format!("{plugin} sends packets by them"))
+            .hint("leave it out; a network of your own, by `network: {plugin: manifest, …}`, may do without"),
+    );
+}
+
 /// Without kube-proxy it is the network plugin that carries packets for Services.
 pub(crate) fn services(decoder: &mut Decoder, network: &Network, settings: &Settings, spec: &Position) {
     if !settings.kube_proxy_remove || !network.plugin.is_ours() {

@@ -22,7 +22,7 @@ use crate::position::{Position, Positions};
 pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
 pub use certificates::{AuthorityName, AuthorityPair, Certificates, EscrowFile, IssuedFolder, KeyAlgorithm, OwnAuthority, Pem, PemSource};
 pub use components::{
-    Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, Patch, Reserved, Security, Values, Volume,
+    Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, KubeletSettings, Patch, Reserved, Security, Values, Volume,
 };
 pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
 pub use etcd::{EtcdOption, EtcdValue};

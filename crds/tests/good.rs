@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::model::{
-    ApiEndpoint, Cluster, FirewallPolicy, FlannelBackend, Host, HostKeyChecking, KubeProxyMode, Network, NetworkPlugin, Roles,
-    SelinuxState, Settings, Ssh, Taint, TaintEffect, TimeSync, TomlScalar, Via,
+    ApiEndpoint, Cluster, Components, FirewallPolicy, FlannelBackend, Host, HostKeyChecking, KubeProxyMode, KubeletSettings, Network,
+    NetworkPlugin, Roles, SelinuxState, Settings, Ssh, Taint, TaintEffect, TimeSync, TomlScalar, Via,
 };
 use kok_crds::{Secret, read_cluster, variable};
 
@@ -135,6 +135,8 @@ fn a_full_file_keeps_every_value() {
         ("privileged_without_host_devices", TomlScalar::Bool(true)),
         ("sandboxer", TomlScalar::String("podsandbox".into())),
     ];
+    let eviction_hard = [("memory.available", "100Mi"), ("nodefs.available", "5%")].map(|(k, v)| (k.into(), v.into())).into();
+    let kubelet = KubeletSettings { eviction_hard, ..KubeletSettings::default() };
     assert_eq!(
         cluster.settings,
         Settings {
@@ -144,7 +146,7 @@ fn a_full_file_keeps_every_value() {
             kube_proxy_conntrack_max_per_core: Some(0),
             api_endpoint: ApiEndpoint::default(),
             containerd_extra_runtime_args: args.map(|(name, value)| (name.to_owned(), value)).into(),
-            eviction_hard: [("memory.available", "100Mi"), ("nodefs.available", "5%")].map(|(k, v)| (k.into(), v.into())).into(),
+            components: Components { kubelet, ..Components::default() },
             ..Settings::default()
         }
     );

@@ -50,7 +50,7 @@ fn every_honoured_variable_changes_the_cluster() {
     for (name, value) in values() {
         let inventory = match name {
             "access_ip" => WITHOUT_IP,
-            "kube_proxy_remove" => WITHOUT_FLANNEL,
+            "kube_proxy_remove" | "kube_controller_manager_allocate_node_cidrs" => WITHOUT_FLANNEL,
             _ => HOST,
         };
         let changed = read(inventory, Some(format!("{{{}\"{name}\": {value}}}", beside(name))));

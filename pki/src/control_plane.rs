@@ -30,6 +30,8 @@ pub struct ControlPlane {
     pub cluster_domain: String,
     /// Further names of the API server.
     pub extra_sans: Vec<San>,
+    /// Further names of the member of etcd.
+    pub etcd_extra_sans: Vec<San>,
 }
 
 /// A host name or address, and a port.

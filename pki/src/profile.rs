@@ -220,13 +220,15 @@ fn api_server_sans(host: &ControlPlane) -> Vec<San> {
 }
 
 fn etcd_sans(host: &ControlPlane) -> Vec<San> {
-    in_order(vec![
+    let mut sans = vec![
         San::Dns(host.node_name.clone()),
         San::Dns("localhost".into()),
         San::Ip(host.advertise_address),
         San::Ip(Ipv4Addr::LOCALHOST.into()),
         San::Ip(Ipv6Addr::LOCALHOST.into()),
-    ])
+    ];
+    sans.extend(host.etcd_extra_sans.iter().cloned());
+    in_order(sans)
 }
 
 /// Names sorted before addresses in their given order, each once: the order in which kubeadm writes them.

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, Component, Group, KubeProxyMode, Reserved, Values, Volume};
-use kok_pki::AuthorityKind;
+use kok_crds::model::{Cluster, Component, Group, Host, KubeProxyMode, KubeletSettings, Reserved, Values, Volume};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use crate::api_files;
 use crate::digest::sha256;
-use crate::issued::is_kept_elsewhere;
+use crate::patches;
 use crate::templates::TemplateError;
 
 /// An option of a program, or a variable of its environment.
@@ -51,7 +50,7 @@ impl ComponentsDocument {
 
     /// # Errors
     /// [`TemplateError`] for a defect of the template of a file that the API server reads.
-    pub(crate) fn new(cluster: &Cluster) -> Result<Self, TemplateError> {
+    pub(crate) fn new(cluster: &Cluster, host: &Host) -> Result<Self, TemplateError> {
         let components = &cluster.settings.components;
         let gates = &components.feature_gates;
         let controller_manager = with_gates(&components.controller_manager.options, gates.of(&gates.controller_manager));
@@ -60,11 +59,11 @@ impl ComponentsDocument {
             controller_manager: pod(&controller_manager, &components.controller_manager),
             scheduler: scheduler(cluster),
             etcd: arguments(&components.etcd),
-            kubelet: kubelet(cluster),
-            kubelet_arguments: arguments(&components.kubelet_options),
+            kubelet: kubelet(cluster, &components.kubelet),
+            kubelet_arguments: arguments(&components.kubelet_of(host).options),
             kube_proxy: kube_proxy(cluster),
             kubeadm_feature_gates: gates.kubeadm.clone(),
-            patches: patches_folder(cluster),
+            patches: patches::folder(cluster, host),
         })
     }
 }
@@ -181,15 +180,14 @@ const KUBE_RESERVED: [(&str, &str); 4] = [("cpu", "100m"), ("memory", "256Mi"), 
 const SYSTEM_RESERVED: [(&str, &str); 4] = [("cpu", "500m"), ("memory", "512Mi"), ("ephemeral-storage", "500Mi"), ("pid", "1000")];
 
 /// Fields of the kubelet's configuration that kokctl has none of its own for.
-fn kubelet(cluster: &Cluster) -> Map<String, Json> {
+pub(crate) fn kubelet(cluster: &Cluster, settings: &KubeletSettings) -> Map<String, Json> {
     let components = &cluster.settings.components;
-    let mut fields = nested(components.kubelet.iter().map(|(name, value)| (name.clone(), value.clone())));
+    let mut fields = nested(settings.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
     let gates = components.feature_gates.of(&components.feature_gates.kubelet);
     if !gates.is_empty() {
         fields.insert("featureGates".to_owned(), json!(gates));
     }
-    let all =
-        [("kubeReserved", &components.kube_reserved, KUBE_RESERVED), ("systemReserved", &components.system_reserved, SYSTEM_RESERVED)];
+    let all = [("kubeReserved", &settings.kube_reserved, KUBE_RESERVED), ("systemReserved", &settings.system_reserved, SYSTEM_RESERVED)];
     for (name, reserved, defaults) in all {
         let amounts = amounts(reserved, &defaults);
         if !amounts.is_empty() {
@@ -207,7 +205,7 @@ fn kubelet(cluster: &Cluster) -> Map<String, Json> {
 }
 
 fn amounts<'a>(reserved: &'a Reserved, defaults: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, &'a str> {
-    let defaults = defaults.iter().copied().filter(|_| reserved.enabled);
+    let defaults = defaults.iter().copied().filter(|_| reserved.enabled == Some(true));
     defaults.chain(reserved.amounts.iter().map(|(name, amount)| (name.as_str(), amount.as_str()))).collect()
 }
 
@@ -246,27 +244,4 @@ pub(crate) fn nested(values: impl Iterator<Item = (String, Json)>) -> Map<String
         }
     }
     fields
-}
-
-/// A kubelet that asks for certificates would go on with the one that it began with, whatever is issued later; and kubeadm turns that on in
-/// every configuration (`cmd/kubeadm/app/componentconfigs/kubelet.go`), but leaves alone what is patched.
-const KEEPS_ITS_KUBECONFIG: &str = "{\n  \"rotateCertificates\": false\n}\n";
-
-/// Patches of what kubeadm writes, by the names that it knows them by.
-pub(crate) fn patches(cluster: &Cluster) -> Vec<(String, String)> {
-    let name = |(index, patch): (usize, &kok_crds::model::Patch)| {
-        (format!("{}{index:03}+{}.json", patch.target, patch.kind), format!("{:#}\n", patch.patch))
-    };
-    let of_user = &cluster.settings.components.patches;
-    let issued = is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
-    let own = issued.then(|| (format!("kubeletconfiguration{:03}+merge.json", of_user.len()), KEEPS_ITS_KUBECONFIG.to_owned()));
-    of_user.iter().enumerate().map(name).chain(own).collect()
-}
-
-/// The folder of the patches. Its name is that of its content: kubeadm takes all that lies in a folder, also what nobody wants any more.
-pub(crate) fn patches_folder(cluster: &Cluster) -> Option<String> {
-    let patches = patches(cluster);
-    let all: String = patches.iter().map(|(name, text)| format!("{name}\n{text}")).collect();
-    let sum: String = sha256(all.as_bytes()).chars().take(12).collect();
-    (!patches.is_empty()).then(|| format!("{}/patches-{sum}", crate::list::kubeadm_configuration::CONFIGURATION_FOLDER))
 }

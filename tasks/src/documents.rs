@@ -25,6 +25,7 @@ const MANIFESTS_ARE_THERE: &str = "DirAvailable--etc-kubernetes-manifests";
 pub(crate) struct ControlPlaneDocument<'a> {
     name: &'a str,
     address: String,
+    port: u16,
     node_ip: String,
     taints: Vec<TaintDocument>,
     ignore_preflight_errors: &'a [String],
@@ -35,13 +36,15 @@ pub(crate) struct ControlPlaneDocument<'a> {
     service_cidr: String,
     cluster_domain: &'a str,
     certificate_names: Vec<String>,
+    etcd_certificate_names: &'a [String],
     key_algorithm: &'static str,
     certificate_validity: String,
     authority_validity: String,
     node_prefix: String,
     /// With dual stack.
     node_prefix_ipv6: Option<String>,
-    gives_shares: bool,
+    /// What the controller manager is told of the nodes' shares of the pods' range, if anything.
+    shares: Option<&'static str>,
     fail_cgroup_v1: bool,
     fail_swap_on: bool,
     kube_proxy_mode: &'static str,
@@ -60,6 +63,7 @@ impl<'a> ControlPlaneDocument<'a> {
         Ok(Self {
             name: &host.name,
             address: host.address.to_string(),
+            port: cluster.api_server_port(),
             node_ip: node_ip(host),
             taints: taints(host),
             ignore_preflight_errors: &settings.kubeadm_ignore_preflight_errors,
@@ -70,20 +74,35 @@ impl<'a> ControlPlaneDocument<'a> {
             service_cidr: joined(&network.service_cidrs()),
             cluster_domain: &network.cluster_domain,
             certificate_names: certificate_names(cluster),
+            etcd_certificate_names: &settings.certificates.etcd_names,
             key_algorithm: settings.certificates.key_algorithm.as_str(),
             certificate_validity: period(settings.certificates.validity),
             authority_validity: period(settings.certificates.authority_validity),
             node_prefix: network.node_prefix.to_string(),
             node_prefix_ipv6: network.ipv6.map(|ipv6| ipv6.node_prefix.to_string()),
-            gives_shares: network.plugin != NetworkPlugin::Bridge,
+            shares: shares(cluster),
             fail_cgroup_v1: settings.kubelet_fail_cgroup_v1,
             fail_swap_on: settings.host.kubelet_fail_swap_on,
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),
             kube_proxy_remove: settings.kube_proxy_remove,
             conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
-            eviction_hard: &settings.eviction_hard,
-            components: ComponentsDocument::new(cluster)?,
+            eviction_hard: &settings.components.kubelet.eviction_hard,
+            components: ComponentsDocument::new(cluster, host)?,
         })
+    }
+}
+
+/// What stands in the configuration where it is kokctl that gives nodes their shares, for the bridge.
+pub(crate) const SHARES_OF_BRIDGE: &str = "false";
+/// What stands there where the owner wants none. It is spelled otherwise, so that the uploaded configuration tells both networks apart.
+pub(crate) const NO_SHARES: &str = "False";
+
+/// The controller manager's `allocate-node-cidrs`, where it is not what kubeadm says.
+pub(crate) fn shares(cluster: &Cluster) -> Option<&'static str> {
+    match cluster.network.plugin {
+        NetworkPlugin::Bridge => Some(SHARES_OF_BRIDGE),
+        _ if !cluster.settings.node_shares => Some(NO_SHARES),
+        _ => None,
     }
 }
 
@@ -162,7 +181,7 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
         node_ip: node_ip(host),
         taints: taints(host),
         ignore_preflight_errors: users.chain(own).collect(),
-        components: ComponentsDocument::new(cluster)?,
+        components: ComponentsDocument::new(cluster, host)?,
     };
     render("kubeadm/join.yaml.j2", &context)
 }

@@ -26,7 +26,7 @@ impl Opening {
     /// What has to reach this host.
     #[must_use]
     pub fn of(cluster: &Cluster, host: &Host, facts: &HostFacts) -> Self {
-        let ports = ports::of_host(host, &cluster.network).collect();
+        let ports = ports::of_host(cluster, host).collect();
         let with_address = facts.interfaces.iter().filter(|(_, interface)| interface.addresses.contains(&host.address));
         let interfaces = with_address.map(|(name, _)| name.clone()).collect();
         let others = cluster.hosts.iter().filter(|other| other.address != host.address);

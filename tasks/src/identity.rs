@@ -6,19 +6,17 @@ use kok_crds::model::{self, Cluster, Host};
 use kok_pki::{ControlPlane, Endpoint, KeyAlgorithm, LOOPBACK_SANS, Policy, San};
 use time::Duration;
 
-use crate::API_SERVER_PORT;
-
 /// Where the cluster's API is reached: the load balancer that the user runs, by the name that he gave it; without one the address of the only
 /// control plane, or a name that each host knows for itself where there are several, so that none of them has to be there.
 #[must_use]
 pub fn endpoint(cluster: &Cluster) -> Option<Endpoint> {
     if let Some(external) = cluster.external_endpoint() {
         let host = cluster.settings.api_endpoint.name.as_ref().unwrap_or(&external.address);
-        return Some(Endpoint { host: host.clone(), port: external.port });
+        return Some(Endpoint { host: host.clone(), port: external.port.unwrap_or(cluster.api_server_port()) });
     }
     let first = || cluster.control_planes().next().map(|host| host.address.to_string());
     let host = cluster.api_endpoint_name().map(str::to_owned).or_else(first)?;
-    Some(Endpoint { host, port: API_SERVER_PORT })
+    Some(Endpoint { host, port: cluster.api_server_port() })
 }
 
 /// That endpoint as kubeadm writes it: `host:port`, an IPv6 address in brackets.
@@ -72,7 +70,7 @@ pub fn control_plane(cluster: &Cluster, host: &Host) -> ControlPlane {
         kubernetes_minor: cluster.kubernetes_version.minor,
         node_name: host.name.clone(),
         advertise_address: host.address,
-        bind_port: API_SERVER_PORT,
+        bind_port: cluster.api_server_port(),
         endpoint: endpoint(cluster),
         service_ip: IpAddr::V4(cluster.network.kubernetes_service_ip()),
         cluster_domain: cluster.network.cluster_domain.clone(),
@@ -81,5 +79,6 @@ pub fn control_plane(cluster: &Cluster, host: &Host) -> ControlPlane {
             .map(|name| San::parse(name))
             .chain(host.address_ipv6.map(|address| San::Ip(IpAddr::V6(address))))
             .collect(),
+        etcd_extra_sans: cluster.settings.certificates.etcd_names.iter().map(|name| San::parse(name)).collect(),
     }
 }

@@ -6,6 +6,9 @@
 //! answers of probes ─► facts, observations ──┘
 //! ```
 
+#[macro_use]
+pub mod shell;
+
 pub mod addons;
 mod api_files;
 pub mod artifact;
@@ -24,13 +27,13 @@ pub mod issued;
 pub mod list;
 pub mod observe;
 pub mod operations;
+mod patches;
 pub mod plan;
 pub mod ports;
 pub mod preconditions;
 pub mod resources;
 pub mod script;
 pub mod secret_name;
-pub mod shell;
 pub mod snapshot;
 pub mod speaker;
 pub mod templates;

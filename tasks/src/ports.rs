@@ -1,6 +1,6 @@
 //! The ports that hosts of a cluster listen on (Kubernetes, "Ports and Protocols"; flannel's backends).
 
-use kok_crds::model::{FlannelBackend, Host, Network, NetworkPlugin};
+use kok_crds::model::{Cluster, FlannelBackend, Host, NetworkPlugin};
 
 /// A port or range of ports that others of the cluster, or its users, reach a host at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,8 +23,6 @@ const fn tcp(first: u16, last: u16, what: &'static str) -> Port {
 
 const ETCD: &[Port] = &[tcp(2379, 2380, "etcd")];
 
-const CONTROL_PLANE: &[Port] = &[tcp(crate::API_SERVER_PORT, crate::API_SERVER_PORT, "the API server")];
-
 /// Of every node. The range is the API server's default for services of the type NodePort.
 const NODE: &[Port] = &[
     tcp(10250, 10250, "the kubelet"),
@@ -40,8 +38,9 @@ const WIREGUARD: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51820, "the po
 const WIREGUARD_OF_BOTH: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51821, "the pods' network") }];
 
 /// The ports of a host with these roles.
-pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
-    let control_plane = if host.roles.control_plane { CONTROL_PLANE } else { &[] };
+pub fn of_host(cluster: &Cluster, host: &Host) -> impl Iterator<Item = Port> {
+    let (network, port) = (&cluster.network, cluster.api_server_port());
+    let control_plane = host.roles.control_plane.then(|| tcp(port, port, "the API server"));
     let (etcd, node) = (if host.roles.etcd { ETCD } else { &[] }, if host.roles.is_node() { NODE } else { &[] });
     let network = match (network.plugin, network.backend) {
         _ if !host.roles.is_node() => &[],
@@ -52,7 +51,7 @@ pub fn of_host(host: &Host, network: &Network) -> impl Iterator<Item = Port> {
         (NetworkPlugin::Flannel, FlannelBackend::Wireguard) if network.is_dual_stack() => WIREGUARD_OF_BOTH,
         (NetworkPlugin::Flannel, FlannelBackend::Wireguard) => WIREGUARD,
     };
-    etcd.iter().chain(control_plane).chain(node).chain(network).copied()
+    etcd.iter().copied().chain(control_plane).chain(node.iter().chain(network).copied())
 }
 
 impl Port {

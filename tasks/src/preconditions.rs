@@ -12,6 +12,7 @@ mod machine;
 mod needed;
 mod network;
 mod node_dns;
+mod other_parts;
 mod own_authorities;
 mod owner;
 mod ownership;

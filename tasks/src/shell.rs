@@ -5,6 +5,18 @@
 
 use std::fmt;
 
+/// A line of a script after which `$own_api_server` is the URL of the API server on the host itself: it listens where its manifest says, which
+/// need not be what the file asks for.
+macro_rules! own_api_server {
+    () => {
+        concat!(
+            "own_api_server=https://127.0.0.1:$(sed -n 's/^ *- --secure-port=\\([0-9]*\\)$/\\1/p' ",
+            "/etc/kubernetes/manifests/kube-apiserver.yaml 2>/dev/null)\n",
+            "[ \"$own_api_server\" != https://127.0.0.1: ] || own_api_server=https://127.0.0.1:6443\n"
+        )
+    };
+}
+
 /// `value` as exactly one word of a POSIX shell script, whatever it holds: spaces, quotes, `$`, newlines or nothing at all.
 ///
 /// The result is always in single quotes, inside which a POSIX shell gives no character a meaning. It is for scripts that `sh`

@@ -9,7 +9,7 @@ use crate::decode::{Decoder, Wording};
 use crate::model::{Network, Roles};
 use crate::read::ReadHost;
 use crate::tree::{Node, Value};
-use crate::variables::{Member, OF_MEMBERS, Sayings, is_of_server, other_members, spelled};
+use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, Sayings, is_of_server, other_members, server_port, spelled};
 use crate::words::quote;
 
 /// Variables that can only say what the host's address is; of workers too those that begin with `kubelet`.
@@ -104,10 +104,11 @@ pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[Rea
                 .extend(meant.filter_map(other).next().map(|problem| problem.hint("leave it out; the host's own address is `address`")));
         }
     }
+    let port = server_port(SERVER_PORTS.into_iter().flat_map(|name| sayings.of(name)).map(|(_, node)| node));
     for name in OF_MEMBERS {
         let members = members(name, hosts);
         let nodes = members.iter().flat_map(|members| sayings.of(name).map(move |(_, node)| (members, node)));
-        problems.extend(nodes.filter_map(|(members, node)| other_members(name, node, members)));
+        problems.extend(nodes.filter_map(|(members, node)| other_members(name, node, members, &port)));
     }
     problems.into_iter().for_each(|problem| decoder.report(problem));
 }

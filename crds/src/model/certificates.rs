@@ -17,6 +17,8 @@ pub struct Certificates {
     pub validity: Duration,
     /// How long an authority is valid.
     pub authority_validity: Duration,
+    /// Further names and addresses in the certificates of etcd's members, each once.
+    pub etcd_names: Vec<String>,
     /// Authorities of the user's, each at most once; the others are made.
     pub authorities: Vec<OwnAuthority>,
     /// Where certificates are that somebody else has issued, for authorities whose keys kokctl does not get.
@@ -34,6 +36,7 @@ impl Default for Certificates {
             key_algorithm: KeyAlgorithm::EcdsaP256,
             validity: Duration::from_secs(8760 * HOUR),
             authority_validity: Duration::from_secs(87600 * HOUR),
+            etcd_names: Vec::new(),
             authorities: Vec::new(),
             issued: None,
             super_admin_kubeconfig: false,

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
+use super::Host;
+
 /// Values by name: options of a program, or fields of a configuration with dots between those of maps.
 pub type Values = BTreeMap<String, Json>;
 
@@ -20,22 +22,76 @@ pub struct Components {
     pub scheduler_configuration: Values,
     /// Options of etcd.
     pub etcd: Values,
-    /// Fields of the kubelet's configuration.
-    pub kubelet: Values,
-    /// Options of the kubelet.
-    pub kubelet_options: Values,
+    /// The kubelets of all nodes.
+    pub kubelet: KubeletSettings,
+    /// What kubelets of nodes that are no control planes are told besides, or otherwise.
+    pub kubelet_of_workers: KubeletSettings,
+    /// What those of control planes are told besides, or otherwise.
+    pub kubelet_of_control_planes: KubeletSettings,
+    /// What those of single hosts are told besides, or otherwise, by the hosts' names.
+    pub kubelet_of_hosts: BTreeMap<String, KubeletSettings>,
     /// Where the kubelet sends traces.
     pub kubelet_tracing: Group,
-    /// What is kept for the kubelet and containerd.
-    pub kube_reserved: Reserved,
-    /// What is kept for the other programs of a host.
-    pub system_reserved: Reserved,
     /// Fields of kube-proxy's configuration; those below `MODE.` belong to the part of its mode.
     pub kube_proxy: Values,
     /// Feature gates.
     pub feature_gates: FeatureGates,
     /// Patches of what kubeadm writes, in the order of the file.
     pub patches: Vec<Patch>,
+}
+
+impl Components {
+    /// All that is said of kubelets.
+    pub fn kubelets(&self) -> impl Iterator<Item = &KubeletSettings> {
+        [&self.kubelet, &self.kubelet_of_workers, &self.kubelet_of_control_planes].into_iter().chain(self.kubelet_of_hosts.values())
+    }
+
+    /// What the kubelet of a host is told: what is said of all, of those with its roles, and of its own, the latter over the former.
+    #[must_use]
+    pub fn kubelet_of(&self, host: &Host) -> KubeletSettings {
+        let of_role = if host.roles.control_plane { &self.kubelet_of_control_planes } else { &self.kubelet_of_workers };
+        let of_host = self.kubelet_of_hosts.get(&host.name);
+        of_host.into_iter().fold(self.kubelet.clone().with(of_role), KubeletSettings::with)
+    }
+}
+
+/// What a kubelet is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct KubeletSettings {
+    /// Fields of its configuration.
+    pub fields: Values,
+    /// Its options.
+    pub options: Values,
+    /// When it evicts pods: amounts or percentages that must be left, by eviction signal. Empty for its own thresholds; otherwise a signal
+    /// that is not named has none.
+    pub eviction_hard: BTreeMap<String, String>,
+    /// What is kept for the kubelet and containerd.
+    pub kube_reserved: Reserved,
+    /// What is kept for the other programs of a host.
+    pub system_reserved: Reserved,
+}
+
+impl KubeletSettings {
+    /// These settings, and over them those of `other`: what it says counts, with its whole value.
+    #[must_use]
+    pub fn with(mut self, other: &Self) -> Self {
+        let over = |of: &mut Values, with: &Values| {
+            // A whole map replaces what is said of its parts.
+            let is_part = |known: &str| with.keys().any(|name| known.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('.')));
+            of.retain(|known, _| !is_part(known));
+            of.extend(with.iter().map(|(name, value)| (name.clone(), value.clone())));
+        };
+        over(&mut self.fields, &other.fields);
+        over(&mut self.options, &other.options);
+        if !other.eviction_hard.is_empty() {
+            self.eviction_hard.clone_from(&other.eviction_hard);
+        }
+        for (of, with) in [(&mut self.kube_reserved, &other.kube_reserved), (&mut self.system_reserved, &other.system_reserved)] {
+            of.enabled = with.enabled.or(of.enabled);
+            of.amounts.extend(with.amounts.iter().map(|(name, amount)| (name.clone(), amount.clone())));
+        }
+        self
+    }
 }
 
 /// A component that runs as a static pod.
@@ -65,8 +121,8 @@ pub struct Volume {
 /// Amounts that pods can't have.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reserved {
-    /// Whether something is kept also where no amount is said.
-    pub enabled: bool,
+    /// Whether something is kept also where no amount is said; without a word it is not.
+    pub enabled: Option<bool>,
     /// Amounts by resource.
     pub amounts: BTreeMap<String, String>,
 }

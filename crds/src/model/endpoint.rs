@@ -10,6 +10,8 @@ pub const API_ENDPOINT_NAME: &str = "lb-apiserver.kubernetes.local";
 /// The way to the API, as its owner wants it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ApiEndpoint {
+    /// Where API servers listen, and the load balancers of nodes before them; without a word at [`API_SERVER_PORT`].
+    pub server_port: Option<u16>,
     /// A load balancer or a moving address before all API servers that its owner runs.
     pub external: Option<ExternalEndpoint>,
     /// Whether each node without an API server has a load balancer of its own before those of several control planes. Without a word it has,
@@ -28,18 +30,25 @@ pub struct ApiEndpoint {
 pub struct ExternalEndpoint {
     /// Its IP address or DNS name.
     pub address: String,
-    /// Its port.
-    pub port: u16,
+    /// Its port; without a word that of the API servers.
+    pub port: Option<u16>,
 }
 
 impl Cluster {
+    /// Where every API server listens.
+    #[must_use]
+    pub fn api_server_port(&self) -> u16 {
+        self.settings.api_endpoint.server_port.unwrap_or(API_SERVER_PORT)
+    }
+
     /// The way to the API servers that the owner runs himself. The address of the only control plane is none: that is where its API is anyway.
     #[must_use]
     pub fn external_endpoint(&self) -> Option<&ExternalEndpoint> {
         let is_own = |given: &ExternalEndpoint| {
             let mut planes = self.control_planes();
             let address = given.address.parse::<IpAddr>().ok();
-            given.port == API_SERVER_PORT && planes.next().map(|host| host.address) == address && planes.next().is_none()
+            let is_port = given.port.is_none_or(|port| port == self.api_server_port());
+            is_port && planes.next().map(|host| host.address) == address && planes.next().is_none()
         };
         self.settings.api_endpoint.external.as_ref().filter(|given| !is_own(given))
     }
@@ -60,5 +69,5 @@ impl Cluster {
     }
 }
 
-/// Where every API server listens.
+/// Where API servers listen that nobody gives another port.
 pub const API_SERVER_PORT: u16 = 6443;

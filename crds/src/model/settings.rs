@@ -20,6 +20,8 @@ pub struct Settings {
     pub kube_proxy_remove: bool,
     /// Connections to track per CPU core; `Some(0)` leaves the kernel's limit alone, `None` leaves kube-proxy's default (32768).
     pub kube_proxy_conntrack_max_per_core: Option<u32>,
+    /// Whether nodes get shares of the pods' range; a network of the user's may not want them.
+    pub node_shares: bool,
     /// The way to the API.
     pub api_endpoint: ApiEndpoint,
     /// Further options of containerd's CRI runtime plugin (`io.containerd.cri.v1.runtime`).
@@ -34,9 +36,6 @@ pub struct Settings {
     pub node_dns: NodeDns,
     /// How etcd runs, if anybody says so; [`super::Cluster::has_etcd_units`] knows it in any case.
     pub etcd_deployment_type: Option<EtcdDeployment>,
-    /// When the kubelet evicts pods: amounts or percentages that must be left, by eviction signal. Empty for the kubelet's own thresholds;
-    /// otherwise a signal that is not named has none.
-    pub eviction_hard: BTreeMap<String, String>,
     /// What components are told.
     pub components: Components,
     /// Logins, rights, audit and encryption.
@@ -179,6 +178,7 @@ impl Default for Settings {
             kube_proxy_mode: KubeProxyMode::Nftables,
             kube_proxy_remove: false,
             kube_proxy_conntrack_max_per_core: None,
+            node_shares: true,
             api_endpoint: ApiEndpoint::default(),
             containerd_extra_runtime_args: BTreeMap::new(),
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
@@ -186,7 +186,6 @@ impl Default for Settings {
             host: HostSettings::default(),
             node_dns: NodeDns::default(),
             etcd_deployment_type: None,
-            eviction_hard: BTreeMap::new(),
             components: Components::default(),
             security: Security::default(),
             certificates: Certificates::default(),

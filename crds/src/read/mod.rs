@@ -242,6 +242,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     if let Some(network) = &network {
         check::network(decoder, network, &hosts, fields.position());
         check::services(decoder, network, &settings, fields.position());
+        check::node_shares(decoder, network, &settings, fields.position());
         check::node_dns(decoder, network, &settings.node_dns, &hosts, fields.position());
         check::sysctls(decoder, network, &settings, fields.position());
     }

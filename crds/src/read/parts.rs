@@ -52,7 +52,7 @@ pub(crate) const API_ENDPOINT: Part = Part {
         refused: &[("host", "write it as `address`"), ("controlPlaneEndpoint", "write it as `address` and `port`")],
     },
     leaves: &[
-        leaf("port", "kube_apiserver_port", Kind::Number(1, 65535), "Port of that address; without one, of the API servers: 6443."),
+        leaf("port", "kube_apiserver_port", Kind::Number(1, 65535), "Port of that address; without one, that of the API servers."),
         leaf(
             "loadBalancer",
             "loadbalancer_apiserver_localhost",

@@ -10,7 +10,7 @@ use super::values::Values;
 use crate::check;
 use crate::resolve::aliases;
 use crate::tree::{Node, Value};
-use crate::variables::{Member, OF_MEMBERS, is_of_server, other_members, spelled};
+use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port, spelled};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -83,11 +83,13 @@ fn check_members(values: &mut Values<'_>, groups: &Groups<'_>, items: &[Node]) {
         let item = items.iter().find(|item| said(item, "name").as_deref() == Some(*host))?;
         Some(((*host).to_owned(), said(item, "address")?))
     };
+    let ports: Vec<Node> = SERVER_PORTS.into_iter().flat_map(|name| values.known(name)).collect();
+    let port = server_port(ports.iter());
     for name in OF_MEMBERS {
         let hosts = if is_of_server(name) { &groups.control_planes } else { &groups.etcd };
         // What is wrong with an address is said already.
         let Some(members) = hosts.iter().map(member).collect::<Option<Vec<Member>>>() else { continue };
-        let problems: Vec<Problem> = values.known(name).iter().filter_map(|node| other_members(name, node, &members)).collect();
+        let problems: Vec<Problem> = values.known(name).iter().filter_map(|node| other_members(name, node, &members, &port)).collect();
         values.problems.extend(problems);
     }
 }

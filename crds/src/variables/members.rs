@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::plain::{shown, spelled};
 use crate::Problem;
+use crate::model::API_SERVER_PORT;
 use crate::tree::{Node, Value};
 use crate::words::quote;
 
@@ -17,12 +18,12 @@ const ITSELF: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 /// A host that etcd runs on: its name and its address.
 pub(crate) type Member = (String, String);
 
-/// Other hosts, or other places, than those where etcd is.
-pub(crate) fn other_members(name: &str, node: &Node, members: &[Member]) -> Option<Problem> {
-    let own: BTreeSet<String> = members.iter().map(|member| part(name, member)).collect();
-    let said = parts(node);
+/// Other hosts, or other places, than those where etcd is, or the API servers with their port.
+pub(crate) fn other_members(name: &str, node: &Node, members: &[Member], port: &str) -> Option<Problem> {
+    let own: BTreeSet<String> = members.iter().map(|member| part(name, member, port)).collect();
     let is_of_server = is_of_server(name);
-    let is_itself = |place: &String| ITSELF.iter().any(|host| *place == server(host));
+    let said = parts(node);
+    let is_itself = |place: &String| ITSELF.iter().any(|host| *place == server(host, port));
     let is_right = if is_of_server { said.iter().all(|place| own.contains(place) || is_itself(place)) } else { said == own };
     if said.is_empty() || is_right {
         return None;
@@ -38,17 +39,25 @@ pub(crate) fn is_of_server(name: &str) -> bool {
     name.starts_with("kube_apiserver")
 }
 
-/// Where the API server of a host is reached; it has no other port here.
-fn server(host: &str) -> String {
-    format!("https://{host}:6443")
+/// Where the API server of a host is reached.
+fn server(host: &str, port: &str) -> String {
+    format!("https://{host}:{port}")
 }
 
+/// The port of the API servers, as the variables say it that may.
+pub(crate) fn server_port<'a>(mut said: impl Iterator<Item = &'a Node>) -> String {
+    said.next().map_or_else(|| API_SERVER_PORT.to_string(), spelled)
+}
+
+/// Those variables.
+pub(crate) const SERVER_PORTS: [&str; 2] = ["kube_apiserver_port", "loadbalancer_apiserver_port"];
+
 /// What a variable says of one member.
-fn part(name: &str, (host, address): &Member) -> String {
+fn part(name: &str, (host, address): &Member, port: &str) -> String {
     match name {
         "etcd_hosts" => host.clone(),
         "etcd_access_addresses" => format!("https://{address}:2379"),
-        "kube_apiserver_endpoint" | "kube_apiserver_global_endpoint" => server(address),
+        "kube_apiserver_endpoint" | "kube_apiserver_global_endpoint" => server(address, port),
         _ => format!("https://{address}:2380"),
     }
 }

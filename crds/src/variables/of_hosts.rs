@@ -1,6 +1,7 @@
 //! Variables that hosts of a Cluster say for themselves, as an inventory has them in `host_vars`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem::take as taken;
 
 use super::given::{Given, Outcome};
 use super::judge::same as is_value;
@@ -8,7 +9,7 @@ use super::row::{Rule, Variable};
 use super::spec::{read_one, row_of};
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::Settings;
+use crate::model::{KubeletSettings, Settings};
 use crate::resolve::same;
 use crate::tree::{Entry, Node};
 use crate::words::quote;
@@ -56,6 +57,7 @@ pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &
         let is_settled = own.len() == hosts.len();
         let silent = hosts.iter().find(|host| !is_settled && host.node(name).is_none());
         match differing(name, row, &own, of_all.get(name).copied(), silent) {
+            Some(_) if are_of_kubelets(row, &own) => take_each(decoder, row, &own, settings),
             Some(problem) => decoder.report(problem),
             None => take(decoder, row, &own, is_settled, settings),
         }
@@ -74,6 +76,29 @@ fn take(decoder: &mut Decoder, row: &'static Variable, own: &[Own<'_>], is_settl
     }
     let given = Given::new(row.name, Some(row), &first.entry.node, Outcome::Anyway, "what holds for all hosts says the same");
     decoder.give(Given { hosts: (own.len() > 1).then_some(own.len()), ..given });
+}
+
+/// Whether values decide what the host's own kubelet is told, and nothing else.
+fn are_of_kubelets(row: &'static Variable, own: &[Own<'_>]) -> bool {
+    let mut says_something = false;
+    own.iter().all(|own| {
+        let (mut settings, mut decoder) = (Settings::default(), Decoder::default());
+        read_one(&mut decoder, &own.item, (row.name, &own.entry.key_position), row, &mut settings);
+        let kubelet = taken(&mut settings.components.kubelet);
+        // What is wrong is told of as that.
+        says_something |= kubelet != KubeletSettings::default() || !decoder.is_clean();
+        settings == Settings::default()
+    }) && says_something
+}
+
+/// Settings of kubelets, which each host has for itself.
+fn take_each(decoder: &mut Decoder, row: &'static Variable, own: &[Own<'_>], settings: &mut Settings) {
+    for own in own {
+        let mut of_host = Settings::default();
+        of_host.components.kubelet = settings.components.kubelet_of_hosts.remove(own.host).unwrap_or_default();
+        read_one(decoder, &own.item, (row.name, &own.entry.key_position), row, &mut of_host);
+        settings.components.kubelet_of_hosts.insert(own.host.to_owned(), of_host.components.kubelet);
+    }
 }
 
 /// What is wrong with a setting that is not the same on all hosts.

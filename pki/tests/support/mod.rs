@@ -64,6 +64,7 @@ pub(crate) fn host() -> ControlPlane {
         service_ip: "10.233.0.1".parse().unwrap(),
         cluster_domain: "cluster.local".into(),
         extra_sans: vec![San::parse("192.0.2.7"), San::parse("demo.example")],
+        etcd_extra_sans: Vec::new(),
     }
 }
 

@@ -4,7 +4,6 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
-use kok_tasks::API_SERVER_PORT;
 use kok_tasks::identity::endpoint;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -30,17 +29,17 @@ impl Server {
     fn external(cluster: &Cluster) -> Option<Self> {
         cluster.external_endpoint()?;
         let (endpoint, host) = (endpoint(cluster)?, cluster.control_planes().next()?);
-        Some(Self { address: endpoint.host, port: endpoint.port, ..Self::own(host) })
+        Some(Self { address: endpoint.host, port: endpoint.port, ..Self::own(cluster, host) })
     }
 
-    fn own(host: &Host) -> Self {
-        Self { host: host.name.clone(), address: host.address.to_string(), port: API_SERVER_PORT, tls_server_name: None }
+    fn own(cluster: &Cluster, host: &Host) -> Self {
+        Self { host: host.name.clone(), address: host.address.to_string(), port: cluster.api_server_port(), tls_server_name: None }
     }
 
     /// The address at which SSH reaches the host, unless a bastion does: from behind that it would be another's.
-    fn by_ssh(host: &Host) -> Option<Self> {
+    fn by_ssh(cluster: &Cluster, host: &Host) -> Option<Self> {
         let address = host.ssh.address.clone().filter(|address| host.ssh.via.is_none() && *address != host.address.to_string())?;
-        Some(Self { address, tls_server_name: Some(NAME_IN_CERTIFICATE), ..Self::own(host) })
+        Some(Self { address, tls_server_name: Some(NAME_IN_CERTIFICATE), ..Self::own(cluster, host) })
     }
 
     pub(super) fn url(&self) -> String {
@@ -57,7 +56,10 @@ impl Server {
 
 /// Every address of an API server: one before all of them, then the hosts' own, and last those that only SSH is known to reach.
 pub(super) fn all(cluster: &Cluster) -> Vec<Server> {
-    let of_hosts = cluster.control_planes().map(Server::own).chain(cluster.control_planes().filter_map(Server::by_ssh));
+    let of_hosts = cluster
+        .control_planes()
+        .map(|host| Server::own(cluster, host))
+        .chain(cluster.control_planes().filter_map(|host| Server::by_ssh(cluster, host)));
     Server::external(cluster).into_iter().chain(of_hosts).collect()
 }
 

@@ -81,7 +81,7 @@ fn sysctls<'a>(cluster: &'a Cluster, host: &Host) -> BTreeMap<&'a str, &'a str> 
     let needed = [SYSCTLS, of_ipv6].concat();
     let needed = needed.into_iter().filter(|_| host.roles.is_node());
     let users = cluster.settings.host.additional_sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let kubelets = cluster.settings.components.kubelet.get("protectKernelDefaults").is_some_and(|value| *value == true);
+    let kubelets = cluster.settings.components.kubelet_of(host).fields.get("protectKernelDefaults").is_some_and(|value| *value == true);
     let protected = KUBELET_SYSCTLS.iter().copied().filter(|_| kubelets && host.roles.is_node());
     users.chain(protected).chain(needed).collect()
 }

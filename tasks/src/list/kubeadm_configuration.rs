@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
-use crate::components;
 use crate::digest::sha256;
 use crate::documents::ControlPlaneDocument;
 use crate::operations::BINARIES;
+use crate::patches;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Binary, Directory, File, Resource};
 use crate::templates::render;
@@ -66,7 +66,7 @@ pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
 /// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks
 /// for several, the part of the configuration that counts names no folder of patches.
 pub(super) fn addons_source(view: &HostView<'_>, configuration: &Configuration) -> String {
-    let patches = components::patches(view.cluster());
+    let patches = patches::patches(view.cluster(), view.host);
     let of_dns: String = patches.iter().filter(|(name, _)| name.starts_with(DNS)).map(|(name, text)| format!("{name}\n{text}")).collect();
     if of_dns.is_empty() { configuration.source.clone() } else { sha256(format!("{}\n{of_dns}", configuration.source).as_bytes()) }
 }
@@ -115,13 +115,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         draft.add(KUBEADM, binary("kubeadm")?);
     }
     let folder = draft.add(FOLDER, Resource::Directory(Directory { path: "/etc/kubernetes".to_owned(), mode: 0o755 }));
-    let patches = components::patches_folder(view.cluster());
+    let patches = patches::folder(view.cluster(), view.host).filter(|_| view.host.roles.is_node());
     if view.host.roles.control_plane || patches.is_some() {
         let own = draft.add("own-folder", Resource::Directory(Directory { path: CONFIGURATION_FOLDER.to_owned(), mode: 0o700 }));
         draft.needs(&own, &folder, Reason::Inside);
     }
     if let Some(folder) = patches {
-        self::patches(view, draft, &folder);
+        patch_files(view, draft, &folder);
     }
     if !view.host.roles.control_plane {
         return Ok(());
@@ -135,10 +135,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     Ok(())
 }
 
-fn patches(view: &HostView<'_>, draft: &mut Draft<'_>, path: &str) {
+fn patch_files(view: &HostView<'_>, draft: &mut Draft<'_>, path: &str) {
     let folder = draft.add("patches", Resource::Directory(Directory { path: path.to_owned(), mode: 0o700 }));
     draft.needs(&folder, &view.id(NAME, "own-folder"), Reason::Inside);
-    for (name, text) in components::patches(view.cluster()) {
+    for (name, text) in patches::patches(view.cluster(), view.host) {
         let step = draft.add(&name, Resource::File(File::text(format!("{path}/{name}"), text).mode(0o600)));
         draft.needs(&step, &folder, Reason::Inside);
     }
@@ -146,7 +146,7 @@ fn patches(view: &HostView<'_>, draft: &mut Draft<'_>, path: &str) {
 
 /// Says that kubeadm patches what a step writes.
 pub(super) fn patched_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    for (name, _) in components::patches(view.cluster()) {
+    for (name, _) in patches::patches(view.cluster(), view.host) {
         draft.needs(step, &view.id(NAME, &name), Reason::Reads);
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{control_plane, images, kubeadm_configuration, kubelet_join};
+use crate::LOAD_BALANCER_HEALTH_PORT;
 use crate::digest::sha256;
 use crate::operations::{LoadBalancersReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::resources::{Absent, Directory, File, Resource};
 use crate::templates::render;
-use crate::{API_SERVER_PORT, LOAD_BALANCER_HEALTH_PORT};
 
 pub(super) const NAME: &str = "load-balancer";
 
@@ -81,10 +81,11 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 }
 
 fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
+    // The one that the servers have, too: an address on the host leads to both alike.
+    let port = view.cluster().api_server_port();
     let servers = view.cluster().control_planes();
-    let servers =
-        servers.map(|host| Server { name: &host.name, address: SocketAddr::new(host.address, API_SERVER_PORT).to_string() }).collect();
-    let context = Configuration { port: API_SERVER_PORT, health_port: LOAD_BALANCER_HEALTH_PORT, servers };
+    let servers = servers.map(|host| Server { name: &host.name, address: SocketAddr::new(host.address, port).to_string() }).collect();
+    let context = Configuration { port, health_port: LOAD_BALANCER_HEALTH_PORT, servers };
     Ok(render("haproxy/haproxy.cfg.j2", &context)?)
 }
 

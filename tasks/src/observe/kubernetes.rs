@@ -13,15 +13,17 @@ use crate::shell::quote;
 
 /// Whether this host's API server is ready, asked as the administrator. Whatever the name of the API leads to, it is this host's that is
 /// asked.
-pub(super) const READY: &str = r#"mark kube-ready
-api_server=
-if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
-  kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 --request-timeout=5s "$@"; }
+pub(super) const READY: &str = concat!(
+    "mark kube-ready\napi_server=\n",
+    own_api_server!(),
+    r#"if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
+  kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server="$own_api_server" --request-timeout=5s "$@"; }
   if kube get --raw /readyz 2>&1; then api_server=ready; fi
 else
   echo absent
 fi
-"#;
+"#
+);
 
 /// Objects that tasks look at. Asked for in one command, by `kubectl get -f`; what does not exist is left out of the answer. After
 /// [`READY`].

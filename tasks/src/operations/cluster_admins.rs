@@ -18,8 +18,10 @@ pub struct ClusterAdmins {
 /// Group and binding have the same name since Kubernetes 1.29 (kubeadm's constant `ClusterAdminsGroupAndClusterRoleBinding`).
 const NAME: &str = "kubeadm:cluster-admins";
 
-const SCRIPT: &str = r"trap 'rm -f /run/kokctl/super-admin.conf' EXIT
-HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/run/kokctl/super-admin.conf --server=https://127.0.0.1:6443 --request-timeout=20s apply --server-side=true --field-manager=kokctl --force-conflicts=true -f - <<'--BINDING--'
+const SCRIPT: &str = concat!(
+    own_api_server!(),
+    r#"trap 'rm -f /run/kokctl/super-admin.conf' EXIT
+HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/run/kokctl/super-admin.conf --server="$own_api_server" --request-timeout=20s apply --server-side=true --field-manager=kokctl --force-conflicts=true -f - <<'--BINDING--'
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
@@ -33,7 +35,8 @@ subjects:
   kind: Group
   name: kubeadm:cluster-admins
 --BINDING--
-";
+"#
+);
 
 const BIND: &str = "bind to cluster-admin";
 

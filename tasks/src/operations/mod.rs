@@ -73,7 +73,11 @@ pub const BINARIES: &str = "/usr/local/bin";
 
 /// Start of a script that talks to the host's own API server as the administrator. Credentials stay in the file; `HOME` keeps kubectl's
 /// cache of the API's kinds in a tmpfs.
-pub(crate) const KUBECTL: &str = "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=https://127.0.0.1:6443 --request-timeout=20s \"$@\"; }\n";
+pub(crate) const KUBECTL: &str = concat!(
+    own_api_server!(),
+    "kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server=\"$own_api_server\" ",
+    "--request-timeout=20s \"$@\"; }\n"
+);
 
 /// JSON pointer of the annotation that says from which source an object was made; `~1` is `/`.
 pub(crate) const SOURCE_ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";

@@ -9,18 +9,16 @@ use super::{Findings, Scope, node_dns};
 use crate::facts::Route;
 use crate::list::network::mtu_of_hosts;
 use crate::plan::Refusal;
-use crate::{API_SERVER_PORT, ETCD_CLIENT_PORT, ETCD_PEER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
+use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
 
-/// Ports that a control plane listens on (kubeadm, "Ports and Protocols").
-const CONTROL_PLANE_PORTS: &[(u16, &str)] =
-    &[(API_SERVER_PORT, "the API server"), (10257, "the controller manager"), (10259, "the scheduler")];
+/// Ports that a control plane listens on, besides that of the API server (kubeadm, "Ports and Protocols").
+const CONTROL_PLANE_PORTS: &[(u16, &str)] = &[(10257, "the controller manager"), (10259, "the scheduler")];
 
 /// Ports of a member of etcd.
 const ETCD_PORTS: &[(u16, &str)] = &[(ETCD_CLIENT_PORT, "etcd's clients"), (ETCD_PEER_PORT, "etcd's peers")];
 
-/// Ports of the load balancer of a host without an API server.
-const LOAD_BALANCER_PORTS: &[(u16, &str)] =
-    &[(API_SERVER_PORT, "the way to the API servers"), (LOAD_BALANCER_HEALTH_PORT, "the health of the load balancer")];
+/// Ports of the load balancer of a host without an API server, besides the one that leads to them.
+const LOAD_BALANCER_PORTS: &[(u16, &str)] = &[(LOAD_BALANCER_HEALTH_PORT, "the health of the load balancer")];
 
 /// Ports of every node.
 const NODE_PORTS: &[(u16, &str)] = &[(10250, "the kubelet")];
@@ -62,15 +60,17 @@ fn taken(scope: &Scope<'_>) -> Vec<String> {
         return Vec::new();
     }
     let roles = scope.host.roles;
-    let of_role = match roles.control_plane {
-        true => CONTROL_PLANE_PORTS,
-        false if scope.cluster.has_load_balancers() && roles.is_node() => LOAD_BALANCER_PORTS,
-        false => &[],
+    let port = scope.cluster.api_server_port();
+    let (of_api, of_role) = match roles.control_plane {
+        true => (Some((port, "the API server")), CONTROL_PLANE_PORTS),
+        false if scope.cluster.has_load_balancers() && roles.is_node() => (Some((port, "the way to the API servers")), LOAD_BALANCER_PORTS),
+        false => (None, &[][..]),
     };
     let (of_etcd, of_node) = (if roles.etcd { ETCD_PORTS } else { &[] }, if roles.is_node() { NODE_PORTS } else { &[] });
     let of_proxy = if roles.is_node() && !scope.cluster.settings.kube_proxy_remove { PROXY_PORTS } else { &[] };
-    of_role
+    of_api
         .iter()
+        .chain(of_role)
         .chain(of_etcd)
         .chain(of_node)
         .chain(of_proxy)

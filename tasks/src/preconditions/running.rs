@@ -6,7 +6,7 @@ use kok_crds::model::{Cluster, EtcdDeployment, NETWORK_ADDON, NetworkPlugin};
 use serde_json::Value;
 
 use super::needed::{self, Needed};
-use super::{Findings, bootstrap, control_planes};
+use super::{Findings, bootstrap, control_planes, other_parts};
 use crate::addons::Record;
 use crate::documents::joined;
 use crate::identity;
@@ -16,7 +16,7 @@ use crate::plan::{Refusal, Seen};
 use crate::speaker::speaker;
 
 /// kubeadm's configuration on a control plane, for when its API server does not answer.
-const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
+pub(super) const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
 
 /// Says that a control plane was set up.
 pub(super) const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -26,7 +26,8 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let Some(speaker) = speaker(cluster, seen) else { return };
     let observed = seen.observations(&speaker.name);
     if let Some(text) = configuration(observed) {
-        changed(cluster, &text).into_iter().for_each(|refusal| found.refuse(refusal));
+        let port = other_parts::port(cluster, observed);
+        changed(cluster, &text, port.is_some()).into_iter().chain(port).for_each(|refusal| found.refuse(refusal));
     }
     let Some(state @ KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return };
     let founded = cluster.control_planes().any(|host| seen.observations(&host.name).contents.contains_key(FOUNDED));
@@ -68,7 +69,8 @@ fn configuration(seen: &Observations) -> Option<String> {
     uploaded.or_else(on_host)
 }
 
-fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
+/// With another port of the API servers, which is told of by itself, the endpoint may be another one, too.
+fn changed(cluster: &Cluster, is: &str, is_other_port: bool) -> Vec<Refusal> {
     let network = &cluster.network;
     let (pods, services) = (joined(&network.pod_cidrs()), joined(&network.service_cidrs()));
     let field = |key: &str, desired: &str, ipv4, ipv6| other_range(value_of(is, key).unwrap_or_default(), desired, [ipv4, ipv6]);
@@ -91,9 +93,9 @@ fn changed(cluster: &Cluster, is: &str) -> Vec<Refusal> {
     let name = "node-cidr-mask-size-ipv6";
     let of_ipv6 = network.ipv6.map(|ipv6| (name, "spec.network.nodePrefixIPv6", mask(name), ipv6.node_prefix.to_string()));
     let desired = desired.chain(of_ipv4).chain(of_ipv6);
-    let etcd = other_deployment(cluster, is).into_iter().chain(other_shares(cluster, is));
+    let etcd = other_deployment(cluster, is).into_iter().chain(other_parts::shares(cluster, is));
     let differing = desired.filter_map(|(key, field, is, desired)| {
-        let is = is.filter(|is| *is != desired)?;
+        let is = is.filter(|is| *is != desired && !(is_other_port && key == "controlPlaneEndpoint"))?;
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
         let refusal = Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
             .at(place)
@@ -143,23 +145,6 @@ fn other_range(is: &str, desired: &str, [ipv4, ipv6]: [&'static str; 2]) -> &'st
 fn endpoint_field(cluster: &Cluster) -> &'static str {
     let written = ["spec.apiEndpoint.address", "spec.vars.loadbalancer_apiserver.address"];
     written.into_iter().find(|path| cluster.position_of(path).is_some()).unwrap_or("spec.hosts")
-}
-
-/// With the bridge it is kokctl that gives nodes their shares, with all others the controller manager.
-fn other_shares(cluster: &Cluster, is: &str) -> Option<Refusal> {
-    let has_bridge = is.lines().any(|line| line.ends_with("name: allocate-node-cidrs"));
-    let wants_bridge = cluster.network.plugin == NetworkPlugin::Bridge;
-    if has_bridge == wants_bridge {
-        return None;
-    }
-    let field = "spec.network.plugin";
-    let (is, back) = if has_bridge { ("bridge", "bridge") } else { ("another one than bridge", "what it was") };
-    Some(
-        Refusal::new(format!("the network plugin of the running cluster is {is}, the file asks for {}", cluster.network.plugin.as_str()))
-            .at(cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string))
-            .because("taking a network away from under its pods is no part of apply")
-            .hint(format!("set {field} back to {back}; a cluster with another network has to be made anew")),
-    )
 }
 
 /// kubeadm's `etcd.local` is a pod, `etcd.external` one that it does not run.
@@ -252,7 +237,7 @@ fn other_backend(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> 
     })
 }
 
-fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub(super) fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": ")).map(|value| value.trim_matches('"'))
 }
 

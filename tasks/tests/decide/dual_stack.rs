@@ -137,7 +137,7 @@ fn flannel_is_told_of_both() {
     assert!(world.hosts["worker1"].text("/etc/cni/net.d/10-flannel.conflist").contains("\"mtu\": 1430"));
     let mut wireguard = with(NetworkPlugin::Flannel);
     wireguard.network.backend = FlannelBackend::Wireguard;
-    let all: Vec<String> = ports::of_host(&wireguard.hosts[1], &wireguard.network).map(|port| port.dashed()).collect();
+    let all: Vec<String> = ports::of_host(&wireguard, &wireguard.hosts[1]).map(|port| port.dashed()).collect();
     assert!(all.contains(&"51820-51821/udp".to_owned()), "{all:?}");
 }
 

@@ -9,6 +9,7 @@ mod components;
 mod convergence;
 mod dual_stack;
 mod endpoint;
+mod fields;
 mod issued;
 mod job;
 mod node_dns;

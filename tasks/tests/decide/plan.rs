@@ -75,7 +75,7 @@ fn the_backend_decides_what_flannel_is_told_and_what_it_needs() {
     for (backend, told, ports, has_module) in expected {
         let mut cluster = cluster();
         cluster.network.backend = backend;
-        let of_pods = ports::of_host(&cluster.hosts[0], &cluster.network).filter(|port| port.what == "the pods' network");
+        let of_pods = ports::of_host(&cluster, &cluster.hosts[0]).filter(|port| port.what == "the pods' network");
         assert_eq!(of_pods.map(|port| port.dashed()).collect::<Vec<_>>().join(" "), ports);
         let plan = World::bare_of(cluster).plan();
         let manifest = manifest_of_flannel(&plan);

@@ -19,8 +19,11 @@ const OF_SEVERAL: &str = "loadbalancer_apiserver_localhost";
 const WAYS: [&str; 2] = ["kubeadm", "host"];
 const WAY: &str = "etcd_deployment_type";
 
-/// The setting that is refused with flannel, which is what the file has.
-const WITHOUT_FLANNEL: &str = "kube_proxy_remove";
+/// Members that are units have them in their certificates, which no step shows; a test of its own looks there.
+const IN_CERTIFICATES: [&str; 2] = ["etcd_cert_alt_names", "etcd_cert_alt_ips"];
+
+/// The settings that are refused with flannel, which is what the file has.
+const WITHOUT_FLANNEL: [&str; 2] = ["kube_proxy_remove", "kube_controller_manager_allocate_node_cidrs"];
 
 /// What has to be said besides for a setting to say something.
 const BESIDE: [(&str, &str); 3] = [
@@ -56,7 +59,7 @@ fn every_setting_changes_what_is_done() {
         let without = CLUSTER.replace("plugin: flannel", "plugin: none");
         let cluster = match name {
             OF_SEVERAL => HIGHLY_AVAILABLE,
-            WITHOUT_FLANNEL => &without,
+            name if WITHOUT_FLANNEL.contains(&name) => &without,
             _ => CLUSTER,
         };
         let besides = BESIDE.iter().find(|(known, _)| *known == name).map_or("", |(_, said)| said);
@@ -67,7 +70,7 @@ fn every_setting_changes_what_is_done() {
             // What is refused whatever is set would show nothing.
             let usual = decided(cluster, &format!("{way}{besides}{}", beside::usual(name)));
             let usual = usual.unwrap_or_else(|refusals| panic!("{name}: {refusals}"));
-            if changed == Ok(usual) {
+            if changed == Ok(usual) && !(IN_CERTIFICATES.contains(&name) && way.contains("host")) {
                 idle.push(format!("{way}{name}"));
             }
             tried += 1;

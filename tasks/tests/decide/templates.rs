@@ -43,7 +43,7 @@ fn context(name: &str, text: &str) -> Value {
             json!({"token": text, "ttl": text, "name": text, "address": text, "kubernetes_version": text, "endpoint": text})
         }
         "kubeadm/init.yaml.j2" => json!({
-            "name": text, "address": text, "node_ip": text, "taints": taints, "ignore_preflight_errors": [text], "kubelet_arguments": arguments, "patches": text,
+            "name": text, "address": text, "port": 6443, "node_ip": text, "taints": taints, "ignore_preflight_errors": [text], "kubelet_arguments": arguments, "patches": text,
         }),
         "bridge/10-kokctl-bridge.conflist.j2" => json!({"shares": [text, text], "mtu": null}),
         "bridge/kokctl-pod-network.service.j2" => json!({"commands": text, "rules": text}),
@@ -56,7 +56,7 @@ fn context(name: &str, text: &str) -> Value {
         "kubeadm/cluster.yaml.j2" => json!({
             "cluster_name": text, "initial_cluster": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
-            "certificate_names": [text], "key_algorithm": text, "certificate_validity": text, "authority_validity": text, "node_prefix": text, "node_prefix_ipv6": text, "gives_shares": true, "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
+            "certificate_names": [text], "key_algorithm": text, "certificate_validity": text, "authority_validity": text, "node_prefix": text, "node_prefix_ipv6": text, "shares": text, "etcd_certificate_names": [text], "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,
             "api_server": pod, "controller_manager": pod, "scheduler": pod, "etcd": arguments, "kubelet": {"a": text},
             "kube_proxy": {"a": text}, "kubeadm_feature_gates": {"A": true},

@@ -90,15 +90,19 @@ fn is_option(name: &str) -> bool {
 }
 
 /// Options of the kubelet as its command line has them.
-pub(crate) fn kubelet_flags(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+pub(crate) fn kubelet_flags(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values) {
     let rule = "it is a list of options like `--v=4`";
     for (text, item) in decoder.texts(field, rule) {
         let (name, value) = text.trim().trim_start_matches('-').split_once('=').unwrap_or((text.trim().trim_start_matches('-'), "true"));
         if !text.trim().starts_with("--") || !is_option(name) || value.chars().any(|c| c.is_whitespace() || c.is_control()) {
             let problem = Problem::new(format!("{} is no option of the kubelet", quote(text))).at(item.position());
-            decoder.report(problem.because(rule).hint("write what has blanks in it into kubelet_config_extra_args"));
+            decoder.report(
+                problem
+                    .because(rule)
+                    .hint(format!("write what has blanks in it into {}", field.name().replace("custom_flags", "config_extra_args"))),
+            );
         } else if is_free(decoder, field, (&in_one_spelling(name), item.position()), KUBELET) {
-            put(decoder, &item, &mut settings.components.kubelet_options, &in_one_spelling(name), value.into());
+            put(decoder, &item, to, &in_one_spelling(name), value.into());
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn log_level(decoder: &mut Decoder, field: &Field<'_>, settings: &mut
     for to in all(settings) {
         put(decoder, field, to, "v", value.into());
     }
-    put(decoder, field, &mut settings.components.kubelet_options, "v", value.into());
+    put(decoder, field, &mut settings.components.kubelet.options, "v", value.into());
     put(decoder, field, &mut settings.components.kube_proxy, "logging.verbosity", value.into());
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn tls_version(decoder: &mut Decoder, field: &Field<'_>, settings: &m
     for to in all(settings) {
         put(decoder, field, to, "tls-min-version", word.into());
     }
-    put(decoder, field, &mut settings.components.kubelet, "tlsMinVersion", word.into());
+    put(decoder, field, &mut settings.components.kubelet.fields, "tlsMinVersion", word.into());
 }
 
 pub(crate) fn tls_ciphers(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
@@ -45,7 +45,7 @@ pub(crate) fn tls_ciphers(decoder: &mut Decoder, field: &Field<'_>, settings: &m
     for to in all(settings) {
         put(decoder, field, to, "tls-cipher-suites", names.join(",").into());
     }
-    put(decoder, field, &mut settings.components.kubelet, "tlsCipherSuites", names.into());
+    put(decoder, field, &mut settings.components.kubelet.fields, "tlsCipherSuites", names.into());
 }
 
 pub(crate) fn admission_plugins(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
@@ -95,7 +95,7 @@ pub(crate) fn port_range(decoder: &mut Decoder, field: &Field<'_>, to: &mut Valu
     let Some(text) = scalar(decoder, field) else { return };
     let ports = text.split_once('-').and_then(|(first, last)| Some((first.parse::<u16>().ok()?, last.parse::<u16>().ok()?)));
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-    let taken = [22, 2379, 2380, 6443, 10250, 10256, 10257, 10259];
+    let taken = [22, 2379, 2380, 10250, 10256, 10257, 10259];
     match ports {
         Some((first, last)) if first > 0 && first <= last => match taken.into_iter().find(|port| (first..=last).contains(port)) {
             None => put(decoder, field, to, name, text.into()),

@@ -33,7 +33,7 @@ pub(crate) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: 
         }
         let Some(text) = decoder.text(&item) else { continue };
         if is_threshold(text) {
-            settings.eviction_hard.insert(entry.key.clone(), text.to_owned());
+            settings.components.kubelet.eviction_hard.insert(entry.key.clone(), text.to_owned());
         } else {
             let problem = Problem::new(format!("{} is no threshold", quote(text))).at(&entry.node.position);
             decoder.report(problem.because("it is an amount like `500Mi`, or a share like `10%`"));
@@ -105,7 +105,7 @@ pub(crate) fn soft(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
             decoder.report(problem.because("it is text: an amount like `1Gi`, a share like `10%`, or a time like `1m30s`"));
         }
     }
-    super::values::map(decoder, field, &mut settings.components.kubelet, name);
+    super::values::map(decoder, field, &mut settings.components.kubelet.fields, name);
 }
 
 /// For whom reserved amounts are limits, too.
@@ -116,7 +116,7 @@ pub(crate) fn enforced(decoder: &mut Decoder, field: &Field<'_>, settings: &mut 
     }
     let Some(names) = super::values::names(decoder, field) else { return };
     match names.iter().find(|name| !["pods", "none"].contains(&name.as_str())) {
-        None => super::values::put(decoder, field, &mut settings.components.kubelet, "enforceNodeAllocatable", names.into()),
+        None => super::values::put(decoder, field, &mut settings.components.kubelet.fields, "enforceNodeAllocatable", names.into()),
         Some(name) => {
             let problem = Problem::new(format!("`{}` cannot have {}", field.name(), quote(name))).at(field.position());
             decoder.report(
@@ -132,7 +132,7 @@ pub(crate) fn enforced(decoder: &mut Decoder, field: &Field<'_>, settings: &mut 
 pub(crate) fn resolv_conf(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let Some(path) = super::pods::path(decoder, field) else { return };
     if path != "/etc/resolv.conf" {
-        super::values::put(decoder, field, &mut settings.components.kubelet, "resolvConf", path.into());
+        super::values::put(decoder, field, &mut settings.components.kubelet.fields, "resolvConf", path.into());
     }
 }
 
@@ -140,14 +140,14 @@ pub(crate) fn resolv_conf(decoder: &mut Decoder, field: &Field<'_>, settings: &m
 pub(crate) fn flexvolumes(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let Some(path) = super::pods::path(decoder, field) else { return };
     let components = &mut settings.components;
-    super::values::put(decoder, field, &mut components.kubelet, "volumePluginDir", path.clone().into());
+    super::values::put(decoder, field, &mut components.kubelet.fields, "volumePluginDir", path.clone().into());
     super::values::put(decoder, field, &mut components.controller_manager.options, "flex-volume-plugin-dir", path.into());
 }
 
 /// How many images a node fetches at once.
 pub(crate) fn parallel_pulls(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let Some(value) = super::values::integer(decoder, field, 1..=1000) else { return };
-    let kubelet = &mut settings.components.kubelet;
+    let kubelet = &mut settings.components.kubelet.fields;
     super::values::put(decoder, field, kubelet, "maxParallelImagePulls", value.into());
     if value > 1 {
         super::values::put(decoder, field, kubelet, "serializeImagePulls", false.into());
@@ -158,7 +158,7 @@ pub(crate) fn parallel_pulls(decoder: &mut Decoder, field: &Field<'_>, settings:
 pub(crate) fn amount(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings, name: &str) {
     let Some(text) = super::values::scalar(decoder, field) else { return };
     if is_threshold(&text) && !text.ends_with('%') {
-        return super::values::put(decoder, field, &mut settings.components.kubelet, name, text.into());
+        return super::values::put(decoder, field, &mut settings.components.kubelet.fields, name, text.into());
     }
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
     decoder.report(problem.because("it is an amount like `10Mi`"));

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::values::{integer, names};
 use crate::Problem;
 use crate::decode::{Decoder, Field, Form};
-use crate::model::{API_SERVER_PORT, ExternalEndpoint, Settings};
+use crate::model::{ExternalEndpoint, Settings};
 use crate::syntax::name::dns_name;
 use crate::words::quote;
 
@@ -30,9 +30,26 @@ pub(crate) fn external(decoder: &mut Decoder, field: &Field<'_>, settings: &mut 
     let Some(fields) = decoder.fields(field, form) else { return };
     let Some(address) = decoder.required(&fields, "address") else { return };
     let Some(address) = place(decoder, &address) else { return };
-    let port = fields.get("port").map_or(Some(i64::from(API_SERVER_PORT)), |port| integer(decoder, &port, 1..=65535));
-    let Some(port) = port.and_then(|port| u16::try_from(port).ok()) else { return };
+    let port = fields.get("port").map(|port| integer(decoder, &port, 1..=65535).and_then(|port| u16::try_from(port).ok()));
+    let Ok(port) = port.map_or(Ok(None), |port| port.map(Some).ok_or(())) else { return };
     settings.api_endpoint.external = Some(ExternalEndpoint { address, port });
+}
+
+/// Ports that hosts need for something else: SSH, etcd, the load balancers' health, kubelet and kube-proxy, the other components.
+const OTHERS: [u16; 10] = [22, 2379, 2380, 2381, 8081, 10250, 10256, 10257, 10259, 10248];
+
+/// Where API servers listen, or the load balancers of nodes, which have the same port.
+pub(crate) fn server_port(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(port) = integer(decoder, field, 1..=65535).and_then(|port| u16::try_from(port).ok()) else { return };
+    let problem = Problem::new(format!("`{}` cannot be `{port}`", field.name())).at(field.position());
+    if OTHERS.contains(&port) {
+        return decoder.report(problem.because("the hosts themselves need that port").hint("write `6443`, or another free one"));
+    }
+    let said = *settings.api_endpoint.server_port.get_or_insert(port);
+    if said != port {
+        let because = format!("`kube_apiserver_port` and `loadbalancer_apiserver_port` are the same here, and the other one says `{said}`");
+        decoder.report(problem.because(because).hint("write one of the two"));
+    }
 }
 
 /// An address or a DNS name, in the spelling that certificates have.
@@ -68,8 +85,8 @@ pub(crate) fn name_in_hosts_file(decoder: &mut Decoder, field: &Field<'_>, setti
     settings.api_endpoint.name_in_hosts_file = decoder.boolean(field).unwrap_or_default();
 }
 
-/// Each is an address or a DNS name, which may begin with `*.` (RFC 6125 §6.4.3).
-pub(crate) fn certificate_names(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+/// Further names in certificates of servers. Each is an address or a DNS name, which may begin with `*.` (RFC 6125 §6.4.3).
+pub(crate) fn certificate_names(decoder: &mut Decoder, field: &Field<'_>, to: &mut Vec<String>) {
     let Some(given) = names(decoder, field) else { return };
     for name in &given {
         let label = name.strip_prefix("*.").unwrap_or(name);
@@ -78,5 +95,5 @@ pub(crate) fn certificate_names(decoder: &mut Decoder, field: &Field<'_>, settin
             decoder.report(problem.because(format!("it is an IP address or a DNS name, and {wrong}")));
         }
     }
-    settings.api_endpoint.certificate_names = given;
+    to.extend(given);
 }

@@ -1,10 +1,12 @@
 //! Settings of components that can't be together, or not one without the other.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Json;
 
 use super::security::at;
 use crate::decode::Decoder;
-use crate::model::{Group, Settings, Values};
+use crate::model::{API_SERVER_PORT, Group, Settings, Values};
 use crate::variables::given::Given;
 use crate::words::quote;
 use crate::{Position, Problem};
@@ -20,6 +22,7 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings)
     audit_folder(decoder, given, settings);
     scheduler(decoder, settings);
     kubelet(decoder, given, settings);
+    port(decoder, given, settings);
     node_dns(decoder, given, settings);
 }
 
@@ -179,7 +182,7 @@ fn scheduler(decoder: &mut Decoder, settings: &Settings) {
 /// Pods ask one address, and the cache has two ports besides.
 fn node_dns(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
     let dns = &settings.node_dns;
-    if dns.enabled && settings.components.kubelet.contains_key("clusterDNS") {
+    if dns.enabled && settings.components.kubelets().any(|kubelet| kubelet.fields.contains_key("clusterDNS")) {
         let problem =
             Problem::new("`clusterDNS` is said twice").because("`enable_nodelocaldns` gives pods the address of their node's cache");
         let problem = problem.hint("leave `clusterDNS` out of `kubelet_config_extra_args`, or `enable_nodelocaldns`");
@@ -203,15 +206,36 @@ const OTHER_WORDS: [(&str, &str); 4] = [
     ("pod-max-pids", "podPidsLimit"),
 ];
 
-/// An option of the kubelet counts more than the field of its configuration.
+/// An option of the kubelet counts more than the field of its configuration, wherever that is said.
 fn kubelet(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
     let plain = |text: &str| text.replace('-', "").to_lowercase();
-    for option in settings.components.kubelet_options.keys() {
+    let options = settings.components.kubelets().flat_map(|kubelet| kubelet.options.keys());
+    for option in options.collect::<BTreeSet<_>>() {
         let known = OTHER_WORDS.iter().find(|(name, _)| name == option).map_or(option.as_str(), |(_, field)| field);
-        if let Some(field) = settings.components.kubelet.keys().find(|field| plain(field) == plain(known)) {
+        let mut fields = settings.components.kubelets().flat_map(|kubelet| kubelet.fields.keys());
+        if let Some(field) = fields.find(|field| plain(field) == plain(known)) {
+            let says = |name: &&str| given.iter().any(|given| given.name == *name && given.value.contains(option));
+            let variable = FLAGS.into_iter().find(says).unwrap_or(FLAGS[0]);
             let problem = Problem::new(format!("{} is said twice", quote(&format!("--{option}"))));
             let because = format!("another variable says it as `{field}` of the kubelet's configuration, and the option would count");
-            decoder.report(at(given, "kubelet_custom_flags", problem).because(because).hint("leave it out of `kubelet_custom_flags`"));
+            decoder.report(at(given, variable, problem).because(because).hint(format!("leave it out of `{variable}`")));
         }
+    }
+}
+
+/// Variables that say options of kubelets.
+const FLAGS: [&str; 2] = ["kubelet_custom_flags", "kubelet_node_custom_flags"];
+
+/// Nobody else may have the port of the API servers.
+fn port(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
+    let port = settings.api_endpoint.server_port.unwrap_or(API_SERVER_PORT);
+    let said = settings.components.api_server.options.get("service-node-port-range").and_then(Json::as_str).unwrap_or("30000-32767");
+    let ports = said.split_once('-').and_then(|(first, last)| Some(first.parse::<u16>().ok()?..=last.parse().ok()?));
+    if ports.is_some_and(|ports| ports.contains(&port)) {
+        let problem = Problem::new(format!("`kube_apiserver_port` cannot be `{port}`"));
+        let because = format!("services of the type NodePort have the ports {said}");
+        let variable = ["kube_apiserver_port", "loadbalancer_apiserver_port", "kube_apiserver_node_port_range"];
+        let variable = variable.into_iter().find(|name| given.iter().any(|given| given.name == *name)).unwrap_or("kube_apiserver_port");
+        decoder.report(at(given, variable, problem).because(because).hint("write another one of the two"));
     }
 }

@@ -31,7 +31,7 @@ their static pods",
         "[]",
         "Further names and addresses of the API server in its certificate.",
     )
-    .reads(load_balancing::certificate_names),
+    .reads(|d, f, s| load_balancing::certificate_names(d, f, &mut s.api_endpoint.certificate_names)),
     word("kube_cert_validity_period", "time", "8760h", "How long certificates are valid that are made; not longer than authorities.")
         .reads(certificates::validity),
     word("kube_ca_cert_validity_period", "time", "87600h", "How long authorities are valid that are made.")

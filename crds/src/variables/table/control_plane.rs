@@ -1,6 +1,6 @@
 //! Variables of the control plane.
 
-use crate::variables::read::{component, control_plane, fixed, pods, values};
+use crate::variables::read::{component, control_plane, fixed, load_balancing, pods, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const PKI: &str = "it is where kubeadm has it";
@@ -9,7 +9,7 @@ const ADDRESS: &str = "it is the host's address; another one is an error";
 const ENDPOINT: &str = "kokctl works it out from the hosts; an address that is no control plane's, nor the node itself, is an error";
 
 pub(super) static ROWS: &[Variable] = &[
-    number("kube_apiserver_port", "6443", "The port of the API server.").only(&["6443"], "this version has it there", "leave it out"),
+    number("kube_apiserver_port", "6443", "The port of the API server.").reads(load_balancing::server_port),
     word("kube_apiserver_bind_address", "address", "::", "Where the API server listens.").only(
         &["::", "0.0.0.0"],
         "this version lets it listen at all addresses of the host",
@@ -90,11 +90,8 @@ pub(super) static ROWS: &[Variable] = &[
         "At which address the API server asks a kubelet.",
     )
     .reads(|d, f, s| values::joined(d, f, &mut s.components.api_server.options, "kubelet-preferred-address-types")),
-    flag("kube_controller_manager_allocate_node_cidrs", "true", "Whether nodes get shares of the pods' range.").only(
-        &["true"],
-        "flannel needs them",
-        "leave it out",
-    ),
+    flag("kube_controller_manager_allocate_node_cidrs", "true", "Whether nodes get shares of the pods' range.")
+        .reads(|d, f, s| s.node_shares = d.boolean(f).unwrap_or(s.node_shares)),
     word("kube_controller_manager_leader_elect_lease_duration", "time", "15s", "How long a leader of several controller managers counts.")
         .reads(|d, f, s| values::time(d, f, &mut s.components.controller_manager.options, "leader-elect-lease-duration")),
     word("kube_controller_manager_leader_elect_renew_deadline", "time", "10s", "How long it may take for making itself heard.")

@@ -1,17 +1,14 @@
 //! Variables of etcd.
 
-use crate::variables::read::{component, etcd, values};
+use crate::variables::read::{component, etcd, load_balancing, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const ADDRESS: &str = "it is the host's address; another one is an error";
 const ONE: &str = "there is no second etcd for events";
 const BESIDE: &str = "it runs on the hosts that have the role, each API server knows where, and other places are an error";
-const UNTRUSTED: &str = "whoever reaches etcd by them would not trust it";
 const ROOT: &str = "a pod runs as root, a unit as the user etcd, and only root reads the files of keys";
 const KUBEADM: &str = "the API server is told by kubeadm where etcd is";
 
-// What to do as long as it is not done.
-const NAMES: &str = "leave it out, and reach etcd by the host's own name or address";
 const EVENTS: &str = "leave it out: the one etcd takes events too";
 
 pub(super) static ROWS: &[Variable] = &[
@@ -46,12 +43,9 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_config_dir", "/etc/etcd", "Where the configuration of etcd's unit lies.").moot("a pod has it in its manifest"),
     text("etcd_cert_dir", "/etc/kubernetes/pki/etcd", "Where etcd's certificates lie.").moot("they are where kubeadm has them"),
     value("etcd_cert_alt_names", "list of names", "localhost and the host's name", "Further names in etcd's certificates.")
-        .usually(&["[etcd.kube-system.svc.cluster.local, etcd.kube-system.svc, etcd.kube-system, etcd]"])
-        .needed(UNTRUSTED)
-        .instead(NAMES),
+        .reads(|d, f, s| load_balancing::certificate_names(d, f, &mut s.certificates.etcd_names)),
     value("etcd_cert_alt_ips", "list of addresses", "the host's and the loopback's", "Further addresses in etcd's certificates.")
-        .needed(UNTRUSTED)
-        .instead(NAMES),
+        .reads(|d, f, s| load_balancing::certificate_names(d, f, &mut s.certificates.etcd_names)),
     number("etcd_quota_backend_bytes", "2147483648", "How large etcd's data may become.")
         .reads(|d, f, s| values::count(d, f, &mut s.components.etcd, "quota-backend-bytes")),
     number("etcd_max_request_bytes", "1572864", "How large one write to etcd may be.")

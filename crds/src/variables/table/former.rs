@@ -1,20 +1,16 @@
 //! Variables that Kubespray once had, since 2.21.
 
+use crate::variables::read::kubelet;
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const GONE: &str = "Kubespray has removed it";
 const STORAGE: &str = "pods that ask for such storage could not start";
 const CEPH: &str = "it belongs to storage that Kubespray has removed";
 const NETCHECKER: &str = "Kubespray has removed it; kokctl checks the network itself at the end of each run";
-const ROOM: &str = "pods could take what is to be kept for the host";
 const COMPUTED: &str = "Kubespray computed it itself for its own use";
 
 // What to do as long as it is not done.
 const DRIVER: &str = "leave it out, and install the driver of that storage into the cluster yourself";
-const RESERVE_CPU: &str = by_hand!("--system-reserved=cpu=…");
-const RESERVE_MEMORY: &str = "leave it out, and keep room by `memory.available` under `eviction_hard`";
-const RESERVE_DISK: &str = "leave it out, and keep room by `nodefs.available` under `eviction_hard`";
-const RESERVE_PIDS: &str = "leave it out, and keep room by `pid.available` under `eviction_hard`";
 
 pub(super) static ROWS: &[Variable] = &[
     flag("cephfs_provisioner_enabled", "false", "Storage of Ceph as folders.").needed(STORAGE).instead(DRIVER),
@@ -29,24 +25,52 @@ pub(super) static ROWS: &[Variable] = &[
     text("krew_no_upgrade_check", "none", "Whether krew looks for a newer one.").moot(GONE),
     value("podsecuritypolicy_*", "none", "none", "Policies of pods that Kubernetes has removed.")
         .moot("it was read with podsecuritypolicy_enabled only"),
-    word("kube_master_cpu_reserved", "amount", "none", "Processor time for the kubelet of control planes.")
-        .needed(ROOM)
-        .instead(RESERVE_CPU),
-    word("kube_master_memory_reserved", "amount", "none", "Memory for the kubelet of control planes.").needed(ROOM).instead(RESERVE_MEMORY),
-    word("kube_master_ephemeral_storage_reserved", "amount", "none", "Disk for the kubelet of control planes.")
-        .needed(ROOM)
-        .instead(RESERVE_DISK),
-    word("kube_master_pid_reserved", "amount", "none", "Processes of the kubelet of control planes.").needed(ROOM).instead(RESERVE_PIDS),
-    word("system_master_cpu_reserved", "amount", "none", "Processor time for the programs of control planes.")
-        .needed(ROOM)
-        .instead(RESERVE_CPU),
-    word("system_master_memory_reserved", "amount", "none", "Memory for the programs of control planes.")
-        .needed(ROOM)
-        .instead(RESERVE_MEMORY),
-    word("system_master_ephemeral_storage_reserved", "amount", "none", "Disk for the programs of control planes.")
-        .needed(ROOM)
-        .instead(RESERVE_DISK),
-    word("system_master_pid_reserved", "amount", "none", "Processes of the programs of control planes.").needed(ROOM).instead(RESERVE_PIDS),
+    word(
+        "kube_master_cpu_reserved",
+        "amount",
+        "none",
+        "Processor time for the kubelet of control planes, where it is another than elsewhere.",
+    )
+    .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.kube_reserved.amounts, "cpu")),
+    word("kube_master_memory_reserved", "amount", "none", "Memory for the kubelet of control planes, where it is another than elsewhere.")
+        .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.kube_reserved.amounts, "memory")),
+    word(
+        "kube_master_ephemeral_storage_reserved",
+        "amount",
+        "none",
+        "Disk for the kubelet of control planes, where it is another than elsewhere.",
+    )
+    .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.kube_reserved.amounts, "ephemeral-storage")),
+    word("kube_master_pid_reserved", "amount", "none", "Processes of the kubelet of control planes, where it is another than elsewhere.")
+        .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.kube_reserved.amounts, "pid")),
+    word(
+        "system_master_cpu_reserved",
+        "amount",
+        "none",
+        "Processor time for the programs of control planes, where it is another than elsewhere.",
+    )
+    .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.system_reserved.amounts, "cpu")),
+    word(
+        "system_master_memory_reserved",
+        "amount",
+        "none",
+        "Memory for the programs of control planes, where it is another than elsewhere.",
+    )
+    .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.system_reserved.amounts, "memory")),
+    word(
+        "system_master_ephemeral_storage_reserved",
+        "amount",
+        "none",
+        "Disk for the programs of control planes, where it is another than elsewhere.",
+    )
+    .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.system_reserved.amounts, "ephemeral-storage")),
+    word(
+        "system_master_pid_reserved",
+        "amount",
+        "none",
+        "Processes of the programs of control planes, where it is another than elsewhere.",
+    )
+    .reads(|d, f, s| kubelet::reserved(d, f, &mut s.components.kubelet_of_control_planes.system_reserved.amounts, "pid")),
     flag("disable_swap", "true", "Whether swap is switched off.").only(
         &["true"],
         "swap is switched off with `kubelet_fail_swap_on: true`, the default, and left alone with false",

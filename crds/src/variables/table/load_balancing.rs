@@ -24,7 +24,7 @@ pub(super) static ROWS: &[Variable] = &[
     )
     .reads(load_balancing::localhost),
     word("loadbalancer_apiserver_type", "nginx or haproxy", "haproxy", "Which program that is.").moot(OWN),
-    number("loadbalancer_apiserver_port", "6443", "Its port.").only(&["6443"], PLACE, "leave it out"),
+    number("loadbalancer_apiserver_port", "that of the API servers", "Its port.").reads(load_balancing::server_port),
     number("loadbalancer_apiserver_healthcheck_port", "8081", "The port at which it tells whether it is well.").only(
         &["8081"],
         PLACE,

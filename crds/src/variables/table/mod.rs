@@ -1,16 +1,5 @@
 //! The rows of the table, one file per subject.
 
-/// What to do about an option of the kubelet that is not done yet: its unit reads that file, which kokctl leaves alone.
-macro_rules! by_hand {
-    ($option:literal) => {
-        concat!(
-            "leave it out; by hand it is `KUBELET_EXTRA_ARGS=",
-            $option,
-            "` in /etc/default/kubelet of each host, and a restart of its kubelet"
-        )
-    };
-}
-
 mod addons;
 mod calico;
 mod certificates;

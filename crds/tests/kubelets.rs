@@ -1,0 +1,75 @@
+//! What kubelets of single hosts, of workers and of control planes are told otherwise than all.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use kok_crds::model::{Cluster, KubeletSettings};
+use kok_crds::{Problem, read_cluster};
+use serde_json::json;
+
+fn read(vars: &str, of_hosts: [&str; 3]) -> Result<Cluster, Vec<Problem>> {
+    let host = |(index, name, roles): (usize, &str, &str)| {
+        format!("  - {{name: {name}, address: 10.0.0.1{index}, roles: [{roles}], vars: {{{}}}}}\n", of_hosts[index])
+    };
+    let hosts: String = [(0, "cp1", "control-plane"), (1, "w1", "worker"), (2, "w2", "worker")].map(host).concat();
+    let head = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: demo}\nspec:\n  kubernetesVersion: 1.37.1\n";
+    read_cluster("cluster.yaml", &format!("{head}  hosts:\n{hosts}  vars: {{{vars}}}\n"))
+}
+
+fn kubelet(cluster: &Cluster, host: &str) -> KubeletSettings {
+    cluster.settings.components.kubelet_of(cluster.host(host).unwrap())
+}
+
+#[test]
+fn a_host_has_its_own() {
+    let own = "kubelet_max_pods: 250, system_memory_reserved: 2Gi, kubelet_custom_flags: [--v=4], eviction_hard: {memory.available: 1Gi}";
+    let all = "kubelet_max_pods: 120, system_cpu_reserved: 500m, eviction_hard: {nodefs.available: 5%}";
+    let cluster = read(all, ["", own, "kubelet_max_pods: 110"]).unwrap();
+    let max_pods = |host| kubelet(&cluster, host).fields["maxPods"].clone();
+    assert_eq!(["cp1", "w1", "w2"].map(max_pods), [120, 250, 110].map(|pods| json!(pods)));
+    let worker = kubelet(&cluster, "w1");
+    let amounts: Vec<_> = worker.system_reserved.amounts.into_iter().collect();
+    assert_eq!(amounts, [("cpu", "500m"), ("memory", "2Gi")].map(|(name, amount)| (name.to_owned(), amount.to_owned())));
+    assert_eq!(worker.options["v"], json!("4"));
+    assert_eq!(worker.eviction_hard.keys().collect::<Vec<_>>(), ["memory.available"], "its map is its whole word");
+    assert_eq!(kubelet(&cluster, "w2").eviction_hard.keys().collect::<Vec<_>>(), ["nodefs.available"]);
+}
+
+#[test]
+fn workers_and_control_planes_have_theirs() {
+    let vars = "kubelet_config_extra_args: {maxPods: 120}, kubelet_node_config_extra_args: {maxPods: 130}, kube_reserved: true, \
+                kubelet_node_custom_flags: [--v=3], kube_master_cpu_reserved: 300m";
+    let cluster = read(vars, ["", "", "kubelet_max_pods: 140"]).unwrap();
+    let max_pods = |host| kubelet(&cluster, host).fields["maxPods"].clone();
+    assert_eq!(["cp1", "w1", "w2"].map(max_pods), [120, 130, 140].map(|pods| json!(pods)));
+    let reserved = |host| kubelet(&cluster, host).kube_reserved.amounts.get("cpu").cloned();
+    assert_eq!(["cp1", "w1"].map(reserved), [Some("300m".to_owned()), None]);
+    assert_eq!(["cp1", "w1"].map(|host| kubelet(&cluster, host).options.contains_key("v")), [false, true]);
+}
+
+/// A switch that is off on one host is off there, though it is on for all.
+#[test]
+fn a_host_can_take_something_back() {
+    let cluster = read("system_reserved: true", ["", "system_reserved: false", "kubelet_max_pods: 120"]).unwrap();
+    assert_eq!(["cp1", "w1"].map(|host| kubelet(&cluster, host).system_reserved.enabled), [Some(true), Some(false)]);
+}
+
+/// Also where one of the values is what holds anyway.
+#[test]
+fn what_is_more_than_a_kubelets_is_of_all_hosts() {
+    let different = [
+        ["kubelet_flexvolumes_plugins_dir: /opt/volumes", ""],
+        ["kube_proxy_mode: iptables", ""],
+        ["kube_proxy_mode: nftables", "kube_proxy_mode: iptables"],
+        ["kube_log_level: 3", "kube_log_level: 4"],
+    ];
+    for [one, other] in different {
+        let problems = read("", [one, other, ""]).unwrap_err();
+        assert!(problems[0].message.ends_with("is not the same on all hosts"), "{one}: {}", problems[0]);
+    }
+}
+
+#[test]
+fn a_value_that_is_wrong_is_told_of_with_its_place() {
+    let problems = read("", ["", "kubelet_max_pods: many", "kubelet_max_pods: 120"]).unwrap_err();
+    let messages: Vec<_> = problems.iter().map(|problem| (problem.message.as_str(), problem.position.as_ref().unwrap().line)).collect();
+    assert_eq!(messages, [("`kubelet_max_pods` cannot be the text `many`", 8)]);
+}
