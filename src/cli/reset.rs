@@ -2,7 +2,7 @@
 
 mod keep;
 
-use std::io::{self, BufRead as _, IsTerminal as _};
+use std::io::{self, BufRead, IsTerminal as _};
 use std::path::PathBuf;
 
 use clap::Args;
@@ -144,9 +144,14 @@ fn ask(cluster: &Cluster, part: Option<&[String]>) -> Result<(), Failure> {
     let data = if part.is_some() { "volumes on the hosts included" } else { "etcd and volumes on the hosts included" };
     status_line(&format!("This removes Kubernetes and ALL ITS DATA, {data}, from {hosts}."));
     status_line(&format!("Type the name of the cluster ({}) to go on:", cluster.name));
+    agreed(&cluster.name, &mut io::stdin().lock())
+}
+
+/// Whether the next line is that name, and nothing else.
+fn agreed(name: &str, answers: &mut impl BufRead) -> Result<(), Failure> {
     let mut answer = String::new();
-    let _ = io::stdin().lock().read_line(&mut answer);
-    if answer.trim() == cluster.name {
+    let is_read = answers.read_line(&mut answer).is_ok();
+    if is_read && answer.trim() == name {
         Ok(())
     } else {
         Err(Failure::new(Kind::Declined, "the reset was not confirmed").hint("nothing was changed"))
@@ -161,7 +166,16 @@ mod tests {
 
     use clap::Parser;
 
-    use super::{Arguments, Failure, wanted};
+    use super::{Arguments, Failure, agreed, wanted};
+
+    #[test]
+    fn only_the_clusters_name_is_a_yes() {
+        let agrees = |answer: &str| agreed("demo", &mut answer.as_bytes()).is_ok();
+        assert!(agrees("demo\n") && agrees("demo") && agrees(" demo \r\n"));
+        for other in ["", "\n", "y\n", "yes\n", "Demo\n", "demo2\n", "dem\n", "\ndemo\n"] {
+            assert!(!agrees(other), "{other:?}");
+        }
+    }
 
     const FILE: &str = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1
   hosts:\n  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n";

@@ -43,7 +43,6 @@ fn hosts_become_a_cluster_and_bare_again() {
     journal::tells_what_was_run(&lab, &kokctl);
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     let tree = snapshot::tree(&lab);
-    secrets::nothing_was_said(&lab, &kokctl, &started);
     escrow::is_of_the_cluster(&lab, &kokctl);
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
@@ -58,8 +57,10 @@ fn hosts_become_a_cluster_and_bare_again() {
     reset::needs_consent(&lab, &kokctl);
     reset::takes_a_worker_out(&lab, &kokctl, &before);
     clock.lap("a worker leaves and comes back");
+    let keys = secrets::nothing_was_said(&lab, &kokctl, &started);
     reset::removes_everything(&lab, &kokctl);
     escrow::stays_after_reset(&kokctl);
+    secrets::nothing_was_said_of(&keys, &kokctl, &started);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");

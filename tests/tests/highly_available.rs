@@ -16,7 +16,7 @@ mod lab_support;
 use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, hosts, kept, secrets, snapshot};
+use cluster_support::{again, bare, cluster, hosts, kept, ok, secrets, snapshot};
 use highly_available_story::{any, edited, endpoint, etcd, killed, lost, member, rolling, rotated, told};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
@@ -39,7 +39,6 @@ fn three_control_planes_and_two_workers() {
     endpoint::survives_any_host(&lab);
     told::one_key_on_all_control_planes(&lab);
     rotated::kubelets_renew_their_certificates(&lab);
-    secrets::nothing_was_said(&lab, &kokctl, &started);
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
@@ -50,11 +49,14 @@ fn three_control_planes_and_two_workers() {
     lost::any_control_plane(&lab, &kokctl);
     clock.lap("a control plane without power");
     // Later, one of the API servers has no etcd beside it.
+    let keys = secrets::nothing_was_said(&lab, &kokctl, &started);
     kept::store(&lab);
+    let encryption = ok(&lab.host("cp1").unwrap(), "cat /etc/kubernetes/apiserver/encryption.yaml");
     member::without_its_data_is_not_started(&any(cluster::control_planes(&lab)), &kokctl);
     clock.lap("a member without its data");
     kept::resets(&lab, &kokctl);
-    kept::has_its_key(&lab, &kokctl);
+    kept::has_its_key(&lab, &kokctl, &encryption);
+    secrets::nothing_was_said_of(&keys, &kokctl, &started);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
@@ -79,10 +81,10 @@ fn one_host_is_a_cluster() {
     etcd::members_are_the_control_planes(&lab, OTHER_VERSION);
     again::costs_one_connection_each_as("ops", &lab, || kokctl.has_nothing_to_do());
     rotated::kubelets_renew_their_certificates(&lab);
-    secrets::nothing_was_said(&lab, &kokctl, &started);
     told::components_run_so(&lab);
     told::secrets_are_encrypted_and_requests_recorded(&lab);
     told::a_change_is_carried_out(&lab, &kokctl, &alone);
+    secrets::nothing_was_said(&lab, &kokctl, &started);
     kept::is_not_asked_for(&lab, &kokctl);
     bare::assert_bare(&lab);
     told::nothing_is_left(&lab);

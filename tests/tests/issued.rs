@@ -15,10 +15,11 @@ mod lab_support;
 
 use std::fs;
 
+use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, ok, snapshot, up};
+use cluster_support::{again, bare, hosts, ok, secrets, snapshot, up};
 use issued_story::owner::Owner;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 use lab_support::wait_for;
@@ -31,6 +32,7 @@ fn a_cluster_comes_to_be_without_the_key_of_any_authority() {
     let lab = up(2);
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock::start();
+    let started = Arguments::watch();
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     let owner = Owner::new(&kokctl);
@@ -46,6 +48,7 @@ fn a_cluster_comes_to_be_without_the_key_of_any_authority() {
     clock.lap("apply again, and without a file");
     renewed(&lab, &kokctl, &owner);
     clock.lap("renewed");
+    secrets::nothing_was_said(&lab, &kokctl, &started);
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
@@ -92,14 +95,27 @@ fn renewed(lab: &Lab, kokctl: &Kokctl<'_>, owner: &Owner<'_>) {
     assert_eq!(owner.sign_again("cp1", &leaves) + owner.sign_again("worker1", &["kubelet.conf"]), leaves.len() + 1);
     kokctl.converge("apply");
     kokctl.has_nothing_to_do();
+    for leaf in leaves.into_iter().filter(|path| path.ends_with(".crt")) {
+        let on_host = ok(&plane, &format!("cat /etc/kubernetes/{leaf}"));
+        assert_eq!(
+            on_host.trim(),
+            fs::read_to_string(owner.file("cp1", leaf)).unwrap().trim(),
+            "{leaf} is not the one that was issued anew"
+        );
+    }
     wait_for("controller manager and scheduler are others", 60, || pods().iter().zip(&pods_before).all(|(is, was)| is != was));
     for (host, before) in [&plane, &worker].into_iter().zip(kubelets_before) {
         assert_ne!(kubelet(host), before, "{}: the kubelet still has the kubeconfig that it began with", host.name());
     }
-    wait_for("the API server shows its new certificate", 60, || {
-        let shown = "openssl s_client -connect 127.0.0.1:6443 </dev/null 2>/dev/null | openssl x509 -noout -serial";
-        ok(&plane, shown) == ok(&plane, "openssl x509 -noout -serial -in /etc/kubernetes/pki/apiserver.crt")
-    });
+    let pki = "/etc/kubernetes/pki";
+    let as_member = format!("-CAfile {pki}/etcd/ca.crt -cert {pki}/etcd/peer.crt -key {pki}/etcd/peer.key");
+    for (what, port, with, file) in [("the API server", 6443, "", "apiserver.crt"), ("etcd", 2380, as_member.as_str(), "etcd/peer.crt")] {
+        wait_for(&format!("{what} shows its new certificate"), 60, || {
+            let shown =
+                format!("openssl s_client -connect {}:{port} {with} </dev/null 2>/dev/null | openssl x509 -noout -serial", plane.address());
+            ok(&plane, &shown) == ok(&plane, &format!("openssl x509 -noout -serial -in {pki}/{file}"))
+        });
+    }
     cluster::assert_serves(lab, DEFAULT_KUBERNETES_VERSION);
     nobody_has_a_key(lab);
 }

@@ -20,7 +20,7 @@ use std::fs;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, Kind};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, snapshot};
+use cluster_support::{again, bare, hosts, ok, snapshot};
 use highly_available_story::endpoint;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
 use networks_cases::{balanced, both, flannel, manifest};
@@ -34,10 +34,15 @@ fn the_bridge_carries_both_families() {
     let before = snapshot::bare_state(&lab);
     let manifest = fs::read_to_string(kokctl.manifest()).unwrap();
     let manifest = manifest.replace("plugin: flannel\n", "plugin: bridge\n");
-    kokctl.write_manifest(&format!("{}\n    kube_proxy_mode: iptables\n", manifest.trim_end()));
+    let worker = manifest.replacen("roles: [worker]", "roles: [worker], vars: {kubelet_max_pods: 50}", 1);
+    assert_ne!(worker, manifest);
+    let vars = format!("kube_proxy_mode: iptables\n    kube_apiserver_port: {}\n    kubelet_node_custom_flags: [--v=3]", both::PORT);
+    kokctl.write_manifest(&format!("{}\n    {vars}\n", worker.trim_end()));
     kokctl.converge("apply");
     clock.lap("apply");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    kube_proxy_goes_by_iptables(&lab);
+    the_worker_has_a_kubelet_of_its_own(&lab);
     both::nodes_have_addresses(&lab);
     both::pods_and_services_answer(&lab);
     clock.lap("pods and services");
@@ -112,4 +117,22 @@ fn a_load_balancer_of_the_owner() {
     clock.lap("checks of the cluster");
     balanced::answers_without_any_one(&lab);
     clock.lap("a control plane without power");
+}
+
+/// What the file says of one host, and of workers, the control plane's kubelet is not told.
+fn the_worker_has_a_kubelet_of_its_own(lab: &Lab) {
+    let pods = |node: &str| cluster::kubectl(lab, &format!("get node {node} -o jsonpath='{{.status.capacity.pods}}'"));
+    assert_eq!([pods("cp1"), pods("worker1")], ["110", "50"]);
+    let told = |node: &str| ok(&lab.host(node).unwrap(), "tr '\\0' '\\n' </proc/$(pgrep -x kubelet)/cmdline | grep -cx -e --v=3; true");
+    assert_eq!([told("cp1"), told("worker1")], ["0", "1"]);
+}
+
+/// It says so itself, and has left no table of its other mode.
+fn kube_proxy_goes_by_iptables(lab: &Lab) {
+    let configuration = cluster::kubectl(lab, "-n kube-system get configmap kube-proxy -o jsonpath='{.data.config\\.conf}'");
+    assert!(configuration.lines().any(|line| line == "mode: iptables"), "{configuration}");
+    for host in hosts(lab) {
+        assert_eq!(ok(&host, "curl -s http://127.0.0.1:10249/proxyMode"), "iptables");
+        assert!(!ok(&host, "nft list tables").contains("kube-proxy"), "{}", host.name());
+    }
 }

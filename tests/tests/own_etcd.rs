@@ -15,6 +15,7 @@ mod cluster_support;
 mod highly_available_story;
 mod lab_support;
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use cluster_support::arguments::Arguments;
@@ -43,6 +44,7 @@ fn three_hosts_of_etcd() {
     let manifest = fs::read_to_string(kokctl.manifest()).unwrap();
     kokctl.write_manifest(&manifest.replacen("roles: [worker]}", "roles: [worker, etcd]}", 1));
     let mut clock = Clock::start();
+    let started = Arguments::watch();
     again::log_every_command(&lab);
     let before = snapshot::bare_state(&lab);
     authorities::bring_own(&kokctl);
@@ -50,7 +52,6 @@ fn three_hosts_of_etcd() {
     escrow::outlives_a_crash(&kokctl);
     clock.lap("an apply that is killed when it has made its keys");
     node_dns::switch_on(&kokctl);
-    let started = Arguments::watch();
     let said = kokctl.converge("apply");
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(&lab).len())), "{said}");
     clock.lap("apply");
@@ -61,7 +62,6 @@ fn three_hosts_of_etcd() {
     authorities::are_used(&lab, &kokctl);
     authorities::others_are_refused(&kokctl);
     rotated::kubelets_renew_their_certificates(&lab);
-    secrets::nothing_was_said(&lab, &kokctl, &started);
     escrow::is_of_the_cluster(&lab, &kokctl);
     clock.lap("checks of the cluster");
     node_dns::answers_pods(&lab);
@@ -72,10 +72,12 @@ fn three_hosts_of_etcd() {
     clock.lap("a control plane without power");
     any_member_may_be_lost(&lab, &kokctl);
     clock.lap("a member without power");
+    let keys = secrets::nothing_was_said(&lab, &kokctl, &started);
     kept::store(&lab);
     without_its_data_it_is_not_started(&lab, &kokctl);
     clock.lap("a member without its data");
     kept::resets(&lab, &kokctl);
+    secrets::nothing_was_said_of(&keys, &kokctl, &started);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
@@ -89,6 +91,9 @@ fn is_a_member(lab: &Lab, host: &Host) {
     let list = ok(host, &format!("{ETCDCTL} member list"));
     let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split(", ").collect()).collect();
     assert!(rows.iter().all(|row| row[1] == "started" && row[5] == "false"), "{list}");
+    let listed: BTreeSet<(String, String)> = rows.iter().map(|row| (row[2].to_owned(), row[3].to_owned())).collect();
+    let of_the_file = members(lab).iter().map(|host| (host.name().to_owned(), format!("https://{}:2380", host.address()))).collect();
+    assert_eq!(listed, of_the_file, "{list}");
     assert_eq!(rows.len(), MEMBERS, "{list}");
     let healthy = ok(host, &format!("{ETCDCTL} endpoint health --cluster --write-out=json"));
     assert_eq!(healthy.matches("\"health\":true").count(), MEMBERS, "{healthy}");

@@ -44,25 +44,39 @@ impl Addons {
         Verdict::Same
     }
 
-    /// kube-proxy reads its configuration once, so one that runs already is restarted.
-    pub(super) fn act(&self, _: &Change) -> Act {
+    /// kube-proxy reads its configuration once, so one that runs already is restarted; where it is only assumed that it has another one, since
+    /// nobody could be asked, it is asked first.
+    pub(super) fn act(&self, change: &Change) -> Act {
         let (configuration, source) = (quote(&self.configuration), quote(&self.source));
+        let asked = if change.assumed { self.ends_if_there(&source) } else { String::new() };
         let script = if self.proxy {
             format!(
-                "{KUBECTL}running=$(kube -n kube-system get daemonset kube-proxy --ignore-not-found -o name)\n\
+                "{KUBECTL}{asked}running=$(kube -n kube-system get daemonset kube-proxy --ignore-not-found -o name)\n\
                  kubeadm init phase addon all --config={configuration}\n\
                  [ -z \"$running\" ] || kube -n kube-system rollout restart daemonset/kube-proxy >/dev/null\n\
                  kube -n kube-system annotate --overwrite daemonset/kube-proxy deployment/coredns kokctl.io/source-sha256={source} >/dev/null\n"
             )
         } else {
             format!(
-                "{KUBECTL}kubeadm init phase addon coredns --config={configuration}\n\
+                "{KUBECTL}{asked}kubeadm init phase addon coredns --config={configuration}\n\
                  kube -n kube-system annotate --overwrite deployment/coredns kokctl.io/source-sha256={source} >/dev/null\n"
             )
         };
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job addons");
         Act::Script(fragment)
+    }
+
+    fn ends_if_there(&self, source: &str) -> String {
+        let objects = if self.proxy { "daemonset/kube-proxy deployment/coredns" } else { "deployment/coredns" };
+        format!(
+            "others=0\n\
+             for object in {objects}; do\n\
+             \x20 made_from=$(kube -n kube-system get \"$object\" --ignore-not-found -o jsonpath='{{.metadata.annotations.kokctl\\.io/source-sha256}}')\n\
+             \x20 [ \"$made_from\" = {source} ] || others=1\n\
+             done\n\
+             [ $others = 1 ] || exit 0\n"
+        )
     }
 
     pub(super) fn title(&self) -> String {

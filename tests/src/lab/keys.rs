@@ -63,7 +63,7 @@ fn ssh_config(folder: &LabFolder, record: &LabRecord) -> String {
     }
     text.push_str(&format!(
         "Host *\n    User root\n    IdentityFile \"{}\"\n    IdentitiesOnly yes\n    UserKnownHostsFile \"{}\"\n    \
-         GlobalKnownHostsFile /dev/null\n    StrictHostKeyChecking yes\n    ConnectTimeout 5\n    LogLevel ERROR\n",
+         GlobalKnownHostsFile /dev/null\n    StrictHostKeyChecking yes\n    ConnectTimeout 5\n    ServerAliveInterval 15\n    LogLevel ERROR\n",
         folder.private_key().display(),
         folder.known_hosts().display()
     ));

@@ -48,7 +48,7 @@ fn timeline(kokctl: &Kokctl<'_>, run: &Value) {
     }
     let last = chain.last().unwrap();
     let end = number(last, "began") + number(last, "tookMilliseconds");
-    assert!(number(run, "tookMilliseconds") - end < 1_000, "{chain:?} of {}", run["tookMilliseconds"]);
+    assert!(number(run, "tookMilliseconds") - end < 5_000, "{chain:?} of {}", run["tookMilliseconds"]);
 }
 
 /// It can't say itself how it ended; what was at work is in doubt.

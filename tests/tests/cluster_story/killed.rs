@@ -40,7 +40,7 @@ impl Moment {
     /// Up to where the run would have ended.
     fn while_it_is_founded() -> Self {
         let random = RandomState::new().build_hasher().finish();
-        Self { percent: usize::try_from(15 + random % 80).unwrap(), milliseconds: (random >> 32) % LATEST_MILLISECONDS }
+        Self { percent: usize::try_from(15 + random % 70).unwrap(), milliseconds: (random >> 32) % LATEST_MILLISECONDS }
     }
 
     fn parse(text: &str) -> Self {

@@ -36,12 +36,13 @@ pub fn resets(lab: &Lab, kokctl: &Kokctl<'_>) {
     can_be_restored(lab, kokctl, &said);
 }
 
-/// What is encrypted in a snapshot can be read with the key beside it, which goes with the hosts.
-pub fn has_its_key(lab: &Lab, kokctl: &Kokctl<'_>) {
+/// What is encrypted in a snapshot can be read with the key beside it, which goes with the hosts, where it was `key`.
+pub fn has_its_key(lab: &Lab, kokctl: &Kokctl<'_>, key_of_hosts: &str) {
     let [path] = &snapshots(kokctl, lab.name())[..] else { panic!("not one snapshot") };
     let key = path.with_extension("db.encryption.yaml");
     assert_eq!(fs::metadata(&key).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(fs::read_to_string(key).unwrap().contains("secret: "));
+    assert!(key_of_hosts.contains("secret: "));
+    assert!(fs::read_to_string(key).unwrap().trim() == key_of_hosts.trim(), "it is another key than that of the hosts");
 }
 
 /// A reset that was told not to, where there is something to keep.
@@ -70,7 +71,15 @@ pub fn is_a_snapshot(path: &Path) {
     let folder = TempDir::new().unwrap();
     let status = etcdutl(folder.path(), &["snapshot", "status", path.to_str().unwrap(), "--write-out=json"]);
     let status: Value = serde_json::from_str(&status).unwrap();
-    assert!(status["totalKey"].as_u64().unwrap() > 0 || status["totalSize"].as_u64().unwrap() > 0, "{status}");
+    assert!(status["totalSize"].as_u64().unwrap() > 0, "{status}");
+    restored(&folder, path);
+}
+
+/// The database of a member that is made from it.
+fn restored(folder: &TempDir, path: &Path) -> Vec<u8> {
+    let data = folder.path().join("data");
+    etcdutl(folder.path(), &["snapshot", "restore", path.to_str().unwrap(), "--data-dir", data.to_str().unwrap()]);
+    fs::read(data.join("member/snap/db")).unwrap()
 }
 
 /// One snapshot, of which the reset says where it is; by etcd itself, which compares the digest; and what a user had in the cluster is in it.
@@ -78,10 +87,7 @@ pub fn can_be_restored(lab: &Lab, kokctl: &Kokctl<'_>, said: &Said) {
     let [path] = &snapshots(kokctl, lab.name())[..] else { panic!("not one snapshot: {said:?}") };
     assert!(said.stdout.contains(&format!("the snapshot of etcd is in {} (", path.display())), "{said:?}");
     is_a_snapshot(path);
-    let folder = TempDir::new().unwrap();
-    let data = folder.path().join("data");
-    etcdutl(folder.path(), &["snapshot", "restore", path.to_str().unwrap(), "--data-dir", data.to_str().unwrap()]);
-    let restored = fs::read(data.join("member/snap/db")).unwrap();
+    let restored = restored(&TempDir::new().unwrap(), path);
     let has = |text: &str| restored.windows(text.len()).any(|window| window == text.as_bytes());
     let nodes = node_hosts(lab).iter().all(|node| has(&format!("/registry/minions/{}", node.name())));
     assert!(nodes && has(USERS), "what the cluster had is not in it");

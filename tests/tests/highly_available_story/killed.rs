@@ -17,17 +17,17 @@ use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::{hosts, ok};
 
 /// Repeats the moment of an earlier failure, as that test printed it.
-const MOMENT: &str = "KOK_TEST_KILL_AT";
+const MOMENT: &str = "KOK_TEST_FOUNDING_KILL_AT";
 
 /// Longer than kokctl takes to find that a link is dead.
 const AWAY: Duration = Duration::from_secs(25);
 
-/// Authorities are made, sent, started with and joined within these changes, of some 270.
-const LATEST: usize = 250;
+/// Authorities are made, sent, started with and joined within so many of a hundred changes.
+const LATEST: usize = 90;
 
 pub fn at_a_random_moment(lab: &Lab, kokctl: &Kokctl<'_>) {
-    let moment = std::env::var(MOMENT).map_or_else(|_| any((1..LATEST).collect()), |text| text.parse().unwrap());
-    println!("apply is killed at {MOMENT}={moment} (changes that are done)");
+    let moment = std::env::var(MOMENT).map_or_else(|_| any((1..=LATEST).collect()), |text| text.parse().unwrap());
+    println!("apply is killed at {MOMENT}={moment} (so many of a hundred changes are done)");
     kill(kokctl, moment);
     let found = authorities(lab);
     cut_off(lab, kokctl);
@@ -53,12 +53,12 @@ fn cut_off(lab: &Lab, kokctl: &Kokctl<'_>) {
     let mut apply = begin(kokctl);
     let mut events = BufReader::new(apply.stdout.take().unwrap()).lines().map(Result::unwrap);
     let plan = events.by_ref().find(|line| line.contains("\"event\":\"plan-made\"")).expect("all hosts are there");
-    let plan: Value = serde_json::from_str(&plan).unwrap();
+    let changes = changes(&plan);
     let host = any(hosts(lab));
-    let after = any((0..plan["changes"].as_u64().unwrap() * 9 / 10).collect());
-    println!("{} is cut off after {after} changes of {}", host.name(), plan["changes"]);
+    let after = any((0..changes * 9 / 10).collect());
+    println!("{} is cut off after {after} changes of {changes}", host.name());
     let done = |line: &String| line.contains("\"event\":\"step-done\"");
-    events.by_ref().filter(done).take(usize::try_from(after).unwrap()).for_each(drop);
+    events.by_ref().filter(done).take(after).for_each(drop);
     // Somebody has to read on, or the run would wait for that.
     let rest = thread::spawn(move || events.last().unwrap_or_default());
     host.cut().unwrap();
@@ -69,14 +69,22 @@ fn cut_off(lab: &Lab, kokctl: &Kokctl<'_>) {
     assert!(matches!(code, Some(0 | 4)), "{code:?}: {last}\n{}", fs::read_to_string(errors(kokctl)).unwrap());
 }
 
-fn kill(kokctl: &Kokctl<'_>, after: usize) {
+fn kill(kokctl: &Kokctl<'_>, percent: usize) {
     let mut apply = begin(kokctl);
     let done = |line: &String| line.contains("\"event\":\"step-done\"");
-    let events = BufReader::new(apply.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut events = BufReader::new(apply.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let changes = changes(&events.by_ref().find(|line| line.contains("\"event\":\"plan-made\"")).expect("all hosts are there"));
+    let after = (changes * percent / 100).max(1);
     let counted = events.filter(done).take(after).count();
     assert_eq!(counted, after, "apply ended before it could be killed");
     apply.kill().unwrap();
     assert_eq!(apply.wait().unwrap().code(), None, "apply had ended");
+}
+
+/// How many changes a plan has, as its event says.
+fn changes(plan: &str) -> usize {
+    let plan: Value = serde_json::from_str(plan).unwrap();
+    usize::try_from(plan["changes"].as_u64().unwrap()).unwrap()
 }
 
 /// The different certificate authorities of all control planes that have one.

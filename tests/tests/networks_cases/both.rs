@@ -71,10 +71,13 @@ fn check(lab: &Lab, pod: &str, address: &str, port: u16) -> Value {
     results[0].clone()
 }
 
+/// Where the API server listens, as the file asks for it.
+pub const PORT: u16 = 7443;
+
 /// Its certificate has the host's IPv6 address, and it listens there.
 pub fn the_api_server_is_known(lab: &Lab) {
     let host = lab.host("cp1").unwrap();
     let address = host.address_ipv6().unwrap();
-    let asked = format!("curl --silent --cacert /etc/kubernetes/pki/ca.crt https://[{address}]:6443/readyz");
+    let asked = format!("curl --silent --cacert /etc/kubernetes/pki/ca.crt https://[{address}]:{PORT}/readyz");
     assert_eq!(ok(&host, &asked), "ok");
 }
