@@ -228,6 +228,7 @@ pub fn bootstrap_token_configuration(cluster: &Cluster, control_plane: &Host, to
         ttl: &'static str,
         name: &'a str,
         address: String,
+        port: u16,
         kubernetes_version: String,
         endpoint: String,
     }
@@ -236,6 +237,7 @@ pub fn bootstrap_token_configuration(cluster: &Cluster, control_plane: &Host, to
         ttl: TOKEN_VALIDITY,
         name: &control_plane.name,
         address: control_plane.address.to_string(),
+        port: cluster.api_server_port(),
         kubernetes_version: format!("v{}", cluster.kubernetes_version),
         endpoint: endpoint_text(cluster),
     };

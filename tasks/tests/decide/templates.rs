@@ -40,7 +40,7 @@ fn context(name: &str, text: &str) -> Value {
         "kernel/modules.conf.j2" => json!({"modules": ["overlay", "br_netfilter"]}),
         "kernel/sysctl.conf.j2" => json!({"sysctls": {"net.ipv4.ip_forward": "1"}}),
         "kubeadm/bootstrap-token.yaml.j2" => {
-            json!({"token": text, "ttl": text, "name": text, "address": text, "kubernetes_version": text, "endpoint": text})
+            json!({"token": text, "ttl": text, "name": text, "address": text, "port": 6443, "kubernetes_version": text, "endpoint": text})
         }
         "kubeadm/init.yaml.j2" => json!({
             "name": text, "address": text, "port": 6443, "node_ip": text, "taints": taints, "ignore_preflight_errors": [text], "kubelet_arguments": arguments, "patches": text,
