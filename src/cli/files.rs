@@ -80,12 +80,7 @@ impl ClusterFiles {
     /// Everything that the files say.
     pub(super) fn input(&self, extra: &ExtraVars) -> Result<Input, Vec<Failure>> {
         let (files, notices) = self.texts(extra)?;
-        let mut input = read_files(&files, notices);
-        manifests::load(&mut input);
-        authorities::load(&mut input);
-        issued::load(&mut input);
-        escrow::load(&mut input);
-        Ok(input)
+        Ok(loaded(read_files(&files, notices)))
     }
 
     /// The files with what is to be said of the choice of them.
@@ -116,6 +111,15 @@ impl ClusterFiles {
         let files = self.files.iter().map(|path| format!("-f {}", path.display()));
         files.chain(variables).collect::<Vec<_>>().join(" ")
     }
+}
+
+/// What was read of the files, with what they name: objects of addons, the user's own authorities, what was issued, the escrow.
+pub(super) fn loaded(mut input: Input) -> Input {
+    manifests::load(&mut input);
+    authorities::load(&mut input);
+    issued::load(&mut input);
+    escrow::load(&mut input);
+    input
 }
 
 fn read_files(files: &[File], notices: Vec<Notice>) -> Input {

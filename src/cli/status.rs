@@ -72,7 +72,8 @@ const UNITS: [&str; 2] = ["containerd.service", "kubelet.service"];
 const ETCD_UNIT: &str = "etcd.service";
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let cluster = arguments.cluster.read(&arguments.extra)?;
+    // Pipes and standard input can be read once: whatever else is wanted of the files comes out of this.
+    let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let bundle = arguments.bundle.open_if_named()?;
     let (links, unreachable) = connect_each(&cluster, |_| true).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
@@ -85,7 +86,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     failures.extend(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
     // Where a host does not answer, a plan would say no more than that.
     let drift = if failures.is_empty() {
-        Drift::find(arguments.cluster.input(&arguments.extra)?, bundle.as_ref()).await
+        Drift::find(input, bundle.as_ref()).await
     } else {
         Drift::Unknown { because: "not all hosts answer".to_owned() }
     };

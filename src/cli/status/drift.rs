@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::artifacts::BundleFolder;
 use crate::cli::converge::{Tolerance, converge};
+use crate::cli::files::loaded;
 use crate::run::{Events, Token};
 use crate::ui::{Failure, Notes};
 
@@ -26,14 +27,14 @@ pub(super) enum Drift {
 
 impl Drift {
     /// Makes the plan of the whole cluster, which needs the bundle that it is installed from, and all that its files name: the objects of addons,
-    /// and certificates that were issued. Nothing is changed.
+    /// and certificates that were issued. `input` is what was read of the files themselves. Nothing is changed.
     pub(super) async fn find(input: Input, bundle: Option<&BundleFolder>) -> Self {
         let Some(bundle) = bundle else {
             return Self::Unknown { because: "it needs the bundle: give its folder with --bundle".to_owned() };
         };
-        let Some(cluster) = input.cluster else {
-            let problem = input.problems.into_iter().next().map(Failure::problem);
-            return Self::Unknown { because: problem.as_ref().map(Failure::one_line).unwrap_or_default() };
+        let cluster = match whole(input) {
+            Ok(cluster) => cluster,
+            Err(because) => return Self::Unknown { because },
         };
         match plan(&cluster, bundle).await {
             Ok(plan) => Self::of(&plan),
@@ -67,6 +68,13 @@ impl Drift {
     }
 }
 
+/// The cluster with all that its files name, or why that can't be had.
+fn whole(input: Input) -> Result<Cluster, String> {
+    let input = loaded(input);
+    let problem = || input.problems.into_iter().next().map(Failure::problem);
+    input.cluster.ok_or_else(|| problem().as_ref().map(Failure::one_line).unwrap_or_default())
+}
+
 async fn plan(cluster: &Cluster, bundle: &BundleFolder) -> Result<Plan, Vec<Failure>> {
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
@@ -74,3 +82,6 @@ async fn plan(cluster: &Cluster, bundle: &BundleFolder) -> Result<Plan, Vec<Fail
     let planned = converge(cluster, bundle.bundle(), &Selection::default(), &token.id, tolerance, &events).await?;
     Ok(planned.plan)
 }
+
+#[cfg(test)]
+mod tests;
