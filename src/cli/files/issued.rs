@@ -8,6 +8,7 @@ use std::path::Path;
 use kok_crds::model::{Cluster, Host, IssuedFolder};
 use kok_crds::{Input, Problem, Secret, counted};
 use kok_tasks::issued::{self, Files};
+use rustix::fs::{Mode, OFlags, open};
 use time::OffsetDateTime;
 
 use super::read::bounded;
@@ -74,16 +75,30 @@ fn read(cluster: &Cluster, host: &Host, path: &Path, folder: &IssuedFolder) -> R
     if problems.is_empty() { Ok(found) } else { Err(problems) }
 }
 
+fn no_file(path: &Path, folder: &IssuedFolder) -> Problem {
+    let problem = Problem::new(format!("{} is no file", path.display())).at(&folder.origin);
+    problem.because("a folder, a pipe or a device has nothing that was issued").hint("put the file itself there, or a link to it")
+}
+
 /// One file, none where there is none. Everything but a certificate holds a key, which nobody else may read.
 fn read_one(path: &Path, folder: &IssuedFolder) -> Result<Option<Secret>, Problem> {
     let unreadable = |because: String| {
         Problem::new(format!("{} can't be read", path.display())).at(&folder.origin).because(because).hint("let it be readable")
     };
-    let file = match File::open(path) {
+    // To open a pipe is to wait for somebody who writes into it.
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) => return Err(no_file(path, folder)),
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(|error| unreadable(error.to_string()))?,
-    };
-    let metadata = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+        Err(error) => return Err(unreadable(error.to_string())),
+    }
+    // The name may stand for something else by now.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(open(path, flags, Mode::empty()).map_err(|error| unreadable(error.to_string()))?);
+    let metadata = file.metadata().map_err(|error| unreadable(error.to_string()))?;
+    if !metadata.is_file() {
+        return Err(no_file(path, folder));
+    }
     if let Some(mode) = mode_if_open(&metadata).filter(|_| path.extension().is_none_or(|extension| extension != "crt")) {
         let problem = Problem::new(format!("{} is open to others, and holds a key", path.display())).at(&folder.origin);
         return Err(problem.because(format!("its mode is {mode:04o}")).hint(format!("chmod 600 {}", path.display())));

@@ -75,6 +75,24 @@ fn what_was_issued_is_taken_from_the_folder_of_each_host() {
     assert!(!kok_tasks::issued::is_kept_elsewhere(&cluster, AuthorityKind::Kubernetes), "only the one whose key is missing");
 }
 
+/// Nobody writes into the pipe: whoever opens it waits for ever.
+#[test]
+fn a_pipe_is_refused_and_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    authority(folder);
+    fs::create_dir_all(folder.join("issued/cp1/pki")).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, folder.join(CERTIFICATE), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+    fs::create_dir(folder.join(KEY)).unwrap();
+    let (told, hears) = std::sync::mpsc::channel();
+    let place = folder.to_owned();
+    std::thread::spawn(move || drop(told.send(read(&place).map(|_| ()))));
+    let said = hears.recv_timeout(std::time::Duration::from_secs(60)).unwrap_or_else(|_| panic!("it waits for the pipe")).unwrap_err();
+    for name in ["front-proxy-client.crt", "front-proxy-client.key"] {
+        assert!(said.contains(&format!("{name} is no file")), "{said}");
+    }
+}
+
 #[test]
 fn what_fits_another_authority_is_refused() {
     let folder = tempfile::tempdir().unwrap();
