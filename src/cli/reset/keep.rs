@@ -32,7 +32,10 @@ pub(super) async fn keep(
         Snapshot::Nothing(because) => return left_out(because.to_owned()),
         Snapshot::Begun(because) => {
             let folder = snapshots_of(&cluster.name).map_err(one)?;
-            return left_out(format!("{because}; where that one ran it is in {}, or where --snapshot said", folder.display()));
+            return left_out(format!(
+                "{because}; if it took one, it is in {} where that reset ran, or where --snapshot said",
+                folder.display()
+            ));
         }
     };
     let place = SnapshotPlace::of(&cluster.name, run, wanted).map_err(one)?;
