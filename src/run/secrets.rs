@@ -184,9 +184,9 @@ impl Secrets {
     /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
-        // Documents are never printed whole; what could be is the value of a line.
-        let lines = self.by_name.values().flat_map(|value| value.lines());
-        let values = lines.map(|line| line.rsplit(": ").next().unwrap_or(line).trim().trim_matches('"'));
+        // Documents are never printed whole; what could be is one of their values, of which kubeconfigs that were issued may have all on one line.
+        let ends_value = |letter: char| letter.is_whitespace() || AROUND_VALUES.contains(&letter);
+        let values = self.by_name.values().flat_map(|value| value.split(ends_value));
         let mut text = text.to_owned();
         for secret in values.filter(|value| is_confidential(value)) {
             text = text.replace(secret, "[secret]");
@@ -254,6 +254,9 @@ impl Secrets {
 
 /// What every provider takes (AES-256, XSalsa20).
 const KEY_BYTES: usize = 32;
+
+/// What stands around a value of YAML or JSON on its line, beside blanks. No token has it, nor base64.
+const AROUND_VALUES: [char; 7] = ['"', '\'', ',', '{', '}', '[', ']'];
 
 /// Whether a value of a document is a token or a piece of base64; what stands beside it (paths, addresses, kinds) is worth reading in a
 /// message. No word of the documents has 24 letters.

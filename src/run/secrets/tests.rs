@@ -45,6 +45,21 @@ fn no_line_of_a_secret_is_printed() {
     assert_eq!(data.redact(&format!("error in line client-key-data: {body}")), "error in line client-key-data: [secret]");
 }
 
+/// What others have issued may have everything on one line.
+#[test]
+fn no_key_of_a_kubeconfig_is_printed_in_whatever_form_it_is() {
+    let body = "MHcCAQEEIIr0fPq3vQf4G0y4m2Pq0n8w3l1s6y7u8i9o0p1a2s3d";
+    for text in [
+        format!(r#"{{"users":[{{"name":"a","user":{{"client-key-data":"{body}","client-certificate-data":"LS0t"}}}}],"kind":"Config"}}"#),
+        format!("users: [{{name: a, user: {{client-key-data: {body}, client-certificate-data: LS0t}}}}]\n"),
+        format!("users:\n- name: a\n  user: {{client-key-data: '{body}'}} # theirs\n"),
+    ] {
+        let issued = with(SecretName::ControlPlaneFile { host: "c".into(), path: "admin.conf".into() }, &text);
+        assert_eq!(issued.redact(&format!("illegal base64 data: {body}")), "illegal base64 data: [secret]", "{text}");
+        assert_eq!(issued.redact("users of kind Config"), "users of kind Config");
+    }
+}
+
 #[test]
 fn what_is_no_secret_stays_readable() {
     let join = with(SecretName::JoinConfiguration { host: "w".into() }, "nodeRegistration:\n  name: \"w\"\n");
