@@ -57,6 +57,11 @@ impl<'a> Escrowed<'a> {
     }
 
     /// Compares the key to encrypt with that hosts have with the one that was kept, before anything is done with either.
+    /// Whether hosts have something that is not kept, as far as that is known without any of their keys.
+    pub(super) fn lacks_what_hosts_have(&self, keepers: Keepers<'_>) -> bool {
+        self.is_lacking() || (self.keeping.is_some() && keepers.encryption.is_some() && self.encryption_key().is_none())
+    }
+
     pub(super) async fn compare(&mut self, keepers: Keepers<'_>, links: &Links) -> Result<(), Failure> {
         if let (Some(_), None, Some(host)) = (&self.keeping, &self.key, keepers.encryption) {
             self.of_host = Some(read_encryption_key(host, links).await?);

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use kok_crds::{File, Role, read_input};
 use kok_pki::{FoundAuthority, Policy};
+use kok_tasks::plan::Plan;
 use time::Duration;
 
 use super::*;
-use crate::run::SystemRandomness;
+use crate::run::{Secrets, SystemRandomness, Token};
 
 const CLUSTER: &str = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: berlin}\nspec:\n  kubernetesVersion: 1.37.1
   hosts: [{name: cp1, address: 10.0.0.11, roles: [control-plane]}]\n  certificates: {escrow: berlin.escrow}\n";
@@ -92,6 +93,28 @@ async fn nothing_that_is_kept_is_overwritten() {
     let mut asks = Escrowed::read(&cluster).unwrap();
     let keepers = Keepers { encryption: Some("cp1"), ..CP1 };
     assert!(asks.compare(keepers, &Links::new()).await.err().unwrap().what.contains("no connection to cp1"), "the host is asked");
+}
+
+/// A run with nothing to do leaves keys where they are, if the escrow has all.
+#[tokio::test]
+async fn the_key_to_encrypt_with_is_fetched_only_where_something_is_done_or_lacking() {
+    let folder = tempfile::tempdir().unwrap();
+    let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
+    let keepers = Keepers { encryption: Some("cp1"), ..CP1 };
+    let prepared = async || {
+        let token = Token::generate().unwrap_or_else(|_| panic!("no randomness"));
+        let secrets = Secrets::prepare(&cluster, &Plan::default(), keepers, &token, &Links::new(), now.unix_timestamp()).await;
+        secrets.map(|secrets| secrets.made()).map_err(|failure| failure.what)
+    };
+    Escrowed::read(&cluster).unwrap().keep(&authorities(now), NONE).unwrap();
+    assert!(prepared().await.unwrap_err().contains("no connection to cp1"), "it is owed to the escrow");
+    let escrow = folder.path().join("berlin.escrow");
+    fs::remove_file(&escrow).unwrap();
+    assert!(prepared().await.unwrap_err().contains("no connection to cp1"), "everything is");
+    let mut whole = Escrowed::read(&cluster).unwrap();
+    whole.uses(key("a2V5"));
+    whole.keep(&authorities(now), NONE).unwrap();
+    assert_eq!(prepared().await, Ok(0));
 }
 
 #[test]
