@@ -1,7 +1,7 @@
-//! Certificates of control planes and of hosts of etcd, and kubeconfigs of control planes.
+//! Certificates of control planes and of hosts of etcd, and kubeconfigs: of control planes, and of workers for which one was issued.
 //!
-//! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority
-//! is never replaced, a leaf only if it could not do its work, and a kubeconfig if it is missing.
+//! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority is never
+//! replaced, a leaf if it could not do its work, a kubeconfig if it is missing, and both where another one was issued.
 
 use kok_crds::Secret;
 use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
@@ -267,12 +267,29 @@ fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, wrong: O
 
 /// Says that a step needs every certificate and kubeconfig of the host.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    for made in steps(view) {
+        draft.needs(step, &made, Reason::Reads);
+    }
+}
+
+/// The same of a step that starts what knows certificates only as they were at its start: when one of the host changes, it is done again.
+pub(super) fn read_once_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, read: &[String]) {
+    let set = view.id(NAME, TREE);
+    let read: Vec<StepId> = read.iter().map(|path| view.id(NAME, path)).collect();
+    for made in steps(view) {
+        if made == set || read.contains(&made) {
+            draft.follows(step, &made, Reason::Reads);
+        } else {
+            draft.needs(step, &made, Reason::Reads);
+        }
+    }
+}
+
+/// The steps that make the certificates and kubeconfigs of the host.
+fn steps(view: &HostView<'_>) -> Vec<StepId> {
     let (cluster, roles) = (view.cluster(), view.host.roles);
     let tree = if has_authority(view.host, view.observations()) { of_tree(cluster, roles) } else { Vec::new() };
-    if tree.is_empty() {
-        draft.needs(step, &view.id(NAME, TREE), Reason::Reads);
-    }
-    for material in tree.into_iter().chain(kubeconfigs(cluster, roles)) {
-        draft.needs(step, &view.id(NAME, material.path()), Reason::Reads);
-    }
+    let set = tree.is_empty().then_some(TREE);
+    let files = tree.into_iter().chain(kubeconfigs(cluster, roles)).map(Material::path);
+    set.into_iter().chain(files).map(|name| view.id(NAME, name)).collect()
 }

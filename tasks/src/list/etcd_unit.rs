@@ -30,7 +30,7 @@ const USER: &str = "etcd";
 /// Programs of upstream's archive.
 const PROGRAMS: [&str; 3] = ["etcd", "etcdctl", "etcdutl"];
 
-/// What it is given of `/etc/kubernetes/pki/etcd`.
+/// What it is given of `/etc/kubernetes/pki/etcd`: copies, which systemd makes when it starts.
 const CREDENTIALS: [&str; 5] = ["ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"];
 
 #[derive(Serialize)]
@@ -62,13 +62,14 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let unit_file = draft.add("unit", Resource::File(File::text(UNIT, text)));
 
     let mut reads = vec![ETCD_CONFIGURATION.to_owned(), UNIT.to_owned(), format!("{BINARIES}/etcd")];
-    reads.extend(CREDENTIALS.map(|name| format!("/etc/kubernetes/pki/etcd/{name}")));
+    let credentials = CREDENTIALS.map(|name| format!("pki/etcd/{name}"));
+    reads.extend(credentials.iter().map(|path| format!("/etc/kubernetes/{path}")));
     let service = draft.add(SERVICE, Resource::Unit(Unit { name: "etcd.service".to_owned(), goal: UnitGoal::Running, reads }));
     draft.follows(&service, &programs, Reason::Runs);
     draft.needs(&service, &user, Reason::Because("it runs as that user"));
     draft.follows(&service, &configuration, Reason::Reads);
     draft.follows(&service, &unit_file, Reason::Reads);
-    certificates::needed_by(view, draft, &service);
+    certificates::read_once_by(view, draft, &service, &credentials);
     for before in restarted_before(view) {
         let member = StepId::new(&before.name, NAME, MEMBER);
         draft.needs(&service, &member, Reason::Because("a member that works is restarted only while all before it work"));

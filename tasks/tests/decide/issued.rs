@@ -6,6 +6,7 @@ use kok_crds::model::{AuthorityName, AuthorityPair, Cluster, Host, IssuedFolder,
 use kok_crds::{Position, Secret};
 use kok_pki::{Authorities, Credentials, KubeconfigUser, Leaf, Policy, Profile, issue, kubeconfig};
 use kok_tasks::issued::{self, Files};
+use kok_tasks::plan::StepId;
 use kok_tasks::preconditions::authority_kind;
 use kok_tasks::secret_name::SecretName;
 use time::{Duration, OffsetDateTime};
@@ -150,6 +151,28 @@ fn what_is_issued_anew_replaces_what_is_there_and_starts_what_has_read_it() {
         assert!(changed.iter().any(|step| step == expected), "{expected}: {changed:?}");
     }
     assert!(!changed.iter().any(|step| step.contains("ca.crt") || step.contains("pki/sa") || step.ends_with("/uploaded")), "{changed:?}");
+    let world = world.converge();
+    assert!(world.plan().is_empty());
+}
+
+/// systemd hands a unit its certificates when it starts: members have to be started again in the run that writes new ones.
+#[test]
+fn members_that_are_units_are_started_with_what_is_issued_anew() {
+    let mut cluster = own_etcd();
+    let owner = Owner::of(&AuthorityName::ALL);
+    owner.issue(&mut cluster);
+    let mut world = World::bare_of(cluster).converge();
+    owner.issue(&mut world.cluster);
+    let plan = world.plan();
+    for host in world.cluster.etcd_hosts() {
+        let service = StepId::new(&host.name, "etcd", "service");
+        assert!(plan.change(&service).is_some(), "{service}");
+        let needs: Vec<String> = plan.needs(&service).iter().map(|(need, _)| need.id.to_string()).collect();
+        for leaf in ["server.crt", "server.key", "peer.crt", "peer.key"] {
+            let step = format!("{}/certificates/pki/etcd/{leaf}", host.name);
+            assert!(needs.contains(&step), "{step}: {needs:?}");
+        }
+    }
     let world = world.converge();
     assert!(world.plan().is_empty());
 }
