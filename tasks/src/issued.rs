@@ -121,6 +121,11 @@ fn leaf_defect(cluster: &Cluster, profile: &Profile, certificate: &Secret, key: 
     Some(defects.iter().map(Defect::to_string).collect::<Vec<_>>().join("; "))
 }
 
+/// The certificate of an authority whose key somebody else keeps.
+pub(crate) fn certificate_elsewhere(cluster: &Cluster, kind: AuthorityKind) -> Option<&str> {
+    Some(authority(cluster, kind)).filter(|text| !text.is_empty() && is_kept_elsewhere(cluster, kind))
+}
+
 /// The certificate of an authority that the user brings along.
 fn authority(cluster: &Cluster, kind: AuthorityKind) -> &str {
     let mut own = cluster.settings.certificates.authorities.iter().filter(|own| authority_kind(own.name) == kind);

@@ -1,9 +1,11 @@
 //! Whose a host is.
 
 use kok_crds::model::{Cluster, Host};
+use kok_pki::AuthorityKind;
 
 use super::{Findings, Scope, ownership};
 use crate::facts::HostFacts;
+use crate::issued;
 use crate::plan::{Refusal, Seen};
 
 pub(super) fn idle(scope: &Scope<'_>, found: &mut Findings) {
@@ -122,20 +124,23 @@ pub(super) fn is_recorded(cluster: &Cluster, host: &Host, seen: &Seen) -> bool {
     seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name))
 }
 
-/// Every host's certificate authority must be the control planes'.
+/// Every host's certificate authority must be the control planes', or, before one has any, the one whose key somebody else keeps: workers get
+/// that without waiting for a control plane.
 pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     // While one was not asked, it may be the one that has them.
     let all_asked = cluster.control_planes().all(|host| seen.facts(&host.name).is_some());
     let first = || cluster.control_planes().next().filter(|_| all_asked);
     let keeper = keeper(cluster, seen);
     let Some(first) = keeper.or_else(first) else { return };
-    let ours = keeper.and_then(|keeper| authority(keeper, seen));
+    let given = issued::certificate_elsewhere(cluster, AuthorityKind::Kubernetes).filter(|_| keeper.is_none()).map(str::trim);
+    let ours = keeper.and_then(|keeper| authority(keeper, seen)).or(given);
     for host in cluster.hosts.iter().filter(|host| authority(host, seen).is_some_and(|theirs| Some(theirs) != ours)) {
-        let ca = format!("its /etc/kubernetes/pki/ca.crt is not that of the control plane {}", first.name);
-        let recorded = is_recorded(cluster, host, seen);
-        let refusal = if ours.is_none() && recorded {
+        let other = given.map_or_else(|| format!("that of the control plane {}", first.name), |_| "the one that the file gives".to_owned());
+        let ca = format!("its /etc/kubernetes/pki/ca.crt is not {other}");
+        let refusal = if keeper.is_none() && is_recorded(cluster, host, seen) {
+            let none = if given.is_some() { ", and no control plane has one" } else { ", which has none" };
             Refusal::new("it still belongs to an earlier cluster of this name")
-                .because(format!("{ca}, which has none: a reset did not come to its end"))
+                .because(format!("{ca}{none}: a reset did not come to its end"))
                 .hint("finish it with `kokctl reset`, then apply")
         } else {
             Refusal::new("it is part of another Kubernetes cluster")

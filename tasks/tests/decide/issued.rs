@@ -177,6 +177,24 @@ fn members_that_are_units_are_started_with_what_is_issued_anew() {
     assert!(world.plan().is_empty());
 }
 
+/// A worker gets the certificate of an authority whose key is elsewhere from kokctl, and waits for no control plane.
+#[test]
+fn a_founding_goes_on_where_workers_alone_have_their_certificates() {
+    let mut cluster = highly_available();
+    Owner::of(&[AuthorityName::Kubernetes]).issue(&mut cluster);
+    let mut world = World::bare_of(cluster);
+    let plan = world.plan();
+    let ahead = ["worker1/host/claim", "worker1/kubeadm-configuration/folder", "worker1/certificates/set"];
+    let steps = plan.changes().filter(|(step, _)| ahead.contains(&step.id.as_str()));
+    steps.for_each(|(step, change)| world.carry_out(step, change));
+    assert!(world.hosts["worker1"].has("/etc/kubernetes/pki/ca.crt") && !world.hosts["cp1"].has("/etc/kubernetes/pki"));
+    let mut other = world.clone();
+    assert!(world.converge().plan().is_empty());
+    other.host("worker1").write("/etc/kubernetes/pki/ca.crt", 0o644, "another one");
+    let told = format!("{:?}", other.try_plan().map(|plan| plan.steps().count()).unwrap_err());
+    assert!(told.contains("is not the one that the file gives, and no control plane has one"), "{told}");
+}
+
 #[test]
 fn what_is_missing_is_said_with_what_it_has_to_be() {
     let mut cluster = cluster();
