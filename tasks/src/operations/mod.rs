@@ -61,7 +61,7 @@ pub use static_pods::{Component, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
 pub use trust::TrustStore;
-pub(crate) use upload::CONTROL_PLANES_ANNOTATION;
+pub(crate) use upload::{CONTROL_PLANES_ANNOTATION, founded, names};
 pub use upload::{FOUNDED, UploadConfiguration};
 
 use crate::change::{Change, Verdict};

@@ -1,5 +1,7 @@
 //! kubeadm's configuration in the cluster, where later joins and upgrades find it.
 
+use std::collections::BTreeSet;
+
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations, STATE_DIRECTORY};
 use crate::operations::ready::unanswered;
@@ -23,8 +25,25 @@ pub struct UploadConfiguration {
 /// JSON pointer of the annotation of `kubeadm-config` with the names of the control planes.
 pub(crate) const CONTROL_PLANES_ANNOTATION: &str = "/metadata/annotations/kokctl.io~1control-planes";
 
-/// Says on a control plane that the cluster was set up once, whatever its etcd says later.
+/// Says on a control plane that the cluster was set up once, whatever its etcd says later: when that was said, in seconds since 1970, and on a
+/// second line, which earlier versions do not write, the names of its control planes.
 pub const FOUNDED: &str = "/var/lib/kokctl/made/founded";
+
+/// What stands between the names.
+const SEPARATOR: char = ',';
+
+/// The names of control planes that stand in an annotation, or on the second line of [`FOUNDED`].
+pub(crate) fn names(text: &str) -> BTreeSet<&str> {
+    text.trim().split(SEPARATOR).filter(|name| !name.is_empty()).collect()
+}
+
+/// What [`FOUNDED`] says: when it was written, and the names, if it has any.
+pub(crate) fn founded(content: &[u8]) -> (u64, Option<BTreeSet<&str>>) {
+    let text = std::str::from_utf8(content).unwrap_or_default();
+    let mut lines = text.lines();
+    let seconds = lines.next().and_then(|line| line.trim().parse().ok()).unwrap_or_default();
+    (seconds, lines.next().map(names).filter(|names| !names.is_empty()))
+}
 
 impl UploadConfiguration {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -47,15 +66,15 @@ impl UploadConfiguration {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
+        let names = quote(&self.control_planes.join(&SEPARATOR.to_string()));
         let script = format!(
             "{KUBECTL}kubeadm init phase upload-config all --config={}\n\
-             kube -n kube-system annotate --overwrite configmap kubeadm-config kokctl.io/source-sha256={} kokctl.io/control-planes={} >/dev/null\n",
+             kube -n kube-system annotate --overwrite configmap kubeadm-config kokctl.io/source-sha256={} kokctl.io/control-planes={names} >/dev/null\n",
             quote(&self.configuration),
             quote(&self.source),
-            quote(&self.control_planes.join(","))
         );
         // Only now there is something in the cluster that could be lost.
-        let script = format!("{script}mkdir -p -m 700 {STATE_DIRECTORY}/made\ndate +%s >{FOUNDED}\n");
+        let script = format!("{script}mkdir -p -m 700 {STATE_DIRECTORY}/made\n{{ date +%s; echo {names}; }} >{FOUNDED}\n");
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job upload-config");
         Act::Script(fragment)

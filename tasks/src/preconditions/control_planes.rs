@@ -11,7 +11,7 @@ use super::needed::{ADD_CONTROL_PLANE, MOVE_CONTROL_PLANE, REMOVE_CONTROL_PLANE}
 use super::owner::is_recorded;
 use super::running::MANIFEST;
 use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
-use crate::operations::{CLIENT_CERTIFICATE, CONTROL_PLANES_ANNOTATION, FOUNDED};
+use crate::operations::{CLIENT_CERTIFICATE, CONTROL_PLANES_ANNOTATION, FOUNDED, founded, names};
 use crate::plan::{Refusal, Seen};
 use crate::speaker::speaker;
 
@@ -40,12 +40,26 @@ pub(super) fn changed(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     cluster.hosts.iter().filter_map(changed).map(|refusal| refusal.at(&place)).collect()
 }
 
+/// The control planes by the newest record of a host, if that has them.
+fn recorded<'a>(cluster: &Cluster, seen: &'a Seen) -> Option<BTreeSet<&'a str>> {
+    let records = cluster.control_planes().filter_map(|host| seen.observations(&host.name).contents.get(FOUNDED));
+    records.map(|content| founded(content)).max_by_key(|(seconds, _)| *seconds)?.1
+}
+
+/// It may be one that was made anew, and belongs to the cluster: to take it out of the file would be wrong then.
+fn unknown(name: &str) -> Refusal {
+    Refusal::new(format!("it is not known whether the cluster was set up with the control plane {name}"))
+        .because(format!("{name} has nothing of one, no API server answers, and {FOUNDED} says no names: an earlier kokctl has written it"))
+        .hint("start an API server first (`kokctl status` shows them), then apply")
+}
+
 /// What was seen of control planes.
 struct State<'a> {
     cluster: &'a Cluster,
     seen: &'a Seen,
     kubernetes: Option<&'a KubernetesState>,
-    /// The control planes of the file by which the cluster's configuration was uploaded last: some of them may have to be begun yet.
+    /// The control planes of the file by which the cluster's configuration was uploaded last: some of them may have to be begun yet. The cluster
+    /// says it, and while it is silent, a host.
     uploaded: Option<BTreeSet<&'a str>>,
 }
 
@@ -53,7 +67,7 @@ impl<'a> State<'a> {
     fn new(cluster: &'a Cluster, seen: &'a Seen) -> Self {
         let kubernetes = speaker(cluster, seen).and_then(|host| seen.observations(&host.name).kubernetes.as_ref());
         let uploaded = kubernetes.and_then(|state| state.object("ConfigMap", "kube-system", "kubeadm-config"));
-        let uploaded = uploaded.and_then(|map| map.text(CONTROL_PLANES_ANNOTATION)).map(|names| names.split(',').collect());
+        let uploaded = uploaded.and_then(|map| map.text(CONTROL_PLANES_ANNOTATION)).map(names).or_else(|| recorded(cluster, seen));
         Self { cluster, seen, kubernetes, uploaded }
     }
 
@@ -99,6 +113,9 @@ impl<'a> State<'a> {
         }
         // Where each has a member of etcd, the list of these says more.
         let is_new = self.cluster.has_etcd_units() && self.is_founded() && !self.is_uploaded(host);
+        if is_new && self.uploaded.is_none() && !matches!(self.kubernetes, Some(KubernetesState::Ready { .. })) {
+            return Some(unknown(name));
+        }
         is_new.then(|| {
             Refusal::new(format!("the cluster was set up without the control plane {name}"))
                 .because(ADD_CONTROL_PLANE.because())

@@ -13,6 +13,7 @@ use crate::support::{cluster_of, own_etcd_of_three as of_three};
 
 const LABEL: &str = "node-role.kubernetes.io/control-plane";
 const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+const FOUNDED: &str = "/var/lib/kokctl/made/founded";
 const CP2: &str = "{name: cp2, address: 10.20.0.12, roles: [control-plane]}";
 const WORKER: &str = "{name: worker1, address: 10.20.0.13, roles: [worker]}";
 const CONTROL_PLANES: [&str; 3] = ["cp1", "cp2", "cp3"];
@@ -98,6 +99,23 @@ fn a_silent_cluster_knows_its_control_planes_by_their_files() {
     assert!(refused(&promoted).contains("worker1 is a worker of the cluster"), "{}", refused(&promoted));
     edited(&mut world, TEXT, CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
     assert!(refused(&world).contains("the cluster was set up without the control plane cp3"), "{}", refused(&world));
+}
+
+/// It was made anew, which is no reason to take it out of the file.
+#[test]
+fn a_control_plane_without_files_is_no_new_one_while_the_cluster_is_silent() {
+    let mut world = bare().converge();
+    MEMBERS.into_iter().for_each(|name| stop(&mut world, name));
+    world.hosts.insert("cp2".into(), Host::bare("cp2"));
+    assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
+    let newer = |names: &str| format!("1780000001\n{names}\n");
+    world.host("cp1").write(FOUNDED, 0o600, &newer("cp1"));
+    assert!(refused(&world).contains("the cluster was set up without the control plane cp2"), "{}", refused(&world));
+    // As earlier versions have written it.
+    world.host("cp1").write(FOUNDED, 0o600, "1780000000\n");
+    let said = refused(&world);
+    assert!(said.contains("it is not known whether the cluster was set up with the control plane cp2"), "{said}");
+    assert!(said.contains("start an API server first") && !said.contains("out of the file"), "{said}");
 }
 
 #[test]

@@ -29,7 +29,7 @@ impl World {
             Operation::UploadConfiguration(upload) => {
                 self.uses_common(host, &upload.configuration, &upload.source);
                 self.uses_api(host, true);
-                self.host(host).write("/var/lib/kokctl/made/founded", 0o600, "1780000000\n");
+                self.host(host).write("/var/lib/kokctl/made/founded", 0o600, &format!("1780000000\n{}\n", upload.control_planes.join(",")));
                 self.api.object("ConfigMap", "kube-system", "kubeadm-config", &upload.source);
                 let map = self.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
                 map["metadata"]["annotations"]["kokctl.io/control-planes"] = upload.control_planes.join(",").into();
