@@ -60,9 +60,22 @@ impl UploadConfiguration {
         }
         match state.object("ConfigMap", "kube-system", "kubeadm-config") {
             None => Verdict::differs("upload", "the cluster has no ConfigMap kubeadm-config"),
-            Some(object) if object.text(SOURCE_ANNOTATION) == Some(&self.source) => Verdict::Same,
-            Some(_) => Verdict::differs("upload", "the ConfigMap kubeadm-config was made from another configuration"),
+            Some(object) if object.text(SOURCE_ANNOTATION) != Some(&self.source) => {
+                Verdict::differs("upload", "the ConfigMap kubeadm-config was made from another configuration")
+            }
+            Some(object) if object.text(CONTROL_PLANES_ANNOTATION).is_none_or(|text| names(text) != self.names()) => {
+                Verdict::differs("upload", "the ConfigMap kubeadm-config does not name the control planes of the file")
+            }
+            Some(_) if seen.contents.get(FOUNDED).is_some_and(|content| founded(content).1 != Some(self.names())) => {
+                Verdict::differs("upload", format!("{FOUNDED} does not name the control planes of the file"))
+            }
+            Some(_) => Verdict::Same,
         }
+    }
+
+    /// In which order hosts stand in the file says nothing.
+    fn names(&self) -> BTreeSet<&str> {
+        self.control_planes.iter().map(String::as_str).collect()
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

@@ -119,6 +119,26 @@ fn a_control_plane_without_files_is_no_new_one_while_the_cluster_is_silent() {
 }
 
 #[test]
+fn who_is_a_control_plane_is_said_where_an_earlier_version_did_not() {
+    for (annotation, record) in [(None, None), (Some("cp1"), None), (Some("cp2,cp1"), Some("1780000000\n")), (None, Some("1780000000\n"))] {
+        let mut world = bare().converge();
+        let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
+        let annotations = map["metadata"]["annotations"].as_object_mut().unwrap();
+        annotations.remove("kokctl.io/control-planes").unwrap();
+        annotations.extend(annotation.map(|names| ("kokctl.io/control-planes".to_owned(), names.into())));
+        record.into_iter().for_each(|text| world.host("cp1").write(FOUNDED, 0o600, text));
+        let plan = world.plan();
+        let changed: Vec<&str> = plan.changes().map(|(step, _)| step.id.as_str()).collect();
+        assert_eq!(changed, ["cp1/control-plane/uploaded"], "{annotation:?} {record:?}");
+        assert!(world.converge().plan().is_empty());
+    }
+    let mut world = bare().converge();
+    let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
+    map["metadata"]["annotations"]["kokctl.io/control-planes"] = "cp2,cp1".into();
+    assert!(world.plan().is_empty(), "in which order they stand says nothing");
+}
+
+#[test]
 fn a_host_that_is_not_asked_is_known_by_its_node() {
     let mut world = World::bare_of(cluster_of(&of_three())).converge();
     let limited = |world: &World| {
