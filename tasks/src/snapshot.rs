@@ -5,7 +5,9 @@ mod decode;
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
+use kok_pki::AuthorityKind;
 
+use crate::issued::is_kept_elsewhere;
 use crate::list::kubeadm_configuration::initial_cluster;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, PathState};
 use crate::operations::{FINALIZED, FOUNDED, RESET_BEGUN};
@@ -65,7 +67,7 @@ pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
         return Ok(Snapshot::Begun("an earlier reset has begun to remove it, after what was to be kept of it had been"));
     }
     let has_data = members.iter().any(|host| hosts.has(host, DATA));
-    if hosts.any_says_that_it_ran() {
+    if hosts.any_says_that_it_ran() || (has_data && is_told_by_founder_alone(cluster)) {
         return Err(refused(&members, seen));
     }
     if !has_data {
@@ -105,6 +107,12 @@ impl<'a> Hosts<'a> {
         let could_say = |host: &&Host| host.roles.control_plane || host.roles.etcd;
         self.cluster.hosts.iter().filter(could_say).find(|host| !self.is_ours(host))
     }
+}
+
+/// Where no kubelet renews its own certificate and no member is a unit, only the control plane that has founded the cluster could say so, and it may
+/// have been made anew since.
+fn is_told_by_founder_alone(cluster: &Cluster) -> bool {
+    is_kept_elsewhere(cluster, AuthorityKind::Kubernetes) && !cluster.has_etcd_units()
 }
 
 fn member<'a>(host: &Host, seen: &'a Seen) -> Option<&'a EtcdMember> {

@@ -1,6 +1,7 @@
 //! Of which member a snapshot is taken before the cluster goes, and when it may go without one.
 
-use kok_crds::model::Cluster;
+use kok_crds::Position;
+use kok_crds::model::{AuthorityName, Cluster, OwnAuthority, Pem, PemSource};
 use kok_tasks::observe::{EtcdMember, EtcdPeer, EtcdState, Kind, Metadata, Observations, PathState};
 use kok_tasks::plan::{Refusal, Seen};
 use kok_tasks::snapshot::{Form, Snapshot, decide, looks, script};
@@ -124,6 +125,19 @@ fn a_cluster_whose_founder_has_forgotten_it_does_not_go_without_one() {
     assert!(because.starts_with("etcd1: connection refused"), "{because}");
     let nothing = decided_without(&["cp1"], &highly_available(), &[], &says);
     assert_eq!(nothing, Ok(Snapshot::Nothing("no host has data of etcd")), "a host that was not begun with has nothing to say");
+}
+
+/// Whose authority's key is elsewhere has no record of a finished kubelet: only the founder knows, and it was made anew and belongs to it again.
+#[test]
+fn data_do_not_go_without_one_where_only_the_founder_could_say_that_it_ran() {
+    let mut cluster = highly_available();
+    let source = PemSource::File("ca.crt".to_owned());
+    let certificate = Pem { source, origin: Position { file: "cluster.yaml".into(), line: 1, column: 1 } };
+    let own = OwnAuthority { name: AuthorityName::Kubernetes, certificate, key: None, pair: None };
+    cluster.settings.certificates.authorities = vec![own];
+    let because = decided(&cluster, &[("cp2", DATA)], &[("cp2", silent())]).unwrap_err().because.unwrap();
+    assert!(because.contains("cp2: connection refused"), "{because}");
+    assert_eq!(decided(&cluster, &[], &[("cp2", silent())]), Ok(Snapshot::Nothing("no host has data of etcd")));
 }
 
 #[test]
