@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use kok_crds::model::Cluster;
 use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, Secret, escrow};
+use kok_tasks::preconditions::authority_kind;
 use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
@@ -56,12 +57,12 @@ impl<'a> Escrowed<'a> {
         self.key = Some(key);
     }
 
-    /// Compares the key to encrypt with that hosts have with the one that was kept, before anything is done with either.
     /// Whether hosts have something that is not kept, as far as that is known without any of their keys.
     pub(super) fn lacks_what_hosts_have(&self, keepers: Keepers<'_>) -> bool {
         self.is_lacking() || (self.keeping.is_some() && keepers.encryption.is_some() && self.encryption_key().is_none())
     }
 
+    /// Compares the key to encrypt with that hosts have with the one that was kept, before anything is done with either.
     pub(super) async fn compare(&mut self, keepers: Keepers<'_>, links: &Links) -> Result<(), Failure> {
         if let (Some(_), None, Some(host)) = (&self.keeping, &self.key, keepers.encryption) {
             self.of_host = Some(read_encryption_key(host, links).await?);
@@ -86,8 +87,11 @@ impl<'a> Escrowed<'a> {
         let Some(kept) = self.kept.as_ref().map(|kept| kept.escrow.authorities()) else { return Ok(()) };
         let differs = |kind: &AuthorityKind| kept.get(*kind).facts().sha256 != authorities.get(*kind).facts().sha256;
         let loses_key = |kind: &AuthorityKind| kept.get(*kind).key_pem().is_some() && authorities.get(*kind).key_pem().is_none();
-        if AuthorityKind::ALL.iter().any(|kind| differs(kind) || loses_key(kind)) {
+        if AuthorityKind::ALL.iter().any(differs) {
             return Err(self.disagrees("an authority"));
+        }
+        if let Some(kind) = AuthorityKind::ALL.into_iter().find(loses_key) {
+            return Err(self.has_key_of_others(kind));
         }
         if kept.service_account().public_key_pem() != authorities.service_account().public_key_pem() {
             return Err(self.disagrees("the key of service accounts"));
@@ -95,10 +99,24 @@ impl<'a> Escrowed<'a> {
         Ok(())
     }
 
+    fn place(&self) -> String {
+        self.keeping.as_ref().map(|keeping| keeping.path().display().to_string()).unwrap_or_default()
+    }
+
+    /// Hosts and escrow have the same authority, and the cluster's file says of its key what the escrow shows to be otherwise.
+    fn has_key_of_others(&self, kind: AuthorityKind) -> Failure {
+        let own = self.cluster.settings.certificates.authorities.iter().find(|own| authority_kind(own.name) == kind);
+        let name = own.map(|own| own.name.as_str()).unwrap_or_default();
+        let place = own.map(|own| format!(" ({})", own.certificate.origin)).unwrap_or_default();
+        Failure::new(Kind::Input, format!("the escrow has the key of `{name}`, and the file says that somebody else keeps it{place}"))
+            .at(self.place())
+            .because("that file is never overwritten, and a key that is kept is never lost for none")
+            .hint("name another file as `escrow`; or write `key` beside the certificate again")
+    }
+
     fn disagrees(&self, what: &str) -> Failure {
-        let path = self.keeping.as_ref().map(|keeping| keeping.path().display().to_string()).unwrap_or_default();
         Failure::new(Kind::Host, format!("{what} of the cluster is not the one that is kept of it"))
-            .at(path)
+            .at(self.place())
             .because("its hosts, or the files of the cluster, have another one than that file, which is never overwritten")
             .hint(
                 "name another file as `escrow`, and apply puts in what the cluster has; or, if what is kept is right, restore it on the hosts first",

@@ -95,6 +95,23 @@ async fn nothing_that_is_kept_is_overwritten() {
     assert!(asks.compare(keepers, &Links::new()).await.err().unwrap().what.contains("no connection to cp1"), "the host is asked");
 }
 
+/// The hosts have the same authority as the escrow; that is not what is wrong.
+#[test]
+fn a_key_that_is_kept_and_said_to_be_elsewhere_is_no_other_authority() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = CLUSTER
+        .replace("{escrow: berlin.escrow}", "{escrow: berlin.escrow, issued: issued, authorities: {frontProxy: {certificate: front.crt}}}");
+    let (cluster, now) = (cluster(folder.path(), &text), OffsetDateTime::now_utc());
+    let made = authorities(now);
+    Escrowed::read(&cluster).unwrap().keep(&made, NONE).unwrap();
+    let mut found = made.found();
+    found.front_proxy = found.front_proxy.map(|(certificate, _)| (certificate, None));
+    let without = Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).unwrap();
+    let failure = Escrowed::read(&cluster).unwrap().keep(&without, CP1).err().unwrap();
+    assert!(failure.what.starts_with("the escrow has the key of `frontProxy`, and the file says"), "{}", failure.what);
+    assert!(failure.what.contains("cluster.yaml:") && failure.hint.unwrap().contains("`key` beside the certificate"));
+}
+
 /// A run with nothing to do leaves keys where they are, if the escrow has all.
 #[tokio::test]
 async fn the_key_to_encrypt_with_is_fetched_only_where_something_is_done_or_lacking() {
