@@ -29,11 +29,16 @@ impl<H: Hosts> Dispatcher<'_, H> {
         }
         self.outcome.stopped = Some(because.to_owned());
         let waits: Vec<_> = std::mem::take(&mut self.waits).into_values().collect();
+        self.end_waits(&waits);
+        let awaited = self.in_doubt().into_iter().map(|one| format!("{} ({})", one.title, one.step)).collect();
+        self.events.send(EventKind::RunStopping { because: because.to_owned(), awaited });
+    }
+
+    /// Waits no longer: a condition is left to the next run, and what was done is in doubt.
+    pub(super) fn end_waits(&mut self, waits: &[Wait]) {
         let (conditions, done): (Vec<_>, Vec<_>) = waits.iter().flat_map(Wait::ids).partition(|id| self.is_condition(id));
         conditions.into_iter().for_each(|id| self.schedule.set(id, Status::Pending));
         done.into_iter().for_each(|id| self.unheard(id, waits.iter().find_map(|wait| wait.said(id)).unwrap_or("nobody looked")));
-        let awaited = self.in_doubt().into_iter().map(|one| format!("{} ({})", one.title, one.step)).collect();
-        self.events.send(EventKind::RunStopping { because: because.to_owned(), awaited });
     }
 
     pub(super) fn is_condition(&self, id: &StepId) -> bool {

@@ -115,6 +115,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
             wait.said.insert(id.clone(), because);
             wait.steps.insert(id, step);
         }
+        // With one of them too many hosts may have failed.
+        if self.stopping {
+            return self.end_waits(&[wait]);
+        }
         let moved = before != wait.said;
         wait.pause = if moved { FIRST_PAUSE } else { (wait.pause * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE) };
         self.waits.insert(host.to_owned(), wait);

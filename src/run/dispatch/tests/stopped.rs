@@ -1,5 +1,7 @@
 //! Runs that are stopped while it is not known whether a step is done.
 
+use kok_tasks::plan::Step;
+
 use super::*;
 
 /// It was done, and the cluster went away before it could say so: that is neither done nor not begun.
@@ -23,5 +25,40 @@ fn what_was_done_and_not_confirmed_is_in_doubt_when_the_run_is_stopped() {
             assert!(again.is_complete() && second.done().iter().all(|id| !model.done().contains(id) || model::is_made_anew(id)));
         }
         assert!(doubts > 0, "{fault:?}");
+    }
+}
+
+/// On the same host as a condition that has not come about in time, by which too many hosts have failed.
+#[test]
+fn what_was_done_and_not_confirmed_is_in_doubt_when_too_many_hosts_have_failed() {
+    let plan = World::bare().plan();
+    let step = |id: &str| -> &Step { plan.steps().find(|step| step.id.as_str() == id).unwrap() };
+    let (late, early) = (step("cp1/control-plane/api-server"), step("cp1/etcd/member"));
+    let is_apart = |one: &Step, other: &Step| one.id != other.id && !behind(&plan, &one.id).contains(&other.id);
+    let are_apart = |one: &Step, other: &Step| is_apart(one, other) && is_apart(other, one);
+    assert!(are_apart(late, early));
+    let acts = Schedule::new(&plan);
+    let of_host = plan.changes().map(|(step, _)| step).filter(|step| step.host == "cp1" && acts.lane(&step.id) != Some(Lane::Waits));
+    let is_unseen = |step: &Step| step.diff(&Observations::default()) == Verdict::Unseen;
+    let done: Vec<&Step> = of_host.filter(|step| is_unseen(step) && are_apart(step, late) && are_apart(step, early)).collect();
+    assert!(done.len() > 1, "{done:?}");
+    for done in done {
+        block_on(async {
+            let (model, stop) = Model::new(World::bare(), &[], None);
+            let mut dispatcher = Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).most_failed(Some(0));
+            for (step, passes) in [(late, late.deadline), (early, Duration::ZERO), (done, Duration::ZERO)] {
+                dispatcher.schedule.set(&step.id, Status::Running);
+                dispatcher.began.insert(step.id.clone(), Instant::now());
+                dispatcher.look_again(step, "connection refused");
+                tokio::time::advance(passes).await;
+            }
+            assert!([late, early].iter().all(|step| dispatcher.is_condition(&step.id)) && !dispatcher.is_condition(&done.id));
+            dispatcher.take_look("cp1", Ok(Observations::default()));
+            assert!(dispatcher.stopping && dispatcher.waits.values().all(|wait| wait.ids().next().is_none()));
+            assert_eq!(dispatcher.schedule.status(&early.id), Status::Pending, "the next run waits for it");
+            let failed = dispatcher.outcome.failed.iter().find(|failure| failure.step == done.id).unwrap();
+            assert!(failed.unknown && failed.error.contains("before the cluster said so"), "{}", failed.error);
+            assert_eq!(dispatcher.running(), Vec::<StepId>::new());
+        });
     }
 }
