@@ -13,6 +13,7 @@ use crate::support::{cluster_of, good_facts, own_etcd};
 
 mod answers;
 mod edited;
+mod mixes;
 mod refused;
 
 const TEXT: &str = include_str!("../fixtures/own-etcd.yaml");

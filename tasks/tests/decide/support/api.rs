@@ -118,6 +118,13 @@ pub(crate) fn has_quorum(api: &Api, hosts: &BTreeMap<String, Host>) -> bool {
     api.members.iter().filter(|name| runs_etcd(&hosts[*name])).count() * 2 > api.members.len()
 }
 
+/// More than half of the members write down of each that runs that it was started.
+pub(crate) fn members_find_each_other(api: &mut Api, hosts: &BTreeMap<String, Host>) {
+    if has_quorum(api, hosts) {
+        api.started.extend(api.members.iter().filter(|name| runs_etcd(&hosts[*name])).cloned());
+    }
+}
+
 /// Whether the API server of a control plane answers.
 pub(crate) fn answers(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> bool {
     runs(host, manifests(api)) && has_quorum(api, hosts)

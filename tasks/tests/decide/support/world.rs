@@ -213,6 +213,7 @@ impl World {
             Action::Resource(resource) => self.resource(&step.host, resource, change),
             Action::Operation(operation) => self.operation(&step.host, operation, change),
         }
+        api::members_find_each_other(&mut self.api, &self.hosts);
         let seen = self.look(&step.host, step.looks().into_iter());
         assert_eq!(step.diff(&seen), Verdict::Same, "{} left something to do", step.id);
     }
@@ -315,6 +316,8 @@ fn start(host: &mut Host, unit: &Unit, change: &Change) {
             assert!(host.users.contains("etcd"), "{}: etcd starts before there is its user", host.name);
             let lost = host.has("/var/lib/kokctl/made/etcd-started") && !host.has("/var/lib/etcd/member/wal");
             assert!(!lost, "{}: a member that lost its data is started", host.name);
+            // Written before it has found any other member.
+            host.folder("/var/lib/etcd/member/wal", 0o700);
         }
         // What it reads is there, as for each.
         "chrony.service" | "kokctl-pod-network.service" => {}
