@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use kok_crds::model::{Cluster, KubeletSettings};
-use kok_crds::{Problem, read_cluster};
+use kok_crds::{File, Problem, Role, read_cluster, read_input};
 use serde_json::json;
 
 fn read(vars: &str, of_hosts: [&str; 3]) -> Result<Cluster, Vec<Problem>> {
@@ -72,4 +72,26 @@ fn a_value_that_is_wrong_is_told_of_with_its_place() {
     let problems = read("", ["", "kubelet_max_pods: many", "kubelet_max_pods: 120"]).unwrap_err();
     let messages: Vec<_> = problems.iter().map(|problem| (problem.message.as_str(), problem.position.as_ref().unwrap().line)).collect();
     assert_eq!(messages, [("`kubelet_max_pods` cannot be the text `many`", 8)]);
+}
+
+/// As files of groups and hosts say it beside an inventory.
+#[test]
+fn groups_and_hosts_of_an_inventory_have_theirs() {
+    let file = |name: &str, text: &str, role| File { name: name.to_owned(), text: text.to_owned(), role };
+    let hosts = "all: {hosts: {a: {ip: 10.0.0.1}, b: {ip: 10.0.0.2}, c: {ip: 10.0.0.3}}, \
+                 children: {kube_control_plane: {hosts: {a: }}, kube_node: {hosts: {b: , c: }}, etcd: {hosts: {a: }}}}";
+    let input = read_input(&[
+        file("hosts.yaml", hosts, Role::Main { cluster: None }),
+        file("group_vars/all.yml", "kube_version: 1.37.1\nkube_network_plugin: flannel\nkubelet_max_pods: 120\n", Role::Beside),
+        file("group_vars/kube_node.yml", "kubelet_max_pods: 200\n", Role::Beside),
+        file("host_vars/c.yml", "kubelet_custom_flags: [--v=4]\nsystem_cpu_reserved: 1\n", Role::Beside),
+    ]);
+    let problems: Vec<_> = input.problems.iter().map(ToString::to_string).collect();
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    let cluster = input.cluster.unwrap();
+    assert_eq!(["a", "b", "c"].map(|host| kubelet(&cluster, host).fields["maxPods"].clone()), [120, 200, 200].map(|pods| json!(pods)));
+    assert_eq!(["b", "c"].map(|host| kubelet(&cluster, host).options.contains_key("v")), [false, true]);
+    assert_eq!(kubelet(&cluster, "c").system_reserved.amounts["cpu"], "1");
+    let of = |name: &str| input.variables.iter().filter(|given| given.name == name).count();
+    assert_eq!((of("kubelet_max_pods"), of("kubelet_custom_flags")), (2, 1), "a line for each value");
 }

@@ -1,6 +1,6 @@
 //! From the hosts of an inventory to those of a Cluster.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::{Map, list, text};
 use super::cluster;
@@ -9,7 +9,7 @@ use super::login;
 use super::values::Values;
 use crate::check;
 use crate::resolve::aliases;
-use crate::tree::{Node, Value};
+use crate::tree::{Entry, Node, Value};
 use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port, spelled};
 use crate::words::quote;
 use crate::{Position, Problem};
@@ -21,6 +21,19 @@ pub(super) fn read(values: &mut Values<'_>, groups: &Groups<'_>) -> Node {
     let items: Vec<Node> = hosts.iter().map(|host| one(values, groups, host, ipv6)).collect();
     check_members(values, groups, &items);
     list(items, &groups.position)
+}
+
+/// The list with what hosts have for themselves.
+pub(super) fn with_vars(mut hosts: Node, mut vars: BTreeMap<String, Map>) -> Node {
+    let Value::List(items) = &mut hosts.value else { return hosts };
+    for item in items {
+        let own = item.entry("name").and_then(|entry| vars.remove(&spelled(&entry.node)));
+        if let (Value::Map(entries), Some(own)) = (&mut item.value, own) {
+            let node = own.node();
+            entries.push(Entry { key: "vars".to_owned(), key_position: node.position.clone(), node });
+        }
+    }
+    hosts
 }
 
 fn one(values: &mut Values<'_>, groups: &Groups<'_>, host: &str, ipv6: bool) -> Node {

@@ -60,18 +60,20 @@ pub(crate) fn translate(resolved: &Resolved, start: &Position, name: (&str, &Pos
 
 fn whole(values: &mut Values<'_>, groups: &Groups<'_>, name: (&str, &Position), notices: &mut Vec<Notice>) -> (Node, Vec<Given>) {
     let start = groups.position.clone();
-    let mut spec = Map::at(&start);
-    spec.add("kubernetesVersion", cluster::version(values, &start, notices));
+    let version = cluster::version(values, &start, notices);
     let (ssh, hosts) = lift::shared_logins(hosts::read(values, groups));
-    spec.add_some("ssh", ssh);
-    spec.add("hosts", hosts);
     let network = cluster::network(values, &start);
     let prefixes = cluster::node_prefixes(network.as_ref());
-    spec.add_some("network", network);
-    spec.add_some("time", cluster::time(values));
+    let time = cluster::time(values);
     cluster::check(values, prefixes);
     let (vars, report) = settings::read(values, &start);
-    spec.add_some("vars", vars);
+    let mut spec = Map::at(&start);
+    spec.add("kubernetesVersion", version);
+    spec.add_some("ssh", ssh);
+    spec.add("hosts", hosts::with_vars(hosts, vars.of_hosts));
+    spec.add_some("network", network);
+    spec.add_some("time", time);
+    spec.add_some("vars", vars.of_all.some());
     notices.extend(report.notices);
     let mut metadata = Map::at(name.1);
     // An inventory says nothing of a name; that of a Cluster has a line.

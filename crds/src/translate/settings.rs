@@ -7,8 +7,8 @@ use super::cluster;
 use super::definitions::Definition;
 use super::values::Values;
 use crate::resolve::{aliases, field_of_ssh_options, same};
-use crate::tree::{Node, Value};
-use crate::variables::{Given, Outcome, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
+use crate::tree::Value;
+use crate::variables::{Given, Outcome, Rule, Variable, Verdict, are_of_kubelets, flag, judge, nearest_variable, neither, variable};
 use crate::{Notice, Position, Problem};
 
 /// What became of the variables.
@@ -18,10 +18,18 @@ pub(super) struct Report {
     pub(super) notices: Vec<Notice>,
 }
 
-/// The field `vars`, and a line for each place at which a variable is written.
-pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Option<Node>, Report) {
+/// What stands in fields `vars`.
+pub(super) struct Vars {
+    /// Of the cluster.
+    pub(super) of_all: Map,
+    /// Of hosts, by their names.
+    pub(super) of_hosts: BTreeMap<String, Map>,
+}
+
+/// The fields `vars`, and a line for each place at which a variable is written.
+pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Vars, Report) {
     let mut report = Report::default();
-    let mut vars = Map::at(start);
+    let mut vars = Vars { of_all: Map::at(start), of_hosts: BTreeMap::new() };
     let names: Vec<&str> = values.definitions.iter().map(|(name, _)| name).collect();
     for name in names {
         match variable(name) {
@@ -29,10 +37,10 @@ pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Option<Node>, 
             Some(row) => known(values, name, row, &mut vars, &mut report),
         }
     }
-    (vars.some(), report)
+    (vars, report)
 }
 
-fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Map, report: &mut Report) {
+fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
     let idle = values.definitions.get(name).iter().filter(|place| place.hosts.is_empty());
     report.add(name, Some(row), idle.map(|place| (place, beside(values, place, row))));
     let before = (values.problems.len(), report.given.len());
@@ -43,13 +51,9 @@ fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut
 }
 
 /// What counts for hosts of the cluster.
-fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Map, report: &mut Report) {
+fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
     match row.rule {
-        Rule::Setting(_) => {
-            if let Some(shared) = values.shared(name) {
-                vars.add_at(name, &shared.key_position, shared.node);
-            }
-        }
+        Rule::Setting(_) => setting(values, name, row, vars),
         Rule::Field(field) => {
             check_flag(values, name, row);
             fields(values, name, row, field, report);
@@ -64,6 +68,24 @@ fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &m
         Rule::Moot(_) if values.definitions.counts(name) => all(values, name, row, Outcome::Own, "other values use it", report),
         Rule::Moot(because) => all(values, name, row, Outcome::NoMeaning, because, report),
         _ => judged(values, name, row, report),
+    }
+}
+
+/// One value for all hosts; what kubelets are told may be another for each of them.
+fn setting(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars) {
+    let distinct = values.distinct(name);
+    let is_of_kubelets = || are_of_kubelets(row, distinct.iter().map(|value| (&value.node, &value.key_position)));
+    match values.difference(name, &distinct) {
+        Some(_) if is_of_kubelets() => {
+            for value in distinct {
+                for host in value.hosts {
+                    let of_host = vars.of_hosts.entry(host.to_owned()).or_insert_with(|| Map::at(&value.key_position));
+                    of_host.add_at(name, &value.key_position, value.node.clone());
+                }
+            }
+        }
+        Some(problem) => values.problems.push(problem),
+        None => distinct.into_iter().take(1).for_each(|only| vars.of_all.add_at(name, &only.key_position, only.node)),
     }
 }
 

@@ -81,25 +81,26 @@ impl<'a> Values<'a> {
     /// The value of a variable that has to be the same on all hosts.
     pub(super) fn shared(&mut self, name: &str) -> Option<Shared> {
         let values = self.distinct(name);
-        let set: usize = values.iter().map(|value| value.hosts.len()).sum();
-        let row = variable(name);
-        let is_default = |value: &Distinct<'_>| row.is_some_and(|row| same(row, &value.node, row.default));
-        match values.as_slice() {
+        let difference = self.difference(name, &values);
+        let is_same = difference.is_none();
+        self.problems.extend(difference);
+        values.into_iter().next().filter(|_| is_same).map(|only| Shared { node: only.node, key_position: only.key_position })
+    }
+
+    /// What is wrong with a variable that has these values, where all hosts should have one.
+    pub(super) fn difference(&self, name: &str, values: &[Distinct<'_>]) -> Option<Problem> {
+        let is_default = |value: &Distinct<'_>| variable(name).is_some_and(|row| same(row, &value.node, row.default));
+        match values {
             [] => None,
-            [only] if set == self.hosts.len() || is_default(only) => {
-                Some(Shared { node: only.node.clone(), key_position: only.key_position.clone() })
-            }
-            [only] if self.is_incomplete() => Some(Shared { node: only.node.clone(), key_position: only.key_position.clone() }),
+            [only] if only.hosts.len() == self.hosts.len() || is_default(only) || self.is_incomplete() => None,
             [only] => {
                 let unset = self.hosts.iter().find(|host| !only.hosts.contains(host)).copied().unwrap_or_default();
-                self.problems.push(differs(name, only, &format!("{} does not have it", quote(unset))));
-                None
+                Some(differs(name, only, &format!("{} does not have it", quote(unset))))
             }
             [first, second, ..] => {
                 let host = second.hosts.first().copied().unwrap_or_default();
                 let other = format!("{} has another at {}", quote(host), second.node.position);
-                self.problems.push(differs(name, first, &other));
-                None
+                Some(differs(name, first, &other))
             }
         }
     }

@@ -22,6 +22,7 @@ pub use table::{SUBJECTS, Subject};
 pub(crate) use judge::{Verdict, judge, neither, same};
 pub(crate) use lookup::nearest_variable;
 pub(crate) use members::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port};
+pub(crate) use of_hosts::are_of_kubelets;
 pub(crate) use plain::{flag, plain, spelled};
 pub(crate) use read::host::url;
 pub(crate) use read::load_balancing::LOAD_BALANCERS;

@@ -7,12 +7,12 @@ use super::given::{Given, Outcome};
 use super::judge::same as is_value;
 use super::row::{Rule, Variable};
 use super::spec::{read_one, row_of};
-use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::model::{KubeletSettings, Settings};
 use crate::resolve::same;
 use crate::tree::{Entry, Node};
 use crate::words::quote;
+use crate::{Position, Problem};
 
 /// What one host says.
 pub(super) struct OfHost<'a> {
@@ -57,7 +57,9 @@ pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &
         let is_settled = own.len() == hosts.len();
         let silent = hosts.iter().find(|host| !is_settled && host.node(name).is_none());
         match differing(name, row, &own, of_all.get(name).copied(), silent) {
-            Some(_) if are_of_kubelets(row, &own) => take_each(decoder, row, &own, settings),
+            Some(_) if are_of_kubelets(row, own.iter().map(|own| (&own.entry.node, &own.entry.key_position))) => {
+                take_each(decoder, row, &own, settings);
+            }
             Some(problem) => decoder.report(problem),
             None => take(decoder, row, &own, is_settled, settings),
         }
@@ -78,12 +80,12 @@ fn take(decoder: &mut Decoder, row: &'static Variable, own: &[Own<'_>], is_settl
     decoder.give(Given { hosts: (own.len() > 1).then_some(own.len()), ..given });
 }
 
-/// Whether values decide what the host's own kubelet is told, and nothing else.
-fn are_of_kubelets(row: &'static Variable, own: &[Own<'_>]) -> bool {
+/// Whether values, each with the place of its name, decide what the host's own kubelet is told, and nothing else.
+pub(crate) fn are_of_kubelets<'a>(row: &'static Variable, mut values: impl Iterator<Item = (&'a Node, &'a Position)>) -> bool {
     let mut says_something = false;
-    own.iter().all(|own| {
+    values.all(|(node, at)| {
         let (mut settings, mut decoder) = (Settings::default(), Decoder::default());
-        read_one(&mut decoder, &own.item, (row.name, &own.entry.key_position), row, &mut settings);
+        read_one(&mut decoder, &Field { path: row.name.to_owned(), node }, (row.name, at), row, &mut settings);
         let kubelet = taken(&mut settings.components.kubelet);
         // What is wrong is told of as that.
         says_something |= kubelet != KubeletSettings::default() || !decoder.is_clean();
@@ -93,11 +95,15 @@ fn are_of_kubelets(row: &'static Variable, own: &[Own<'_>]) -> bool {
 
 /// Settings of kubelets, which each host has for itself.
 fn take_each(decoder: &mut Decoder, row: &'static Variable, own: &[Own<'_>], settings: &mut Settings) {
-    for own in own {
+    for (index, one) in own.iter().enumerate() {
         let mut of_host = Settings::default();
-        of_host.components.kubelet = settings.components.kubelet_of_hosts.remove(own.host).unwrap_or_default();
-        read_one(decoder, &own.item, (row.name, &own.entry.key_position), row, &mut of_host);
-        settings.components.kubelet_of_hosts.insert(own.host.to_owned(), of_host.components.kubelet);
+        of_host.components.kubelet = settings.components.kubelet_of_hosts.remove(one.host).unwrap_or_default();
+        // Of hosts that are alike, what is said of the first tells enough.
+        let is_told = own.iter().take(index).any(|other| same(&other.entry.node, &one.entry.node));
+        let mut silent = Decoder::default();
+        let decoder = if is_told { &mut silent } else { &mut *decoder };
+        read_one(decoder, &one.item, (row.name, &one.entry.key_position), row, &mut of_host);
+        settings.components.kubelet_of_hosts.insert(one.host.to_owned(), of_host.components.kubelet);
     }
 }
 
