@@ -11,14 +11,15 @@ use serde_json::Value;
 use super::parse::{ParseError, Section, body_of, text_of};
 use crate::shell::quote;
 
-/// Whether this host's API server is ready, asked as the administrator. Whatever the name of the API leads to, it is this host's that is
+/// Whether this host's API server is ready, asked as the administrator. It asks etcd several times for that, for which it gives each two
+/// seconds: where etcd was away, the whole may take longer than other questions. Whatever the name of the API leads to, it is this host's that is
 /// asked.
 pub(super) const READY: &str = concat!(
     "mark kube-ready\napi_server=\n",
     own_api_server!(),
     r#"if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
   kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server="$own_api_server" --request-timeout=5s "$@"; }
-  if kube get --raw /readyz 2>&1; then api_server=ready; fi
+  if kube get --raw /readyz --request-timeout=10s 2>&1; then api_server=ready; fi
 else
   echo absent
 fi
