@@ -135,7 +135,8 @@ fn a_full_file_keeps_every_value() {
         ("privileged_without_host_devices", TomlScalar::Bool(true)),
         ("sandboxer", TomlScalar::String("podsandbox".into())),
     ];
-    let eviction_hard = [("memory.available", "100Mi"), ("nodefs.available", "5%")].map(|(k, v)| (k.into(), v.into())).into();
+    let eviction_hard = [("memory.available", "100Mi"), ("nodefs.available", "5%")].map(|(k, v)| (k.into(), v.into()));
+    let eviction_hard = Some(eviction_hard.into());
     let kubelet = KubeletSettings { eviction_hard, ..KubeletSettings::default() };
     assert_eq!(
         cluster.settings,

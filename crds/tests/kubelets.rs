@@ -22,15 +22,17 @@ fn kubelet(cluster: &Cluster, host: &str) -> KubeletSettings {
 fn a_host_has_its_own() {
     let own = "kubelet_max_pods: 250, system_memory_reserved: 2Gi, kubelet_custom_flags: [--v=4], eviction_hard: {memory.available: 1Gi}";
     let all = "kubelet_max_pods: 120, system_cpu_reserved: 500m, eviction_hard: {nodefs.available: 5%}";
-    let cluster = read(all, ["", own, "kubelet_max_pods: 110"]).unwrap();
+    let cluster = read(all, ["", own, "kubelet_max_pods: 110, eviction_hard: {}"]).unwrap();
     let max_pods = |host| kubelet(&cluster, host).fields["maxPods"].clone();
     assert_eq!(["cp1", "w1", "w2"].map(max_pods), [120, 250, 110].map(|pods| json!(pods)));
     let worker = kubelet(&cluster, "w1");
     let amounts: Vec<_> = worker.system_reserved.amounts.into_iter().collect();
     assert_eq!(amounts, [("cpu", "500m"), ("memory", "2Gi")].map(|(name, amount)| (name.to_owned(), amount.to_owned())));
     assert_eq!(worker.options["v"], json!("4"));
-    assert_eq!(worker.eviction_hard.keys().collect::<Vec<_>>(), ["memory.available"], "its map is its whole word");
-    assert_eq!(kubelet(&cluster, "w2").eviction_hard.keys().collect::<Vec<_>>(), ["nodefs.available"]);
+    let evicts = |host| kubelet(&cluster, host).evictions().map(|thresholds| thresholds.keys().cloned().collect::<Vec<_>>());
+    assert_eq!(evicts("w1"), Some(vec!["memory.available".to_owned()]), "its map is its whole word");
+    assert_eq!(evicts("cp1"), Some(vec!["nodefs.available".to_owned()]));
+    assert_eq!(evicts("w2"), None, "an empty one leaves it to the kubelet");
 }
 
 #[test]
@@ -43,6 +45,17 @@ fn workers_and_control_planes_have_theirs() {
     let reserved = |host| kubelet(&cluster, host).kube_reserved.amounts.get("cpu").cloned();
     assert_eq!(["cp1", "w1"].map(reserved), [Some("300m".to_owned()), None]);
     assert_eq!(["cp1", "w1"].map(|host| kubelet(&cluster, host).options.contains_key("v")), [false, true]);
+}
+
+/// What is said for all holds beside it, also where every host says something.
+#[test]
+fn options_and_fields_add_up() {
+    for third in ["", "kubelet_custom_flags: [--v=5]"] {
+        let cluster = read("kubelet_custom_flags: [--root-dir=/srv, --v=3]", [third, "kubelet_custom_flags: [--v=4]", third]).unwrap();
+        let options = |host| kubelet(&cluster, host).options;
+        assert_eq!((&options("w1")["v"], &options("w1")["root-dir"]), (&json!("4"), &json!("/srv")));
+        assert_eq!(options("w2")["v"], json!(if third.is_empty() { "3" } else { "5" }));
+    }
 }
 
 /// A switch that is off on one host is off there, though it is on for all.

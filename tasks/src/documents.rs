@@ -50,7 +50,7 @@ pub(crate) struct ControlPlaneDocument<'a> {
     kube_proxy_mode: &'static str,
     kube_proxy_remove: bool,
     conntrack_max_per_core: Option<u32>,
-    eviction_hard: &'a BTreeMap<String, String>,
+    eviction_hard: Option<&'a BTreeMap<String, String>>,
     #[serde(flatten)]
     components: ComponentsDocument,
 }
@@ -86,7 +86,7 @@ impl<'a> ControlPlaneDocument<'a> {
             kube_proxy_mode: settings.kube_proxy_mode.as_str(),
             kube_proxy_remove: settings.kube_proxy_remove,
             conntrack_max_per_core: settings.kube_proxy_conntrack_max_per_core,
-            eviction_hard: &settings.components.kubelet.eviction_hard,
+            eviction_hard: settings.components.kubelet.evictions(),
             components: ComponentsDocument::new(cluster, host)?,
         })
     }

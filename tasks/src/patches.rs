@@ -35,8 +35,8 @@ fn of_kubelet(cluster: &Cluster, host: &Host) -> Map<String, Json> {
     let components = &cluster.settings.components;
     let whole = |settings: &KubeletSettings| {
         let mut fields = components::kubelet(cluster, settings);
-        if !settings.eviction_hard.is_empty() {
-            fields.insert("evictionHard".to_owned(), json!(settings.eviction_hard));
+        if let Some(thresholds) = settings.evictions() {
+            fields.insert("evictionHard".to_owned(), json!(thresholds));
         }
         fields
     };

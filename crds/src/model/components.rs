@@ -62,9 +62,9 @@ pub struct KubeletSettings {
     pub fields: Values,
     /// Its options.
     pub options: Values,
-    /// When it evicts pods: amounts or percentages that must be left, by eviction signal. Empty for its own thresholds; otherwise a signal
-    /// that is not named has none.
-    pub eviction_hard: BTreeMap<String, String>,
+    /// When it evicts pods: amounts or percentages that must be left, by eviction signal. Without a word, and empty, it has its own thresholds;
+    /// otherwise a signal that is not named has none.
+    pub eviction_hard: Option<BTreeMap<String, String>>,
     /// What is kept for the kubelet and containerd.
     pub kube_reserved: Reserved,
     /// What is kept for the other programs of a host.
@@ -72,7 +72,14 @@ pub struct KubeletSettings {
 }
 
 impl KubeletSettings {
-    /// These settings, and over them those of `other`: what it says counts, with its whole value.
+    /// The thresholds at which it evicts pods, if they are not its own.
+    #[must_use]
+    pub fn evictions(&self) -> Option<&BTreeMap<String, String>> {
+        self.eviction_hard.as_ref().filter(|thresholds| !thresholds.is_empty())
+    }
+
+    /// These settings, and over them those of `other`, of which each field, option and amount counts with its whole value. What it says of
+    /// evictions counts as a whole.
     #[must_use]
     pub fn with(mut self, other: &Self) -> Self {
         let over = |of: &mut Values, with: &Values| {
@@ -83,7 +90,7 @@ impl KubeletSettings {
         };
         over(&mut self.fields, &other.fields);
         over(&mut self.options, &other.options);
-        if !other.eviction_hard.is_empty() {
+        if other.eviction_hard.is_some() {
             self.eviction_hard.clone_from(&other.eviction_hard);
         }
         for (of, with) in [(&mut self.kube_reserved, &other.kube_reserved), (&mut self.system_reserved, &other.system_reserved)] {

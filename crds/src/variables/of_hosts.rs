@@ -59,6 +59,8 @@ pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &
         match differing(name, row, &own, of_all.get(name).copied(), silent) {
             Some(_) if are_of_kubelets(row, own.iter().map(|own| (&own.entry.node, &own.entry.key_position))) => {
                 take_each(decoder, row, &own, settings);
+                // What is said for all holds beside it.
+                continue;
             }
             Some(problem) => decoder.report(problem),
             None => take(decoder, row, &own, is_settled, settings),

@@ -32,7 +32,7 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
         entry.2.push(folder.path);
         usable(folder.path, folder.programs, storage, found);
         // Whoever says when pods are evicted knows what is free.
-        if scope.cluster.settings.components.kubelet_of(scope.host).eviction_hard.is_empty() {
+        if scope.cluster.settings.components.kubelet_of(scope.host).evictions().is_none() {
             evicts(folder.path, storage, found);
         }
     }

@@ -84,6 +84,22 @@ fn happens(world: &mut World, mishap: Mishap, host: &str) -> Option<&'static str
     }
 }
 
+/// Runs go on from there to where they end from bare hosts, or what is `wrong` is told.
+pub(crate) fn is_gone_on_with_or_refused(world: World, wrong: Option<&str>) -> Result<(), TestCaseError> {
+    match (world.try_plan(), wrong) {
+        (Err(refusals), Some(wrong)) => prop_assert!(told(&refusals).contains(wrong), "{wrong:?} in {}", told(&refusals)),
+        (Err(refusals), None) => prop_assert!(false, "it can go on: {}", told(&refusals)),
+        (Ok(_), Some(wrong)) => prop_assert!(false, "{wrong} was not refused"),
+        (Ok(_), None) => {
+            let expected = state(&World::bare_of(world.cluster.clone()).converge());
+            let world = world.converge();
+            prop_assert_eq!(left(&world), Vec::<String>::new());
+            prop_assert_eq!(state(&world), expected);
+        }
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 30, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -91,16 +107,6 @@ proptest! {
     fn every_mixture_is_gone_on_with_or_refused(rows in rows(), (mishap, host) in mishap()) {
         let mut world = at(rows);
         let wrong = happens(&mut world, mishap, CONTROL_PLANES[host]);
-        match (world.try_plan(), wrong) {
-            (Err(refusals), Some(wrong)) => prop_assert!(told(&refusals).contains(wrong), "{wrong:?} in {}", told(&refusals)),
-            (Err(refusals), None) => prop_assert!(false, "it can go on: {}", told(&refusals)),
-            (Ok(_), Some(wrong)) => prop_assert!(false, "{wrong} was not refused"),
-            (Ok(_), None) => {
-                let expected = state(&World::bare_of(world.cluster.clone()).converge());
-                let world = world.converge();
-                prop_assert_eq!(left(&world), Vec::<String>::new());
-                prop_assert_eq!(state(&world), expected);
-            }
-        }
+        is_gone_on_with_or_refused(world, wrong)?;
     }
 }

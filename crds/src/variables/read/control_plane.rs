@@ -95,12 +95,13 @@ pub(crate) fn port_range(decoder: &mut Decoder, field: &Field<'_>, to: &mut Valu
     let Some(text) = scalar(decoder, field) else { return };
     let ports = text.split_once('-').and_then(|(first, last)| Some((first.parse::<u16>().ok()?, last.parse::<u16>().ok()?)));
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-    let taken = [22, 2379, 2380, 10250, 10256, 10257, 10259];
     match ports {
-        Some((first, last)) if first > 0 && first <= last => match taken.into_iter().find(|port| (first..=last).contains(port)) {
-            None => put(decoder, field, to, name, text.into()),
-            Some(port) => decoder.report(problem.because(format!("the hosts themselves need the port {port}"))),
-        },
+        Some((first, last)) if first > 0 && first <= last => {
+            match super::load_balancing::OTHERS.into_iter().find(|port| (first..=last).contains(port)) {
+                None => put(decoder, field, to, name, text.into()),
+                Some(port) => decoder.report(problem.because(format!("the hosts themselves need the port {port}"))),
+            }
+        }
         _ => decoder.report(problem.because("it is a range of ports, like `30000-32767`")),
     }
 }

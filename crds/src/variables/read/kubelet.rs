@@ -20,7 +20,9 @@ const EVICTION_SIGNALS: [&str; 8] = [
 ];
 
 pub(crate) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    for entry in decoder.entries(field, "`eviction_hard`").unwrap_or_default() {
+    let Some(entries) = decoder.entries(field, "`eviction_hard`") else { return };
+    let thresholds = settings.components.kubelet.eviction_hard.get_or_insert_default();
+    for entry in entries {
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         if !EVICTION_SIGNALS.contains(&entry.key.as_str()) {
             let problem = Problem::new(format!("{} is no eviction signal of the kubelet", quote(&entry.key))).at(&entry.key_position);
@@ -33,7 +35,7 @@ pub(crate) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: 
         }
         let Some(text) = decoder.text(&item) else { continue };
         if is_threshold(text) {
-            settings.components.kubelet.eviction_hard.insert(entry.key.clone(), text.to_owned());
+            thresholds.insert(entry.key.clone(), text.to_owned());
         } else {
             let problem = Problem::new(format!("{} is no threshold", quote(text))).at(&entry.node.position);
             decoder.report(problem.because("it is an amount like `500Mi`, or a share like `10%`"));

@@ -36,7 +36,7 @@ pub(crate) fn external(decoder: &mut Decoder, field: &Field<'_>, settings: &mut 
 }
 
 /// Ports that hosts need for something else: SSH, etcd, the load balancers' health, kubelet and kube-proxy, the other components.
-const OTHERS: [u16; 10] = [22, 2379, 2380, 2381, 8081, 10250, 10256, 10257, 10259, 10248];
+pub(super) const OTHERS: [u16; 10] = [22, 2379, 2380, 2381, 8081, 10248, 10250, 10256, 10257, 10259];
 
 /// Where API servers listen, or the load balancers of nodes, which have the same port.
 pub(crate) fn server_port(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
@@ -95,5 +95,9 @@ pub(crate) fn certificate_names(decoder: &mut Decoder, field: &Field<'_>, to: &m
             decoder.report(problem.because(format!("it is an IP address or a DNS name, and {wrong}")));
         }
     }
-    to.extend(given);
+    for name in given {
+        if !to.contains(&name) {
+            to.push(name);
+        }
+    }
 }

@@ -3,8 +3,8 @@
 
 use proptest::prelude::*;
 
-use super::{DATA, MEMBERS, TEXT, advance, bare, stop, told};
-use crate::convergence::{left, state};
+use super::{DATA, MEMBERS, TEXT, advance, bare, stop};
+use crate::bootstrap_mixes::is_gone_on_with_or_refused;
 use crate::support::cluster_of;
 use crate::support::world::World;
 
@@ -92,17 +92,7 @@ proptest! {
     fn every_mixture_is_gone_on_with_or_refused(rows in rows(), is_founded in prop::bool::weighted(0.2), (mishap, host) in mishap()) {
         let mut world = at(rows, is_founded);
         let wrong = happens(&mut world, mishap, MEMBERS[host]);
-        match (world.try_plan(), wrong) {
-            (Err(refusals), Some(wrong)) => prop_assert!(told(&refusals).contains(wrong), "{wrong:?} in {}", told(&refusals)),
-            (Err(refusals), None) => prop_assert!(false, "it can go on: {}", told(&refusals)),
-            (Ok(_), Some(wrong)) => prop_assert!(false, "{wrong} was not refused"),
-            (Ok(_), None) => {
-                let expected = state(&World::bare_of(world.cluster.clone()).converge());
-                let world = world.converge();
-                prop_assert_eq!(left(&world), Vec::<String>::new());
-                prop_assert_eq!(state(&world), expected);
-            }
-        }
+        is_gone_on_with_or_refused(world, wrong)?;
     }
 }
 
