@@ -21,8 +21,8 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///   What it prints goes through a pipe, because a file could fill `/run`: into `NAME.log`, which becomes `NAME.log.1` after 2048 pieces of
 ///   512 bytes at the most, if there is more. `dd` writes each piece as it comes, which `head` does not. The unit's first process waits until all
 ///   that the job printed is in the file, for a second at the most, because systemd then kills what is left of the unit; it hands on the
-///   signal that asks it to end, and ends as the job's shell did. That it waits by a lock leaves no process behind: of what systemd has to
-///   kill in cgroups of version 1 it may hear nothing more until the unit's time to stop is over.
+///   signal that asks it to end, and ends as the job's shell did. That it waits by a lock, and then for the one that had it, leaves no process
+///   behind: of what systemd has to kill in cgroups of version 1 it may hear nothing more until the unit's time to stop is over.
 ///   That the unit has ended is asked of systemd itself: `systemd-run --wait` returns early when somebody reloads systemd meanwhile.
 /// * `jobs_end SECONDS` waits until no job is at work any more, and fails if one still is.
 /// * `is_ours` says whether the record of the holder still is `$kokctl_holder`.
@@ -119,12 +119,13 @@ mkfifo -m 600 "$base.pipe"
   done
   cat
 } >/dev/null 2>&1 &
+reader=$!
 exec >"$base.pipe" 2>&1
 rm -f "$base.pipe"
 drain() {
   trap - TERM
   exec >/dev/null 2>&1 9>&-
-  flock -w 1 "$base.lock" true
+  ! flock -w 1 "$base.lock" true || wait "$reader"
 }
 exec 9>/run/kokctl/lock
 flock -s 9

@@ -27,6 +27,7 @@ done
 echo "$*" >>"ROOT/argv"
 "$@"
 code=$?
+[ ! -e "ROOT/works" ] || touch "ROOT/works-after"
 export SERVICE_RESULT=x EXIT_CODE=exited EXIT_STATUS=$code
 $after
 exit $code
@@ -50,12 +51,16 @@ impl Host {
         for folder in ["run/kokctl/jobs", "var/lib/kokctl", "bin"] {
             fs::create_dir_all(host.folder.path(folder)).unwrap();
         }
-        for (name, text) in [("systemd-run", SYSTEMD_RUN), ("systemctl", SYSTEMCTL)] {
-            let path = host.folder.path("bin").join(name);
-            fs::write(&path, text.replace("ROOT", host.folder.root().to_str().unwrap())).unwrap();
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        }
+        host.program("systemd-run", SYSTEMD_RUN);
+        host.program("systemctl", SYSTEMCTL);
         host
+    }
+
+    /// A program that comes before one of the machine's.
+    fn program(&self, name: &str, text: &str) {
+        let path = self.folder.path("bin").join(name);
+        fs::write(&path, text.replace("ROOT", self.folder.root().to_str().unwrap())).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
     /// Runs a script on this host.

@@ -56,6 +56,19 @@ fn a_job_that_is_ended_leaves_what_it_had_printed() {
     }
 }
 
+/// A process lets go of its locks before it has ended.
+#[test]
+fn whoever_keeps_the_log_ends_before_the_unit_does() {
+    for host in hosts() {
+        let late = "#!/bin/sh\n[ $# = 0 ] && [ -e ROOT/works ] || exec /bin/cat \"$@\"\nexec 5>&-\n/bin/cat\nsleep 0.5\nrm ROOT/works\n";
+        host.program("cat", late);
+        let (code, said) = host.job(1, "touch ROOT/works; echo said".replace("ROOT", host.folder.root().to_str().unwrap()).as_str());
+        assert_eq!((code, said.as_str()), (0, "said\n"), "{:?}", host.shell);
+        assert!(!host.folder.path("works-after").exists(), "{:?}: the unit's first process ended before its child", host.shell);
+        assert!(!host.folder.path("works").exists(), "{:?}: nothing was late", host.shell);
+    }
+}
+
 #[test]
 fn what_a_job_leaves_behind_does_not_keep_it_at_work() {
     for host in hosts() {
