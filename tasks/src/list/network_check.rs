@@ -32,13 +32,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         |stage| Operation::NetworkCheck(NetworkCheck { stage, network: network_sum.clone(), nodes: nodes.clone(), families, proxy });
 
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
-    // Its pods tolerate everything, so they are there as soon as their nodes are.
     draft.needs(&deployed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+    // Its pods tolerate everything, so they would be there as soon as their nodes are, and every kubelet would try in vain to start them.
+    draft.needs(&deployed, &view.id(network::NAME, network::NODES_READY), Reason::Because("its pods get their addresses from the network"));
     node_dns::asked_by_pods_of(view, draft, &deployed);
     let running = draft.add("pods-running", stage(Stage::Running(workload)));
     draft.within(Duration::from_secs(300));
     draft.needs(&running, &deployed, Reason::Because("they have to be in the cluster before they can run"));
-    draft.needs(&running, &view.id(network::NAME, network::NODES_READY), Reason::Because("it has a pod on every node"));
     for host in hosts {
         draft.needs(&running, &StepId::new(&host.name, images::NAME, "echo"), Reason::StartsImage);
     }

@@ -33,6 +33,10 @@ const FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kube
 ///
 /// Otherwise whatever an interrupted join left is removed first (reliability table "Worker": bootstrap-kubelet.conf without kubelet.conf is
 /// a join that did not get its certificate), because kubeadm's preflight would refuse it.
+///
+/// A kubelet asks for its certificate in the background, and for the cluster's objects as nobody in the meantime. Those requests are refused
+/// and not made again for seconds; a pod that comes before the services have been read is not tried again for 10 to 15 s
+/// (`backOffPeriod` of the kubelet's pod workers). So it begins anew once it is somebody.
 const SCRIPT: &str = "systemctl daemon-reload
 if [ -s /etc/kubernetes/kubelet.conf ] && { [ -h /var/lib/kubelet/pki/kubelet-client-current.pem ] || [ -s /var/lib/kubelet/pki/kubelet-client-current.pem ]; }; then
   kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
@@ -42,6 +46,7 @@ else
   rm -f /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env /var/lib/kubelet/instance-config.yaml
   rm -rf /var/lib/kubelet/pki
   kubeadm join --config=/run/kokctl/join.yaml
+  systemctl restart kubelet.service
 fi
 ";
 
