@@ -42,7 +42,8 @@ fn three_hosts_of_etcd() {
     let lab = Lab::up(spec).unwrap_or_else(|error| panic!("{error}"));
     let kokctl = Kokctl::new(&lab);
     let manifest = fs::read_to_string(kokctl.manifest()).unwrap();
-    kokctl.write_manifest(&manifest.replacen("roles: [worker]}", "roles: [worker, etcd]}", 1));
+    let manifest = manifest.replacen("roles: [worker]}", "roles: [worker, etcd]}", 1);
+    kokctl.write_manifest(&manifest.replacen("\n  vars:\n", "\n  vars:\n    remove_anonymous_access: true\n", 1));
     let mut clock = Clock::start();
     let started = Arguments::watch();
     again::log_every_command(&lab);
@@ -58,6 +59,7 @@ fn three_hosts_of_etcd() {
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     members(&lab).iter().for_each(|host| is_a_member(&lab, host));
     control_planes_cannot_sign_for_etcd(&lab);
+    strangers_learn_nothing(&lab);
     endpoint::survives_any_host(&lab);
     authorities::are_used(&lab, &kokctl);
     authorities::others_are_refused(&kokctl);
@@ -112,6 +114,16 @@ fn is_a_member(lab: &Lab, host: &Host) {
     assert_eq!(ok(host, "systemctl --failed --plain --no-legend"), "");
     let of_nodes = ok(host, "ls -d /etc/containerd /opt/cni /usr/local/bin/kube* /var/lib/kubelet/* 2>/dev/null || :");
     assert_eq!(of_nodes.is_empty(), host.name() != BOTH, "{of_nodes}");
+}
+
+/// All hosts have joined by then.
+fn strangers_learn_nothing(lab: &Lab) {
+    let (path, plane) = ("/api/v1/namespaces/kube-public/configmaps/cluster-info", &cluster::control_planes(lab)[0]);
+    let ask = format!("kubectl --kubeconfig=/dev/null --server=https://{}:6443 --insecure-skip-tls-verify get --raw", plane.address());
+    assert_eq!(ok(plane, &format!("{ask} /readyz")), "ok");
+    let said = plane.ssh(&["sh", "-c", &format!("{ask} {path}")]).unwrap();
+    assert!(!said.success() && said.stderr.contains("(Forbidden)"), "{said:?}");
+    assert!(kubectl(lab, &format!("get --raw {path}")).contains("certificate-authority-data"));
 }
 
 fn control_planes_cannot_sign_for_etcd(lab: &Lab) {

@@ -214,6 +214,8 @@ pub struct Security {
     pub encryption: Encryption,
     /// Where the API server sends traces: `endpoint`, `samplingRatePerMillion`.
     pub tracing: Group,
+    /// Whether only those who are known may read `cluster-info`, the cluster's address and authority, which kubeadm shows to everybody.
+    pub private_cluster_info: bool,
 }
 
 /// Encryption of what etcd keeps.

@@ -12,7 +12,7 @@ use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
-    KubeletStart, MarkNode, Operation, Preflight, RemoveTokens, StaticPods, UploadConfiguration,
+    KubeletStart, MarkNode, Operation, Preflight, PrivateClusterInfo, RemoveTokens, StaticPods, UploadConfiguration,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 
@@ -184,6 +184,11 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, end
     draft.needs(&token, administrators, Reason::Because("only administrators may"));
     for step in endpoint.iter().flat_map(|_| [&upload, &addons, &token]) {
         draft.needs(step, &view.id(NAME, ENDPOINT), Reason::Because("kubeadm asks there, by the administrators' kubeconfig"));
+    }
+    if view.cluster().settings.security.private_cluster_info {
+        let private = draft.add("cluster-info", Operation::PrivateClusterInfo(PrivateClusterInfo));
+        draft.needs(&private, administrators, Reason::Because("only administrators may"));
+        draft.follows(&private, &token, Reason::Because("the rules for joining hosts show it to everybody again"));
     }
     let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
     draft.follows(&removal, &token, Reason::Because("a token can't be removed before it is made"));

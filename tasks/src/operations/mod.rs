@@ -21,6 +21,7 @@ mod node_shares;
 mod pki_tree;
 mod pod_routes;
 mod preflight;
+mod private_cluster_info;
 mod ready;
 mod record;
 mod remove_addons;
@@ -52,6 +53,7 @@ pub use node_shares::NodeShares;
 pub use pki_tree::PkiTree;
 pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
+pub use private_cluster_info::PrivateClusterInfo;
 pub(crate) use ready::CLIENT_CERTIFICATE;
 pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly};
 pub use remove_addons::RemoveAddons;
@@ -121,6 +123,8 @@ pub enum Operation {
     Addons(Addons),
     /// A host becomes a node.
     Join(Join),
+    /// Strangers don't learn the cluster's address and authority.
+    PrivateClusterInfo(PrivateClusterInfo),
     /// No token of ours is left.
     RemoveTokens(RemoveTokens),
     /// Objects of a manifest.
@@ -176,6 +180,7 @@ macro_rules! each {
             Operation::KubeletFinalize($it) => $call,
             Operation::Addons($it) => $call,
             Operation::Join($it) => $call,
+            Operation::PrivateClusterInfo($it) => $call,
             Operation::RemoveTokens($it) => $call,
             Operation::ApplyManifest($it) => $call,
             Operation::ApplyAddon($it) => $call,

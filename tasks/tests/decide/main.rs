@@ -28,6 +28,7 @@ mod script;
 mod select;
 mod settings;
 mod snapshot;
+mod strangers;
 mod super_admin;
 mod support;
 mod targets;

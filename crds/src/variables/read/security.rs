@@ -170,6 +170,10 @@ pub(crate) fn encryption_algorithm(decoder: &mut Decoder, field: &Field<'_>, set
     settings.security.encryption.algorithm = decoder.choice(field, &words).unwrap_or(settings.security.encryption.algorithm);
 }
 
+pub(crate) fn remove_anonymous_access(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    settings.security.private_cluster_info = decoder.boolean(field).unwrap_or(settings.security.private_cluster_info);
+}
+
 pub(crate) fn encryption_resources(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let Some(names) = super::values::names(decoder, field) else { return };
     if names.is_empty() {

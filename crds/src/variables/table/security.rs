@@ -3,7 +3,6 @@
 use crate::variables::read::{control_plane, pods, security, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
-const OPEN: &str = "the cluster would be less secure than asked for";
 const HEALTH: &str = "the kubelet asks as a stranger whether the API server is well, and kills one that does not answer";
 const LOGIN: &str = "nobody could log in that way";
 
@@ -87,13 +86,10 @@ pub(super) static ROWS: &[Variable] = &[
     flag(
         "remove_anonymous_access",
         "false",
-        "Takes from strangers what kubeadm lets them read: the address and the authority of the cluster.",
+        "Takes from strangers what kubeadm lets them read: the address and the authority of the cluster. `kubeadm join` by hand needs a \
+discovery file then. Where somebody has taken it away, `false` does not give it back.",
     )
-    .needed(OPEN)
-    .instead(
-        "leave it out; by hand it is `kubectl -n kube-public delete rolebinding \
-kubeadm:bootstrap-signer-clusterinfo`, after each run in which hosts join",
-    ),
+    .reads(security::remove_anonymous_access),
     flag("kube_api_anonymous_auth", "true", "Whether strangers may ask the API server for the little that is for all.").only(
         &["true"],
         HEALTH,

@@ -12,6 +12,7 @@ use super::api;
 use super::world::World;
 
 const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
+const STRANGERS: &str = "RoleBinding/kube-public/kubeadm:bootstrap-signer-clusterinfo";
 const KUBELET_FILES: [&str; 2] = ["/var/lib/kubelet/config.yaml", "/var/lib/kubelet/kubeadm-flags.env"];
 
 impl World {
@@ -37,6 +38,7 @@ impl World {
             }
             Operation::BootstrapToken(token) => {
                 self.uses_api(host, true);
+                self.api.object("RoleBinding", "kube-public", "kubeadm:bootstrap-signer-clusterinfo", "");
                 self.api.object("ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap", "");
                 self.api.object("ConfigMap", "kube-public", "cluster-info", "");
                 self.api.tokens.insert(format!("bootstrap-token-{}", token.id));
@@ -63,6 +65,10 @@ impl World {
                 host.write("/etc/ssl/certs/ca-certificates.crt", 0o644, "all");
             }
             Operation::Join(join) => self.join(host, join, change),
+            Operation::PrivateClusterInfo(_) => {
+                self.uses_api(host, true);
+                self.api.objects.remove(STRANGERS);
+            }
             Operation::RemoveTokens(_) => {
                 self.uses_api(host, true);
                 self.api.tokens.clear();
