@@ -11,7 +11,8 @@ use crate::script::Fragment;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoSwap;
 
-/// A container may not even ask to switch off what is not on. A unit file that stands in /etc/systemd/system itself can't be masked: it moves aside.
+/// A container may not even ask to switch off what is not on. A unit file that stands in /etc/systemd/system itself can't be masked by systemctl: it
+/// gives way at once to the link that masks it, after a copy was put aside.
 const SCRIPT: &str = r#"note() { mkdir -p -m 700 /var/lib/kokctl && printf '%s\n' "$1" >>/var/lib/kokctl/swap; }
 off() { [ "$(grep -c ^/ /proc/swaps)" = 0 ] || swapoff -a; }
 off
@@ -28,14 +29,15 @@ for unit in /etc/systemd/system/*.swap /usr/lib/systemd/system/*.swap /lib/syste
   is=$(systemctl is-enabled -- "$name" 2>/dev/null) || :
   [ "$is" != masked ] || continue
   if [ "$is" = enabled ]; then note "enabled $name"; systemctl disable --quiet -- "$name" 2>/dev/null || :; fi
-  if [ -f "$own" ] && [ ! -L "$own" ]; then note "aside $own"; mv -f -- "$own" "$own.kokctl"; fi
+  if [ -f "$own" ] && [ ! -L "$own" ]; then note "aside $own"; cp -p -- "$own" "$own.kokctl"; sync "$own.kokctl"; fi
   note "masked $name"
-  systemctl mask --quiet -- "$name"
+  ln -sfn /dev/null /etc/systemd/system/.kokctl-mask
+  mv -fT /etc/systemd/system/.kokctl-mask "$own"
 done
 for file in /etc/systemd/zram-generator.conf /usr/local/lib/systemd/zram-generator.conf /usr/lib/systemd/zram-generator.conf; do
   [ -s "$file" ] || continue
   note zram
-  [ "$file" != /etc/systemd/zram-generator.conf ] || mv -f "$file" "$file.kokctl"
+  [ "$file" != /etc/systemd/zram-generator.conf ] || { cp -p "$file" "$file.kokctl"; sync "$file.kokctl"; }
   : >/etc/systemd/zram-generator.conf
 done
 if [ -e /etc/systemd/system/multi-user.target.wants/zramswap.service ]; then
