@@ -56,6 +56,9 @@ fn options_and_fields_add_up() {
         assert_eq!((&options("w1")["v"], &options("w1")["root-dir"]), (&json!("4"), &json!("/srv")));
         assert_eq!(options("w2")["v"], json!(if third.is_empty() { "3" } else { "5" }));
     }
+    let alike = read("kubelet_custom_flags: [--root-dir=/srv, --v=3]", ["kubelet_custom_flags: [--v=4]"; 3]).unwrap();
+    let options = kubelet(&alike, "w1").options;
+    assert_eq!((&options["v"], &options["root-dir"]), (&json!("4"), &json!("/srv")));
 }
 
 /// A switch that is off on one host is off there, though it is on for all.

@@ -214,7 +214,7 @@ pub struct Security {
     pub encryption: Encryption,
     /// Where the API server sends traces: `endpoint`, `samplingRatePerMillion`.
     pub tracing: Group,
-    /// Whether only those who are known may read `cluster-info`, the cluster's address and authority, which kubeadm shows to everybody.
+    /// Whether `cluster-info`, the cluster's address and authority, is closed to strangers, to whom kubeadm shows it.
     pub private_cluster_info: bool,
 }
 

@@ -10,7 +10,7 @@ use super::spec::{read_one, row_of};
 use crate::decode::{Decoder, Field};
 use crate::model::{KubeletSettings, Settings};
 use crate::resolve::same;
-use crate::tree::{Entry, Node};
+use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -56,12 +56,15 @@ pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &
     for (name, (row, own)) in own {
         let is_settled = own.len() == hosts.len();
         let silent = hosts.iter().find(|host| !is_settled && host.node(name).is_none());
-        match differing(name, row, &own, of_all.get(name).copied(), silent) {
-            Some(_) if are_of_kubelets(row, own.iter().map(|own| (&own.entry.node, &own.entry.key_position))) => {
-                take_each(decoder, row, &own, settings);
-                // What is said for all holds beside it.
-                continue;
-            }
+        let of_all = of_all.get(name).copied();
+        let problem = differing(name, row, &own, of_all, silent);
+        let is_each_its_own = problem.is_some() || is_settled && adds_up(&own, of_all);
+        if is_each_its_own && are_of_kubelets(row, own.iter().map(|own| (&own.entry.node, &own.entry.key_position))) {
+            take_each(decoder, row, &own, settings);
+            // What is said for all holds beside it.
+            continue;
+        }
+        match problem {
             Some(problem) => decoder.report(problem),
             None => take(decoder, row, &own, is_settled, settings),
         }
@@ -70,6 +73,12 @@ pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &
         }
     }
     settled
+}
+
+/// Whether what all hosts say alike may have something of what is said for all beside it: fields or options.
+fn adds_up(own: &[Own<'_>], of_all: Option<&Node>) -> bool {
+    let (Some(first), Some(of_all)) = (own.first(), of_all) else { return false };
+    matches!(of_all.value, Value::Map(_) | Value::List(_)) && !same(of_all, &first.entry.node)
 }
 
 /// What hosts say alike. If some of them are silent, what is said for all is read, or holds anyway.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
-use super::{certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, node_dns};
+use super::{certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, network, node_dns};
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
@@ -76,8 +76,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     host::needs_kernel(view, draft, &join);
     node_dns::needed_by(view, draft, &join);
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
-    // Who joins by a token has its node by the end of that; a kubelet with an issued kubeconfig makes it when it comes to the API.
-    if !view.host.labels.is_empty() || !taints.is_empty() || is_issued {
+    // The kubelet has a certificate when the join ends, and makes its node when it comes to the API with it. What runs on all nodes waits for that.
+    let is_waited_for = !is_issued && (network::is_there(view) || network::has_proxy(view));
+    if !view.host.labels.is_empty() || !taints.is_empty() || !is_waited_for {
         let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints };
         let marked = draft.add_on(&speaker, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));

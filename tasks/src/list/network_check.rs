@@ -39,6 +39,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let running = draft.add("pods-running", stage(Stage::Running(workload)));
     draft.within(Duration::from_secs(300));
     draft.needs(&running, &deployed, Reason::Because("they have to be in the cluster before they can run"));
+    draft.needs(&running, &view.id(network::NAME, network::NODES_READY), Reason::Because("it has a pod on every node"));
     for host in hosts {
         draft.needs(&running, &StepId::new(&host.name, images::NAME, "echo"), Reason::StartsImage);
     }

@@ -7,7 +7,7 @@ use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::Fragment;
 
-/// The ConfigMap `cluster-info`, with the cluster's address and authority, is for nobody who has not logged in. kubeadm's phase
+/// The ConfigMap `cluster-info`, with the cluster's address and authority, is not for strangers. kubeadm's phase
 /// `bootstrap-token` shows it to everybody each time (kubeadm design, "Create the public cluster-info ConfigMap"), so that a host can find
 /// the cluster by a token alone; kokctl's hosts come with a discovery file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +39,6 @@ impl PrivateClusterInfo {
     }
 
     pub(super) fn title(&self) -> String {
-        "cluster-info for nobody but users".to_owned()
+        "cluster-info closed to strangers".to_owned()
     }
 }

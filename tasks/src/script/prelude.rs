@@ -117,7 +117,7 @@ mkfifo -m 600 "$base.pipe"
     mv -f "$base.log" "$base.log.1"
     mv -f "$base.after" "$base.log"
   done
-  cat
+  exec cat
 } >/dev/null 2>&1 &
 reader=$!
 exec >"$base.pipe" 2>&1

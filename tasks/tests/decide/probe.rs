@@ -118,6 +118,30 @@ fn large_files_are_summed_and_what_is_no_file_is_left_out() {
     assert_eq!(seen.paths[&folder.text("missing")], PathState::Missing);
 }
 
+/// The record of an earlier look counts as long as the file has the size, times and inode that it says; the last of its lines if there are several.
+#[test]
+fn large_files_are_summed_once() {
+    let folder = Folder::new();
+    let (record, file) = (folder.path("hashes"), "* a b [x]");
+    fs::write(folder.path(file), "large").unwrap();
+    let look: Looks = [Look::LargeFile(folder.text(file))].into_iter().collect();
+    let script = probe_script(&nonce(), &look, false).replace("/var/lib/kokctl", &folder.text("."));
+    let sums = || {
+        SHELLS.map(|shell| {
+            let seen = parse(&nonce(), &look, &run(shell, &[], &script).stdout).unwrap();
+            seen.paths[&folder.text(file)].present().and_then(|file| file.sha256.clone()).unwrap()
+        })
+    };
+    assert_eq!(sums(), [sha256(b"large"), sha256(b"large")]);
+    let text = fs::read_to_string(&record).unwrap();
+    assert_eq!(text.lines().count(), 1, "the second look takes it from there: {text}");
+    let other = |with: &[u8]| text.replace(&sha256(b"large"), &sha256(with));
+    fs::write(&record, format!("{}{}", other(b"first"), other(b"last"))).unwrap();
+    assert_eq!(sums(), [sha256(b"last"), sha256(b"last")]);
+    fs::write(folder.path(file), "longer now").unwrap();
+    assert_eq!(sums(), [sha256(b"longer now"), sha256(b"longer now")]);
+}
+
 #[test]
 fn a_file_is_shown_whole_or_not_at_all() {
     let folder = Folder::new();

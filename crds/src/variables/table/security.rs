@@ -87,7 +87,7 @@ pub(super) static ROWS: &[Variable] = &[
         "remove_anonymous_access",
         "false",
         "Takes from strangers what kubeadm lets them read: the address and the authority of the cluster. `kubeadm join` by hand needs a \
-discovery file then. Where somebody has taken it away, `false` does not give it back.",
+discovery file then. It is shown for the moments in which hosts join. Where it was taken away, `false` gives it back when the next host joins.",
     )
     .reads(security::remove_anonymous_access),
     flag("kube_api_anonymous_auth", "true", "Whether strangers may ask the API server for the little that is for all.").only(

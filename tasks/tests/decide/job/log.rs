@@ -60,7 +60,7 @@ fn a_job_that_is_ended_leaves_what_it_had_printed() {
 #[test]
 fn whoever_keeps_the_log_ends_before_the_unit_does() {
     for host in hosts() {
-        let late = "#!/bin/sh\n[ $# = 0 ] && [ -e ROOT/works ] || exec /bin/cat \"$@\"\nexec 5>&-\n/bin/cat\nsleep 0.5\nrm ROOT/works\n";
+        let late = "#!/bin/sh\n[ $# = 0 ] && [ -e ROOT/works ] || exec /bin/cat \"$@\"\nexec 5>&-\n/bin/cat\nsleep 0.2\nrm ROOT/works\n";
         host.program("cat", late);
         let (code, said) = host.job(1, "touch ROOT/works; echo said".replace("ROOT", host.folder.root().to_str().unwrap()).as_str());
         assert_eq!((code, said.as_str()), (0, "said\n"), "{:?}", host.shell);
