@@ -100,11 +100,16 @@ impl<'a> Batch<'a> {
     /// says what is on record. `boot` is the boot id that the host had when the run began; a host that was started anew has to be up
     /// before looking at it means anything.
     pub(super) fn settle_script(&self, writer: &Writer, boot: &str, patience_seconds: u64) -> String {
+        // Jobs belong to one lane. Whoever has not its lock could take the input of a job that is only about to begin for what is left of one.
+        let jobs = match self.order.lane {
+            Lane::Streams => String::new(),
+            Lane::Scripts | Lane::Waits => format!("jobs_end {patience_seconds} || echo job\n"),
+        };
         format!(
             "{PRELUDE}{marker}kokctl_holder={line}\nmark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
              [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
              mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\nflock -x -w {patience_seconds} 8 || echo script\n\
-             jobs_end {patience_seconds} || echo job\nmark held\nis_ours || echo \"another: $held\"\n\
+             {jobs}mark held\nis_ours || echo \"another: $held\"\n\
              for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c 16384 \"$record\"\ndone\n{probe}",
             marker = section_marker(&self.nonce),
             line = quote(&writer.line),
@@ -180,6 +185,8 @@ fn last_lines(said: &str) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -188,6 +195,16 @@ mod tests {
         assert_eq!(Record::parse(text), Some(Record { attempt: "r a/b/c 2".into(), code: Some(3), output: "why\noutput\n".into() }));
         let killed = text.replace("exited 3", "killed TERM");
         assert_eq!(Record::parse(&killed).unwrap().code, None);
+    }
+
+    #[test]
+    fn only_who_has_the_lock_of_jobs_looks_whether_they_have_ended() {
+        for (lane, looks) in [(Lane::Scripts, true), (Lane::Streams, false)] {
+            let order = Order { host: "cp1".into(), lane, steps: Vec::new(), attempt: 1, deadline: Duration::from_secs(60) };
+            let script = Batch::new(&order, Nonce::new([7; 16])).settle_script(&Writer::default(), "boot", 17);
+            assert!(script.contains("flock -x -w 17 8"), "{lane:?}");
+            assert_eq!(script.contains("\njobs_end 17"), looks, "{lane:?}");
+        }
     }
 
     #[test]

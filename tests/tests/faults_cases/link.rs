@@ -54,12 +54,22 @@ pub fn cut_in_jobs() {
     let story = Story::new(&lab);
     hosts(&lab).iter().for_each(|host| host.lag(PROXY).unwrap());
     let mut run = story.start(&story.kokctl, &[]);
-    let (mut cuts, mut lost) = (0, 0);
+    let (mut cuts, mut lost, mut streams) = (0, 0, BTreeSet::new());
     while let Some(event) = run.next() {
-        lost += usize::from(event["event"] == "host-lost");
-        if event["event"] == "step-started" && JOBS.iter().any(|job| event["step"].as_str().unwrap().contains(job)) {
-            story.host(event["host"].as_str().unwrap()).lag(PROXY).unwrap();
-            cuts += 1;
+        let (kind, step) = (event["event"].as_str().unwrap(), event["step"].as_str().unwrap_or_default().to_owned());
+        let host = step.split('/').next().unwrap_or_default().to_owned();
+        lost += usize::from(kind == "host-lost");
+        match kind {
+            "step-started" if step.contains("/images/") => drop(streams.insert(step)),
+            "step-done" | "step-failed" => drop(streams.remove(&step)),
+            // Bulk data are sent three times at the most, and there are more jobs than that beside one image.
+            "step-started"
+                if JOBS.iter().any(|job| step.contains(job)) && !streams.iter().any(|stream| stream.starts_with(&format!("{host}/"))) =>
+            {
+                story.host(&host).lag(PROXY).unwrap();
+                cuts += 1;
+            }
+            _ => {}
         }
     }
     let ended = run.end();
