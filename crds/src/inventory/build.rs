@@ -7,6 +7,7 @@ use super::names::Names;
 use super::range::{self, MAX_HOSTS};
 use super::vars::{Variable, Vars};
 use super::{ALL, Group, Host, Inventory, UNGROUPED, Unread, graph, legacy};
+use crate::resolve::same;
 use crate::tree::{Node, Value};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
@@ -141,17 +142,13 @@ impl Builder {
 
     pub(super) fn host_var(&mut self, host: &str, name: &str, variable: Variable) {
         let Some(entry) = self.hosts.get_mut(host) else { return };
-        let position = variable.key_position.clone();
-        let former = entry.vars.insert(name, variable);
-        self.notices.extend(former.and_then(|former| replaced(name, host, &former, &position)));
+        self.notices.extend(set(&mut entry.vars, name, variable, host));
     }
 
     pub(super) fn group_var(&mut self, group: &str, name: &str, variable: Variable) {
         let Some(entry) = self.groups.get_mut(group) else { return };
         if name != "ansible_group_priority" {
-            let position = variable.key_position.clone();
-            let former = entry.vars.insert(name, variable);
-            self.notices.extend(former.and_then(|former| replaced(name, group, &former, &position)));
+            self.notices.extend(set(&mut entry.vars, name, variable, group));
             return;
         }
         match &variable.node.value {
@@ -221,12 +218,18 @@ impl Builder {
     }
 }
 
-/// Says that a value doesn't count because another one follows.
-fn replaced(name: &str, owner: &str, former: &Variable, position: &Position) -> Option<Notice> {
+/// Sets a variable, and says so where another value doesn't count because of that. What says the same again changes nothing, as where an alias
+/// gives the hosts of one group to another: then it stands where it was written first.
+fn set(vars: &mut Vars, name: &str, variable: Variable, owner: &str) -> Option<Notice> {
+    if vars.get(name).is_some_and(|former| former.node.tag == variable.node.tag && same(&former.node, &variable.node)) {
+        return None;
+    }
+    let position = variable.key_position.clone();
+    let former = vars.insert(name, variable)?;
     // Several names of one line, such as those of a range, have its variables in common.
-    (former.key_position != *position).then(|| {
+    (former.key_position != position).then(|| {
         Notice::new(format!("{} has {} twice; this one counts", quote(owner), quote(name)))
-            .at(position)
+            .at(&position)
             .because(format!("the other one stands before it, at {}", former.key_position))
             .hint("remove the one that you do not mean")
     })

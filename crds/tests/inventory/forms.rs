@@ -168,6 +168,15 @@ fn what_counts_twice_is_said() {
 }
 
 #[test]
+fn the_same_twice_is_no_other_value() {
+    let inventory = read("all:\n  hosts: &all\n    a: {x: [1, {y: z}]}\n  children:\n    g: {hosts: *all}\n    h: {hosts: *all}\n");
+    assert_eq!(groups(&inventory), "g: a; h: a");
+    assert!(inventory.notices().is_empty(), "{:?}", inventory.notices());
+    let text = "all: {hosts: {a: {x: '{{ y }}'}}, children: {g: {hosts: {a: {x: !unsafe '{{ y }}'}}}}}";
+    assert_eq!(read(text).notices().len(), 1, "one is worked out, and one is text");
+}
+
+#[test]
 fn files_beside_the_inventory() {
     let beside = [
         ("inventory/group_vars/g/b.yml", "x: b\ny: b"),
