@@ -48,9 +48,9 @@ pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option
     }
 }
 
-/// Labels and taints are a node's.
+/// Labels, annotations and taints are a node's.
 fn marks_of_no_node(decoder: &mut Decoder, host: &Host) {
-    let given = [("labels", host.labels.is_empty()), ("taints", host.taints.is_empty())];
+    let given = [("labels", host.labels.is_empty()), ("annotations", host.annotations.is_empty()), ("taints", host.taints.is_empty())];
     for (field, _) in given.into_iter().filter(|(_, is_empty)| !host.roles.is_node() && !is_empty) {
         decoder.report(
             Problem::new(format!("the host {} cannot have {field}", quote(&host.name)))

@@ -73,9 +73,23 @@ fn members_are_odd_and_control_planes_need_not_be() {
 
 #[test]
 fn what_is_no_node_has_no_labels() {
-    let hosts = apart(1).replace("roles: [etcd]", "roles: [etcd], labels: {a: b}, taints: [{key: a, effect: NoSchedule}]");
+    let hosts =
+        apart(1).replace("roles: [etcd]", "roles: [etcd], labels: {a: b}, annotations: {a: b}, taints: [{key: a, effect: NoSchedule}]");
     let told = inline(&hosts, "").unwrap_err();
     assert!(told.contains("the host `etcd1` cannot have labels") && told.contains("cannot have taints"), "{told}");
+    assert!(told.contains("the host `etcd1` cannot have annotations"), "{told}");
+}
+
+#[test]
+fn annotations_are_texts_within_what_an_object_may_hold() {
+    let with = |annotations: &str| inline(&host("cp1", 1, "control-plane").replace("]}", &format!("], annotations: {annotations}}}")), "");
+    let good = with(r#"{example.com/note: "any text, \"even\" this: %$'\n", empty: ""}"#).unwrap();
+    assert_eq!(good.hosts[0].annotations["example.com/note"], "any text, \"even\" this: %$'\n");
+    let told = with("{-a: b}").unwrap_err();
+    assert!(told.contains("`-a` cannot be the key of an annotation"), "{told}");
+    assert!(with("{a: [b]}").unwrap_err().contains("cannot be a list"), "{}", with("{a: [b]}").unwrap_err());
+    let told = with(&format!("{{a: {}}}", "b".repeat(256 * 1024))).unwrap_err();
+    assert!(told.contains("the annotations of a host cannot have 262145 bytes"), "{told}");
 }
 
 #[test]

@@ -80,6 +80,7 @@ spec:
         user: root
         hostKey: SHA256:uNiVztksCsDhcc0u9e8BrrJXVGDR3gT2G0FSHAgE4gE
       labels: {example.com/zone: a.1, empty: }
+      annotations: {example.com/rack: '7, by the door'}
       taints:
         - {key: dedicated, value: gpu, effect: NoSchedule}
         - {key: dedicated, effect: NoExecute}
@@ -117,6 +118,7 @@ fn a_full_file_keeps_every_value() {
                 ..Ssh::default()
             },
             labels: [("empty", ""), ("example.com/zone", "a.1")].map(|(k, v)| (k.into(), v.into())).into(),
+            annotations: [("example.com/rack".into(), "7, by the door".into())].into(),
             taints: vec![
                 Taint { key: "dedicated".into(), value: "gpu".into(), effect: TaintEffect::NoSchedule },
                 Taint { key: "dedicated".into(), value: String::new(), effect: TaintEffect::NoExecute },
@@ -159,8 +161,8 @@ fn places_are_known_afterwards() {
     let at = |path: &str| cluster.position_of(path).map(ToString::to_string);
     assert_eq!(at("metadata.name").as_deref(), Some("cluster.yaml:5:9"));
     assert_eq!(at("spec.kubernetesVersion").as_deref(), Some("cluster.yaml:12:22"));
-    assert_eq!(at("spec.network.podCIDR").as_deref(), Some("cluster.yaml:29:59"));
-    assert_eq!(at("spec.vars.kube_proxy_mode").as_deref(), Some("cluster.yaml:33:22"));
+    assert_eq!(at("spec.network.podCIDR").as_deref(), Some("cluster.yaml:30:59"));
+    assert_eq!(at("spec.vars.kube_proxy_mode").as_deref(), Some("cluster.yaml:34:22"));
     assert_eq!(at("spec.time.servers"), None);
     let of = |host: &str, field: &str| cluster.host_position(host, field).map(ToString::to_string);
     assert_eq!(of("w1", "address").as_deref(), Some("cluster.yaml:20:16"));

@@ -21,6 +21,8 @@ pub struct Host {
     pub ssh: Ssh,
     /// Labels that the node gets besides Kubernetes' own.
     pub labels: BTreeMap<String, String>,
+    /// Annotations that the node gets besides those of others.
+    pub annotations: BTreeMap<String, String>,
     /// Taints that the node is registered with; unique by key and effect.
     pub taints: Vec<Taint>,
     /// Where the host's entry begins in the file.

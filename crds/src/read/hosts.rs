@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
+use super::annotations;
 use super::read_label;
 use super::ssh::read_host;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
@@ -16,7 +17,7 @@ use crate::{Position, Problem};
 
 pub(crate) const HOST: Form = Form {
     what: "a host",
-    fields: &["name", "address", "addressIPv6", "roles", "ssh", "labels", "taints", "vars"],
+    fields: &["name", "address", "addressIPv6", "roles", "ssh", "labels", "annotations", "taints", "vars"],
     refused: &[
         ("ip", "write it as `address`"),
         ("access_ip", "write it as `address`"),
@@ -82,6 +83,7 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
     let roles = placed(decoder, &fields, "roles", read_roles);
     let login = read_host(decoder, fields.get("ssh"), ssh);
     let labels = fields.get("labels").map(|field| read_labels(decoder, &field));
+    let annotations = fields.get("annotations").map(|field| annotations::read(decoder, &field));
     let taints = fields.get("taints").map(|field| read_taints(decoder, &field));
     let whole = || {
         Some(Host {
@@ -92,6 +94,7 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
             roles: roles.as_ref()?.0,
             ssh: login,
             labels: labels.unwrap_or_default(),
+            annotations: annotations.unwrap_or_default(),
             taints: taints.unwrap_or_default(),
             origin: item.position().clone(),
         })

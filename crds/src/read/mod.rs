@@ -1,6 +1,7 @@
 //! From the tree to the model: one file per part of a Cluster.
 
 pub(crate) mod addons;
+mod annotations;
 pub(crate) mod dual_stack;
 mod endpoint;
 pub(crate) mod hosts;

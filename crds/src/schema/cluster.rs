@@ -124,6 +124,7 @@ fn host() -> Value {
         property("roles", "What the host does in the cluster.", roles),
         property("ssh", "How to log in, where that differs from the cluster's `ssh`.", map(&fields(&OF_HOST), &[], login())),
         property("labels", "Labels of the node.", label),
+        property("annotations", "Annotations of the node.", json!({"type": "object", "additionalProperties": {"type": "string"}})),
         property("taints", "Taints of the node.", json!({"type": "array", "items": taint()})),
         property("vars", "Variables of the host; a setting is the same on all hosts.", json!({"type": "object"}))
             .with("x-kubernetes-preserve-unknown-fields", true),

@@ -210,6 +210,7 @@ fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<()
     let mark = MarkNode {
         node: view.host.name.clone(),
         labels,
+        annotations: view.host.annotations.clone(),
         taints: crate::documents::taints(view.host).iter().map(ToString::to_string).collect(),
     };
     let speaker = &view.speaker()?.name;

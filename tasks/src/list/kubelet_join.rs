@@ -78,8 +78,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
     // The kubelet has a certificate when the join ends, and makes its node when it comes to the API with it. What runs on all nodes waits for that.
     let is_waited_for = !is_issued && (network::is_there(view) || network::has_proxy(view));
-    if !view.host.labels.is_empty() || !taints.is_empty() || !is_waited_for {
-        let mark = MarkNode { node: view.host.name.clone(), labels: view.host.labels.clone(), taints };
+    let (labels, annotations) = (view.host.labels.clone(), view.host.annotations.clone());
+    if !labels.is_empty() || !annotations.is_empty() || !taints.is_empty() || !is_waited_for {
+        let mark = MarkNode { node: view.host.name.clone(), labels, annotations, taints };
         let marked = draft.add_on(&speaker, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
         draft.needs(&marked, &of_control_plane(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));

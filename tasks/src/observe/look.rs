@@ -42,6 +42,8 @@ pub enum Look {
     ApiServer,
     /// Nodes and objects of the cluster, asked from this host's API server.
     Kubernetes,
+    /// What the cluster's nodes are annotated with, asked from this host's API server.
+    NodeAnnotations,
     /// Whether the load balancers of hosts without an API server have found one, asked from this host's API server.
     LoadBalancers,
     /// Whether an API server of the cluster answers at this URL, asked from this host once its own is ready.
@@ -92,6 +94,7 @@ pub struct Looks {
     pub(super) images: bool,
     pub(super) api_server: bool,
     pub(super) kubernetes: bool,
+    pub(super) node_annotations: bool,
     pub(super) load_balancers: bool,
     pub(super) api_endpoints: BTreeSet<String>,
     pub(super) etcd: bool,
@@ -132,6 +135,7 @@ impl Looks {
             Look::Images => self.images = true,
             Look::ApiServer => self.api_server = true,
             Look::Kubernetes => self.kubernetes = true,
+            Look::NodeAnnotations => self.node_annotations = true,
             Look::LoadBalancers => self.load_balancers = true,
             Look::ApiEndpoint(url) => drop(self.api_endpoints.insert(url)),
             Look::Etcd => self.etcd = true,
@@ -173,6 +177,7 @@ impl Looks {
         let units = self.units.iter().cloned().map(Look::Unit);
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
+        let cluster = cluster.chain(asked(self.node_annotations, Look::NodeAnnotations));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
         let cluster = cluster.chain(asked(self.network_check, Look::NetworkCheck));
@@ -200,7 +205,7 @@ impl Looks {
 
     /// Whether anything is asked that begins with the question whether the API server is ready.
     pub(super) fn asks_api_server(&self) -> bool {
-        let kinds = [self.api_server, self.kubernetes, self.load_balancers, self.network_check, self.warnings];
+        let kinds = [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check, self.warnings];
         kinds.contains(&true) || !self.addon_objects.is_empty() || !self.api_endpoints.is_empty()
     }
 

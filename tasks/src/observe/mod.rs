@@ -5,6 +5,7 @@
 //! missing, cut off or of the wrong shape becomes a [`ParseError`] that names the section and never a panic.
 
 mod addons;
+mod annotations;
 mod etcd;
 mod firewall;
 pub(crate) mod ipv6;

@@ -126,6 +126,9 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.kubernetes {
         seen.kubernetes = Some(super::kubernetes::read(sections)?);
     }
+    if looks.node_annotations {
+        seen.node_annotations = Some(super::annotations::read(text_of(sections, "kube-annotations")?));
+    }
     if looks.load_balancers {
         let lines = body("kube-load-balancers")?.lines().filter_map(|line| line.split_once(' '));
         seen.load_balancers = Some(lines.map(|(node, ready)| (node.to_owned(), ready == "True")).collect());

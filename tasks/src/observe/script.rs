@@ -77,6 +77,9 @@ fn push_cluster(script: &mut String, looks: &Looks) {
     if looks.kubernetes {
         script.push_str(super::kubernetes::SCRIPT);
     }
+    if looks.node_annotations {
+        script.push_str(super::annotations::SCRIPT);
+    }
     if looks.load_balancers {
         script.push_str(super::kubernetes::LOAD_BALANCERS);
     }

@@ -34,6 +34,8 @@ pub struct Observations {
     pub etcd: Option<EtcdState>,
     /// Members of etcd by their URLs, as this control plane reaches them: what each said, `healthy` if it is.
     pub etcd_endpoints: BTreeMap<String, String>,
+    /// Annotations of nodes, by node.
+    pub node_annotations: Option<BTreeMap<String, BTreeMap<String, String>>>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// Ways to the API by their URLs, as this control plane takes them: the API server that they lead to.
@@ -192,6 +194,7 @@ impl Observations {
             api_server: None,
             etcd: None,
             etcd_endpoints: BTreeMap::new(),
+            node_annotations: None,
             load_balancers: None,
             api_endpoints: BTreeMap::new(),
             kubernetes: None,
@@ -226,6 +229,7 @@ impl Observations {
         self.etcd = later.etcd.or(self.etcd.take());
         self.etcd_endpoints.extend(later.etcd_endpoints);
         self.api_endpoints.extend(later.api_endpoints);
+        self.node_annotations = later.node_annotations.or(self.node_annotations.take());
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());
         self.network_check = later.network_check.or(self.network_check.take());

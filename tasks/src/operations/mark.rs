@@ -1,6 +1,8 @@
-//! Labels and taints of a node.
+//! Labels, annotations and taints of a node.
 
 use std::collections::BTreeMap;
+
+use serde_json::json;
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
@@ -10,20 +12,22 @@ use crate::resources::Act;
 use crate::script::Fragment;
 use crate::shell::quote;
 
-/// Labels and taints that a node has to have; others that it has are left alone. Asked for on a control plane.
+/// Labels, annotations and taints that a node has to have; others that it has are left alone. Asked for on a control plane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkNode {
     /// The node.
     pub node: String,
     /// Labels with their values.
     pub labels: BTreeMap<String, String>,
+    /// Annotations with their values.
+    pub annotations: BTreeMap<String, String>,
     /// Taints as `key=value:effect`.
     pub taints: Vec<String>,
 }
 
 impl MarkNode {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Kubernetes]
+        [Look::Kubernetes].into_iter().chain((!self.annotations.is_empty()).then_some(Look::NodeAnnotations)).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
@@ -38,10 +42,19 @@ impl MarkNode {
         if let Some((key, value)) = label {
             return Verdict::differs("mark", format!("it lacks the label {key}={value}"));
         }
+        if let Some(key) = self.lacks_annotation(seen) {
+            return Verdict::differs("mark", format!("it lacks the annotation {key}"));
+        }
         match self.taints.iter().find(|taint| !node.taints.contains(taint)) {
             Some(taint) => Verdict::differs("mark", format!("it lacks the taint {taint}")),
             None => Verdict::Same,
         }
+    }
+
+    /// The key of the first annotation that the node does not have, or has with another value.
+    fn lacks_annotation(&self, seen: &Observations) -> Option<&String> {
+        let own = seen.node_annotations.as_ref().and_then(|nodes| nodes.get(&self.node));
+        self.annotations.iter().find(|(key, value)| own.and_then(|own| own.get(*key)) != Some(value)).map(|(key, _)| key)
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
@@ -54,6 +67,13 @@ impl MarkNode {
             let labels: Vec<String> = self.labels.iter().map(|(key, value)| quote(&format!("{key}={value}"))).collect();
             script.push_str(&format!("kube label --overwrite node {node} {} >/dev/null\n", labels.join(" ")));
         }
+        if !self.annotations.is_empty() {
+            // Any text may be a value, and one may be longer than an argument: it is an input, on one line as JSON has it.
+            let patch = json!({"metadata": {"annotations": self.annotations}});
+            let patch =
+                format!("kube patch node {node} --type=merge --patch-file=/dev/stdin >/dev/null <<'ANNOTATIONS'\n{patch}\nANNOTATIONS\n");
+            script.push_str(&patch);
+        }
         if !self.taints.is_empty() {
             let taints: Vec<String> = self.taints.iter().map(|taint| quote(taint)).collect();
             script.push_str(&format!("kube taint --overwrite node {node} {} >/dev/null\n", taints.join(" ")));
@@ -62,6 +82,7 @@ impl MarkNode {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("labels and taints of node {}", self.node)
+        let what = if self.annotations.is_empty() { "labels and taints" } else { "labels, annotations and taints" };
+        format!("{what} of node {}", self.node)
     }
 }

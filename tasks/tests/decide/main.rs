@@ -12,6 +12,7 @@ mod endpoint;
 mod fields;
 mod issued;
 mod job;
+mod marked;
 mod node_dns;
 mod observe;
 mod operations;

@@ -15,6 +15,8 @@ pub(crate) struct Api {
     pub(crate) nodes: BTreeMap<String, NodeState>,
     pub(crate) objects: BTreeMap<String, Value>,
     pub(crate) tokens: BTreeSet<String>,
+    /// What nodes are annotated with.
+    pub(crate) annotations: BTreeMap<String, BTreeMap<String, String>>,
     /// Objects of addons.
     pub(crate) addons: BTreeMap<ObjectName, LiveObject>,
     /// The hosts on which etcd is meant to run.

@@ -47,6 +47,7 @@ impl World {
                 self.uses_api(host, true);
                 let node = self.api.nodes.get_mut(&mark.node).unwrap_or_else(|| panic!("{} is marked before it is a node", mark.node));
                 node.labels.extend(mark.labels.clone());
+                self.api.annotations.entry(mark.node.clone()).or_default().extend(mark.annotations.clone());
                 let new: Vec<_> = mark.taints.iter().filter(|taint| !node.taints.contains(taint)).cloned().collect();
                 node.taints.extend(new);
             }

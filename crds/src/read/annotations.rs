@@ -1,0 +1,32 @@
+//! Annotations of a host's node.
+
+use std::collections::BTreeMap;
+
+use crate::Problem;
+use crate::decode::{Decoder, Field};
+use crate::syntax::label;
+use crate::words::quote;
+
+/// The most that Kubernetes takes for one object, keys and values together, in bytes.
+const MAX_BYTES: usize = 256 * 1024;
+
+/// Reads a map of texts. Keys are like those of labels, values are any text.
+pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> BTreeMap<String, String> {
+    let mut annotations = BTreeMap::new();
+    for entry in decoder.entries(field, "the annotations of a host").unwrap_or_default() {
+        if let Some(reason) = label::key(&entry.key) {
+            let problem = Problem::new(format!("{} cannot be the key of an annotation", quote(&entry.key)));
+            decoder.report(problem.at(&entry.key_position).because(reason));
+        }
+        let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
+        if let Some(value) = decoder.text(&item) {
+            annotations.insert(entry.key.clone(), value.to_owned());
+        }
+    }
+    let bytes: usize = annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+    if bytes > MAX_BYTES {
+        let problem = Problem::new(format!("the annotations of a host cannot have {bytes} bytes")).at(field.position());
+        decoder.report(problem.because(format!("Kubernetes takes no more than {MAX_BYTES} for one object")));
+    }
+    annotations
+}
