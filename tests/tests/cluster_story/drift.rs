@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
-use crate::cluster_support::{cluster, escrow, ok};
+use crate::cluster_support::{cluster, escrow, kubelets, ok};
 use crate::lab_support::wait_for;
 
 const CONTAINERD: &str = "/etc/containerd/config.toml";
@@ -157,6 +157,7 @@ fn repairs(lab: &Lab, kokctl: &Kokctl<'_>, drift: &Drift<'_>) {
     if drift.unit.is_some() {
         assert_ne!(started(), before, "{:?} has to read the file again", drift.unit);
     }
+    kubelets::say_that_they_are_ready(lab);
     kokctl.has_nothing_to_do();
     lap("apply again");
 }

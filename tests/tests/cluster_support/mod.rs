@@ -10,6 +10,7 @@ pub mod cluster;
 pub mod escrow;
 pub mod kept;
 pub mod kokctl;
+pub mod kubelets;
 pub mod node_dns;
 pub mod secrets;
 pub mod snapshot;

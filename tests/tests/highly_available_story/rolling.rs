@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::control_planes;
 use crate::cluster_support::cluster;
 use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::kubelets;
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 
@@ -40,6 +41,7 @@ pub fn one_control_plane_after_the_other(lab: &Lab, kokctl: &Kokctl<'_>, manifes
         let line = ok(&host, "tr '\\0' ' ' </proc/$(pgrep -x kube-apiserver)/cmdline");
         assert!(line.contains(" --event-ttl=2h0m0s "), "{}: {line}", host.name());
     }
+    kubelets::say_that_they_are_ready(lab);
     kokctl.has_nothing_to_do();
 }
 
