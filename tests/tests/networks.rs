@@ -34,7 +34,8 @@ fn the_bridge_carries_both_families() {
     let before = snapshot::bare_state(&lab);
     let manifest = fs::read_to_string(kokctl.manifest()).unwrap();
     let manifest = manifest.replace("plugin: flannel\n", "plugin: bridge\n");
-    let worker = manifest.replacen("roles: [worker]", "roles: [worker], vars: {kubelet_max_pods: 50}", 1);
+    let own = format!("roles: [worker], annotations: {{example.com/note: {}}}, vars: {{kubelet_max_pods: 50}}", serde_json::json!(NOTE));
+    let worker = manifest.replacen("roles: [worker]", &own, 1);
     assert_ne!(worker, manifest);
     let vars = format!("kube_proxy_mode: iptables\n    kube_apiserver_port: {}\n    kubelet_node_custom_flags: [--v=3]", both::PORT);
     kokctl.write_manifest(&format!("{}\n    {vars}\n", worker.trim_end()));
@@ -43,6 +44,7 @@ fn the_bridge_carries_both_families() {
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     kube_proxy_goes_by_iptables(&lab);
     the_worker_has_a_kubelet_of_its_own(&lab);
+    the_worker_is_annotated(&lab);
     both::nodes_have_addresses(&lab);
     both::pods_and_services_answer(&lab);
     clock.lap("pods and services");
@@ -62,7 +64,7 @@ fn flannel_by_vxlan_and_by_routes_of_hosts() {
     let kokctl = Kokctl::new(&lab);
     let mut clock = Clock::start();
     let before = snapshot::bare_state(&lab);
-    let kind = Kind { version: DEFAULT_KUBERNETES_VERSION, domain: flannel::DOMAIN, has_load_balancers: false };
+    let kind = Kind { version: DEFAULT_KUBERNETES_VERSION, domain: flannel::DOMAIN, has_load_balancers: false, tainted: None };
     flannel::is_refused_without_wireguard(&lab, &kokctl);
     for backend in ["vxlan", "host-gw"] {
         flannel::ask_for(&lab, &kokctl, backend);
@@ -110,13 +112,24 @@ fn a_load_balancer_of_the_owner() {
     balanced::by_haproxy(&lab, &kokctl);
     kokctl.converge("apply");
     clock.lap("apply");
-    cluster::is_complete(&lab, &Kind { version: DEFAULT_KUBERNETES_VERSION, domain: "cluster.local", has_load_balancers: false });
+    cluster::is_complete(
+        &lab,
+        &Kind { version: DEFAULT_KUBERNETES_VERSION, domain: "cluster.local", has_load_balancers: false, tainted: None },
+    );
     endpoint::is_named(&lab, &balanced::endpoint(&lab));
     balanced::nothing_of_ours_stands_beside(&lab);
     kokctl.has_nothing_to_do();
     clock.lap("checks of the cluster");
     balanced::answers_without_any_one(&lab);
     clock.lap("a control plane without power");
+}
+
+/// Any text may be one's annotation, and none is taken for anything else on its way.
+const NOTE: &str = "7, by the door's \"left\" $(id)\nANNOTATIONS\n";
+
+fn the_worker_is_annotated(lab: &Lab) {
+    let node = cluster::kubectl_json(lab, "get node worker1");
+    assert_eq!(node["metadata"]["annotations"]["example.com/note"], NOTE, "{node}");
 }
 
 /// What the file says of one host, and of workers, the control plane's kubelet is not told.

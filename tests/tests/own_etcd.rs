@@ -15,7 +15,6 @@ mod cluster_support;
 mod highly_available_story;
 mod lab_support;
 
-use std::collections::BTreeSet;
 use std::fs;
 
 use cluster_support::arguments::Arguments;
@@ -23,15 +22,12 @@ use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
 use cluster_support::{again, authorities, bare, escrow, hosts, kept, node_dns, ok, secrets, snapshot};
-use highly_available_story::{any, endpoint, etcd, lost, member, rotated};
+use highly_available_story::{any, endpoint, lost, member, rotated, units};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 use lab_support::wait_for;
 
 const MEMBERS: usize = 3;
 const PLANES: usize = 2;
-
-const ETCDCTL: &str = "etcdctl --endpoints=https://127.0.0.1:2379 --cacert=/etc/kubernetes/pki/etcd/ca.crt \
-                       --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key";
 
 /// The worker that is a member.
 const BOTH: &str = "worker1";
@@ -90,28 +86,7 @@ fn members(lab: &Lab) -> Vec<Host> {
 }
 
 fn is_a_member(lab: &Lab, host: &Host) {
-    let list = ok(host, &format!("{ETCDCTL} member list"));
-    let rows: Vec<Vec<&str>> = list.lines().map(|line| line.split(", ").collect()).collect();
-    assert!(rows.iter().all(|row| row[1] == "started" && row[5] == "false"), "{list}");
-    let listed: BTreeSet<(String, String)> = rows.iter().map(|row| (row[2].to_owned(), row[3].to_owned())).collect();
-    let of_the_file = members(lab).iter().map(|host| (host.name().to_owned(), format!("https://{}:2380", host.address()))).collect();
-    assert_eq!(listed, of_the_file, "{list}");
-    assert_eq!(rows.len(), MEMBERS, "{list}");
-    let healthy = ok(host, &format!("{ETCDCTL} endpoint health --cluster --write-out=json"));
-    assert_eq!(healthy.matches("\"health\":true").count(), MEMBERS, "{healthy}");
-    etcd::is_one_cluster(
-        lab,
-        DEFAULT_KUBERNETES_VERSION,
-        &ok(host, &format!("{ETCDCTL} endpoint status --cluster --write-out=json")),
-        MEMBERS,
-    );
-    // Its process is a user's that may do nothing else, and its data and keys are for nobody else to read.
-    let process = ok(host, "ps -o user=,args= -C etcd");
-    assert_eq!(process.split_whitespace().collect::<Vec<_>>(), ["etcd", "/usr/local/bin/etcd", "--config-file=/etc/etcd/etcd.yaml"]);
-    assert_eq!(ok(host, "stat -c '%U %a' /var/lib/etcd"), "etcd 700");
-    assert_eq!(ok(host, "find /etc/kubernetes -name '*.key' ! -perm 0600"), "");
-    assert_eq!(ok(host, "systemctl show -p NRestarts --value etcd.service"), "0", "it found the others at once");
-    assert_eq!(ok(host, "systemctl --failed --plain --no-legend"), "");
+    units::is_a_member(lab, host, &members(lab));
     let of_nodes = ok(host, "ls -d /etc/containerd /opt/cni /usr/local/bin/kube* /var/lib/kubelet/* 2>/dev/null || :");
     assert_eq!(of_nodes.is_empty(), host.name() != BOTH, "{of_nodes}");
 }

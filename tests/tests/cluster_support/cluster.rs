@@ -77,11 +77,13 @@ pub struct Kind<'a> {
     pub domain: &'a str,
     /// Whether each worker has a way of its own to several API servers.
     pub has_load_balancers: bool,
+    /// The nodes that not every pod may run on, where these are not the control planes.
+    pub tainted: Option<&'a [&'a str]>,
 }
 
 /// Everything that has to hold of a finished cluster.
 pub fn assert_complete(lab: &Lab, version: &str) {
-    is_complete(lab, &Kind { version, domain: DOMAIN, has_load_balancers: control_planes(lab).len() > 1 });
+    is_complete(lab, &Kind { version, domain: DOMAIN, has_load_balancers: control_planes(lab).len() > 1, tainted: None });
 }
 
 /// The same of one that is not of the usual kind.
@@ -93,24 +95,25 @@ pub fn is_complete(lab: &Lab, kind: &Kind<'_>) {
     for host in node_hosts(lab) {
         host_is_as_it_should_be(&host, load_balancer, own_etcd, daemons);
     }
-    serves(lab, kind.version, kind.domain);
+    serves(lab, kind);
 }
 
 /// What its users have of it, whoever has signed for it.
 pub fn assert_serves(lab: &Lab, version: &str) {
-    serves(lab, version, DOMAIN);
+    serves(lab, &Kind { version, domain: DOMAIN, has_load_balancers: false, tainted: None });
 }
 
-fn serves(lab: &Lab, version: &str, domain: &str) {
-    nodes_are_ready(lab, version);
+fn serves(lab: &Lab, kind: &Kind<'_>) {
+    nodes_are_ready(lab, kind);
     pods_run(lab, daemons(lab));
     no_check_is_left(lab);
     no_token_is_left(lab);
     hosts(lab).iter().filter(|host| is_control_plane(host) || has_etcd_unit(host)).for_each(authorities::verify);
-    workload::everybody_answers_everybody(lab, domain);
+    workload::everybody_answers_everybody(lab, kind.domain);
 }
 
-fn nodes_are_ready(lab: &Lab, version: &str) {
+fn nodes_are_ready(lab: &Lab, kind: &Kind<'_>) {
+    let version = kind.version;
     let nodes = kubectl_json(lab, "get nodes");
     let mut names: Vec<&str> = items(&nodes).iter().map(|node| node["metadata"]["name"].as_str().unwrap()).collect();
     names.sort_unstable();
@@ -124,7 +127,9 @@ fn nodes_are_ready(lab: &Lab, version: &str) {
         let control_plane = is_control_plane(&host);
         assert_eq!(node["metadata"]["labels"].get("node-role.kubernetes.io/control-plane").is_some(), control_plane);
         // Whoever is alone does all work.
-        assert_eq!(node["spec"].get("taints").is_some(), control_plane && node_hosts(lab).len() > 1, "{}", node["spec"]);
+        let usual = || control_plane && node_hosts(lab).len() > 1;
+        let tainted = kind.tainted.map_or_else(usual, |tainted| tainted.contains(&host.name()));
+        assert_eq!(node["spec"].get("taints").is_some(), tainted, "{}", node["spec"]);
     }
     let server = kubectl_json(lab, "version");
     assert_eq!(server["serverVersion"]["gitVersion"], format!("v{version}"));

@@ -85,7 +85,8 @@ impl<'a> Kokctl<'a> {
 
     fn prepare(&self, mut command: Command, arguments: &[&str]) -> Command {
         command.args(arguments).stdin(Stdio::null()).env("XDG_STATE_HOME", self.folder().join("state"));
-        // What the tester's own shell has set must not decide.
+        // What the tester's own shell has set, and the settings of SSH at home, must not decide.
+        command.env("HOME", self.folder());
         command.env_remove("KOKCTL_BUNDLE").env_remove("SSH_AUTH_SOCK").env_remove("KOKCTL_LOG");
         if self.logs.load(Ordering::Relaxed) {
             command.env("KOKCTL_LOG", "trace");

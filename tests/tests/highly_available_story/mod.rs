@@ -10,6 +10,7 @@ pub mod member;
 pub mod rolling;
 pub mod rotated;
 pub mod told;
+pub mod units;
 
 use kok_tests::lab::Lab;
 use std::hash::{BuildHasher as _, Hasher as _};

@@ -1,0 +1,4 @@
+//! The parts of the test.
+
+pub mod nodes;
+pub mod objects;
