@@ -12,7 +12,7 @@ use kok_tests::lab::Lab;
 
 use crate::cluster_support::kokctl::{Kokctl, wait_for_event};
 use crate::cluster_support::snapshot::{assert_same, fingerprint};
-use crate::cluster_support::{bare, hosts, kept};
+use crate::cluster_support::{bare, hosts, kept, secrets};
 
 /// Repeats the moment of an earlier failure, as that test printed it.
 const MOMENT: &str = "KOK_TEST_KILL_AT";
@@ -87,6 +87,7 @@ pub fn what_is_half_made_is_reset(lab: &Lab) {
     let moment = env::var(RESET_MOMENT).map_or_else(|_| Moment::while_it_is_founded(), |text| Moment::parse(&text));
     println!("apply is killed before a reset at {RESET_MOMENT}={}+{}", moment.percent, moment.milliseconds);
     kill_apply(&kokctl, moment);
+    let material = secrets::what_is_there(lab);
     let said = kokctl.verb("reset", &["--yes"]);
     assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
     println!("{}", said.stderr.lines().filter(|line| line.contains("snapshot")).collect::<Vec<_>>().join("\n"));
@@ -94,6 +95,8 @@ pub fn what_is_half_made_is_reset(lab: &Lab) {
     let kept = kept::snapshots(&kokctl, lab.name());
     assert!(kept.len() == 1 || said.stderr.contains("no snapshot of etcd: "), "{said:?}");
     kept.iter().for_each(|path| kept::is_a_snapshot(path));
+    println!("{} lines of keys were there", material.len());
+    secrets::kokctl_did_not_say(&material, &kokctl);
 }
 
 fn kill_apply(kokctl: &Kokctl<'_>, moment: Moment) {

@@ -191,7 +191,7 @@ fn certificates_are_valid(control_plane: &Host, own_etcd: bool) {
 fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool, daemons: usize) {
     let name = host.name();
     let short_lived = format!("ls -d {}", SHORT_LIVED.join(" "));
-    let [left, halves, jobs, failed, open, images, keys, kubeconfigs, manifests] = each(
+    let [left, halves, jobs, failed, open, images, keys, kubeconfigs, manifests, credential] = each(
         host,
         [
             &short_lived,
@@ -205,12 +205,15 @@ fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool, dae
             "find /etc/kubernetes/pki -type f",
             "find /etc/kubernetes -name '*.conf'",
             "ls -A /etc/kubernetes/manifests",
+            "sed -n 's/^ *client-[a-z]*: //p' /etc/kubernetes/kubelet.conf | sort -u",
         ],
     );
     for (what, found) in [("secrets", left), ("half-written files", halves), ("jobs", jobs), ("failed units", failed), ("open keys", open)]
     {
         assert_eq!(found, "", "{what} on {name}");
     }
+    // The one that the kubelet renews, on a control plane too, where kubeadm's own order begins with another one.
+    assert_eq!(credential, "/var/lib/kubelet/pki/kubelet-client-current.pem", "{name}");
     // Those of the daemons, of CoreDNS, of the network check, and the one that holds a pod's namespaces.
     assert!(images.lines().count() >= 3 + daemons, "{images}");
     for line in images.lines() {

@@ -10,18 +10,24 @@ use super::cluster::kubectl;
 use super::kokctl::Kokctl;
 use super::{each, hosts};
 
-/// Lines of private keys, key material of kubeconfigs and keys of encryption at rest, as they stand on a host.
+/// Lines of private keys, the kubelet's among them, key material of kubeconfigs and keys of encryption at rest, as they stand on a host.
 fn key_material_of(host: &Host) -> Vec<String> {
-    let [keys, kubeconfigs, encryption] = each(
+    let [keys, kubeconfigs, kubelet, encryption] = each(
         host,
         [
             "find /etc/kubernetes -name '*.key' -exec cat {} + | grep -v -e '-----'",
             "cat /etc/kubernetes/*.conf | sed -n 's/^ *client-key-data: *//p'",
+            "sed -n '/BEGIN.*PRIVATE KEY/,/END/p' /var/lib/kubelet/pki/* | grep -v -e '-----'",
             "sed -n 's/^ *secret: *//p' /etc/kubernetes/apiserver/encryption.yaml",
         ],
     );
     // The last line of a key may be short enough to stand in any text.
-    [keys, kubeconfigs, encryption].iter().flat_map(|text| text.lines()).filter(|line| line.len() >= 32).map(str::to_owned).collect()
+    [keys, kubeconfigs, kubelet, encryption]
+        .iter()
+        .flat_map(|text| text.lines())
+        .filter(|line| line.len() >= 32)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// That of the whole cluster.
@@ -48,9 +54,22 @@ pub fn nothing_was_said(lab: &Lab, kokctl: &Kokctl<'_>, started: &Arguments) -> 
 pub fn nothing_was_said_of(material: &[String], kokctl: &Kokctl<'_>, started: &Arguments) {
     let journals = kokctl.journals();
     assert!(journals.lines().filter(|line| line.contains("\"step-done\"")).count() > 50, "{journals}");
-    assert_eq!(secrets_in(&journals, material), Vec::<String>::new(), "kokctl's journal");
-    assert_eq!(secrets_in(&kokctl.transcript(), material), Vec::<String>::new(), "kokctl's output");
+    kokctl_did_not_say(material, kokctl);
     is_clean("what programs were started with", &started.so_far(), material);
+}
+
+/// How a key begins that is none of those: as it stands in a file, and in base64, as kubeconfigs and Secrets have it.
+const BEGINNINGS: [&str; 4] = ["PRIVATE KEY", "LS0tLS1CRUdJTiBQUklWQVRF", "LS0tLS1CRUdJTiBFQyBQUklWQVRF", "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS"];
+
+/// That of a cluster that is only half there; perhaps nothing.
+pub fn what_is_there(lab: &Lab) -> Vec<String> {
+    hosts(lab).iter().flat_map(key_material_of).collect()
+}
+
+/// Not by a kokctl of which only some runs are known, however short they were.
+pub fn kokctl_did_not_say(material: &[String], kokctl: &Kokctl<'_>) {
+    assert_eq!(secrets_in(&kokctl.journals(), material), Vec::<String>::new(), "kokctl's journal");
+    assert_eq!(secrets_in(&kokctl.transcript(), material), Vec::<String>::new(), "kokctl's output");
 }
 
 /// Where containers and the audit of the API server write.
@@ -64,7 +83,7 @@ fn logs_with_secrets(host: &Host, material: &[String]) -> String {
          grep -rhaE 'kok[a-z0-9]{{3}}[.][a-z0-9]{{16}}' $(ls -d {LOGS} 2>/dev/null) /dev/null; rm $patterns"
     );
     let mut grep = host.ssh_command("root", script).unwrap().stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let patterns: String = material.iter().map(String::as_str).chain(["PRIVATE KEY"]).map(|pattern| format!("{pattern}\n")).collect();
+    let patterns: String = material.iter().map(String::as_str).chain(BEGINNINGS).map(|pattern| format!("{pattern}\n")).collect();
     grep.stdin.take().unwrap().write_all(patterns.as_bytes()).unwrap();
     let output = grep.wait_with_output().unwrap();
     assert!(output.status.success(), "{}: {output:?}", host.name());
@@ -72,7 +91,7 @@ fn logs_with_secrets(host: &Host, material: &[String]) -> String {
 }
 
 fn is_clean(what: &str, text: &str, material: &[String]) {
-    assert!(!text.contains("PRIVATE KEY"), "{what}");
+    assert!(BEGINNINGS.iter().all(|key| !text.contains(key)), "{what}");
     // Names of Kubernetes' own events and files may look like tokens; those of kokctl have a prefix.
     let ours: Vec<&str> = bootstrap_tokens(text).into_iter().filter(|token| token.starts_with("kok")).collect();
     assert!(ours.is_empty(), "{what}: {ours:?}");
@@ -82,7 +101,7 @@ fn is_clean(what: &str, text: &str, material: &[String]) {
 
 /// What of the cluster's secrets stands in a text, with where it was found.
 pub fn secrets_in(text: &str, material: &[String]) -> Vec<String> {
-    let mut found: Vec<String> = text.lines().filter(|line| line.contains("PRIVATE KEY")).map(str::to_owned).collect();
+    let mut found: Vec<String> = text.lines().filter(|line| BEGINNINGS.iter().any(|key| line.contains(key))).map(str::to_owned).collect();
     found.extend(material.iter().filter(|secret| text.contains(secret.as_str())).cloned());
     found.extend(bootstrap_tokens(text).into_iter().map(str::to_owned));
     found

@@ -6,6 +6,7 @@ use super::shell::assert_plans;
 use super::{HOSTS, Story};
 use crate::bad_input_cases::{Expected, HOST, Refusals, assert_quick, assert_refused};
 use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::snapshot::{assert_same, fingerprint};
 use crate::cluster_support::{ok, up};
 
 /// What is known before is said before.
@@ -13,8 +14,11 @@ pub fn full_before(refusals: &Refusals<'_>) {
     let worker1 = refusals.host("worker1");
     worker1.fill("/usr/local").unwrap();
     refusals.kokctl.write_manifest(&refusals.manifest);
+    let before = fingerprint(refusals.lab);
     let (said, took) = refusals.timed("apply", &["--bundle", refusals.kokctl.bundle().to_str().unwrap()]);
+    let after = fingerprint(refusals.lab);
     worker1.free("/usr/local").unwrap();
+    assert_same(&before, &after, "what is refused must not change anything");
     assert_quick(took, &said);
     let expected = Expected {
         what: "/usr/local has 0 MB free",

@@ -3,7 +3,7 @@
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host};
 
 use super::shell::manifest_for;
-use super::{HOSTS, Story};
+use super::{HOSTS, Run, Story};
 use crate::cluster_support::up;
 
 /// Without a word, and with what was not on the disk lost.
@@ -33,10 +33,11 @@ fn goes_down(login: Option<&str>, fault: impl Fn(&Host)) {
     }
     for count in [2, 1] {
         let mut run = story.apply();
-        let mut begun = 0;
-        while begun < count {
-            let event = run.wait_for("step-started").expect("a run begins steps");
-            begun += usize::from(event["host"] == "worker1");
+        // One step that fails because its host goes down may have been the last that there was to do.
+        if !begins(&mut run, count) {
+            let ended = run.end();
+            assert!(count == 1 && ended.code == Some(0), "{ended:?}");
+            break;
         }
         fault(&story.host("worker1"));
         let ended = run.end();
@@ -48,4 +49,14 @@ fn goes_down(login: Option<&str>, fault: impl Fn(&Host)) {
     }
     story.succeeds();
     story.assert_ended_well();
+}
+
+/// Waits until so many steps have begun on the host; they may have been fewer.
+fn begins(run: &mut Run<'_>, count: usize) -> bool {
+    let mut begun = 0;
+    while begun < count {
+        let Some(event) = run.wait_for("step-started") else { return false };
+        begun += usize::from(event["host"] == "worker1");
+    }
+    true
 }

@@ -66,7 +66,9 @@ fn cut_off(lab: &Lab, kokctl: &Kokctl<'_>) {
     host.heal().unwrap();
     let last = rest.join().unwrap();
     let code = apply.wait().unwrap().code();
-    assert!(matches!(code, Some(0 | 4)), "{code:?}: {last}\n{}", fs::read_to_string(errors(kokctl)).unwrap());
+    let errors = fs::read_to_string(errors(kokctl)).unwrap();
+    kokctl.note(&errors);
+    assert!(matches!(code, Some(0 | 4)), "{code:?}: {last}\n{errors}");
 }
 
 fn kill(kokctl: &Kokctl<'_>, percent: usize) {
@@ -79,6 +81,7 @@ fn kill(kokctl: &Kokctl<'_>, percent: usize) {
     assert_eq!(counted, after, "apply ended before it could be killed");
     apply.kill().unwrap();
     assert_eq!(apply.wait().unwrap().code(), None, "apply had ended");
+    kokctl.note(&fs::read_to_string(errors(kokctl)).unwrap());
 }
 
 /// How many changes a plan has, as its event says.
