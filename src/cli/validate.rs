@@ -1,9 +1,11 @@
 //! `kokctl validate`
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::{Effect, Invocation, Operation, Verb};
-use kok_crds::{Given, Input, Message, Outcome, Problem, count};
+use kok_crds::{Given, Input, Message, Outcome, Position, Problem, count};
 use kok_tasks::documents::joined;
 use serde::Serialize;
 
@@ -17,7 +19,7 @@ use crate::ui::{Failure, line};
 /// Check the cluster's files without touching a host, and say what becomes of every line
 ///
 /// Shows the cluster that comes out, every variable with its place and what becomes of it, what you should know, and all that is wrong.
-/// Ends with exit code 2 if something is. With a bundle, it is looked at whether that has the Kubernetes version.
+/// Ends with exit code 2 if something is. With a bundle, it is looked at whether that has the versions that are asked for.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -49,18 +51,28 @@ fn is_valid(input: &Input) -> bool {
     input.cluster.is_some() && input.problems.is_empty()
 }
 
-/// Adds that the bundle does not have the version of the cluster.
+/// Adds what the cluster asks for by its version, and the bundle does not have.
 fn compare(input: &mut Input, bundle: &BundleFolder) {
     let Some(cluster) = &input.cluster else { return };
-    let version = cluster.kubernetes_version.to_string();
-    if bundle.bundle().release(&version).is_ok() {
-        return;
-    }
-    let because = format!("it has {}", releases(bundle).join(", "));
-    let position = cluster.positions.get("spec.kubernetesVersion").cloned();
+    let kubernetes = ("Kubernetes", cluster.kubernetes_version.to_string(), releases(bundle), "spec.kubernetesVersion");
+    let own = cluster.settings.containerd_version.as_ref().map(ToString::to_string);
+    let held: BTreeSet<&str> = bundle.bundle().versions("containerd").collect();
+    let containerd = own.map(|version| ("containerd", version, held.into_iter().collect(), "spec.vars.containerd_version"));
+    let asked = [Some(kubernetes), containerd].into_iter().flatten();
+    let lacking: Vec<_> = asked.filter(|(_, version, held, _)| !held.contains(&version.as_str())).collect();
+    let found: Vec<_> = lacking
+        .into_iter()
+        .map(|(what, version, held, path)| {
+            (format!("the bundle has no {what} {version}"), format!("it has {}", held.join(", ")), cluster.positions.get(path).cloned())
+        })
+        .collect();
+    found.into_iter().for_each(|lack| add(input, lack));
+}
+
+fn add(input: &mut Input, (what, because, position): (String, String, Option<Position>)) {
     let rows = input.variables.iter_mut().filter(|given| Some(&given.position) == position.as_ref());
     rows.for_each(|given| (given.outcome, given.because) = (Outcome::Refused, "the bundle does not have it".to_owned()));
-    let problem = Problem::new(format!("the bundle has no Kubernetes {version}")).because(because);
+    let problem = Problem::new(what).because(because);
     input.problems.push(Problem { position, ..problem }.hint("write a version that the bundle has, or give another bundle"));
 }
 

@@ -191,6 +191,11 @@ impl Bundle {
         files.max_by(|a, b| order(&a.version, &b.version))
     }
 
+    /// The versions of a file that there are, one for each architecture.
+    pub fn versions(&self, name: &str) -> impl Iterator<Item = &str> {
+        self.files.iter().filter(move |file| file.name == name).map(|file| file.version.as_str())
+    }
+
     /// The image of this name with the newest version that there is for this architecture.
     #[must_use]
     pub fn newest_image(&self, name: &str, architecture: &str) -> Option<&BundleImage> {

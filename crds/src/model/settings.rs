@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use semver::Version;
+
 use super::certificates::Certificates;
 use super::components::{Components, Security};
 use super::endpoint::ApiEndpoint;
@@ -24,6 +26,8 @@ pub struct Settings {
     pub node_shares: bool,
     /// The way to the API.
     pub api_endpoint: ApiEndpoint,
+    /// Which containerd; `None` is the newest of the bundle.
+    pub containerd_version: Option<Version>,
     /// Further options of containerd's CRI runtime plugin (`io.containerd.cri.v1.runtime`).
     pub containerd_extra_runtime_args: BTreeMap<String, TomlScalar>,
     /// Most files that containerd, and each container that says nothing else, may have open.
@@ -180,6 +184,7 @@ impl Default for Settings {
             kube_proxy_conntrack_max_per_core: None,
             node_shares: true,
             api_endpoint: ApiEndpoint::default(),
+            containerd_version: None,
             containerd_extra_runtime_args: BTreeMap::new(),
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
             containerd_registries_mirrors: Vec::new(),

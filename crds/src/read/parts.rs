@@ -113,6 +113,7 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
         what: "the container runtime of a cluster",
         fields: &[
             "type",
+            "version",
             "dataDir",
             "stateDir",
             "snapshotter",
@@ -126,13 +127,13 @@ pub(crate) const CONTAINER_RUNTIME: Part = Part {
             ("name", "write it as `type`"),
             ("containerd", "write `type: containerd`, and what it holds as fields of `containerRuntime`"),
             ("docker", "leave it out: containerd is installed"),
-            ("version", "leave it out: the bundle says which containerd is installed"),
             ("mirrors", "write them as `registryMirrors`"),
             ("registries", "write mirrors as `registryMirrors`"),
         ],
     },
     leaves: &[
         leaf("type", "container_manager", Kind::Word(&["containerd", "docker", "crio"]), "What runs containers; so far containerd."),
+        leaf("version", "containerd_version", Kind::Text, "Which containerd; without it the newest of the bundle."),
         leaf("dataDir", "containerd_storage_dir", Kind::Text, "Where images and containers lie; so far /var/lib/containerd."),
         leaf("stateDir", "containerd_state_dir", Kind::Text, "Where containerd has its sockets; so far /run/containerd."),
         leaf("snapshotter", "containerd_snapshotter", Kind::Text, "How layers of images become file systems; so far overlayfs."),

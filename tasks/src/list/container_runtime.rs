@@ -50,7 +50,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if !view.host.roles.is_node() {
         return Ok(());
     }
-    let archive = view.file("containerd", None)?;
+    let version = view.cluster().settings.containerd_version.as_ref().map(ToString::to_string);
+    let archive = view.file("containerd", version.as_deref())?;
     let containerd = unpack(draft, ARCHIVE, archive, BINARIES, "bin/");
     let runc =
         draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));

@@ -11,7 +11,7 @@ use super::graph::{Plan, Reason, StepId};
 use super::lint::lint;
 use super::refusal::Refusal;
 use super::select::Selection;
-use crate::bundle::{Bundle, BundleError, BundleFile, BundleImage, KubernetesRelease};
+use crate::bundle::Bundle;
 use crate::dual_stack::completed;
 use crate::facts::HostFacts;
 use crate::holder::Standing;
@@ -166,6 +166,7 @@ pub(super) fn compared(mut plan: Plan, seen: &Seen, selection: &Selection) -> Re
 pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a HostFacts) -> Result<Vec<Draft<'a>>, Vec<Refusal>> {
     // Otherwise each component of it would be missed on each host.
     inputs.release().map_err(|refusal| vec![refusal])?;
+    inputs.has_containerd().map_err(|refusal| vec![refusal])?;
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
     // Once for all hosts, for each of them may have it.
     let cluster_id = cluster_id(inputs, seen);
@@ -235,47 +236,4 @@ pub(super) fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal>
 
 pub(super) fn defect(sentence: String) -> Refusal {
     Refusal::new("kokctl made a plan that breaks its own rules").because(sentence).hint("this is a defect of kokctl; please report it")
-}
-
-impl<'a> Inputs<'a> {
-    pub(super) fn bundle_file(&self, name: &str, version: Option<&str>, architecture: &str) -> Result<&'a BundleFile, Refusal> {
-        let newest = self.bundle.newest_file(name, architecture).map_or("of any version", |file| file.version.as_str());
-        self.bundle.file(name, version.unwrap_or(newest), architecture).map_err(|error| lacks(&error))
-    }
-
-    fn release(&self) -> Result<&'a KubernetesRelease, Refusal> {
-        self.bundle.release(&self.cluster.kubernetes_version.to_string()).map_err(|error| {
-            let place = self.cluster.position_of("spec.kubernetesVersion");
-            let refusal = lacks(&error);
-            place.map_or(refusal.clone(), |place| refusal.at(place.to_string()))
-        })
-    }
-
-    pub(super) fn release_image(&self, component: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
-        let release = self.release()?;
-        let reference = release.images.get(component).ok_or_else(|| {
-            Refusal::new(format!("Kubernetes {} of the bundle names no image of {component}", release.version))
-                .hint("build or fetch the bundle again")
-        })?;
-        self.bundle.image(reference, architecture).map_err(|error| lacks(&error))
-    }
-
-    pub(super) fn newest_image(&self, name: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
-        self.bundle.newest_image(name, architecture).ok_or_else(|| {
-            Refusal::new(format!("the bundle holds no image {name} for {architecture}"))
-                .hint("use a bundle that has it, given with --bundle")
-        })
-    }
-}
-
-fn lacks(error: &BundleError) -> Refusal {
-    let (what, held) = match error {
-        BundleError::NoRelease { version, held } => (format!("Kubernetes {version}"), held),
-        BundleError::NoFile { name, version, architecture, held } => (format!("{name} {version} for {architecture}"), held),
-        BundleError::NoImage { reference, architecture, held } => (format!("image {reference} for {architecture}"), held),
-        other => return Refusal::new(other.to_string()),
-    };
-    Refusal::new(format!("the bundle holds no {what}"))
-        .because(format!("it holds {held}"))
-        .hint("ask for what it holds, or give another bundle with --bundle")
 }

@@ -4,6 +4,7 @@ mod ask;
 mod compare;
 mod draft;
 mod graph;
+mod held;
 mod lint;
 mod looks;
 mod make;

@@ -38,6 +38,14 @@ pub fn lacks_the_version(refusals: &Refusals<'_>) {
         hint: "--bundle",
     };
     refusals.refuses(&manifest, INPUT, &[expected]);
+    let manifest = refusals.manifest_with("\n  vars:\n", "\n  vars:\n    containerd_version: 2.0.99\n");
+    let expected = Expected {
+        what: "the bundle holds no containerd 2.0.99",
+        at: &refusals.position(&manifest, "2.0.99"),
+        because: "2.2.9",
+        hint: "leave that out for the newest",
+    };
+    refusals.refuses(&manifest, INPUT, &[expected]);
 }
 
 pub fn corrupted_file(refusals: &Refusals<'_>) {

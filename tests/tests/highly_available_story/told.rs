@@ -11,6 +11,7 @@ use crate::lab_support::wait_for;
 
 /// Some of each kind, as they stand below `vars` of the lab's file.
 pub const VARIABLES: &str = r#"
+    containerd_version: 2.2.9
     kubernetes_audit: true
     kube_encrypt_secret_data: true
     kube_oidc_auth: true
@@ -62,6 +63,8 @@ pub fn components_run_so(lab: &Lab) {
             assert!(line.contains(&format!("{option}\"")), "{option}: {line}");
         }
     }
+    let runtime = format!("get node {} -o jsonpath='{{.status.nodeInfo.containerRuntimeVersion}}'", host.name());
+    assert_eq!(kubectl(lab, &runtime), "containerd://2.2.9", "not the newest of the bundle, but what was asked for");
     let label = format!("-n kube-system get pod kube-scheduler-{} -o jsonpath='{{.metadata.labels}}'", host.name());
     assert!(kubectl(lab, &label).contains(r#""example.com/patched":"yes""#));
     let kubelet = kubectl(lab, &format!("get --raw /api/v1/nodes/{}/proxy/configz", host.name()));

@@ -2,12 +2,31 @@
 
 use std::collections::BTreeSet;
 
+use semver::Version;
+
 use super::host::{pem, url};
 use crate::Problem;
 use crate::decode::{Decoder, Field, Form};
 use crate::model::{Mirror, RegistryMirrors, Settings, TomlScalar};
 use crate::tree::Value;
 use crate::words::quote;
+
+/// The first major version that reads the configuration which we write (its `version = 3`).
+const FIRST_MAJOR: u64 = 2;
+
+pub(crate) fn containerd_version(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let Some(text) = decoder.text(field) else { return };
+    let problem = match Version::parse(text.strip_prefix('v').unwrap_or(text)) {
+        Err(_) => Problem::new(format!("{} is no version of containerd", quote(text))).because("it has three numbers, as in 2.3.7"),
+        Ok(version) if version.major < FIRST_MAJOR => Problem::new(format!("containerd {version} cannot be installed"))
+            .because(format!("its configuration is written for {FIRST_MAJOR}.0 and later")),
+        Ok(version) => {
+            settings.containerd_version = Some(version);
+            return;
+        }
+    };
+    decoder.report(problem.at(field.position()).hint("write a version that the bundle has, or leave it out for its newest"));
+}
 
 pub(crate) fn containerd_limit_open_file_num(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     // Below the lower limit containerd itself runs out of files on a full host; above the upper one the kernel refuses.

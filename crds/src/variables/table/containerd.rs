@@ -18,7 +18,8 @@ pub(super) static ROWS: &[Variable] =
             "kokctl installs containerd",
             "write `containerd`, or leave it out; images, pods and volumes are the same with it",
         ),
-        text("containerd_version", "that of the bundle", "Which containerd.").moot(BUNDLE),
+        text("containerd_version", "the newest of the bundle", "Which containerd; the bundle has to have it.")
+            .reads(containerd::containerd_version),
         text("runc_version", "that of the bundle", "Which runc.").moot(BUNDLE),
         text("cni_version", "those of the bundle", "Which CNI plugins.").moot(BUNDLE),
         flag("containerd_static_binary", "true", "Whether containerd is the static one.").moot(BUNDLE),

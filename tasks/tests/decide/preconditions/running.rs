@@ -58,3 +58,13 @@ fn a_bundle_of_another_version_is_refused_once() {
     let refusals = kok_tasks::plan::looks(&inputs(&cluster, &bundle)).unwrap_err();
     insta::assert_snapshot!("bundle_lacks_the_version", written(&refusals));
 }
+
+#[test]
+fn a_bundle_with_another_containerd_is_refused_once() {
+    let (mut cluster, bundle) = (cluster(), bundle());
+    cluster.settings.containerd_version = Some("2.2.1".parse().unwrap());
+    insta::assert_snapshot!("bundle_lacks_containerd", written(&kok_tasks::plan::looks(&inputs(&cluster, &bundle)).unwrap_err()));
+    let held = bundle.versions("containerd").last().unwrap();
+    cluster.settings.containerd_version = Some(held.parse().unwrap());
+    assert!(kok_tasks::plan::looks(&inputs(&cluster, &bundle)).is_ok());
+}

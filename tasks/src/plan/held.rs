@@ -1,0 +1,64 @@
+//! What is asked of the bundle, and what it holds.
+
+use std::collections::BTreeSet;
+
+use super::make::Inputs;
+use super::refusal::Refusal;
+use crate::bundle::{BundleError, BundleFile, BundleImage, KubernetesRelease};
+
+impl<'a> Inputs<'a> {
+    pub(super) fn bundle_file(&self, name: &str, version: Option<&str>, architecture: &str) -> Result<&'a BundleFile, Refusal> {
+        let newest = self.bundle.newest_file(name, architecture).map_or("of any version", |file| file.version.as_str());
+        self.bundle.file(name, version.unwrap_or(newest), architecture).map_err(|error| lacks(&error))
+    }
+
+    pub(super) fn release(&self) -> Result<&'a KubernetesRelease, Refusal> {
+        self.bundle.release(&self.cluster.kubernetes_version.to_string()).map_err(|error| {
+            let place = self.cluster.position_of("spec.kubernetesVersion");
+            let refusal = lacks(&error);
+            place.map_or(refusal.clone(), |place| refusal.at(place.to_string()))
+        })
+    }
+
+    /// The containerd that is asked for by its version, for any architecture.
+    pub(super) fn has_containerd(&self) -> Result<(), Refusal> {
+        let Some(version) = self.cluster.settings.containerd_version.as_ref().map(ToString::to_string) else { return Ok(()) };
+        let held: BTreeSet<&str> = self.bundle.versions("containerd").collect();
+        if held.contains(version.as_str()) {
+            return Ok(());
+        }
+        let refusal = Refusal::new(format!("the bundle holds no containerd {version}"))
+            .because(format!("it holds {}", held.into_iter().collect::<Vec<_>>().join(", ")))
+            .hint("write a version that it holds as `containerd_version`, or leave that out for the newest; or give another bundle with --bundle");
+        let place = self.cluster.position_of("spec.vars.containerd_version");
+        Err(place.map_or(refusal.clone(), |place| refusal.at(place.to_string())))
+    }
+
+    pub(super) fn release_image(&self, component: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        let release = self.release()?;
+        let reference = release.images.get(component).ok_or_else(|| {
+            Refusal::new(format!("Kubernetes {} of the bundle names no image of {component}", release.version))
+                .hint("build or fetch the bundle again")
+        })?;
+        self.bundle.image(reference, architecture).map_err(|error| lacks(&error))
+    }
+
+    pub(super) fn newest_image(&self, name: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
+        self.bundle.newest_image(name, architecture).ok_or_else(|| {
+            Refusal::new(format!("the bundle holds no image {name} for {architecture}"))
+                .hint("use a bundle that has it, given with --bundle")
+        })
+    }
+}
+
+fn lacks(error: &BundleError) -> Refusal {
+    let (what, held) = match error {
+        BundleError::NoRelease { version, held } => (format!("Kubernetes {version}"), held),
+        BundleError::NoFile { name, version, architecture, held } => (format!("{name} {version} for {architecture}"), held),
+        BundleError::NoImage { reference, architecture, held } => (format!("image {reference} for {architecture}"), held),
+        other => return Refusal::new(other.to_string()),
+    };
+    Refusal::new(format!("the bundle holds no {what}"))
+        .because(format!("it holds {held}"))
+        .hint("ask for what it holds, or give another bundle with --bundle")
+}
