@@ -26,7 +26,7 @@ use std::time::Instant;
 use bad_input_cases::Refusals;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::up;
-use faults_cases::{away, disk, founding, host_key, killed, link, login, power, reach, rejoined, shell, taking, writers};
+use faults_cases::{away, disk, founding, host_key, killed, link, login, never_up, power, reach, rejoined, shell, taking, writers};
 use highly_available_story::lost;
 
 const CHOICE: &str = "KOK_TEST_FAULTS";
@@ -52,8 +52,9 @@ const LONG: [Fault; 14] = [
     ("first-writer-wakes-up", writers::first_wakes_up_too_late),
 ];
 
-/// With clusters of five hosts, which take minutes each: only with `all`, or by name.
-const LONGEST: [Fault; 4] = [
+/// With whole clusters, which take minutes each: only with `all`, or by name.
+const LONGEST: [Fault; 5] = [
+    ("unknown-option", never_up::unknown_option),
     ("each-control-plane-lost", lost::each_control_plane),
     ("rejoined-by-kubeadm", rejoined::by_kubeadm_alone),
     ("founding-killed", founding::killed),

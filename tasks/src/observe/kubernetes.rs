@@ -45,6 +45,7 @@ pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-flannel-ds","namespace":"kube-flannel"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"nodelocaldns","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"network-check","namespace":"kokctl-network-check"}},
+{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kokctl-network-check"}},
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"kubeadm:cluster-admins"}},
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":{"name":"kubeadm:node-autoapprove-bootstrap"}},
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"kubeadm:bootstrap-signer-clusterinfo","namespace":"kube-public"}}

@@ -13,6 +13,7 @@ mod fields;
 mod issued;
 mod job;
 mod marked;
+mod network_check;
 mod node_dns;
 mod observe;
 mod operations;

@@ -11,14 +11,14 @@ use kok_tasks::observe::{
     UnitState,
 };
 use kok_tasks::operations::{
-    ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, LoadBalancersReady, NetworkCheck, NodesReady, Operation,
-    RemoveTokens, Stage, StaticPods, WorkloadReady,
+    ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, LoadBalancersReady, NodesReady, Operation, RemoveTokens,
+    StaticPods, WorkloadReady,
 };
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use serde_json::{Value, json};
 
-fn said(operation: &Operation, seen: &Observations) -> String {
+pub(crate) fn said(operation: &Operation, seen: &Observations) -> String {
     match operation.diff(seen) {
         Verdict::Same => "same".to_owned(),
         Verdict::Unseen => "unseen".to_owned(),
@@ -117,7 +117,7 @@ fn a_kubelet_runs_with_what_is_written() {
     assert_eq!(said(&operation, &seen("active", 4_000_000)), "/usr/local/bin/kubelet changed after kubelet.service was started");
 }
 
-fn ready(objects: &[(&str, Value)], tokens: &[&str]) -> Observations {
+pub(crate) fn ready(objects: &[(&str, Value)], tokens: &[&str]) -> Observations {
     let node = |ready| NodeState {
         uid: "u".into(),
         kubelet_version: "v1.37.1".into(),
@@ -251,41 +251,6 @@ fn nodes_and_workloads_are_ready_when_all_are() {
     assert_ne!(said(&daemon, &status(2, 1, 2, 3)), "same", "old pods count");
     assert_ne!(said(&daemon, &status(3, 3, 2, 3)), "same");
     assert_eq!(said(&daemon, &ready(&[], &[])), "it does not exist");
-}
-
-#[test]
-fn the_network_is_proven_by_every_answer() {
-    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: vec!["a".into(), "b".into()], families: 1, proxy };
-    let check = Operation::NetworkCheck(of(true));
-    let answers = |count: usize, ok: bool| json!(vec![json!({"target": "http://x/", "ok": ok, "error": "timed out"}); count]).to_string();
-    let seen = |a: Option<String>, b: Option<String>| {
-        let reports = [("a", a), ("b", b)].into_iter().filter_map(|(name, report)| Some((name.to_owned(), report?)));
-        Observations { network_check: Some(reports.collect()), ..ready(&[], &[]) }
-    };
-    let good = || Some(answers(3, true));
-    assert_eq!(said(&check, &ready(&[], &[])), "unseen");
-    assert_eq!(said(&check, &seen(good(), good())), "same");
-    assert_eq!(said(&check, &seen(good(), None)), "the pod of node b has not reported");
-    assert!(said(&check, &seen(good(), Some("Error from server".into()))).contains("could not be asked: Error from server"));
-    assert!(said(&check, &seen(Some(answers(2, true)), good())).contains("asked at 2 of 3 addresses"));
-    let both = Operation::NetworkCheck(NetworkCheck { families: 2, ..of(true) });
-    assert!(said(&both, &seen(good(), good())).contains("asked at 3 of 5 addresses"), "each at both of its addresses");
-    assert_eq!(said(&both, &seen(Some(answers(5, true)), Some(answers(5, true)))), "same");
-    assert_eq!(said(&check, &seen(Some(answers(3, false)), good())), "from node a, http://x/ does not answer: timed out");
-    let without = Operation::NetworkCheck(of(false));
-    let because = "there is no kube-proxy (kube_proxy_remove), so the network has to carry Services";
-    assert!(said(&without, &seen(Some(answers(3, false)), good())).ends_with(because));
-    let of_pod = answers(3, false).replace("http://x/", "http://10.233.64.2:8080/");
-    assert!(said(&without, &seen(Some(of_pod), good())).ends_with("10.233.64.2:8080/ does not answer: timed out"), "that is no Service");
-    let of_pod = answers(3, false).replace("http://x/", "http://[fd00:64::2]:8080/");
-    assert!(said(&without, &seen(Some(of_pod), good())).ends_with("[fd00:64::2]:8080/ does not answer: timed out"), "nor that");
-    let record = |text: &str| Observations {
-        network_check: Some(BTreeMap::new()),
-        ..ready(&[("ConfigMap/kube-system/kokctl", json!({"data": {"network-check": text}}))], &[])
-    };
-    assert_eq!(said(&check, &record("b=u\na=u\nnetwork=sum")), "same", "a proof that was recorded holds");
-    assert_ne!(said(&check, &record("a=u\nb=other\nnetwork=sum")), "same", "another node of the same name");
-    assert_ne!(said(&check, &record("a=u\nb=u\nnetwork=other")), "same", "another network");
 }
 
 #[test]

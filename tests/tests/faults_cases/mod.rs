@@ -7,6 +7,7 @@ pub mod host_key;
 pub mod killed;
 pub mod link;
 pub mod login;
+pub mod never_up;
 pub mod power;
 pub mod reach;
 pub mod rejoined;

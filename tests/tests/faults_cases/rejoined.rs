@@ -6,7 +6,7 @@ use crate::cluster_support::cluster::control_planes;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::{bare, ok};
 use crate::highly_available_story::any;
-use crate::highly_available_story::etcd::{etcdctl, members_are_those_of_the_file};
+use crate::highly_available_story::etcd::{etcdctl_on, members_are_those_of_the_file};
 
 /// What kubeadm asks of hosts, and those of the lab can't give: `tests/src/lab/inventory.rs`.
 const IGNORED: &str = "--ignore-preflight-errors=SystemVerification,NumCPU,Mem";
@@ -20,8 +20,8 @@ pub fn by_kubeadm_alone() {
     let host = any(others.clone());
     others.retain(|other| other.name() != host.name());
     println!("{} is taken out and in again", host.name());
-    leaves(&lab, &host, &others[0]);
-    joins(&lab, &host, &others[0]);
+    leaves(&host, &others[0]);
+    joins(&host, &others[0]);
     kokctl.converge("apply");
     members_are_those_of_the_file(&lab, DEFAULT_KUBERNETES_VERSION);
     let manifest = ok(&host, "cat /etc/kubernetes/manifests/etcd.yaml");
@@ -34,22 +34,22 @@ pub fn by_kubeadm_alone() {
     bare::assert_bare(&lab);
 }
 
-fn leaves(lab: &Lab, host: &Host, other: &Host) {
-    let list = etcdctl(lab, other.name(), "member list");
+fn leaves(host: &Host, other: &Host) {
+    let list = etcdctl_on(other, "member list");
     let row = list.lines().find(|line| line.contains(&format!(", {}, ", host.name()))).unwrap_or_else(|| panic!("{list}"));
-    etcdctl(lab, other.name(), &format!("member remove {}", row.split(',').next().unwrap()));
+    etcdctl_on(other, &format!("member remove {}", row.split(',').next().unwrap()));
     ok(other, &format!("{KUBECTL} delete node {}", host.name()));
     ok(host, "kubeadm reset -f 2>&1");
     host.reboot().unwrap();
-    assert_eq!(etcdctl(lab, other.name(), "member list").lines().count(), 2, "the member is gone");
+    assert_eq!(etcdctl_on(other, "member list").lines().count(), 2, "the member is gone");
 }
 
-fn joins(lab: &Lab, host: &Host, other: &Host) {
+fn joins(host: &Host, other: &Host) {
     let key = ok(other, &format!("{KUBECONFIG} kubeadm init phase upload-certs --upload-certs | tail -n 1"));
     let join = ok(other, &format!("{KUBECONFIG} kubeadm token create --print-join-command"));
     ok(host, &format!("sed -i 's/^[^ ]* lb-apiserver/{} lb-apiserver/' /etc/hosts", other.address()));
     ok(host, &format!("{join} --control-plane --certificate-key {key} {IGNORED} 2>&1"));
-    assert_eq!(etcdctl(lab, other.name(), "member list").lines().count(), 3, "the member is there again");
+    assert_eq!(etcdctl_on(other, "member list").lines().count(), 3, "the member is there again");
     ok(other, &format!("{KUBECTL} wait --for=condition=Ready --timeout=120s node/{}", host.name()));
     ok(other, &format!("{KUBECTL} -n kube-system delete secrets --field-selector type=bootstrap.kubernetes.io/token"));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kok_tests::lab::Lab;
+use kok_tests::lab::{Host, Lab};
 use serde_json::Value;
 
 use super::control_planes;
@@ -15,6 +15,12 @@ const ETCDCTL: &str = "etcdctl --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/
 /// etcdctl in the pod of a member.
 pub fn etcdctl(lab: &Lab, member: &str, arguments: &str) -> String {
     kubectl(lab, &format!("-n kube-system exec etcd-{member} -- {ETCDCTL} {arguments}"))
+}
+
+/// The same by this member's own API server, whatever has become of the other control planes.
+pub fn etcdctl_on(member: &Host, arguments: &str) -> String {
+    let kubectl = "kubectl --kubeconfig /etc/kubernetes/admin.conf -n kube-system exec";
+    ok(member, &format!("{kubectl} etcd-{} -- {ETCDCTL} {arguments}", member.name()))
 }
 
 /// Every member says that it belongs to the same cluster, and has the version that goes with this one of Kubernetes.

@@ -1,0 +1,26 @@
+//! A control plane that can't come up, for what its file says. It says so itself, and the file put right is enough.
+
+use std::fs;
+
+use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
+
+use crate::cluster_support::cluster;
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::up;
+
+/// An option of the API server that no version of Kubernetes has. kokctl does not know them all.
+pub fn unknown_option() {
+    let lab = up(1);
+    let kokctl = Kokctl::new(&lab);
+    let right = fs::read_to_string(kokctl.manifest()).unwrap();
+    kokctl.write_manifest(&format!("{}\n    kube_kubeadm_apiserver_extra_args: {{no-such-option: x}}\n", right.trim_end()));
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert_eq!(said.code, 4, "{said:?}");
+    for part in ["kube-apiserver said last: Error: unknown flag: --no-such-option", "(likely: an option in your file", "hint: "] {
+        assert!(said.stderr.contains(part), "{part} in {}", said.stderr);
+    }
+    kokctl.write_manifest(&right);
+    kokctl.converge("apply");
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    kokctl.has_nothing_to_do();
+}
