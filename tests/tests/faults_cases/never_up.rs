@@ -12,7 +12,7 @@ use crate::cluster_support::up;
 pub fn unknown_option() {
     let lab = up(1);
     let kokctl = Kokctl::new(&lab);
-    let right = fs::read_to_string(kokctl.manifest()).unwrap();
+    let right = fs::read_to_string(kokctl.manifest()).unwrap().replace("roles: [control-plane]}", "roles: [control-plane, worker]}");
     kokctl.write_manifest(&format!("{}\n    kube_kubeadm_apiserver_extra_args: {{no-such-option: x}}\n", right.trim_end()));
     let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
     assert_eq!(said.code, 4, "{said:?}");
