@@ -102,14 +102,14 @@ impl<'a> Batch<'a> {
     pub(super) fn settle_script(&self, writer: &Writer, boot: &str, patience_seconds: u64) -> String {
         // Jobs belong to one lane. Whoever has not its lock could take the input of a job that is only about to begin for what is left of one.
         let jobs = match self.order.lane {
-            Lane::Streams => String::new(),
-            Lane::Scripts | Lane::Waits => format!("jobs_end {patience_seconds} || echo job\n"),
+            Lane::Streams => ":".to_owned(),
+            Lane::Scripts | Lane::Waits => format!("jobs_end {patience_seconds} || echo job"),
         };
         format!(
             "{PRELUDE}{marker}kokctl_holder={line}\nmark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
              [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
-             mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\nflock -x -w {patience_seconds} 8 || echo script\n\
-             {jobs}mark held\nis_ours || echo \"another: $held\"\n\
+             mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\n\
+             if flock -x -w {patience_seconds} 8; then {jobs}; else echo script; fi\nmark held\nis_ours || echo \"another: $held\"\n\
              for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c 16384 \"$record\"\ndone\n{probe}",
             marker = section_marker(&self.nonce),
             line = quote(&writer.line),
@@ -202,8 +202,8 @@ mod tests {
         for (lane, looks) in [(Lane::Scripts, true), (Lane::Streams, false)] {
             let order = Order { host: "cp1".into(), lane, steps: Vec::new(), attempt: 1, deadline: Duration::from_secs(60) };
             let script = Batch::new(&order, Nonce::new([7; 16])).settle_script(&Writer::default(), "boot", 17);
-            assert!(script.contains("flock -x -w 17 8"), "{lane:?}");
-            assert_eq!(script.contains("\njobs_end 17"), looks, "{lane:?}");
+            assert_eq!(script.contains("\nif flock -x -w 17 8; then jobs_end 17 || echo job; else echo script; fi\n"), looks, "{lane:?}");
+            assert_eq!(script.contains("\nif flock -x -w 17 8; then :; else echo script; fi\n"), !looks, "{lane:?}");
         }
     }
 

@@ -52,7 +52,8 @@ fn five_hosts_that_are_everything() {
     clock.lap("apply again, and with a label and a taint taken away");
     nodes::any_may_be_lost(&lab, &kokctl);
     clock.lap("a host without power");
-    let keys = secrets::nothing_was_said(&lab, &kokctl, &started);
+    let mut keys = secrets::nothing_was_said(&lab, &kokctl, &started);
+    keys.extend(objects::lines_of_the_login(&lab));
     kept::store(&lab);
     objects::write(&lab, &kokctl, "reset.yml");
     kept::resets(&lab, &kokctl);

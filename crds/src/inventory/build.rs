@@ -218,10 +218,20 @@ impl Builder {
     }
 }
 
+/// Whether two values that are the same are worked out, or left alone, in the same places.
+fn are_tagged_alike(a: &Node, b: &Node) -> bool {
+    a.tag == b.tag
+        && match (&a.value, &b.value) {
+            (Value::List(a), Value::List(b)) => a.iter().zip(b).all(|(a, b)| are_tagged_alike(a, b)),
+            (Value::Map(a), Value::Map(b)) => a.iter().zip(b).all(|(a, b)| are_tagged_alike(&a.node, &b.node)),
+            _ => true,
+        }
+}
+
 /// Sets a variable, and says so where another value doesn't count because of that. What says the same again changes nothing, as where an alias
 /// gives the hosts of one group to another: then it stands where it was written first.
 fn set(vars: &mut Vars, name: &str, variable: Variable, owner: &str) -> Option<Notice> {
-    if vars.get(name).is_some_and(|former| former.node.tag == variable.node.tag && same(&former.node, &variable.node)) {
+    if vars.get(name).is_some_and(|former| same(&former.node, &variable.node) && are_tagged_alike(&former.node, &variable.node)) {
         return None;
     }
     let position = variable.key_position.clone();

@@ -174,6 +174,8 @@ fn the_same_twice_is_no_other_value() {
     assert!(inventory.notices().is_empty(), "{:?}", inventory.notices());
     let text = "all: {hosts: {a: {x: '{{ y }}'}}, children: {g: {hosts: {a: {x: !unsafe '{{ y }}'}}}}}";
     assert_eq!(read(text).notices().len(), 1, "one is worked out, and one is text");
+    let text = "all: {hosts: {a: {x: {y: '{{ z }}'}}}, children: {g: {hosts: {a: {x: {y: !unsafe '{{ z }}'}}}}}}";
+    assert_eq!(read(text).notices().len(), 1, "also within");
 }
 
 #[test]

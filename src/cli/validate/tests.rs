@@ -49,6 +49,19 @@ fn the_bundle_has_to_have_the_version() {
     assert!(is_valid(&input));
 }
 
+#[test]
+fn the_bundle_has_to_have_the_containerd_that_is_asked_for() {
+    let (_folder, bundle) = bundle();
+    let text = HOSTS.replace("VERSION", "1.37.1").replace("[kube_control_plane]", "containerd_version=2.2.1\n[kube_control_plane]");
+    let mut input = read("inventory.ini", text);
+    assert!(is_valid(&input), "{:?}", input.problems);
+    compare(&mut input, &bundle);
+    let problem = input.problems.first().unwrap();
+    assert_eq!((problem.message.as_str(), problem.position.as_ref().unwrap().line), ("the bundle has no containerd 2.2.1", 5));
+    let row = input.variables.iter().find(|given| given.name == "containerd_version").unwrap();
+    assert_eq!(row.outcome, Outcome::Refused);
+}
+
 /// What every other verb refuses is not valid.
 #[test]
 fn a_file_with_a_private_key_has_to_be_private() {

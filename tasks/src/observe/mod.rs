@@ -22,6 +22,7 @@ mod time;
 
 pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
+pub use annotations::Annotations;
 pub use etcd::{EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use firewall::{Firewall, Firewalld, Zone};
 pub use ipv6::{Ipv6Route, Ipv6State};

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::model::ObjectName;
 
 use super::addons::LiveObject;
+use super::annotations::Annotations;
 use super::etcd::EtcdState;
 use super::firewall::Firewall;
 use super::ipv6::Ipv6State;
@@ -34,8 +35,8 @@ pub struct Observations {
     pub etcd: Option<EtcdState>,
     /// Members of etcd by their URLs, as this control plane reaches them: what each said, `healthy` if it is.
     pub etcd_endpoints: BTreeMap<String, String>,
-    /// Annotations of nodes, by node.
-    pub node_annotations: Option<BTreeMap<String, BTreeMap<String, String>>>,
+    /// Annotations of nodes.
+    pub node_annotations: Option<Annotations>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
     /// Ways to the API by their URLs, as this control plane takes them: the API server that they lead to.

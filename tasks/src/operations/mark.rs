@@ -9,7 +9,7 @@ use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
 use crate::resources::Act;
-use crate::script::Fragment;
+use crate::script::{Content, Fragment};
 use crate::shell::quote;
 
 /// Labels, annotations and taints that a node has to have; others that it has are left alone. Asked for on a control plane.
@@ -42,8 +42,15 @@ impl MarkNode {
         if let Some((key, value)) = label {
             return Verdict::differs("mark", format!("it lacks the label {key}={value}"));
         }
-        if let Some(key) = self.lacks_annotation(seen) {
-            return Verdict::differs("mark", format!("it lacks the annotation {key}"));
+        if !self.annotations.is_empty() {
+            match seen!(&seen.node_annotations) {
+                Err(said) => return unanswered("mark", &KubernetesState::Unanswered(said.clone())),
+                Ok(nodes) => {
+                    if let Some(key) = self.lacks_annotation(nodes) {
+                        return Verdict::differs("mark", format!("it lacks the annotation {key}"));
+                    }
+                }
+            }
         }
         match self.taints.iter().find(|taint| !node.taints.contains(taint)) {
             Some(taint) => Verdict::differs("mark", format!("it lacks the taint {taint}")),
@@ -52,33 +59,32 @@ impl MarkNode {
     }
 
     /// The key of the first annotation that the node does not have, or has with another value.
-    fn lacks_annotation(&self, seen: &Observations) -> Option<&String> {
-        let own = seen.node_annotations.as_ref().and_then(|nodes| nodes.get(&self.node));
+    fn lacks_annotation(&self, nodes: &BTreeMap<String, BTreeMap<String, String>>) -> Option<&String> {
+        let own = nodes.get(&self.node);
         self.annotations.iter().find(|(key, value)| own.and_then(|own| own.get(*key)) != Some(value)).map(|(key, _)| key)
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
         let node = quote(&self.node);
-        let mut script = KUBECTL.to_owned();
+        let mut script = Fragment::text(KUBECTL);
         // The kubelet registers the node a moment after it started; `wait` is kubectl's own watch, with a deadline below the step's, so that
         // a node that does not come is a failure and not a riddle.
-        script.push_str(&format!("kube wait --for=create --timeout=90s node/{node} >/dev/null\n"));
+        script.line(&format!("kube wait --for=create --timeout=90s node/{node} >/dev/null"));
         if !self.labels.is_empty() {
             let labels: Vec<String> = self.labels.iter().map(|(key, value)| quote(&format!("{key}={value}"))).collect();
-            script.push_str(&format!("kube label --overwrite node {node} {} >/dev/null\n", labels.join(" ")));
+            script.line(&format!("kube label --overwrite node {node} {} >/dev/null", labels.join(" ")));
         }
         if !self.annotations.is_empty() {
-            // Any text may be a value, and one may be longer than an argument: it is an input, on one line as JSON has it.
-            let patch = json!({"metadata": {"annotations": self.annotations}});
-            let patch =
-                format!("kube patch node {node} --type=merge --patch-file=/dev/stdin >/dev/null <<'ANNOTATIONS'\n{patch}\nANNOTATIONS\n");
-            script.push_str(&patch);
+            // Any text may be a value, and one may be longer than an argument.
+            let patch = json!({"metadata": {"annotations": self.annotations}}).to_string();
+            let command = format!("kube patch node {node} --type=merge --patch-file=/dev/stdin >/dev/null");
+            script.feed(Content::Bytes(patch.as_bytes()), &command);
         }
         if !self.taints.is_empty() {
             let taints: Vec<String> = self.taints.iter().map(|taint| quote(taint)).collect();
-            script.push_str(&format!("kube taint --overwrite node {node} {} >/dev/null\n", taints.join(" ")));
+            script.line(&format!("kube taint --overwrite node {node} {} >/dev/null", taints.join(" ")));
         }
-        Act::Script(Fragment::text(script))
+        Act::Script(script)
     }
 
     pub(super) fn title(&self) -> String {

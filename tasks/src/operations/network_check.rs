@@ -83,6 +83,7 @@ impl NetworkCheck {
         let namespace = state.object("Namespace", "", NAMESPACE);
         let goes = namespace.is_some_and(|namespace| namespace.text("/metadata/deletionTimestamp").is_some());
         match &self.stage {
+            Stage::Running(_) | Stage::Answer if goes => Verdict::differs(WAIT, "its pods are being removed"),
             Stage::Deploy(_) if goes => Verdict::differs("apply", format!("the namespace {NAMESPACE} is being removed")),
             Stage::Deploy(manifest) => manifest.diff(seen),
             Stage::Running(workload) => workload.diff(seen),

@@ -28,9 +28,13 @@ impl<'a> Inputs<'a> {
             return Ok(());
         }
         let refusal = Refusal::new(format!("the bundle holds no containerd {version}"))
-            .because(format!("it holds {}", held.into_iter().collect::<Vec<_>>().join(", ")))
-            .hint("write a version that it holds as `containerd_version`, or leave that out for the newest; or give another bundle with --bundle");
-        let place = self.cluster.position_of("spec.vars.containerd_version");
+            .because(format!(
+                "it holds {}",
+                if held.is_empty() { "none".to_owned() } else { held.into_iter().collect::<Vec<_>>().join(", ") }
+            ))
+            .hint("write a version that it holds, or leave it out for the newest; or give another bundle with --bundle");
+        let paths = ["spec.vars.containerd_version", "spec.containerRuntime.version"];
+        let place = paths.into_iter().find_map(|path| self.cluster.position_of(path));
         Err(place.map_or(refusal.clone(), |place| refusal.at(place.to_string())))
     }
 

@@ -143,8 +143,8 @@ pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) 
                 .because(format!("{ca}{none}: a reset did not come to its end"))
                 .hint("finish it with `kokctl reset`, then apply")
         } else {
-            // Also where it is the first control plane itself: then there is nothing of this cluster to compare it with.
-            let of_nobody = "its /etc/kubernetes/pki/ca.crt is not of this cluster, of which nothing is there yet".to_owned();
+            // The first control plane may be this host itself: there is nothing to compare it with.
+            let of_nobody = "its /etc/kubernetes/pki/ca.crt is not of this cluster: no control plane has one of its own".to_owned();
             Refusal::new("it is part of another Kubernetes cluster")
                 .because(if ours.is_none() { of_nobody } else { ca })
                 .hint("correct the address; or, if that cluster can go, take the host out of it with `kokctl reset`")

@@ -1,5 +1,11 @@
 //! Labels, annotations and taints of nodes.
 
+use std::collections::BTreeMap;
+
+use kok_tasks::observe::{Annotations, Observations};
+use kok_tasks::operations::{MarkNode, Operation};
+
+use crate::operations::{ready, said};
 use crate::support::world::World;
 
 const RACK: &str = "example.com/rack";
@@ -26,6 +32,19 @@ fn nodes_get_what_the_file_says_of_them() {
 }
 
 #[test]
+fn who_says_nothing_of_annotations_lacks_none() {
+    let mark = MarkNode { node: "a".into(), labels: BTreeMap::new(), annotations: [(RACK.into(), "7".into())].into(), taints: Vec::new() };
+    let with = |annotations: Option<Annotations>| {
+        said(&Operation::MarkNode(mark.clone()), &Observations { node_annotations: annotations, ..ready(&[], &[]) })
+    };
+    let of = |value: &str| Some(Ok([("a".to_owned(), [(RACK.to_owned(), value.to_owned())].into())].into()));
+    assert_eq!(with(of("7")), "same");
+    assert_eq!(with(of("8")), format!("it lacks the annotation {RACK}"));
+    assert_eq!(with(Some(Err("Error from server (Timeout)".into()))), "the API server does not answer: Error from server (Timeout)");
+    assert_eq!(with(None), "unseen");
+}
+
+#[test]
 fn what_another_hand_has_changed_is_put_right_and_its_own_are_left() {
     let mut world = annotated(World::bare()).converge();
     let of_cp1 = world.api.annotations.get_mut("cp1").unwrap();
@@ -35,16 +54,4 @@ fn what_another_hand_has_changed_is_put_right_and_its_own_are_left() {
     let world = world.converge();
     assert_eq!(world.api.annotations["cp1"].len(), 2);
     assert!(changes(&world).is_empty());
-}
-
-/// Any text may be a value: it goes as JSON on one line, so that nothing in it can end what it stands in.
-#[test]
-fn a_value_cannot_leave_its_place() {
-    let world = annotated(World::bare());
-    let plan = world.plan();
-    let (step, change) = plan.changes().find(|(step, _)| step.id.to_string() == "cp1/control-plane/marked").unwrap();
-    let script = format!("{:?}", step.act(change));
-    assert_eq!(script.matches("ANNOTATIONS").count(), 3, "{script}");
-    let said = "{\\\"metadata\\\":{\\\"annotations\\\":{\\\"example.com/rack\\\":";
-    assert!(script.contains(said) && script.contains("\\\\nANNOTATIONS\\\\n"), "{script}");
 }

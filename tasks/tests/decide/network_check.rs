@@ -48,12 +48,15 @@ fn the_network_is_proven_by_every_answer() {
 fn pods_in_a_namespace_that_goes_are_none() {
     let manifest = ApplyManifest { what: "it", text: String::new(), namespace: NETWORK_CHECK_NAMESPACE, name: "network-check" };
     let daemon = json!({"metadata": {"annotations": {"kokctl.io/source-sha256": manifest.sum()}}});
-    let stage = Stage::Deploy(manifest);
-    let check = Operation::NetworkCheck(NetworkCheck { stage, network: "sum".into(), nodes: vec!["a".into()], families: 1, proxy: true });
-    let with = |namespace: Value| {
+    let with = |stage: &Stage, namespace: Value| {
+        let check = NetworkCheck { stage: stage.clone(), network: "sum".into(), nodes: vec!["a".into()], families: 1, proxy: true };
         let objects = [("DaemonSet/kokctl-network-check/network-check", daemon.clone()), ("Namespace//kokctl-network-check", namespace)];
-        said(&check, &ready(&objects, &[]))
+        said(&Operation::NetworkCheck(check), &ready(&objects, &[]))
     };
-    assert_eq!(with(json!({"metadata": {}})), "same");
-    assert_eq!(with(json!({"metadata": {"deletionTimestamp": "x"}})), "the namespace kokctl-network-check is being removed");
+    let (there, goes) = (json!({"metadata": {}}), json!({"metadata": {"deletionTimestamp": "x"}}));
+    let deploy = Stage::Deploy(manifest);
+    assert_eq!(with(&deploy, there), "same");
+    assert_eq!(with(&deploy, goes.clone()), "the namespace kokctl-network-check is being removed");
+    // What they say, they say of the network that was there before.
+    assert_eq!(with(&Stage::Answer, goes), "its pods are being removed");
 }

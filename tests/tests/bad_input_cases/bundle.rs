@@ -43,7 +43,7 @@ pub fn lacks_the_version(refusals: &Refusals<'_>) {
         what: "the bundle holds no containerd 2.0.99",
         at: &refusals.position(&manifest, "2.0.99"),
         because: "2.2.9",
-        hint: "leave that out for the newest",
+        hint: "leave it out for the newest",
     };
     refusals.refuses(&manifest, INPUT, &[expected]);
 }

@@ -57,7 +57,7 @@ pub fn authority_and_data_of_somebody_else(refusals: &Refusals<'_>) {
         let expected = Expected {
             what: "it is part of another Kubernetes cluster",
             at,
-            because: "its /etc/kubernetes/pki/ca.crt is not of this cluster, of which nothing is there yet",
+            because: "its /etc/kubernetes/pki/ca.crt is not of this cluster: no control plane has one of its own",
             hint: "correct the address",
         };
         refusals.refuses(&refusals.manifest, HOST, &[expected]);

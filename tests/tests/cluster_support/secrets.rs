@@ -60,7 +60,13 @@ pub fn nothing_was_said_of(material: &[String], kokctl: &Kokctl<'_>, started: &A
 }
 
 /// How a key begins that is none of those: as it stands in a file, and in base64, as kubeconfigs and Secrets have it.
-const BEGINNINGS: [&str; 4] = ["PRIVATE KEY", "LS0tLS1CRUdJTiBQUklWQVRF", "LS0tLS1CRUdJTiBFQyBQUklWQVRF", "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS"];
+const BEGINNINGS: [&str; 5] = [
+    "PRIVATE KEY",
+    "LS0tLS1CRUdJTiBPUEVOU1NI",
+    "LS0tLS1CRUdJTiBQUklWQVRF",
+    "LS0tLS1CRUdJTiBFQyBQUklWQVRF",
+    "LS0tLS1CRUdJTiBSU0EgUFJJVkFURS",
+];
 
 /// That of a cluster that is only half there; perhaps nothing.
 pub fn what_is_there(lab: &Lab) -> Vec<String> {

@@ -37,6 +37,7 @@ fn goes_down(login: Option<&str>, fault: impl Fn(&Host)) {
         if !begins(&mut run, count) {
             let ended = run.end();
             assert!(count == 1 && ended.code == Some(0), "{ended:?}");
+            println!("once was enough: there was nothing left to do");
             break;
         }
         fault(&story.host("worker1"));

@@ -4,7 +4,7 @@ use kok_tests::lab::{Host, Lab, Power};
 
 use crate::cluster_support::cluster::{kubectl, kubectl_json};
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::{hosts, ok};
+use crate::cluster_support::{hosts, kubelets, ok};
 use crate::highly_available_story::any;
 use crate::lab_support::wait_for;
 
@@ -45,6 +45,7 @@ pub fn any_may_be_lost(lab: &Lab, kokctl: &Kokctl<'_>) {
         let said = kokctl.verb("status", &[]);
         said.code == 0 && said.stdout.matches(&format!("etcd ready, {members} members")).count() == members
     });
+    kubelets::say_that_they_are_ready(lab);
     // Pods of the host may still be on their way back; then there is something to wait for and nothing to change.
     kokctl.converge("apply");
     kokctl.has_nothing_to_do();

@@ -69,6 +69,12 @@ pub fn write(lab: &Lab, kokctl: &Kokctl<'_>, playbook: &str) {
     fs::set_permissions(kokctl.manifest(), fs::Permissions::from_mode(0o600)).unwrap();
 }
 
+/// The lines of the key that stands in the Secret.
+pub fn lines_of_the_login(lab: &Lab) -> Vec<String> {
+    let key = fs::read_to_string(lab.private_key_path()).unwrap();
+    key.lines().filter(|line| line.len() >= 32 && !line.starts_with('-')).map(str::to_owned).collect()
+}
+
 fn host(host: &Host) -> String {
     let (name, address) = (host.name(), host.address());
     let own = match name {

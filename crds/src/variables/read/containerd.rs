@@ -15,7 +15,7 @@ use crate::words::quote;
 const FIRST_MAJOR: u64 = 2;
 
 pub(crate) fn containerd_version(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    let Some(text) = decoder.text(field) else { return };
+    let Some(text) = decoder.text(field).filter(|text| !text.is_empty()) else { return };
     let problem = match Version::parse(text.strip_prefix('v').unwrap_or(text)) {
         Err(_) => Problem::new(format!("{} is no version of containerd", quote(text))).because("it has three numbers, as in 2.3.7"),
         Ok(version) if version.major < FIRST_MAJOR => Problem::new(format!("containerd {version} cannot be installed"))

@@ -135,7 +135,7 @@ impl World {
                     drop(seen.etcd_endpoints.insert(url.clone(), api::etcd_endpoint(&self.api, host, &self.hosts, &url)))
                 }
                 Look::ApiEndpoint(url) => drop(seen.api_endpoints.insert(url, api::endpoint(&self.api, &self.hosts))),
-                Look::NodeAnnotations => seen.node_annotations = Some(self.api.annotations.clone()),
+                Look::NodeAnnotations => seen.node_annotations = Some(Ok(self.api.annotations.clone())),
                 Look::LoadBalancers => seen.load_balancers = Some(api::load_balancers(&self.api, &self.hosts)),
                 Look::Kubernetes => seen.kubernetes = Some(api::state(&self.api, host, &self.hosts)),
                 Look::AddonObject(name) => {
