@@ -6,7 +6,7 @@ use kok_crds::model::TomlScalar;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{host, network, proxy, selinux, trust};
+use super::{host, network, proxy, rolling, selinux, trust};
 use crate::artifact::{Artifact, Placed};
 use crate::bundle::BundleFile;
 use crate::operations::BINARIES;
@@ -74,6 +74,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     trust::read_by(view, draft, &service);
     selinux::needed_by(view, draft, &service);
     host::needs_kernel(view, draft, &service);
+    if view.host.roles.control_plane {
+        // Containers outlive a restart of it; if it does not come up again, that is one control plane and not all.
+        rolling::needed_by(view, draft, &service);
+    }
     plugins(view, draft)
 }
 

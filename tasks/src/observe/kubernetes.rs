@@ -30,7 +30,7 @@ fi
 /// [`READY`].
 pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
   mark kube-nodes
-  kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\t"}{.spec.podCIDRs[*]}{"\t"}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}' 2>&1
+  kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.nodeInfo.containerRuntimeVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\t"}{.spec.podCIDRs[*]}{"\t"}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}' 2>&1
   mark kube-objects
   kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {"apiVersion":"v1","kind":"List","items":[
@@ -133,6 +133,8 @@ pub struct NodeState {
     pub machine_id: String,
     /// Version of its kubelet, with a leading `v`.
     pub kubelet_version: String,
+    /// What runs its containers, such as `containerd://2.3.7`.
+    pub container_runtime: String,
     /// Whether its Ready condition is true.
     pub ready: bool,
     /// What the Ready condition says.
@@ -216,7 +218,7 @@ fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
     let mut nodes = BTreeMap::new();
     for line in body.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, uid, machine_id, version, ready, labels, taints, pod_cidrs, addresses] = fields.as_slice() else {
+        let [name, uid, machine_id, version, runtime, ready, labels, taints, pod_cidrs, addresses] = fields.as_slice() else {
             return Err(ParseError::new("kube-nodes", line));
         };
         let condition: Condition = parse_json_or_default(ready).ok_or_else(|| ParseError::new("kube-nodes", ready))?;
@@ -226,6 +228,7 @@ fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
             uid: (*uid).to_owned(),
             machine_id: (*machine_id).to_owned(),
             kubelet_version: (*version).to_owned(),
+            container_runtime: (*runtime).to_owned(),
             ready: condition.status == "True",
             message: condition.message,
             labels,

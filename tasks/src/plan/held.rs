@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::make::Inputs;
+use semver::Version;
+
+use super::make::{Inputs, Seen};
 use super::refusal::Refusal;
 use crate::bundle::{BundleError, BundleFile, BundleImage, KubernetesRelease};
+use crate::speaker::speaker;
 
 impl<'a> Inputs<'a> {
     pub(super) fn bundle_file(&self, name: &str, version: Option<&str>, architecture: &str) -> Result<&'a BundleFile, Refusal> {
@@ -33,9 +36,38 @@ impl<'a> Inputs<'a> {
                 if held.is_empty() { "none".to_owned() } else { held.into_iter().collect::<Vec<_>>().join(", ") }
             ))
             .hint("write a version that it holds, or leave it out for the newest; or give another bundle with --bundle");
+        Err(self.where_containerd_is_said(refusal))
+    }
+
+    /// What a newer containerd has written, an older one need not be able to read. A newer one is put there: `apply` restarts one control plane
+    /// after the other for it, and containers go on meanwhile.
+    pub(super) fn has_no_older_containerd(&self, seen: &Seen) -> Result<(), Refusal> {
+        let Some(speaker) = speaker(self.cluster, seen) else { return Ok(()) };
+        let Some(state) = &seen.observations(&speaker.name).kubernetes else { return Ok(()) };
+        let wanted = self.cluster.settings.containerd_version.clone();
+        for host in self.cluster.hosts.iter().filter(|host| host.roles.is_node()) {
+            let runs = state.node(&host.name).and_then(|node| version_of(node.container_runtime.strip_prefix("containerd://")?));
+            let newest = || {
+                let architecture = &seen.facts(&host.name)?.architecture;
+                version_of(&self.bundle.newest_file("containerd", architecture)?.version)
+            };
+            let (Some(runs), Some(comes)) = (runs, wanted.clone().or_else(newest)) else { continue };
+            if comes < runs {
+                let asked =
+                    if wanted.is_some() { format!("the file asks for {comes}") } else { format!("the newest of the bundle is {comes}") };
+                let refusal = Refusal::new(format!("{} runs containerd {runs}, and {asked}", host.name))
+                    .because("containerd can't go back to an older version, which need not read what the newer one has stored")
+                    .hint(format!("ask for containerd_version {runs} or a newer one, with a bundle that holds it"));
+                return Err(self.where_containerd_is_said(refusal));
+            }
+        }
+        Ok(())
+    }
+
+    fn where_containerd_is_said(&self, refusal: Refusal) -> Refusal {
         let paths = ["spec.vars.containerd_version", "spec.containerRuntime.version"];
         let place = paths.into_iter().find_map(|path| self.cluster.position_of(path));
-        Err(place.map_or(refusal.clone(), |place| refusal.at(place.to_string())))
+        place.map_or(refusal.clone(), |place| refusal.at(place.to_string()))
     }
 
     pub(super) fn release_image(&self, component: &str, architecture: &str) -> Result<&'a BundleImage, Refusal> {
@@ -53,6 +85,11 @@ impl<'a> Inputs<'a> {
                 .hint("use a bundle that has it, given with --bundle")
         })
     }
+}
+
+/// A version as containerd says it, with or without a `v`.
+fn version_of(text: &str) -> Option<Version> {
+    text.trim_start_matches('v').parse().ok()
 }
 
 fn lacks(error: &BundleError) -> Refusal {

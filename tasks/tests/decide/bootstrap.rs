@@ -1,6 +1,6 @@
 //! The founding of several control planes: `docs/bootstrap.md`, as a test.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::change::Change;
 use kok_tasks::plan::{Choice, Plan, Refusal, Selection, StepId};
@@ -97,6 +97,52 @@ fn control_planes_that_work_are_changed_one_after_the_other() {
     }
     assert_eq!(across(&plan, "cp1", "etcd", "manifest"), Vec::<String>::new());
     assert!(world.converge().plan().is_empty());
+}
+
+#[test]
+fn containerd_is_restarted_on_one_control_plane_after_the_other() {
+    let service = |host: &str| StepId::new(host, "container-runtime", "service");
+    let across = |plan: &Plan, host: &str| -> BTreeSet<String> {
+        let needs = plan.needs(&service(host));
+        needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host)).collect()
+    };
+    assert_eq!(across(&bare().plan(), "cp3"), BTreeSet::new(), "nobody waits when there is nothing to lose");
+    let mut world = bare().converge();
+    world.cluster.settings.containerd_extra_runtime_args = BTreeMap::from([("a".to_owned(), kok_crds::model::TomlScalar::Integer(1))]);
+    let plan = world.plan();
+    for (host, before) in [("cp2", "cp1"), ("cp3", "cp2")] {
+        let expected = ["control-plane/api-server", "control-plane/kubelet", "etcd/member"].map(|step| format!("{before}/{step}"));
+        assert_eq!(across(&plan, host), BTreeSet::from(expected));
+        assert!(plan.change(&service(host)).is_some(), "it is restarted on {host}");
+        for (task, step) in [("etcd", "member"), ("control-plane", "api-server")] {
+            assert!(plan.change(&StepId::new(before, task, step)).is_some(), "{before}/{task}/{step} is looked at again");
+        }
+    }
+    assert_eq!(across(&plan, "worker1"), BTreeSet::new(), "containers of workers go on, too");
+    assert!(world.converge().plan().is_empty());
+}
+
+#[test]
+fn an_older_containerd_is_refused_where_a_newer_one_runs() {
+    let mut world = bare().converge();
+    let run = |world: &mut World, version: &str| {
+        world.api.nodes.get_mut("cp2").unwrap().container_runtime = format!("containerd://{version}");
+    };
+    let refused = |world: &World| -> Vec<String> {
+        let refusals = world.try_plan().err().unwrap_or_default();
+        refusals.iter().map(|it| format!("{} | {}", it.what, it.hint.as_deref().unwrap_or_default())).collect()
+    };
+    for version in ["2.2.9", "v2.3.7", "2.3.7-rc.1", "of somebody"] {
+        run(&mut world, version);
+        assert_eq!(refused(&world), Vec::<String>::new(), "{version}");
+    }
+    run(&mut world, "2.4.0");
+    let hint = "ask for containerd_version 2.4.0 or a newer one, with a bundle that holds it";
+    assert_eq!(refused(&world), [format!("cp2 runs containerd 2.4.0, and the newest of the bundle is 2.3.7 | {hint}")]);
+    run(&mut world, "2.3.7");
+    world.cluster.settings.containerd_version = Some("2.2.9".parse().unwrap());
+    let hint = hint.replace("2.4.0", "2.3.7");
+    assert_eq!(refused(&world), [format!("cp2 runs containerd 2.3.7, and the file asks for 2.2.9 | {hint}")]);
 }
 
 #[test]

@@ -122,8 +122,8 @@ fn the_cluster_may_not_answer_yet() {
 fn a_node_may_say_anything() {
     let condition = serde_json::json!({"type": "Ready", "status": "False", "message": "a\ttab, a\nnewline and \"quotes\""});
     let nodes = format!(
-        "w1\tuid\tmachine\tv1.37.1\t{condition}\t{{\"a\":\"b\"}}\t\t10.233.65.0/24 fd00:64::/120\t10.20.0.12 fd00:20::12\n\
-         w2\tuid\tmachine\tv1.37.1\t\t\t\t\t\n"
+        "w1\tuid\tmachine\tv1.37.1\tcontainerd://2.3.7\t{condition}\t{{\"a\":\"b\"}}\t\t10.233.65.0/24 fd00:64::/120\t10.20.0.12 fd00:20::12\n\
+         w2\tuid\tmachine\tv1.37.1\tcontainerd://2.3.7\t\t\t\t\t\n"
     );
     let text = format!("\n@ clock\n1\n1.00 2.00\n\n@ kube-ready\nok\n\n@ kube-nodes\n{nodes}\n@ kube-objects\n\n@ kube-tokens\n\n@ end\n");
     let looks: Looks = [Look::Kubernetes].into_iter().collect();
