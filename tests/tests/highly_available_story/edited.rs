@@ -13,10 +13,14 @@ struct Edit {
     told: &'static [&'static str],
 }
 
-const EDITS: [Edit; 8] = [
+const EDITS: [Edit; 9] = [
     Edit {
         edited: |file| file.replacen("kubernetesVersion: 1.37.1", "kubernetesVersion: 1.36.3", 1),
         told: &["has kubernetesVersion v1.37.1, the file asks for v1.36.3", "that is no upgrade: Kubernetes can't go back"],
+    },
+    Edit {
+        edited: |file| format!("{file}    containerd_version: 2.2.9\n"),
+        told: &["runs containerd 2.3.7, and the file asks for 2.2.9", "containerd can't go back to an older version"],
     },
     Edit { edited: |file| network(file, "podCIDR: 10.128.0.0/16"), told: &["a new range of pods is an operation of its own"] },
     Edit { edited: |file| network(file, "serviceCIDR: 10.129.0.0/16"), told: &["a new range of services is an operation of its own"] },

@@ -1,4 +1,5 @@
-//! An option of the API server is changed while the cluster works: control planes change one after the other, and the API answers on.
+//! An option of the API server and one of containerd are changed while the cluster works: control planes change one after the other, the API
+//! answers on, and containers go on.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
@@ -32,7 +33,8 @@ const MOST_FAILURES: usize = 6;
 pub fn one_control_plane_after_the_other(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str) {
     let worker = lab.host("worker1").unwrap();
     let asking = begin_asking(&worker);
-    kokctl.write_manifest(&format!("{manifest}    event_ttl_duration: 2h0m0s\n"));
+    let containers = network_daemons(lab);
+    kokctl.write_manifest(&format!("{manifest}    event_ttl_duration: 2h0m0s\n    containerd_limit_open_file_num: 524288\n"));
     let said = kokctl.converge_with("apply", &["--json"]);
     let answers = end_asking(&worker, asking);
     each_waits_for_the_one_before(lab, &said);
@@ -41,8 +43,18 @@ pub fn one_control_plane_after_the_other(lab: &Lab, kokctl: &Kokctl<'_>, manifes
         let line = ok(&host, "tr '\\0' ' ' </proc/$(pgrep -x kube-apiserver)/cmdline");
         assert!(line.contains(" --event-ttl=2h0m0s "), "{}: {line}", host.name());
     }
+    for host in lab.hosts() {
+        assert_eq!(ok(&host, "systemctl show -P LimitNOFILE containerd.service"), "524288", "{}", host.name());
+    }
+    assert_eq!(network_daemons(lab), containers, "containers go on when containerd is started anew");
     kubelets::say_that_they_are_ready(lab);
     kokctl.has_nothing_to_do();
+}
+
+/// The process of flannel's daemon on each host, with the time of its start.
+fn network_daemons(lab: &Lab) -> Vec<(String, String)> {
+    let process = |host: &Host| ok(host, "cut -d ' ' -f 1,22 /proc/$(pgrep -x flanneld)/stat");
+    lab.hosts().map(|host| (host.name().to_owned(), process(&host))).collect()
 }
 
 fn begin_asking(worker: &Host) -> Child {
@@ -74,7 +86,7 @@ fn each_waits_for_the_one_before(lab: &Lab, said: &str) {
     let names = control_planes(lab);
     for pair in names.windows(2) {
         for back in ["control-plane/api-server", "etcd/member"] {
-            for next in ["control-plane/manifests", "etcd/manifest"] {
+            for next in ["container-runtime/service", "control-plane/manifests", "etcd/manifest"] {
                 let back = at("step-done", format!("{}/{back}", pair[0]));
                 assert!(back < at("step-started", format!("{}/{next}", pair[1])), "{next} of {} was too early: {said}", pair[1]);
             }
