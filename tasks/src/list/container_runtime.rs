@@ -22,6 +22,9 @@ pub(super) const SERVICE: &str = "service";
 /// The step that unpacks its programs.
 pub(super) const ARCHIVE: &str = "containerd";
 
+/// The step after which a control plane has gone through a change of it.
+pub(super) const STILL_WORKS: &str = "api-server";
+
 /// Steps whose programs every pod's network needs.
 pub(super) const PLUGINS: [&str; 2] = ["cni-plugins", "flannel-plugin"];
 
@@ -74,10 +77,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     trust::read_by(view, draft, &service);
     selinux::needed_by(view, draft, &service);
     host::needs_kernel(view, draft, &service);
-    if view.host.roles.control_plane {
-        // Containers outlive a restart of it; if it does not come up again, that is one control plane and not all.
-        rolling::needed_by(view, draft, &service);
-    }
+    rolling::container_runtime_needed_by(view, draft, &service, &[&containerd, &runc, &configuration, &unit_file]);
     plugins(view, draft)
 }
 

@@ -61,8 +61,6 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         draft.needs(&ready, &kubelet, Reason::Because("the kubelet starts the API server"));
     }
     draft.follows(&ready, &manifests, Reason::Because("a changed manifest makes it start again"));
-    let runtime = view.id(container_runtime::NAME, container_runtime::SERVICE);
-    draft.follows(&ready, &runtime, Reason::Because("it runs in a container"));
     if !view.cluster().has_etcd_units() {
         draft.follows(&ready, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
     }

@@ -57,8 +57,6 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
     // As long as kubeadm gives a control plane.
     draft.within(Duration::from_secs(240));
     draft.follows(&ready, manifest, Reason::Because("a changed manifest makes it start again"));
-    let runtime = view.id(super::container_runtime::NAME, super::container_runtime::SERVICE);
-    draft.follows(&ready, &runtime, Reason::Because("it runs in a container"));
     // Those that work are there, and may be waiting for this one.
     let is_awaited =
         |host: &&kok_crds::model::Host| (host.name == view.host.name && !rolling::works(view)) || !rolling::has_member(view.seen, host);

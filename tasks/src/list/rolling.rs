@@ -3,10 +3,13 @@
 //! etcd goes on without one of three members and not without two, and clients without one API server and not without all. So what is broken
 //! is mended first, and a change that breaks the first host goes no further (`reliability.md`: rolling changes).
 
+use std::time::Duration;
+
 use kok_crds::model::{Cluster, Host};
 
-use super::{control_plane, etcd};
+use super::{container_runtime, control_plane, etcd};
 use crate::observe::{ApiServerState, EtcdState};
+use crate::operations::{ApiServerReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Seen, StepId};
 
 /// How much of a control plane works; those of which less works are changed earlier.
@@ -64,6 +67,33 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
         }
         if !cluster.has_etcd_units() {
             draft.needs(step, &StepId::new(&before.name, etcd::NAME, etcd::MEMBER), reason());
+        }
+    }
+}
+
+/// Says that containerd of a control plane that works, and what it reads, is changed only when those before it have gone through it: their API
+/// servers answer, which they do with etcd. Those whose containerd does not run come first. Others are not waited for, nor are their steps: pods go on
+/// without containerd, and one that is dead must be started whatever else is broken.
+pub(super) fn container_runtime_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, service: &StepId, changed: &[&StepId]) {
+    let (cluster, seen) = (view.cluster(), view.seen);
+    let is_whole = |host: &&Host| host.roles.control_plane && standing(cluster, seen, host) == Standing::Everything;
+    if !is_whole(&view.host) {
+        return;
+    }
+    let works = draft.add(container_runtime::STILL_WORKS, Operation::ApiServerReady(ApiServerReady));
+    // As long as kubeadm gives a control plane.
+    draft.within(Duration::from_secs(240));
+    draft.follows(&works, service, Reason::Because("a change of containerd may not take it away"));
+    let runs = |host: &Host| seen.observations(&host.name).units.get("containerd.service").is_some_and(|unit| unit.active == "active");
+    if !runs(view.host) {
+        return;
+    }
+    let dead = cluster.control_planes().filter(is_whole).filter(|host| !runs(host));
+    let earlier = cluster.control_planes().take_while(|host| host.name != view.host.name);
+    for before in dead.chain(earlier.filter(is_whole).filter(|host| runs(host)).last()) {
+        let before = StepId::new(&before.name, container_runtime::NAME, container_runtime::STILL_WORKS);
+        for step in changed.iter().copied().chain([service]) {
+            draft.needs(step, &before, Reason::Because("containerd is changed on one control plane after the other"));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use kok_crds::model::Host;
 use semver::Version;
 
 use super::make::{Inputs, Seen};
@@ -39,29 +40,28 @@ impl<'a> Inputs<'a> {
         Err(self.where_containerd_is_said(refusal))
     }
 
-    /// What a newer containerd has written, an older one need not be able to read. A newer one is put there: `apply` restarts one control plane
-    /// after the other for it, and containers go on meanwhile.
-    pub(super) fn has_no_older_containerd(&self, seen: &Seen) -> Result<(), Refusal> {
-        let Some(speaker) = speaker(self.cluster, seen) else { return Ok(()) };
-        let Some(state) = &seen.observations(&speaker.name).kubernetes else { return Ok(()) };
-        let wanted = self.cluster.settings.containerd_version.clone();
-        for host in self.cluster.hosts.iter().filter(|host| host.roles.is_node()) {
-            let runs = state.node(&host.name).and_then(|node| version_of(node.container_runtime.strip_prefix("containerd://")?));
-            let newest = || {
-                let architecture = &seen.facts(&host.name)?.architecture;
-                version_of(&self.bundle.newest_file("containerd", architecture)?.version)
-            };
-            let (Some(runs), Some(comes)) = (runs, wanted.clone().or_else(newest)) else { continue };
-            if comes < runs {
-                let asked =
-                    if wanted.is_some() { format!("the file asks for {comes}") } else { format!("the newest of the bundle is {comes}") };
-                let refusal = Refusal::new(format!("{} runs containerd {runs}, and {asked}", host.name))
-                    .because("containerd can't go back to an older version, which need not read what the newer one has stored")
-                    .hint(format!("ask for containerd_version {runs} or a newer one, with a bundle that holds it"));
-                return Err(self.where_containerd_is_said(refusal));
-            }
-        }
-        Ok(())
+    /// Hosts on which a newer containerd runs, as far as the cluster says it: what it has written, an older one need not be able to read. A newer
+    /// one than runs is no obstacle: `apply` puts it on one control plane after the other, and containers go on meanwhile.
+    pub(super) fn older_containerd(&self, seen: &Seen) -> Vec<Refusal> {
+        let speaker = speaker(self.cluster, seen);
+        let Some(state) = speaker.and_then(|speaker| seen.observations(&speaker.name).kubernetes.as_ref()) else { return Vec::new() };
+        let wanted = self.cluster.settings.containerd_version.as_ref();
+        let refused = |host: &Host| {
+            // A host that was installed anew may still have the node of its former life.
+            let facts = seen.facts(&host.name).filter(|facts| facts.cluster.is_some())?;
+            let runs = version_of(state.node(&host.name)?.container_runtime.strip_prefix("containerd://")?)?;
+            let newest = || version_of(&self.bundle.newest_file("containerd", &facts.architecture)?.version);
+            let comes = wanted.cloned().or_else(newest)?;
+            let asked = if wanted.is_some() { "the file asks for" } else { "the newest of the bundle is" };
+            let refusal = Refusal::new(format!("{} runs containerd {runs}, and {asked} {comes}", host.name))
+                .because("containerd can't go back to an older version, which need not read what the newer one has stored")
+                .hint(format!(
+                    "ask for containerd_version {runs} or a newer one, with a bundle that holds it; if nobody should have put {runs} there, put \
+                     {comes} back by hand"
+                ));
+            (comes.cmp_precedence(&runs).is_lt()).then(|| self.where_containerd_is_said(refusal))
+        };
+        self.cluster.hosts.iter().filter(|host| host.roles.is_node()).filter_map(refused).collect()
     }
 
     fn where_containerd_is_said(&self, refusal: Refusal) -> Refusal {

@@ -167,7 +167,10 @@ pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a H
     // Otherwise each component of it would be missed on each host.
     inputs.release().map_err(|refusal| vec![refusal])?;
     inputs.has_containerd().map_err(|refusal| vec![refusal])?;
-    inputs.has_no_older_containerd(seen).map_err(|refusal| vec![refusal])?;
+    let older = inputs.older_containerd(seen);
+    if !older.is_empty() {
+        return Err(older);
+    }
     let (mut drafts, mut refusals) = (Vec::new(), Vec::new());
     // Once for all hosts, for each of them may have it.
     let cluster_id = cluster_id(inputs, seen);

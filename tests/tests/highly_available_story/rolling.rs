@@ -85,10 +85,14 @@ fn each_waits_for_the_one_before(lab: &Lab, said: &str) {
         |event: &str, step: String| *times.get(&(event.to_owned(), step.clone())).unwrap_or_else(|| panic!("no {event} of {step}: {said}"));
     let names = control_planes(lab);
     for pair in names.windows(2) {
+        let is_before = |back: &str, next: &str| {
+            let back = at("step-done", format!("{}/{back}", pair[0]));
+            assert!(back < at("step-started", format!("{}/{next}", pair[1])), "{next} of {} was too early: {said}", pair[1]);
+        };
+        is_before("container-runtime/api-server", "container-runtime/service");
         for back in ["control-plane/api-server", "etcd/member"] {
-            for next in ["container-runtime/service", "control-plane/manifests", "etcd/manifest"] {
-                let back = at("step-done", format!("{}/{back}", pair[0]));
-                assert!(back < at("step-started", format!("{}/{next}", pair[1])), "{next} of {} was too early: {said}", pair[1]);
+            for next in ["control-plane/manifests", "etcd/manifest"] {
+                is_before(back, next);
             }
         }
     }
