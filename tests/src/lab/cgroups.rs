@@ -205,9 +205,8 @@ fn thaw(folder: &Path) {
         // Where that fails nothing is stopped any more, or the deadline of the caller says what is left.
         let _ = fs::write(state, "THAWED");
     }
-    if folder.parent().is_some_and(|parent| parent.ends_with(TOP)) {
-        children(folder).iter().for_each(|member| thaw(member));
-    }
+    // runc stops the processes of a container while it changes the container's limits, and may have been killed in the middle.
+    children(folder).iter().for_each(|child| thaw(child));
 }
 
 fn is_member(pid: i32, mark: &str) -> bool {
