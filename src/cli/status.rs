@@ -8,7 +8,7 @@ use clap::Args;
 use kok_crds::count;
 use kok_crds::model::{Cluster, Host, Roles};
 use kok_tasks::observe::{EtcdState, KubernetesState, Look, Looks};
-use kok_tasks::operations::said_briefly;
+use kok_tasks::operations::{API_SERVER_MANIFEST, said_briefly, without_means};
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
 use kok_tasks::speaker::speaker;
@@ -105,7 +105,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 fn looks(cluster: &Cluster, host: &Host) -> Looks {
     let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
     if host.roles.control_plane {
-        looks.extend([Look::ApiServer, Look::Kubernetes]);
+        looks.extend([Look::ApiServer, Look::Kubernetes, Look::Path(API_SERVER_MANIFEST.to_owned())]);
         looks.extend(endpoint::looks(cluster));
     }
     if host.roles.control_plane || host.roles.etcd {
@@ -197,7 +197,7 @@ fn api_server(cluster: &Cluster, seen: &Seen, host: &str) -> String {
         Some(_) => {}
     }
     match seen.observations(host).kubernetes.as_ref().filter(|_| is_ours(cluster, seen, host)) {
-        None | Some(KubernetesState::Absent) => "not installed".to_owned(),
+        None | Some(KubernetesState::Absent) => without_means(seen.observations(host)).unwrap_or("not installed").to_owned(),
         Some(KubernetesState::NotReady(said)) => said_briefly(said).trim_start_matches("the API server ").to_owned(),
         Some(KubernetesState::Unanswered(said)) => format!("ready, but it does not answer questions: {}", first_line(said)),
         Some(KubernetesState::Ready { .. }) => "ready".to_owned(),

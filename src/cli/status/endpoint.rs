@@ -57,8 +57,10 @@ impl Endpoint {
                 .filter(|host| !host.roles.control_plane && host.roles.is_node())
                 .map(|host| host.name.as_str())
                 .collect();
-            let not_ready: Vec<String> =
-                nodes.iter().filter(|node| found.get(**node) != Some(&true)).map(|node| (*node).to_owned()).collect();
+            // A pod outlives its node for a moment.
+            let is_node = |node: &str| seen.and_then(|seen| seen.kubernetes.as_ref()?.node(node)).is_some();
+            let is_ready = |node: &str| is_node(node) && found.get(node) == Some(&true);
+            let not_ready: Vec<String> = nodes.iter().filter(|node| !is_ready(node)).map(|node| (*node).to_owned()).collect();
             LoadBalancers { ready: nodes.len() - not_ready.len(), of: nodes.len(), not_ready }
         });
         Self { url, state, load_balancers }

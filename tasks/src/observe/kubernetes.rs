@@ -56,11 +56,11 @@ KUBERNETES_OBJECTS
 fi
 "#;
 
-/// Whether the load balancers of hosts have found an API server, by node. After [`READY`].
+/// Whether the load balancers of hosts have found an API server, by node; one on its way out has not. After [`READY`].
 pub(super) const LOAD_BALANCERS: &str = r#"mark kube-load-balancers
 if [ -n "$api_server" ]; then
   kube -n kube-system get pods -l app.kubernetes.io/name=kokctl-load-balancer \
-    -o jsonpath='{range .items[*]}{.spec.nodeName} {.status.conditions[?(@.type=="Ready")].status}{"\n"}{end}' 2>/dev/null
+    -o jsonpath='{range .items[*]}{.spec.nodeName} {.status.conditions[?(@.type=="Ready")].status}{.metadata.deletionTimestamp}{"\n"}{end}' 2>/dev/null
 fi
 "#;
 

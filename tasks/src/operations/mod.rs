@@ -55,7 +55,9 @@ pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use private_cluster_info::PrivateClusterInfo;
 pub(crate) use ready::CLIENT_CERTIFICATE;
-pub use ready::{ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly};
+pub use ready::{
+    API_SERVER_MANIFEST, ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly, without_means,
+};
 pub use remove_addons::RemoveAddons;
 pub use remove_node::RemoveNode;
 pub use reset::{RESET_BEGUN, Reset};

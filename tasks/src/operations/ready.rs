@@ -50,7 +50,7 @@ impl ApiServerReady {
             ),
             // That it does not answer was seen.
             ApiServerState::NotReady(said) => Verdict::differs(WAIT, said_briefly(said)),
-            ApiServerState::Absent => Verdict::differs(WAIT, "there is no control plane yet"),
+            ApiServerState::Absent => Verdict::differs(WAIT, without_means(seen).unwrap_or("there is no control plane yet")),
         }
     }
 
@@ -61,6 +61,16 @@ impl ApiServerReady {
     pub(super) fn title(&self) -> String {
         "API server ready".to_owned()
     }
+}
+
+/// Says that a control plane was set up.
+pub const API_SERVER_MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+
+/// That a control plane is there which can't be asked for want of what asks.
+#[must_use]
+pub fn without_means(seen: &Observations) -> Option<&'static str> {
+    let is_there = matches!(seen.paths.get(API_SERVER_MANIFEST), Some(PathState::Present(_)));
+    is_there.then_some("it can't be asked without /etc/kubernetes/admin.conf and /usr/local/bin/kubectl, one of which is not there")
 }
 
 /// What to say of something to do where the cluster itself can't be asked whether it is done. Where there is a cluster that does not answer,

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
+use crate::observe::{Look, Metadata, Observations, PathState, STATE_DIRECTORY};
 use crate::resources::unified;
 use crate::shell::quote;
 
@@ -49,10 +49,14 @@ impl Record<'_> {
     /// Same if every file is as it was written, from this source.
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let mut sums = BTreeMap::new();
+        let mut open = None;
         for path in self.files {
             match seen!(seen.paths.get(*path)) {
                 PathState::Missing => return Verdict::differs("write", format!("{path} does not exist")),
-                PathState::Present(is) => sums.insert(*path, is.sha256.clone().unwrap_or_default()),
+                PathState::Present(is) => {
+                    open = open.or_else(|| writable_by_others(path, is));
+                    sums.insert(*path, is.sha256.clone().unwrap_or_default());
+                }
             };
         }
         seen!(seen.paths.get(&self.path()));
@@ -66,7 +70,7 @@ impl Record<'_> {
         }
         match sums.iter().find(|(path, sum)| lines.get(*path) != Some(&sum.as_str())) {
             Some((path, _)) => Verdict::Differs(self.edited(path, seen)),
-            None => Verdict::Same,
+            None => open.map_or(Verdict::Same, |because| Verdict::differs("write", because)),
         }
     }
 
@@ -82,12 +86,18 @@ impl Record<'_> {
         format!("mkdir -p -m 700 {STATE_DIRECTORY}/made\nrm -rf {path} {copies}\nmkdir -m 700 {copies}\n")
     }
 
-    /// Shell text that writes the record.
+    /// Shell text that writes the record. Files that exist keep owner and mode when kubeadm writes them anew.
     pub(super) fn keep(&self) -> String {
         let files = self.files.iter().map(|path| quote(path)).collect::<Vec<_>>().join(" ");
         let (path, copies, source) = (quote(&self.path()), quote(&self.copies()), quote(self.source));
         format!(
-            "cp -- {files} {copies}/\n{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n"
+            "chown 0:0 -- {files}\nchmod go-w -- {files}\ncp -- {files} {copies}/\n{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n"
         )
     }
+}
+
+/// Who can write these files decides what runs on the node as root.
+fn writable_by_others(path: &str, is: &Metadata) -> Option<String> {
+    let others = is.user != 0 || is.mode & 0o022 != 0;
+    others.then(|| format!("{path} may be written by others than root: it has mode {:04o} and owner {}", is.mode, is.user))
 }

@@ -42,9 +42,9 @@ impl RemoveAddons {
         if names.is_empty() {
             return Verdict::Same;
         }
-        let objects: usize = names.iter().filter_map(|name| Some(Record::of(state, name)?.objects.len())).sum();
-        let objects = kok_crds::count(objects, "object");
-        Verdict::differs("remove", format!("the list has no longer {}, with {objects}", listed(names)))
+        let recorded = names.iter().filter_map(|name| Some(Record::of(state, name)?.objects)).flatten();
+        let objects: Vec<ObjectName> = recorded.map(|(object, _)| object).collect();
+        Verdict::differs("remove", format!("the list has no longer {}, with {}", listed(names), told(&objects)))
     }
 
     /// The record of an addon goes when everything else is gone.
@@ -61,4 +61,20 @@ impl RemoveAddons {
     pub(super) fn title(&self) -> String {
         "addons that are not in the list".to_owned()
     }
+}
+
+/// As many as can be read at a glance.
+const MOST_NAMED: usize = 12;
+
+/// What goes, by name, and what goes with it.
+fn told(objects: &[ObjectName]) -> String {
+    let named = objects.iter().take(MOST_NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let more = objects.len().saturating_sub(MOST_NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let takes_more = |kind: &str, what: &'static str| objects.iter().any(|object| object.kind == kind).then_some(what);
+    let takes = [
+        takes_more("Namespace", "; with a Namespace goes everything that is in it"),
+        takes_more("CustomResourceDefinition", "; with a CustomResourceDefinition go all objects of its kind"),
+    ];
+    format!("{}: {named}{more}{}", kok_crds::count(objects.len(), "object"), takes.into_iter().flatten().collect::<String>())
 }

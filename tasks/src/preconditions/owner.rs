@@ -33,7 +33,10 @@ fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
     Some(
         Refusal::new(format!("it belongs to the cluster {other}"))
             .because("a host that is part of another cluster is never touched")
-            .hint(format!("take it out of {other} with `kokctl reset` and that cluster's file first, or correct the address")),
+            .hint(format!(
+                "if the file is that of {other}, set metadata.name back to {other}; otherwise correct the address, or take the host out of {other} \
+                 with `kokctl reset` and that cluster's file"
+            )),
     )
 }
 
@@ -134,7 +137,10 @@ pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) 
     let Some(first) = keeper.or_else(first) else { return };
     let given = issued::certificate_elsewhere(cluster, AuthorityKind::Kubernetes).filter(|_| keeper.is_none()).map(str::trim);
     let ours = keeper.and_then(|keeper| authority(keeper, seen)).or(given);
-    for host in cluster.hosts.iter().filter(|host| authority(host, seen).is_some_and(|theirs| Some(theirs) != ours)) {
+    // Of a host that says to be another cluster's, that is said.
+    let of_another = |host: &Host| seen.facts(&host.name).is_some_and(|facts| of_another_cluster(&cluster.name, facts).is_some());
+    let theirs = |host: &&Host| authority(host, seen).is_some_and(|theirs| Some(theirs) != ours) && !of_another(host);
+    for host in cluster.hosts.iter().filter(theirs) {
         let other = given.map_or_else(|| format!("that of the control plane {}", first.name), |_| "the one that the file gives".to_owned());
         let ca = format!("its /etc/kubernetes/pki/ca.crt is not {other}");
         let refusal = if keeper.is_none() && is_recorded(cluster, host, seen) {

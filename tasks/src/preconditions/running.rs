@@ -11,7 +11,7 @@ use crate::addons::Record;
 use crate::documents::joined;
 use crate::identity;
 use crate::observe::{KubernetesState, Observations, PathState};
-use crate::operations::{FOUNDED, SOURCE_ANNOTATION};
+use crate::operations::{API_SERVER_MANIFEST, FOUNDED, SOURCE_ANNOTATION};
 use crate::plan::{Refusal, Seen};
 use crate::speaker::speaker;
 
@@ -19,7 +19,7 @@ use crate::speaker::speaker;
 pub(super) const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
 
 /// Says that a control plane was set up.
-pub(super) const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
+pub(super) const MANIFEST: &str = API_SERVER_MANIFEST;
 
 /// Checks the cluster that is there against the one that is asked for.
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
@@ -39,20 +39,21 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     // Of a control plane with a member of etcd, the list of these has said it.
     let is_said = |name: &str| !cluster.has_etcd_units() && bootstrap::is_member(cluster, seen, name);
     for (name, node) in nodes.iter().filter(|(name, _)| cluster.host(name).is_none() && !is_said(name)) {
-        found.refuse(left_out(name, control_planes::is_marked(node)));
+        found.refuse(left_out(cluster, name, control_planes::is_marked(node)));
     }
 }
 
 /// A node does not leave the cluster because its host is left out of the file.
-fn left_out(name: &str, is_control_plane: bool) -> Refusal {
+fn left_out(cluster: &Cluster, name: &str, is_control_plane: bool) -> Refusal {
+    let place = cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
     if is_control_plane {
         return Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host"))
-            .at("spec.hosts")
+            .at(place)
             .because(needed::REMOVE_CONTROL_PLANE.because())
             .hint(format!("put {name} back into the file; or, if the host is gone for good, `kubectl delete node {name}`"));
     }
     Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
-        .at("spec.hosts")
+        .at(place)
         .because(format!("removing a worker is an operation of its own: `kokctl reset --limit {name}`, with the file as it was"))
         .hint(format!(
             "put {name} back into the file; or, if it is to leave: `kubectl drain {name}`, then `kokctl reset --limit {name}` with the file as \

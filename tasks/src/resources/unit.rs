@@ -83,8 +83,7 @@ impl Unit {
         let mut script = format!("systemctl daemon-reload\nsystemctl enable --quiet -- {name}\n");
         let interrupts = self.goal == UnitGoal::Running && ![RELOAD, ENABLE].contains(&change.summary.as_str());
         if interrupts {
-            script
-                .push_str(&format!("systemctl restart -- {name} || {{ systemctl status --no-pager --lines=30 -- {name} >&2; exit 1; }}\n"));
+            script.push_str(&format!("systemctl restart -- {name} || {{\n{}  exit 1\n}}\n", last_words(&name)));
         }
         Act::Script(Fragment::text(script))
     }
@@ -97,3 +96,16 @@ impl Unit {
         format!("unit {}", self.name)
     }
 }
+
+/// What the programs of a unit said since its last start, and if nothing, what systemd says of it. Its state would name every process that
+/// runs below it, which for containerd is one for each pod.
+fn last_words(unit: &str) -> String {
+    format!(
+        "  journalctl --sync\n  said=$(journalctl -q --no-pager -o cat -n {LAST_LINES} _SYSTEMD_UNIT={unit} \\\n    \
+         _SYSTEMD_INVOCATION_ID=\"$(systemctl show -P InvocationID -- {unit})\")\n  \
+         [ -n \"$said\" ] || said=$(journalctl -q --no-pager -o cat -n {LAST_LINES} -u {unit})\n  printf '%s\\n' \"$said\" >&2\n"
+    )
+}
+
+/// As many as fit into what is told of a failure.
+const LAST_LINES: usize = 5;

@@ -83,7 +83,8 @@ fn an_object_that_leaves_its_manifest_goes() {
 #[test]
 fn an_addon_that_leaves_the_list_goes() {
     let world = with(World::bare_of(with_addons(cluster(), &[("hello", HELLO), ("other", OTHER)])).converge(), &[("other", OTHER)]);
-    assert_eq!(left(&world), ["cp1/addons/Removed: remove because the list has no longer hello, with 3 objects"]);
+    let objects = "3 objects: Namespace hello, ConfigMap default/text, Secret hello/key; with a Namespace goes everything that is in it";
+    assert_eq!(left(&world), [format!("cp1/addons/Removed: remove because the list has no longer hello, with {objects}")]);
     let world = world.converge();
     assert_eq!(there(&world), ["ConfigMap other of other"]);
     assert_eq!(left(&world), Vec::<String>::new());

@@ -70,6 +70,30 @@ fn what_kubeadm_wrote_is_known_by_its_record() {
     assert_eq!(said(&operation, &seen(Some("m"), Some("garbage".into()))), "it was made from another configuration");
 }
 
+#[test]
+fn what_others_may_write_is_written_anew() {
+    let operation =
+        Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), of_member: None, source: "s1".into() });
+    let seen = |mode: u32, user: u32| {
+        let mut seen = Observations::default();
+        put(&mut seen, ETCD, Some("m"));
+        keep(&mut seen, RECORD, &format!("s1  configuration\n{}  {ETCD}\n", sha256(b"m")));
+        let Some(PathState::Present(is)) = seen.paths.get_mut(ETCD) else { panic!("{seen:?}") };
+        (is.mode, is.user) = (mode, user);
+        seen
+    };
+    for mode in [0o600, 0o644, 0o444] {
+        assert_eq!(said(&operation, &seen(mode, 0)), "same", "{mode:o}");
+    }
+    for (mode, user, told) in [(0o666, 0, "0666 and owner 0"), (0o620, 0, "0620 and owner 0"), (0o600, 65534, "0600 and owner 65534")] {
+        assert_eq!(said(&operation, &seen(mode, user)), format!("{ETCD} may be written by others than root: it has mode {told}"));
+    }
+    let Act::Script(fragment) = operation.act(&Change::new("write", "")) else { panic!("no script") };
+    let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
+    let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
+    assert!(script.contains(&format!("chown 0:0 -- '{ETCD}'\nchmod go-w -- '{ETCD}'\n")), "{script}");
+}
+
 /// A manifest that is made again must not found anything should the member lose its data.
 #[test]
 fn only_a_member_without_data_is_made_by_the_configuration_that_founds() {

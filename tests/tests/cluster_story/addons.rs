@@ -81,6 +81,9 @@ pub fn come_and_go(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.write_manifest(&plain);
     let plan = kokctl.converge("plan");
     assert!(plan.contains("    because the list has no longer fetched, hello, refused, with "), "{plan}");
+    for told in ["Namespace hello", "with a Namespace goes everything that is in it"] {
+        assert!(plan.contains(told), "{told}: {plan}");
+    }
     kokctl.converge("apply");
     assert_eq!(kubectl(lab, "get namespace hello --ignore-not-found"), "");
     assert_eq!(kubectl(lab, "get crd widgets.example.org --ignore-not-found"), "");

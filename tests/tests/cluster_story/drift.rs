@@ -110,6 +110,12 @@ fn configuration_of_a_kubelet(lab: &Lab, kokctl: &Kokctl<'_>) {
     let cases = [
         (KUBELET, domain, "was changed by hand", "      -clusterDomain: edited.by.hand"),
         (KUBELET_FLAGS, "sed -i '$a # mine' /var/lib/kubelet/kubeadm-flags.env", "was changed by hand", "      -# mine"),
+        (
+            KUBELET,
+            "chown nobody /var/lib/kubelet/config.yaml",
+            "may be written by others than root: it has mode 0644 and owner 65534",
+            "worker2:",
+        ),
         (KUBELET, "rm /var/lib/kubelet/config.yaml /var/lib/kubelet/kubeadm-flags.env", "does not exist", "worker2:"),
     ];
     for (file, by, because, difference) in cases {
@@ -126,6 +132,7 @@ fn configuration_of_a_kubelet(lab: &Lab, kokctl: &Kokctl<'_>) {
         assert!(before.contains("--node-ip="), "{before}");
         repairs(lab, kokctl, &drift);
         assert_eq!(flags(), before, "{KUBELET_FLAGS} after {by}");
+        assert_eq!(ok(&drift.host, &format!("stat -c %U {KUBELET}")), "root");
     }
 }
 
