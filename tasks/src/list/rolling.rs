@@ -71,29 +71,33 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
     }
 }
 
-/// Says that containerd of a control plane that works, and what it reads, is changed only when those before it have gone through it: their API
-/// servers answer, which they do with etcd. Those whose containerd does not run come first. Others are not waited for, nor are their steps: pods go on
-/// without containerd, and one that is dead must be started whatever else is broken.
+/// Says that containerd of a host of a working cluster, and what it reads, is changed only when control planes have gone through it: their API
+/// servers answer, which they do with etcd. A control plane waits for the one before it, and for those whose containerd does not run; workers
+/// wait for the first. Others are not waited for, nor are their steps: pods go on without containerd, and one that is dead must be started
+/// whatever else is broken.
 pub(super) fn container_runtime_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, service: &StepId, changed: &[&StepId]) {
     let (cluster, seen) = (view.cluster(), view.seen);
-    let is_whole = |host: &&Host| host.roles.control_plane && standing(cluster, seen, host) == Standing::Everything;
-    if !is_whole(&view.host) {
-        return;
+    let is_whole = |host: &&Host| standing(cluster, seen, host) == Standing::Everything;
+    if view.host.roles.control_plane && is_whole(&view.host) {
+        let works = draft.add(container_runtime::STILL_WORKS, Operation::ApiServerReady(ApiServerReady));
+        // As long as kubeadm gives a control plane.
+        draft.within(Duration::from_secs(240));
+        draft.follows(&works, service, Reason::Because("a change of containerd may not take it away"));
     }
-    let works = draft.add(container_runtime::STILL_WORKS, Operation::ApiServerReady(ApiServerReady));
-    // As long as kubeadm gives a control plane.
-    draft.within(Duration::from_secs(240));
-    draft.follows(&works, service, Reason::Because("a change of containerd may not take it away"));
     let runs = |host: &Host| seen.observations(&host.name).units.get("containerd.service").is_some_and(|unit| unit.active == "active");
     if !runs(view.host) {
         return;
     }
-    let dead = cluster.control_planes().filter(is_whole).filter(|host| !runs(host));
-    let earlier = cluster.control_planes().take_while(|host| host.name != view.host.name);
-    for before in dead.chain(earlier.filter(is_whole).filter(|host| runs(host)).last()) {
+    let (running, dead): (Vec<&Host>, Vec<&Host>) = cluster.control_planes().filter(is_whole).partition(|host| runs(host));
+    let before = match running.iter().position(|host| host.name == view.host.name) {
+        Some(place) => dead.into_iter().chain(place.checked_sub(1).and_then(|before| running.get(before).copied())).collect(),
+        None if view.host.roles.control_plane => Vec::new(),
+        None => running.into_iter().take(1).collect::<Vec<_>>(),
+    };
+    for before in before {
         let before = StepId::new(&before.name, container_runtime::NAME, container_runtime::STILL_WORKS);
         for step in changed.iter().copied().chain([service]) {
-            draft.needs(step, &before, Reason::Because("containerd is changed on one control plane after the other"));
+            draft.needs(step, &before, Reason::Because("containerd is changed on one control plane after the other, and then on workers"));
         }
     }
 }
