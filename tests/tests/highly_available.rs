@@ -46,6 +46,8 @@ fn three_control_planes_and_two_workers() {
     clock.lap("edited files that are refused");
     rolling::one_control_plane_after_the_other(&lab, &kokctl, &manifest);
     clock.lap("an option of the API server is changed");
+    rolling::what_breaks_containerd_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
+    clock.lap("a setting that breaks containerd");
     lost::any_control_plane(&lab, &kokctl);
     clock.lap("a control plane without power");
     // Later, one of the API servers has no etcd beside it.

@@ -80,18 +80,23 @@ impl Record<'_> {
         Change { diff, ..Change::new("write", format!("{path} was changed by hand")) }
     }
 
-    /// Shell text that forgets the record. It stands before the files are written, so that a crash in between leaves no wrong record.
+    /// Shell text that forgets the record. It stands before the files are written, so that a crash in between leaves no wrong record. Files that
+    /// exist keep owner and mode when kubeadm writes them anew; and what read them is started after that, for it asks when they changed.
     pub(super) fn forget(&self) -> String {
+        let files = self.files.iter().map(|path| quote(path)).collect::<Vec<_>>().join(" ");
         let (path, copies) = (quote(&self.path()), quote(&self.copies()));
-        format!("mkdir -p -m 700 {STATE_DIRECTORY}/made\nrm -rf {path} {copies}\nmkdir -m 700 {copies}\n")
+        format!(
+            "mkdir -p -m 700 {STATE_DIRECTORY}/made\nrm -rf {path} {copies}\nmkdir -m 700 {copies}\n\
+             for file in {files}; do\n  if [ -f \"$file\" ]; then chown 0:0 -- \"$file\"; chmod go-w -- \"$file\"; fi\ndone\n"
+        )
     }
 
-    /// Shell text that writes the record. Files that exist keep owner and mode when kubeadm writes them anew.
+    /// Shell text that writes the record.
     pub(super) fn keep(&self) -> String {
         let files = self.files.iter().map(|path| quote(path)).collect::<Vec<_>>().join(" ");
         let (path, copies, source) = (quote(&self.path()), quote(&self.copies()), quote(self.source));
         format!(
-            "chown 0:0 -- {files}\nchmod go-w -- {files}\ncp -- {files} {copies}/\n{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n"
+            "cp -- {files} {copies}/\n{{ printf '%s  configuration\\n' {source}; sha256sum -- {files}; }} >{path}.new\nsync {path}.new\nmv -f {path}.new {path}\n"
         )
     }
 }

@@ -91,7 +91,10 @@ fn what_others_may_write_is_written_anew() {
     let Act::Script(fragment) = operation.act(&Change::new("write", "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
-    assert!(script.contains(&format!("chown 0:0 -- '{ETCD}'\nchmod go-w -- '{ETCD}'\n")), "{script}");
+    assert!(
+        script.contains("chown 0:0 -- \"$file\"; chmod go-w -- \"$file\"") && script.contains(&format!("for file in '{ETCD}'; do")),
+        "{script}"
+    );
 }
 
 /// A manifest that is made again must not found anything should the member lose its data.

@@ -20,6 +20,9 @@ pub const VARIABLES: &str = r#"
     kube_kubeadm_apiserver_extra_args: {shutdown-send-retry-after: "true"}
 "#;
 
+/// What changes then.
+pub const CHANGED: &str = "    event_ttl_duration: 2h0m0s\n    containerd_limit_open_file_num: 524288\n";
+
 /// Asks the API by the way of the worker's own load balancer, with a new connection for each question, and writes a line for each answer.
 /// An answer is what the API server says of itself to anybody; a question that gets none within 10 seconds has failed.
 const ASK: &str = "echo $$ >/run/asking; while [ -e /run/asking ]; do \
@@ -34,7 +37,7 @@ pub fn one_control_plane_after_the_other(lab: &Lab, kokctl: &Kokctl<'_>, manifes
     let worker = lab.host("worker1").unwrap();
     let asking = begin_asking(&worker);
     let containers = network_daemons(lab);
-    kokctl.write_manifest(&format!("{manifest}    event_ttl_duration: 2h0m0s\n    containerd_limit_open_file_num: 524288\n"));
+    kokctl.write_manifest(&format!("{manifest}{CHANGED}"));
     let said = kokctl.converge_with("apply", &["--json"]);
     let answers = end_asking(&worker, asking);
     each_waits_for_the_one_before(lab, &said);
@@ -50,6 +53,28 @@ pub fn one_control_plane_after_the_other(lab: &Lab, kokctl: &Kokctl<'_>, manifes
     kubelets::say_that_they_are_ready(lab);
     kokctl.has_nothing_to_do();
 }
+
+/// A setting that containerd does not start with is found on the first control plane, and goes no further; what it says of it is told.
+pub fn what_breaks_containerd_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str) {
+    let started = || -> Vec<String> { lab.hosts().skip(1).map(|host| ok(&host, "systemctl show -P InvocationID containerd")).collect() };
+    let before = started();
+    let broken = manifest.replace("{restrict_oom_score_adj: true}", "{restrict_oom_score_adj: perhaps}");
+    assert_ne!(broken, manifest);
+    kokctl.write_manifest(&broken);
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert_ne!(said.code, 0, "{said:?}");
+    for told in ["unit containerd.service failed", "at: cp1/container-runtime/service\n", WHY] {
+        assert!(said.stderr.contains(told), "{told}: {said:?}");
+    }
+    assert_eq!(started(), before, "no other containerd was touched");
+    kokctl.write_manifest(manifest);
+    kokctl.converge("apply");
+    kubelets::say_that_they_are_ready(lab);
+    kokctl.has_nothing_to_do();
+}
+
+/// What containerd says of a text where it wants a truth value.
+const WHY: &str = "RestrictOOMScoreAdj";
 
 /// The process of flannel's daemon on each host, with the time of its start.
 fn network_daemons(lab: &Lab) -> Vec<(String, String)> {
