@@ -6,6 +6,7 @@ mod bootstrap;
 mod bootstrap_mixes;
 mod bridge;
 mod components;
+mod container_runtime;
 mod convergence;
 mod dual_stack;
 mod endpoint;
