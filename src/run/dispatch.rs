@@ -51,6 +51,8 @@ pub(super) struct Dispatcher<'a, H> {
     began: BTreeMap<StepId, Instant>,
     attempts: BTreeMap<StepId, u32>,
     waits: BTreeMap<String, Wait>,
+    /// When kubelets were started that were looked at, for those who wait for what they say ([`Observations::kubelets_started`]).
+    kubelets_started: BTreeMap<String, i128>,
     stopping: bool,
     outcome: Outcome,
 }
@@ -80,6 +82,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             began: BTreeMap::new(),
             attempts: BTreeMap::new(),
             waits: BTreeMap::new(),
+            kubelets_started: BTreeMap::new(),
             stopping: false,
             outcome: Outcome::default(),
         }
@@ -160,6 +163,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
 
     /// Decides about each step of an order. `cause` says why nobody heard of it at first.
     fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&Cause>) {
+        self.remember(&order.host, &answer.seen);
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
             match (acted, step.diff(&answer.seen)) {
                 // Nothing may be left to do only because what it needs was not done either, such as a restart for a file that is not written.
@@ -174,6 +178,13 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 (Acted::NotBegun, _) => self.schedule.set(&step.id, Status::Pending),
                 (Acted::Unknown, _) => self.not_done(&step.id, cause),
             }
+        }
+    }
+
+    /// Remembers what a look at a host saw and looks at others don't see.
+    fn remember(&mut self, host: &str, seen: &Observations) {
+        if let Some(started) = seen.started_nanoseconds("kubelet.service") {
+            self.kubelets_started.insert(host.to_owned(), started);
         }
     }
 

@@ -13,6 +13,9 @@ pub struct Change {
     pub assumed: bool,
 }
 
+/// What is done about a condition that holds, after something that it follows changed. Until then nothing differs.
+pub const LOOK_AGAIN: &str = "look again";
+
 impl Change {
     /// A change without a text difference.
     #[must_use]

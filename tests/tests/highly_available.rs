@@ -48,6 +48,8 @@ fn three_control_planes_and_two_workers() {
     clock.lap("an option of the API server is changed");
     rolling::what_breaks_containerd_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
     clock.lap("a setting that breaks containerd");
+    rolling::what_breaks_kubelets_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
+    clock.lap("a setting that breaks kubelets");
     lost::any_control_plane(&lab, &kokctl);
     clock.lap("a control plane without power");
     // Later, one of the API servers has no etcd beside it.

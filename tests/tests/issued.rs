@@ -19,7 +19,7 @@ use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, kubectl};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, kubelets, ok, secrets, snapshot, up};
+use cluster_support::{again, bare, hosts, ok, secrets, snapshot, up};
 use issued_story::owner::Owner;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 use lab_support::wait_for;
@@ -94,7 +94,6 @@ fn renewed(lab: &Lab, kokctl: &Kokctl<'_>, owner: &Owner<'_>) {
     let leaves = ["pki/apiserver.crt", "pki/etcd/peer.crt", "controller-manager.conf", "scheduler.conf", "kubelet.conf"];
     assert_eq!(owner.sign_again("cp1", &leaves) + owner.sign_again("worker1", &["kubelet.conf"]), leaves.len() + 1);
     kokctl.converge("apply");
-    kubelets::say_that_they_are_ready(lab);
     kokctl.has_nothing_to_do();
     for leaf in leaves.into_iter().filter(|path| path.ends_with(".crt")) {
         let on_host = ok(&plane, &format!("cat /etc/kubernetes/{leaf}"));

@@ -1,9 +1,10 @@
-//! In what the hosts differ from their files: as many changes as `apply` would make.
+//! In what the hosts differ from their files: as many changes as `apply` would make, besides looking again at what holds.
 
 use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
 use kok_crds::{Input, count, counted};
+use kok_tasks::change::LOOK_AGAIN;
 use kok_tasks::plan::{Plan, Selection};
 use serde::Serialize;
 
@@ -44,7 +45,7 @@ impl Drift {
 
     fn of(plan: &Plan) -> Self {
         let mut changes = BTreeMap::new();
-        for (step, _) in plan.changes() {
+        for (step, _) in plan.changes().filter(|(_, change)| change.summary != LOOK_AGAIN) {
             *changes.entry(step.host.clone()).or_default() += 1;
         }
         if changes.is_empty() { Self::None } else { Self::Found { changes } }

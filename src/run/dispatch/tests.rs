@@ -90,6 +90,24 @@ fn whatever_breaks_once_the_run_ends_as_if_nothing_had() {
     }
 }
 
+/// The cluster is asked on a control plane, and does not know when the kubelet of a worker was started; the worker does.
+#[test]
+fn what_a_node_said_before_its_kubelet_was_started_does_not_count() {
+    let run_with = |said_at_seconds: i64| {
+        let mut world = World::converged();
+        world.api.nodes.get_mut("worker1").unwrap().said_at_seconds = Some(said_at_seconds);
+        world.host("worker1").paths.remove("/var/lib/kubelet/config.yaml");
+        run(world, &[])
+    };
+    let (outcome, model) = run_with(i64::from(u32::MAX));
+    assert!(outcome.is_complete(), "{outcome:?}");
+    assert_eq!(model.done(), ["worker1/kubelet-join/joined"]);
+    let (outcome, _) = run_with(1);
+    let failed: Vec<(&str, &str)> = outcome.failed.iter().map(|failure| (failure.step.as_str(), failure.error.as_str())).collect();
+    let said = "after 300 s: the kubelet of node worker1 has not said that it is Ready since it was started";
+    assert_eq!(failed, [("worker1/kubelet/still-ready", said)]);
+}
+
 /// A second run of the same plan's steps: each is found done, and none is begun.
 #[test]
 fn each_step_done_twice_ends_the_same() {

@@ -77,7 +77,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max();
         if waited.is_some_and(|waited| waited > PATIENCE) {
             looks.extend(looks.asks_kubernetes().then_some(Look::Warnings));
-            looks.extend(looks.asks_control_plane().then_some(Look::LastWords));
+            looks.extend(looks.have_last_words().then_some(Look::LastWords));
         }
         let (host, hosts, pause) = (host.to_owned(), Arc::clone(&self.hosts), wait.pause);
         self.looking.insert(host.clone());
@@ -95,7 +95,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
         // Nothing is there any more if the run is being stopped.
         let Some(mut wait) = self.waits.remove(host) else { return };
         let seen = match result {
-            Ok(seen) => Ok(seen),
+            Ok(seen) => {
+                self.remember(host, &seen);
+                Ok(Observations { kubelets_started: self.kubelets_started.clone(), ..seen })
+            }
             Err(Trouble::Gone { because } | Trouble::Held { because }) => {
                 wait.ids().for_each(|id| self.fail(id, &because, false));
                 return self.give_up(host, wait.ids().next());
@@ -160,7 +163,7 @@ struct Reason {
 /// What the containers that a step waits for complained of last: said at the end only, for it changes from look to look.
 fn last_words(step: &Step, seen: &Observations) -> String {
     let looks: Looks = step.looks().into_iter().collect();
-    let words = seen.last_words.iter().flatten().filter(|_| looks.asks_control_plane());
+    let words = seen.last_words.iter().flatten().filter(|_| looks.have_last_words());
     words.map(|(name, said)| format!("; {name} said last: {said}")).collect()
 }
 

@@ -5,7 +5,9 @@ use std::time::Duration;
 use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
-use super::{certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, network, node_dns};
+use super::{
+    certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, network, node_dns, rolling,
+};
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
@@ -66,6 +68,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.needs(&join, &view.id(kubeadm_configuration::NAME, FOLDER), Reason::Inside);
     draft.needs(&join, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &join);
+    rolling::kubelet_needed_by(view, draft, &join);
     kubeadm_configuration::patched_by(view, draft, &join);
     names::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &["pause"]);

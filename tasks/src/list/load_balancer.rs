@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{control_plane, images, kubeadm_configuration, kubelet_join};
+use super::{control_plane, images, kubeadm_configuration, kubelet_join, still_ready};
 use crate::LOAD_BALANCER_HEALTH_PORT;
 use crate::digest::sha256;
 use crate::operations::{LoadBalancersReady, Operation};
@@ -17,6 +17,9 @@ pub(super) const NAME: &str = "load-balancer";
 
 /// Step that writes the static pod's manifest.
 const MANIFEST: &str = "manifest";
+
+/// Step of the speaker after which all of them have found an API server.
+const READY: &str = "ready";
 
 const FOLDER: &str = "/etc/kubernetes/haproxy";
 const MANIFESTS: &str = "/etc/kubernetes/manifests";
@@ -92,7 +95,8 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
 /// The cluster says of every host's load balancer whether it has found an API server.
 fn ready(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let hosts: Vec<String> = view.cluster().balanced_hosts().map(|host| host.name.clone()).collect();
-    let step = draft.add("ready", Operation::LoadBalancersReady(LoadBalancersReady { nodes: hosts.clone() }));
+    let operation = Operation::LoadBalancersReady(LoadBalancersReady { nodes: hosts.clone() });
+    let step = draft.add(READY, operation.clone());
     draft.within(Duration::from_secs(240));
     draft.needs(&step, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may ask"));
     for host in hosts {
@@ -100,4 +104,5 @@ fn ready(view: &HostView<'_>, draft: &mut Draft<'_>) {
         let joined = StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED);
         draft.needs(&step, &joined, Reason::Because("that host has to join first"));
     }
+    still_ready::again(view, draft, (&step, READY), operation);
 }

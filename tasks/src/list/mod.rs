@@ -24,6 +24,7 @@ pub(crate) mod packages;
 mod proxy;
 mod rolling;
 mod selinux;
+mod still_ready;
 mod swap;
 mod time_sync;
 mod trust;

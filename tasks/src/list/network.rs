@@ -6,7 +6,7 @@ use kok_crds::model::{NETWORK_ADDON, Network, NetworkPlugin};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{addons, bridge, container_runtime, control_plane, images, kubelet_join};
+use super::{addons, bridge, container_runtime, control_plane, images, kubelet_join, still_ready};
 use crate::identity::endpoint;
 use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -116,7 +116,8 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let [_, name, _] = RUNNING;
     let at_least = view.cluster().nodes().count() as u64;
     let workload = WorkloadReady { kind: "DaemonSet", namespace: "kube-system", name: "kube-proxy", at_least };
-    let step = draft.add(name, Operation::WorkloadReady(workload));
+    let operation = Operation::WorkloadReady(workload);
+    let step = draft.add(name, operation.clone());
     draft.within(WAIT);
     let addons = view.id(control_plane::NAME, control_plane::ADDONS);
     draft.follows(&step, &addons, Reason::Because("it has to be in the cluster before it can run"));
@@ -126,6 +127,7 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
         let task = if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME };
         draft.needs(&step, &StepId::new(&host.name, task, node), Reason::Because("it runs on every node"));
     }
+    still_ready::again(view, draft, (&step, name), operation);
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -243,17 +245,19 @@ const WAIT: Duration = Duration::from_secs(300);
 fn running(
     view: &HostView<'_>,
     draft: &mut Draft<'_>,
-    step: &str,
+    name_of_step: &str,
     (kind, namespace, name, at_least): (&'static str, &'static str, &'static str, u64),
     applied: &StepId,
     nodes: &StepId,
     image: &str,
 ) {
-    let step = draft.add(step, Operation::WorkloadReady(WorkloadReady { kind, namespace, name, at_least }));
+    let operation = Operation::WorkloadReady(WorkloadReady { kind, namespace, name, at_least });
+    let step = draft.add(name_of_step, operation.clone());
     draft.within(WAIT);
     draft.follows(&step, applied, Reason::Because("it has to be in the cluster before it can run"));
     draft.needs(&step, nodes, Reason::Because("it runs on nodes that are Ready"));
     for host in view.cluster().nodes() {
         draft.needs(&step, &StepId::new(&host.name, images::NAME, image), Reason::StartsImage);
     }
+    still_ready::again(view, draft, (&step, name_of_step), operation);
 }

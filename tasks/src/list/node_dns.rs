@@ -8,7 +8,7 @@ use std::time::Duration;
 use kok_crds::model::{Cluster, Host, NodeDns};
 use serde::Serialize;
 
-use super::{control_plane, images, kubelet_join};
+use super::{control_plane, images, kubelet_join, still_ready};
 use crate::change::Verdict;
 use crate::observe::{KubernetesState, PathState};
 use crate::operations::{ApplyManifest, NODE_DNS_UNIT_FILE, NodeDnsLink, Operation, RemoveNodeDns, WorkloadReady};
@@ -117,21 +117,16 @@ fn workload(at_least: usize) -> WorkloadReady {
     WorkloadReady { kind: "DaemonSet", namespace: "kube-system", name: DAEMON_SET, at_least: at_least as u64 }
 }
 
-/// What the cluster said of itself before the run.
-fn state<'a>(view: &HostView<'a>) -> Option<&'a KubernetesState> {
-    view.speaker().ok().and_then(|speaker| view.seen.observations(&speaker.name).kubernetes.as_ref())
-}
-
 /// Names of the hosts that were nodes before the run.
 fn nodes_before(view: &HostView<'_>) -> Vec<String> {
-    let Some(state) = state(view) else { return Vec::new() };
+    let Some(state) = view.kubernetes() else { return Vec::new() };
     view.cluster().nodes().filter(|host| state.node(&host.name).is_some()).map(|host| host.name.clone()).collect()
 }
 
 /// Whether the cache has to answer before kubelets give its address to pods: where it is new to a cluster that works. It never waits for a
 /// node that is not Ready: that one's kubelet may be what the run is to mend.
 fn comes_first(view: &HostView<'_>) -> bool {
-    let (Some(state @ KubernetesState::Ready { nodes, .. }), true) = (state(view), is_on(view)) else { return false };
+    let (Some(state @ KubernetesState::Ready { nodes, .. }), true) = (view.kubernetes(), is_on(view)) else { return false };
     let is_new = state.object("DaemonSet", "kube-system", DAEMON_SET).is_none_or(|_| {
         let seen = view.speaker().map(|speaker| view.seen.observations(&speaker.name));
         seen.is_ok_and(|seen| workload(0).diff(seen) != Verdict::Same)
@@ -149,7 +144,7 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
 }
 
 /// The step after which a host's kubelet has its configuration.
-fn kubelet(view: &HostView<'_>, host: &str) -> StepId {
+fn kubelet_of(view: &HostView<'_>, host: &str) -> StepId {
     let is_plane = view.cluster().control_planes().any(|plane| plane.name == host);
     let (task, step) = if is_plane { (control_plane::NAME, "kubelet") } else { (kubelet_join::NAME, kubelet_join::JOINED) };
     StepId::new(host, task, step)
@@ -159,7 +154,7 @@ fn kubelet(view: &HostView<'_>, host: &str) -> StepId {
 pub(super) fn asked_by_pods_of(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     if is_on(view) {
         for host in nodes_before(view) {
-            draft.needs(step, &kubelet(view, &host), Reason::Because("its pods are to ask the node's DNS cache"));
+            draft.needs(step, &kubelet_of(view, &host), Reason::Because("its pods are to ask the node's DNS cache"));
         }
     }
 }
@@ -200,15 +195,19 @@ fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
         draft.needs(&applied, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     }
     for (name, hosts) in waits {
-        let step = draft.add(name, Operation::WorkloadReady(workload(hosts.len())));
+        let operation = Operation::WorkloadReady(workload(hosts.len()));
+        let step = draft.add(name, operation.clone());
         draft.within(WAIT);
         draft.follows(&step, &applied, Reason::Because("it has to be in the cluster before it can run"));
         for host in hosts {
             draft.needs(&step, &StepId::new(&host, images::NAME, "coredns"), Reason::StartsImage);
             draft.needs(&step, &StepId::new(&host, NAME, "link"), Reason::Because("it listens at the address of that link"));
             if name == RUNNING {
-                draft.needs(&step, &kubelet(view, &host), Reason::Because("it runs on every node"));
+                draft.needs(&step, &kubelet_of(view, &host), Reason::Because("it runs on every node"));
             }
+        }
+        if name == RUNNING {
+            still_ready::again(view, draft, (&step, name), operation);
         }
     }
     Ok(())
@@ -219,19 +218,19 @@ fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
 fn removal(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let Ok(speaker) = view.speaker() else { return };
     let has_unit = |host: &Host| matches!(view.seen.observations(&host.name).paths.get(NODE_DNS_UNIT_FILE), Some(PathState::Present(_)));
-    let daemon_set = state(view).and_then(|state| state.object("DaemonSet", "kube-system", DAEMON_SET));
+    let daemon_set = view.kubernetes().and_then(|state| state.object("DaemonSet", "kube-system", DAEMON_SET));
     let is_ours = daemon_set.is_some_and(|object| object.text(crate::operations::SOURCE_ANNOTATION).is_some());
     if view.is_speaker() && (is_ours || view.cluster().nodes().any(has_unit)) {
         let removed = draft.add(REMOVED, Operation::RemoveNodeDns(RemoveNodeDns { name: DAEMON_SET }));
         draft.needs(&removed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
         for host in told(view) {
-            draft.needs(&removed, &kubelet(view, &host), Reason::Because(TOLD));
+            draft.needs(&removed, &kubelet_of(view, &host), Reason::Because(TOLD));
         }
     }
     if view.host.roles.is_node() && has_unit(view.host) {
         let gone = draft.add("link-removed", Operation::NodeDnsLink(NodeDnsLink { unit: UNIT, link: LINK, wanted: false }));
         draft.needs(&gone, &StepId::new(&speaker.name, NAME, REMOVED), Reason::Because("the cache answers there until then"));
-        draft.needs(&gone, &kubelet(view, &view.host.name), Reason::Because(TOLD));
+        draft.needs(&gone, &kubelet_of(view, &view.host.name), Reason::Because(TOLD));
     }
 }
 
@@ -240,7 +239,7 @@ const TOLD: &str = "until then, its pods are told to ask the cache";
 
 /// Hosts whose pods may be told to ask it: all, unless the cluster says which of them it has.
 fn told(view: &HostView<'_>) -> Vec<String> {
-    match state(view) {
+    match view.kubernetes() {
         Some(KubernetesState::Ready { .. }) => nodes_before(view),
         _ => view.cluster().nodes().map(|host| host.name.clone()).collect(),
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
 
-use super::{container_runtime, control_plane, etcd};
+use super::{container_runtime, control_plane, etcd, still_ready};
 use crate::observe::{ApiServerState, EtcdState};
 use crate::operations::{ApiServerReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Seen, StepId};
@@ -63,11 +63,26 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
             // Of one that works, the kubelet is started last; elsewhere the API server waits for it.
             if of(&before) == Standing::Everything {
                 draft.needs(step, &StepId::new(&before.name, control_plane::NAME, control_plane::KUBELET), reason());
+                still_ready::of(view, before).for_each(|works| draft.needs(step, &works, reason()));
             }
         }
         if !cluster.has_etcd_units() {
             draft.needs(step, &StepId::new(&before.name, etcd::NAME, etcd::MEMBER), reason());
         }
+    }
+}
+
+/// Says that a step starts the kubelet of a worker anew, which waits for the first control plane to go through it: what a kubelet does not start
+/// with is found there, and goes no further. One that is no node or not Ready is mended at once.
+pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    if !still_ready::was_ready(view, view.host) {
+        return;
+    }
+    let (cluster, seen) = (view.cluster(), view.seen);
+    let mut whole = cluster.control_planes().filter(|host| standing(cluster, seen, host) == Standing::Everything);
+    let first = whole.find(|host| still_ready::was_node(view, host));
+    for works in first.into_iter().flat_map(|host| still_ready::of(view, host)) {
+        draft.needs(step, &works, Reason::Because("kubelets are started anew on one control plane after the other, and then on workers"));
     }
 }
 

@@ -7,6 +7,8 @@ use std::net::{IpAddr, Ipv6Addr};
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde_json::Value;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::parse::{ParseError, Section, body_of, text_of};
 use crate::shell::quote;
@@ -139,6 +141,8 @@ pub struct NodeState {
     pub ready: bool,
     /// What the Ready condition says.
     pub message: String,
+    /// When its kubelet said so last, in whole seconds since 1970 by the clock of its host.
+    pub said_at_seconds: Option<i64>,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
     /// Its taints as `key=value:effect`.
@@ -200,10 +204,11 @@ impl KubernetesState {
 
 /// A node's condition `Ready`. It comes as JSON, for what it says may have any character in it.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Condition {
     status: String,
     message: String,
+    last_heartbeat_time: String,
 }
 
 #[derive(Deserialize)]
@@ -231,6 +236,7 @@ fn parse_nodes(body: &str) -> Result<BTreeMap<String, NodeState>, ParseError> {
             container_runtime: (*runtime).to_owned(),
             ready: condition.status == "True",
             message: condition.message,
+            said_at_seconds: OffsetDateTime::parse(&condition.last_heartbeat_time, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp),
             labels,
             pod_cidrs: pod_cidrs.split(' ').filter_map(|share| share.parse().ok()).collect(),
             addresses: addresses.split(' ').filter_map(|address| address.parse().ok()).collect(),

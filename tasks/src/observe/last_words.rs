@@ -1,4 +1,5 @@
-//! What the containers of a control plane that does not come up said last: the cause is mostly there, and nowhere else.
+//! What the containers of a control plane that does not come up said last, and a kubelet that does not stay up: the cause is mostly there, and
+//! nowhere else.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +7,8 @@ use serde::Deserialize;
 
 use super::parse::Section;
 
-/// The end of the newest log of etcd and of the API server, where the kubelet keeps them; of etcd as a unit, the end of its journal, with what stands
-/// before a line in the logs of containers.
+/// The end of the newest log of etcd and of the API server, where the kubelet keeps them; of etcd as a unit, and of a kubelet that does not run, the
+/// end of its journal, with what stands before a line in the logs of containers.
 pub(super) const SCRIPT: &str = r#"for name in etcd kube-apiserver; do
   mark last-words "$name"
   newest=$(ls -t /var/log/pods/kube-system_"$name"-*/"$name"/*.log 2>/dev/null | head -n 1)
@@ -16,6 +17,10 @@ done
 if [ -e /etc/systemd/system/etcd.service ]; then
   mark last-words etcd
   journalctl -u etcd.service -n 40 -o cat --no-pager 2>/dev/null | cut -c 1-1000 | sed 's/^/- - - /'
+fi
+if [ -e /etc/systemd/system/kubelet.service ] && ! systemctl is-active --quiet kubelet.service; then
+  mark last-words kubelet
+  journalctl -u kubelet.service -n 40 -o cat --no-pager 2>/dev/null | cut -c 1-1000 | sed 's/^/- - - /'
 fi
 "#;
 

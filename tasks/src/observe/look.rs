@@ -197,10 +197,10 @@ impl Looks {
         self.kubernetes
     }
 
-    /// Whether it is asked whether etcd or the API server works.
+    /// Whether it is asked whether etcd, the API server or the kubelet works, of which logs say why they don't ([`Look::LastWords`]).
     #[must_use]
-    pub fn asks_control_plane(&self) -> bool {
-        self.api_server || self.etcd
+    pub fn have_last_words(&self) -> bool {
+        self.api_server || self.etcd || self.units.contains("kubelet.service")
     }
 
     /// Whether anything is asked that begins with the question whether the API server is ready.

@@ -69,6 +69,9 @@ pub struct Observations {
     pub ipv6: Option<Ipv6State>,
     /// Objects of addons that were asked for; `None` for one that does not exist.
     pub addon_objects: BTreeMap<ObjectName, Option<LiveObject>>,
+    /// When kubelets were started that this run has looked at, by host, in nanoseconds since 1970 by the host's clock. No probe sees that; who
+    /// runs a plan adds it to what one sees.
+    pub kubelets_started: BTreeMap<String, i128>,
     /// The host's monotonic clock when it was probed, in microseconds since boot.
     pub monotonic_microseconds: u64,
     /// The host's wall clock when it was probed, in nanoseconds since 1970.
@@ -212,6 +215,7 @@ impl Observations {
             pod_network: None,
             ipv6: None,
             addon_objects: BTreeMap::new(),
+            kubelets_started: BTreeMap::new(),
             monotonic_microseconds: 0,
             clock_nanoseconds: 0,
         }
@@ -246,6 +250,7 @@ impl Observations {
         self.pod_network = later.pod_network.or(self.pod_network.take());
         self.ipv6 = later.ipv6.or(self.ipv6.take());
         self.addon_objects.extend(later.addon_objects);
+        self.kubelets_started.extend(later.kubelets_started);
         self.monotonic_microseconds = later.monotonic_microseconds;
         self.clock_nanoseconds = later.clock_nanoseconds;
     }
@@ -257,15 +262,19 @@ impl Observations {
     pub fn started_before(&self, unit: &str, path: &str) -> bool {
         // Both clocks are read in one probe, but with the kernel's coarse resolution (up to 10 ms each).
         const SLACK_NANOSECONDS: i128 = 20_000_000;
-        let Some(PathState::Present(file)) = self.paths.get(path) else {
+        let (Some(PathState::Present(file)), Some(started)) = (self.paths.get(path), self.started_nanoseconds(unit)) else {
             return false;
         };
-        let started = match self.units.get(unit) {
-            Some(unit) if unit.started_microseconds > 0 => unit.started_microseconds,
-            _ => return false,
-        };
+        let changed = file.changed_nanoseconds;
+        changed <= self.clock_nanoseconds + SLACK_NANOSECONDS && started + SLACK_NANOSECONDS < changed
+    }
+
+    /// When the main process of `unit` started, in nanoseconds since 1970 by the clock that the host has now. Nothing if it never did, or if
+    /// nobody looked.
+    #[must_use]
+    pub fn started_nanoseconds(&self, unit: &str) -> Option<i128> {
+        let started = self.units.get(unit).map(|unit| unit.started_microseconds).filter(|started| *started > 0)?;
         let age = i128::from(self.monotonic_microseconds.saturating_sub(started)) * 1_000;
-        let (now, changed) = (self.clock_nanoseconds, file.changed_nanoseconds);
-        changed <= now + SLACK_NANOSECONDS && now - age + SLACK_NANOSECONDS < changed
+        Some(self.clock_nanoseconds - age)
     }
 }

@@ -23,7 +23,9 @@ pub const FINALIZED: &str = "/var/lib/kokctl/made/kubelet-finalized";
 
 impl KubeletFinalize {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Content(FINALIZED.to_owned()), Look::File { path: KUBELET_CONF.to_owned(), expected: None }]
+        let kubelet_conf = Look::File { path: KUBELET_CONF.to_owned(), expected: None };
+        // kubeadm starts the kubelet anew: who waits for its node has to know when.
+        vec![Look::Content(FINALIZED.to_owned()), kubelet_conf, Look::Unit("kubelet.service".to_owned())]
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {

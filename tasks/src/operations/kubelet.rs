@@ -1,5 +1,6 @@
 //! The kubelet of a control plane: its configuration by kubeadm, and its start.
 
+use super::ready::WAIT;
 use super::record::Record;
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{Look, Observations};
@@ -58,6 +59,38 @@ impl KubeletStart {
 
     pub(super) fn title(&self) -> String {
         "kubelet".to_owned()
+    }
+}
+
+/// The kubelet goes on after its start: what it can't read in its configuration ends it within a second, and systemd starts it again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KubeletStays;
+
+/// A kubelet has read its configuration by then, on a busy host too.
+const SETTLED_MICROSECONDS: u64 = 3_000_000;
+
+impl KubeletStays {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Unit("kubelet.service".to_owned())]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        let unit = seen!(seen.units.get("kubelet.service"));
+        if unit.active != "active" {
+            return Verdict::differs(WAIT, format!("the kubelet is {}; `journalctl -u kubelet` on the host says why", unit.active));
+        }
+        match seen.monotonic_microseconds.saturating_sub(unit.started_microseconds) {
+            ..SETTLED_MICROSECONDS => Verdict::differs(WAIT, "the kubelet was started just now"),
+            _ => Verdict::Same,
+        }
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        Act::Wait
+    }
+
+    pub(super) fn title(&self) -> String {
+        "kubelet goes on".to_owned()
     }
 }
 

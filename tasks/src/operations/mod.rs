@@ -43,7 +43,7 @@ pub use etcd_answers::EtcdAnswers;
 pub use etcd_member::EtcdMemberReady;
 pub use finalize::{FINALIZED, KubeletFinalize};
 pub use join::Join;
-pub use kubelet::KubeletStart;
+pub use kubelet::{KubeletStart, KubeletStays};
 pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
@@ -99,6 +99,8 @@ pub enum Operation {
     StaticPods(StaticPods),
     /// The kubelet's configuration and its start.
     KubeletStart(KubeletStart),
+    /// The kubelet goes on after its start.
+    KubeletStays(KubeletStays),
     /// The host's member of etcd works, with all others.
     EtcdMemberReady(EtcdMemberReady),
     /// More than half of etcd's members answer this control plane.
@@ -169,6 +171,7 @@ macro_rules! each {
             Operation::Preflight($it) => $call,
             Operation::StaticPods($it) => $call,
             Operation::KubeletStart($it) => $call,
+            Operation::KubeletStays($it) => $call,
             Operation::EtcdMemberReady($it) => $call,
             Operation::EtcdAnswers($it) => $call,
             Operation::LoadBalancersReady($it) => $call,

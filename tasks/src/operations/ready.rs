@@ -3,7 +3,7 @@
 use kok_crds::{count, counted};
 
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{ApiServerState, KubernetesState, Look, Observations, PathState};
+use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
 use crate::resources::Act;
 
 /// What kubectl or the API server said, cut to what matters: of a long list of checks those that fail, of an error its first sentence.
@@ -162,6 +162,9 @@ impl NodesReady {
             let because = match state.node(name) {
                 None => format!("node {name} does not exist"),
                 Some(node) if !node.ready => format!("node {name} is not Ready: {}", node.message),
+                Some(node) if speaks_of_before(node, seen.kubelets_started.get(name)) => {
+                    format!("the kubelet of node {name} has not said that it is Ready since it was started")
+                }
                 Some(node) if let Some((taint, why)) = keeping_away(&node.taints) => format!("node {name} has the taint {taint}: {why}"),
                 Some(node) if node.kubelet_version != format!("v{}", self.version) => {
                     format!("the kubelet of node {name} is {}", node.kubelet_version)
@@ -178,8 +181,19 @@ impl NodesReady {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("{} Ready", count(self.nodes.len(), "node"))
+        match self.nodes.as_slice() {
+            [node] => format!("node {node} Ready"),
+            nodes => format!("{} Ready", count(nodes.len(), "node")),
+        }
     }
+}
+
+/// Whether what a node says is from before its kubelet was started. What the kubelet says first, within a second, is mostly that its node is
+/// not Ready, and only 10 s later (`nodeStatusUpdateFrequency`) that it is; the controller manager takes its pods for not ready meanwhile. The
+/// API knows whole seconds only.
+fn speaks_of_before(node: &NodeState, started_nanoseconds: Option<&i128>) -> bool {
+    let started = started_nanoseconds.map(|at| at.div_euclid(1_000_000_000));
+    started.is_some_and(|started| node.said_at_seconds.is_some_and(|said| i128::from(said) < started))
 }
 
 /// Taints that Kubernetes itself gives and takes, and that keep workload from a node that calls itself Ready. `unschedulable` is not

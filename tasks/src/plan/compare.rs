@@ -7,9 +7,10 @@ use super::make::Seen;
 use super::missing::{Missing, refusals};
 use super::refusal::Refusal;
 use super::select::{Selection, owner};
-use crate::change::{Change, Verdict};
+use crate::change::{Change, LOOK_AGAIN, Verdict};
 use crate::list::host::claim;
 use crate::observe::Looks;
+use crate::resources::Act;
 
 /// The outcome of a comparison.
 pub(super) enum Compared {
@@ -100,5 +101,6 @@ fn strangers(unknown: &[(&Step, &Step)], seen: &Seen) -> BTreeMap<String, Asked>
 fn triggered(step: &Step, changes: &BTreeMap<StepId, Change>) -> Option<Change> {
     let trigger = step.triggers.iter().find(|id| changes.contains_key(*id))?;
     let assumed = changes.get(trigger).is_some_and(|change| change.assumed);
-    Some(Change { assumed, ..Change::new("do again", format!("{trigger} changes")) })
+    let is_condition = matches!(step.act(&Change::new(LOOK_AGAIN, "")), Act::Wait);
+    Some(Change { assumed, ..Change::new(if is_condition { LOOK_AGAIN } else { "do again" }, format!("{trigger} changes")) })
 }

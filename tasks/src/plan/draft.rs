@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use crate::artifact::Artifact;
 use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
-use crate::observe::Observations;
+use crate::observe::{KubernetesState, Observations};
 use crate::resources::Resource;
 use crate::speaker::speaker;
 
@@ -70,6 +70,12 @@ impl<'a> HostView<'a> {
     #[must_use]
     pub fn is_speaker(&self) -> bool {
         speaker(self.cluster(), self.seen).is_some_and(|speaker| speaker.name == self.host.name)
+    }
+
+    /// What the cluster said of itself before the run.
+    #[must_use]
+    pub fn kubernetes(&self) -> Option<&'a KubernetesState> {
+        self.seen.observations(&self.speaker().ok()?.name).kubernetes.as_ref()
     }
 
     /// A file of the bundle by name, for the host's architecture: of the version given, or the newest.

@@ -86,7 +86,8 @@ fn control_planes_that_work_are_changed_one_after_the_other() {
     }
     let plan = world.plan();
     for (host, before) in [("cp2", "cp1"), ("cp3", "cp2")] {
-        let expected = ["control-plane/api-server", "control-plane/kubelet", "etcd/member"].map(|step| format!("{before}/{step}"));
+        let expected = ["control-plane/api-server", "control-plane/kubelet", "etcd/member", "kubelet/goes-on", "kubelet/still-ready"];
+        let expected = expected.map(|step| format!("{before}/{step}"));
         let expected = BTreeSet::from(expected);
         for (task, step) in [("etcd", "manifest"), ("control-plane", "manifests")] {
             let needs: BTreeSet<String> = across(&plan, host, task, step).into_iter().collect();
@@ -117,7 +118,15 @@ fn what_works_waits_for_what_is_broken() {
     assert_eq!(across(&plan, "cp1", server), set(&last), "the change has to work there first");
     assert_eq!(
         across(&plan, "cp2", etcd),
-        set(&["cp1/control-plane/api-server", "cp1/control-plane/kubelet", "cp1/etcd/member", last[0], last[1]])
+        set(&[
+            "cp1/control-plane/api-server",
+            "cp1/control-plane/kubelet",
+            "cp1/etcd/member",
+            "cp1/kubelet/goes-on",
+            "cp1/kubelet/still-ready",
+            last[0],
+            last[1]
+        ])
     );
     // Two without an API server, and members that work: not both may be lost.
     world.host("cp2").paths.remove("/etc/kubernetes/manifests/kube-apiserver.yaml");

@@ -31,6 +31,7 @@ mod script;
 mod select;
 mod settings;
 mod snapshot;
+mod still_ready;
 mod strangers;
 mod super_admin;
 mod support;

@@ -11,8 +11,8 @@ use kok_tasks::observe::{
     UnitState,
 };
 use kok_tasks::operations::{
-    ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, LoadBalancersReady, NodesReady, Operation, RemoveTokens,
-    StaticPods, WorkloadReady,
+    ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, KubeletStays, LoadBalancersReady, NodesReady, Operation,
+    RemoveTokens, StaticPods, WorkloadReady,
 };
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
@@ -144,12 +144,26 @@ fn a_kubelet_runs_with_what_is_written() {
     assert_eq!(said(&operation, &seen("active", 4_000_000)), "/usr/local/bin/kubelet changed after kubelet.service was started");
 }
 
+#[test]
+fn a_kubelet_goes_on_when_it_has_got_over_its_start() {
+    let of = |active: &str, started_microseconds: u64| {
+        let unit = UnitState { active: active.into(), started_microseconds, ..UnitState::default() };
+        let units = [("kubelet.service".to_owned(), unit)].into();
+        said(&Operation::KubeletStays(KubeletStays), &Observations { units, monotonic_microseconds: 10_000_000, ..Observations::default() })
+    };
+    assert_eq!(of("active", 7_000_000), "same");
+    assert_eq!(of("active", 8_000_000), "the kubelet was started just now");
+    assert_eq!(of("activating", 1), "the kubelet is activating; `journalctl -u kubelet` on the host says why");
+    assert_eq!(said(&Operation::KubeletStays(KubeletStays), &Observations::default()), "unseen");
+}
+
 pub(crate) fn ready(objects: &[(&str, Value)], tokens: &[&str]) -> Observations {
     let node = |ready| NodeState {
         uid: "u".into(),
         kubelet_version: "v1.37.1".into(),
         ready,
         message: "no network".into(),
+        said_at_seconds: Some(77),
         ..NodeState::default()
     };
     let state = KubernetesState::Ready {
@@ -262,6 +276,13 @@ fn nodes_and_workloads_are_ready_when_all_are() {
     assert_eq!(said(&nodes(&["a", "b"], "1.37.1"), &ready(&[], &[])), "node b is not Ready: no network");
     assert_eq!(said(&nodes(&["c"], "1.37.1"), &ready(&[], &[])), "node c does not exist");
     assert_eq!(said(&nodes(&["a"], "1.37.2"), &ready(&[], &[])), "the kubelet of node a is v1.37.1");
+    let started =
+        |name: &str, nanoseconds: i128| Observations { kubelets_started: [(name.to_owned(), nanoseconds)].into(), ..ready(&[], &[]) };
+    let second = 1_000_000_000;
+    let before = "the kubelet of node a has not said that it is Ready since it was started";
+    for (name, at, is) in [("a", 78 * second, before), ("a", 77 * second + 999, "same"), ("a", 7, "same"), ("b", 78 * second, "same")] {
+        assert_eq!(said(&nodes(&["a"], "1.37.1"), &started(name, at)), is, "{name} {at}");
+    }
     let daemon = Operation::WorkloadReady(WorkloadReady { kind: "DaemonSet", namespace: "n", name: "d", at_least: 2 });
     let status = |desired: u64, updated: u64, available: u64, observed: u64| {
         ready(

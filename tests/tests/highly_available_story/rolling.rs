@@ -1,5 +1,5 @@
-//! An option of the API server and one of containerd are changed while the cluster works: control planes change one after the other, the API
-//! answers on, and containers go on.
+//! An option of the API server, one of containerd and one of the kubelet are changed while the cluster works: control planes change one after the
+//! other, the API answers on, and containers go on.
 
 use std::collections::BTreeMap;
 use std::process::{Child, Stdio};
@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::control_planes;
 use crate::cluster_support::cluster;
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::kubelets;
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 
@@ -50,7 +49,6 @@ pub fn one_control_plane_after_the_other(lab: &Lab, kokctl: &Kokctl<'_>, manifes
         assert_eq!(ok(&host, "systemctl show -P LimitNOFILE containerd.service"), "524288", "{}", host.name());
     }
     assert_eq!(network_daemons(lab), containers, "containers go on when containerd is started anew");
-    kubelets::say_that_they_are_ready(lab);
     kokctl.has_nothing_to_do();
 }
 
@@ -69,7 +67,26 @@ pub fn what_breaks_containerd_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, ma
     assert_eq!(started(), before, "no other containerd was touched");
     kokctl.write_manifest(manifest);
     kokctl.converge("apply");
-    kubelets::say_that_they_are_ready(lab);
+    kokctl.has_nothing_to_do();
+}
+
+/// A setting that kubelets don't start with is found on the first control plane, whose pods go on, and goes no further either. It is one that
+/// kubeadm does not know to be wrong.
+pub fn what_breaks_kubelets_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str) {
+    let started = || -> Vec<String> { lab.hosts().skip(1).map(|host| ok(&host, "systemctl show -P InvocationID kubelet")).collect() };
+    let (before, containers) = (started(), network_daemons(lab));
+    kokctl.write_manifest(&format!("{manifest}    kubelet_config_extra_args: {{evictionHard: {{memory.available: plenty}}}}\n"));
+    for attempt in ["first", "second"] {
+        let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+        assert_ne!(said.code, 0, "{said:?}");
+        for told in ["the kubelet is activating; `journalctl -u kubelet`", "at: cp1/kubelet/goes-on\n", "kubelet said last: ", "plenty"] {
+            assert!(said.stderr.contains(told), "{told}: {said:?}");
+        }
+        assert_eq!(started(), before, "no other kubelet was touched by the {attempt} attempt");
+    }
+    assert_eq!(network_daemons(lab), containers, "pods go on without a kubelet");
+    kokctl.write_manifest(manifest);
+    kokctl.converge("apply");
     kokctl.has_nothing_to_do();
 }
 

@@ -5,7 +5,6 @@ use kok_tests::lab::{Host, Lab};
 use super::etcd::etcdctl;
 use crate::cluster_support::cluster::{control_planes, kubectl};
 use crate::cluster_support::kokctl::Kokctl;
-use crate::cluster_support::kubelets;
 use crate::cluster_support::ok;
 use crate::lab_support::wait_for;
 
@@ -111,7 +110,6 @@ pub fn a_change_is_carried_out(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str) {
     let stored = etcdctl(lab, host.name(), "get /registry/configmaps/default/told --print-value-only | head -c 30 | tr -c '[:print:]' .");
     assert!(stored.starts_with("k8s:enc:"), "{stored}");
     assert_eq!(kubectl(lab, "get secret told -o jsonpath='{.data.word}'"), "aW5wbGFpbg==");
-    kubelets::say_that_they_are_ready(lab);
     kokctl.has_nothing_to_do();
     kokctl.write_manifest(&changed.replace("kube_encrypt_secret_data: true", "kube_encrypt_secret_data: false"));
     let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);

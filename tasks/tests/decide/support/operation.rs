@@ -126,6 +126,7 @@ impl World {
             | Operation::WorkloadReady(_)
             | Operation::SubnetReady(_)
             | Operation::NodesReady(_)
+            | Operation::KubeletStays(_)
             | Operation::TimeSynchronised(_) => {
                 self.settle();
             }
@@ -141,6 +142,8 @@ impl World {
             host.folder("/var/lib/etcd/member/wal", 0o700);
             self.api.started.insert(host.name.clone());
         }
+        // Time passes: what was started has got over its start.
+        self.hosts.values_mut().for_each(|host| host.now += 5);
         let hosts = self.hosts.clone();
         for host in self.hosts.values_mut() {
             // A control plane's kubelet talks to the API server beside it.

@@ -1,0 +1,98 @@
+//! After a kubelet was started anew: its node is Ready again, and what ran everywhere does so again.
+//!
+//! The first that a kubelet says is mostly that its node is not Ready, and the controller manager takes its pods for not ready until it says
+//! more, 10 s later. A run that ended meanwhile would leave a cluster of which the next one says that it is not as it should be.
+
+use std::time::Duration;
+
+use kok_crds::model::Host;
+
+use super::{control_plane, kubelet, kubelet_join};
+use crate::change::Verdict;
+use crate::operations::{KubeletStays, NodesReady, Operation};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+
+/// The step, of the kubelet's task, after which a node that was Ready is so again.
+const STILL_READY: &str = "still-ready";
+
+/// The step after which the kubelet has got over its start.
+const STAYS: &str = "goes-on";
+
+/// systemd starts one that ended again after 10 s; after three times, it won't get better.
+const STAYS_WAIT: Duration = Duration::from_secs(25);
+
+/// A kubelet says within seconds that its node is Ready, if the API server is there to hear it.
+const WAIT: Duration = Duration::from_secs(300);
+
+/// Whether the cluster said of something before the run that it is as it should be.
+fn was(view: &HostView<'_>, operation: &Operation) -> bool {
+    let seen = view.speaker().map(|speaker| view.seen.observations(&speaker.name));
+    seen.is_ok_and(|seen| operation.diff(seen) == Verdict::Same)
+}
+
+fn node(view: &HostView<'_>, host: &Host) -> Operation {
+    let (nodes, version) = (vec![host.name.clone()], view.cluster().kubernetes_version.to_string());
+    Operation::NodesReady(NodesReady { nodes, version })
+}
+
+/// Whether the host's node was as it should be before the run.
+pub(super) fn was_ready(view: &HostView<'_>, host: &Host) -> bool {
+    was(view, &node(view, host))
+}
+
+/// Whether the host was a node before the run.
+pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
+    view.kubernetes().is_some_and(|state| state.node(&host.name).is_some())
+}
+
+/// The steps after which a kubelet that was started anew is known to work: of a host that was a node before the run it goes on, and if its node was
+/// Ready, it is again.
+pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
+    let steps = [was_node(view, host).then_some(STAYS), was_ready(view, host).then_some(STILL_READY)];
+    steps.into_iter().flatten().map(|step| StepId::new(&host.name, kubelet::NAME, step))
+}
+
+/// The kubelet of this host, which its other tasks may start anew.
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    if !was_node(view, view.host) {
+        return Ok(());
+    }
+    let stays = draft.add(STAYS, Operation::KubeletStays(KubeletStays));
+    draft.within(STAYS_WAIT);
+    started_anew(view, draft, &stays);
+    if was_ready(view, view.host) {
+        // It can be asked about whatever else is changed: the administrators had their rights before the run.
+        let ready = draft.add_on(&view.speaker()?.name, STILL_READY, node(view, view.host));
+        draft.within(WAIT);
+        draft.needs(&ready, &stays, Reason::Because("a kubelet that ends says nothing more"));
+        started_anew(view, draft, &ready);
+    }
+    Ok(())
+}
+
+fn started_anew(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    let by = if view.host.roles.control_plane {
+        vec![(control_plane::NAME, control_plane::KUBELET), (control_plane::NAME, control_plane::node_step(view.cluster()))]
+    } else {
+        vec![(kubelet_join::NAME, kubelet_join::JOINED)]
+    };
+    for (task, name) in by {
+        draft.follows(step, &view.id(task, name), Reason::Because("that starts its kubelet anew"));
+    }
+}
+
+/// Something of all nodes that the cluster says of itself, such as that a daemon runs on each of them: if it was so before the run, it is again
+/// after kubelets were started anew. `first` is the step after which it is so for the first time, by its name. It needs nothing of hosts that
+/// are not concerned, so that a run of a part of the hosts asks no others.
+pub(super) fn again(view: &HostView<'_>, draft: &mut Draft<'_>, (first, name): (&StepId, &str), operation: Operation) {
+    if !was(view, &operation) {
+        return;
+    }
+    let step = draft.add(&format!("{name}-again"), operation);
+    draft.within(WAIT);
+    draft.needs(&step, first, Reason::Because("it has to be so first"));
+    for host in view.cluster().nodes().filter(|host| was_ready(view, host)) {
+        let ready = StepId::new(&host.name, kubelet::NAME, STILL_READY);
+        draft.follows(&step, &ready, Reason::Because("pods of a node that is not Ready are taken for not ready"));
+    }
+}

@@ -1,0 +1,63 @@
+//! Kubelets of a cluster that works: in which order they are started anew, and what is waited for afterwards.
+
+use std::collections::BTreeSet;
+
+use kok_tasks::plan::{Plan, StepId};
+
+use crate::support::highly_available;
+use crate::support::world::World;
+
+const CONFIGURATION: &str = "/var/lib/kubelet/config.yaml";
+
+fn running() -> World {
+    World::bare_of(highly_available()).converge()
+}
+
+fn changes(plan: &Plan) -> BTreeSet<String> {
+    plan.changes().map(|(step, _)| step.id.to_string()).collect()
+}
+
+/// What a step of a host needs of other hosts' kubelets.
+fn kubelets_before(plan: &Plan, host: &str, step: (&str, &str)) -> BTreeSet<String> {
+    let needs = plan.needs(&StepId::new(host, step.0, step.1));
+    let of_others = needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host));
+    of_others.filter(|id| id.contains("/kubelet/")).collect()
+}
+
+#[test]
+fn workers_wait_for_the_first_control_plane_and_control_planes_for_the_one_before() {
+    let works = |host: &str| BTreeSet::from(["goes-on", "still-ready"].map(|step| format!("{host}/kubelet/{step}")));
+    let (join, manifests) = (("kubelet-join", "joined"), ("control-plane", "manifests"));
+    let nobody = BTreeSet::new();
+    let plan = running().plan();
+    assert_eq!(kubelets_before(&plan, "worker1", join), works("cp1"));
+    assert_eq!(kubelets_before(&plan, "cp2", manifests), works("cp1"));
+    assert_eq!(kubelets_before(&plan, "cp3", ("etcd", "manifest")), works("cp2"));
+    assert_eq!(kubelets_before(&World::bare_of(highly_available()).plan(), "worker1", join), nobody, "there is nothing to lose");
+    // What is broken is mended at once. While a kubelet does not go on, no other one is given what may be the cause.
+    let mut world = running();
+    for name in ["worker1", "cp1"] {
+        world.api.nodes.get_mut(name).unwrap().taints.push("node.kubernetes.io/not-ready=:NoExecute".to_owned());
+    }
+    let plan = world.plan();
+    let goes_on = BTreeSet::from(["cp1/kubelet/goes-on".to_owned()]);
+    assert_eq!(kubelets_before(&plan, "worker1", join), nobody);
+    assert_eq!(kubelets_before(&plan, "worker2", join), goes_on);
+    assert_eq!(kubelets_before(&plan, "cp2", manifests), goes_on);
+}
+
+#[test]
+fn what_ran_everywhere_is_looked_at_again() {
+    let mut world = running();
+    assert!(world.plan().is_empty());
+    world.host("worker1").paths.remove(CONFIGURATION);
+    let again = ["network/flannel-running", "network/kube-proxy-running", "network/coredns-running", "load-balancer/ready"];
+    let mut expected: BTreeSet<String> = again.iter().map(|step| format!("cp1/{step}-again")).collect();
+    expected.extend(["worker1/kubelet-join/joined", "worker1/kubelet/goes-on", "worker1/kubelet/still-ready"].map(str::to_owned));
+    assert_eq!(changes(&world.plan()), expected);
+    // What did not run before is no matter of the kubelets.
+    world.api.objects.remove("DaemonSet/kube-flannel/kube-flannel-ds");
+    let changes = changes(&world.plan());
+    assert!(!changes.contains("cp1/network/flannel-running-again") && changes.contains("cp1/network/flannel-running"), "{changes:?}");
+    assert!(world.converge().plan().is_empty());
+}
