@@ -94,10 +94,11 @@ impl KubeletStays {
     }
 }
 
-/// Whether a unit runs with the present content of the files that it read at its start.
+/// Whether a unit runs with the present content of the files that it read at its start. One that ends and is started again and again by systemd needs
+/// no start by us; [`KubeletStays`] says that it is so.
 pub(super) fn running<'a>(unit: &str, reads: impl Iterator<Item = &'a str>, seen: &Observations) -> Verdict {
     let state = seen!(seen.units.get(unit));
-    if state.active != "active" {
+    if !["active", "activating"].contains(&state.active.as_str()) {
         return Verdict::differs("start", format!("{unit} is {}", state.active));
     }
     for path in reads {

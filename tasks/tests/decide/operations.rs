@@ -140,6 +140,7 @@ fn a_kubelet_runs_with_what_is_written() {
         seen
     };
     assert_eq!(said(&operation, &seen("active", 6_000_000)), "same");
+    assert_eq!(said(&operation, &seen("activating", 6_000_000)), "same", "systemd starts it");
     assert_eq!(said(&operation, &seen("failed", 6_000_000)), "kubelet.service is failed");
     assert_eq!(said(&operation, &seen("active", 4_000_000)), "/usr/local/bin/kubelet changed after kubelet.service was started");
 }

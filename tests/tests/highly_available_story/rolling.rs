@@ -75,11 +75,16 @@ pub fn what_breaks_containerd_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, ma
 pub fn what_breaks_kubelets_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str) {
     let started = || -> Vec<String> { lab.hosts().skip(1).map(|host| ok(&host, "systemctl show -P InvocationID kubelet")).collect() };
     let (before, containers) = (started(), network_daemons(lab));
-    kokctl.write_manifest(&format!("{manifest}    kubelet_config_extra_args: {{evictionHard: {{memory.available: plenty}}}}\n"));
+    kokctl.write_manifest(&format!("{manifest}    kubelet_config_extra_args: {{imageGCHighThresholdPercent: 200}}\n"));
     for attempt in ["first", "second"] {
         let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
         assert_ne!(said.code, 0, "{said:?}");
-        for told in ["the kubelet is activating; `journalctl -u kubelet`", "at: cp1/kubelet/goes-on\n", "kubelet said last: ", "plenty"] {
+        for told in [
+            "the kubelet is activating; `journalctl -u kubelet`",
+            "at: cp1/kubelet/goes-on\n",
+            "kubelet said last: ",
+            "imageGCHighThresholdPercent",
+        ] {
             assert!(said.stderr.contains(told), "{told}: {said:?}");
         }
         assert_eq!(started(), before, "no other kubelet was touched by the {attempt} attempt");
