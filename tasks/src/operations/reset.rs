@@ -68,11 +68,14 @@ const UNIT_OF_ETCD: &str = "etcd.service";
 
 /// `kubeadm reset` does not take the member out of etcd's list: all members go, and what is left of them could not agree to it for minutes. It
 /// ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
-/// Shims outlive containerd (`KillMode=process`), so their control groups are ended by systemd and what is left of them by containerd's
-/// own record of its tasks.
+/// Shims outlive containerd (`KillMode=process`) and end with their tasks, which containerd's own record names. A container that was cut off
+/// while it was made is in no record: processes of pods are known by their control group. runc freezes the group for a moment of that, and
+/// where freezing is a hierarchy of its own (v1) nothing that is frozen can be killed, so it is thawed first. systemd alone would give
+/// each of them 90 s for a signal that it may not hear.
 const SCRIPT: &str = r#"set +e
 kubeadm=/usr/local/bin/kubeadm
 systemctl disable --now kubelet.service 2>&1
+for state in $(find /sys/fs/cgroup/freezer -path '*/kubepods*' -name freezer.state 2>/dev/null); do echo THAWED >"$state"; done
 if [ -x "$kubeadm" ] && [ -S /run/containerd/containerd.sock ]; then
   "$kubeadm" reset --force --skip-phases=remove-etcd-member --cri-socket=unix:///run/containerd/containerd.sock 2>&1
 fi
@@ -84,6 +87,19 @@ if [ -x /usr/local/bin/ctr ] && [ -S /run/containerd/containerd.sock ]; then
   done
 fi
 systemctl disable --now containerd.service 2>&1
+# A process of another namespace is shown as 0, which to `kill` would be this script.
+of_pods() { find /sys/fs/cgroup -path '*/kubepods*' -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0 | sort -u; }
+tries=100
+while left=$(of_pods); [ -n "$left" ]; do
+  kill -s KILL $left 2>/dev/null
+  if [ "$tries" -eq 0 ]; then
+    for process in $left; do echo "process $process of a pod ($(cat "/proc/$process/comm")) can't be ended" >&2; done
+    echo 'nothing of this host is removed while it runs; restart the host, which starts no pods any more, and reset it again' >&2
+    exit 1
+  fi
+  tries=$((tries - 1))
+  sleep 0.1
+done
 systemctl stop kubepods.slice 2>/dev/null
 # The kubelet writes it for its grace period, and says so in it.
 grep -qs 'Kubelet logind override' /etc/systemd/logind.conf.d/99-kubelet.conf && rm -f /etc/systemd/logind.conf.d/99-kubelet.conf

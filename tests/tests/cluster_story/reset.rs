@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab};
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::kokctl::Kokctl;
@@ -60,10 +60,11 @@ spec: {cluster: NAME, actionType: playbook, action: reset.yml}
 pub fn takes_a_worker_out(lab: &Lab, kokctl: &Kokctl<'_>, before: &str) {
     let said = kokctl.verb("reset", &["--limit", "cp1", "--yes"]);
     assert!(said.code == 2 && said.stderr.contains("cp1 can't be taken out of the cluster alone"), "{said:?}");
+    let worker = lab.host("worker2").unwrap();
+    leave_a_container_half_made(&worker);
     let said = kokctl.verb("reset", &["--limit", "worker2", "--yes"]);
     assert_eq!(said.code, 0, "{}\n{}", said.stdout, said.stderr);
     assert!(said.stdout.starts_with("worker2 is no longer part of the cluster "), "{said:?}");
-    let worker = lab.host("worker2").unwrap();
     bare::is_bare(&worker);
     let of_worker =
         |text: &str| text.lines().filter(|line| line.starts_with("worker2: ")).map(|line| format!("{line}\n")).collect::<String>();
@@ -83,6 +84,24 @@ pub fn takes_a_worker_out(lab: &Lab, kokctl: &Kokctl<'_>, before: &str) {
     kokctl.converge("apply");
     kubectl(lab, "wait --for=condition=Ready node/worker2 --timeout=60s");
     kokctl.has_nothing_to_do();
+}
+
+/// What is left when a kubelet ends while runc makes a container: a process in the pods' control group that no runtime knows of, frozen, and
+/// deaf to SIGTERM.
+fn leave_a_container_half_made(host: &Host) {
+    let state = ok(
+        host,
+        "cp /bin/sleep /run/half-made
+         ( trap '' TERM; exec setsid /run/half-made 86400 ) </dev/null >/dev/null 2>&1 &
+         process=$!
+         while ! [ \"$(readlink /proc/$process/exe)\" = /run/half-made ]; do sleep 0.1; done
+         rm /run/half-made
+         if [ -d /sys/fs/cgroup/freezer ]; then groups=/sys/fs/cgroup/freezer state=freezer.state freeze=FROZEN
+         else groups=/sys/fs/cgroup state=cgroup.freeze freeze=1; fi
+         group=$groups/kubepods.slice/half-made.scope
+         mkdir -p $group && echo $process >$group/cgroup.procs && echo $freeze >$group/$state && cat $group/$state",
+    );
+    assert!(["FROZEN", "FREEZING", "1"].contains(&state.as_str()), "{state}");
 }
 
 /// The workers by a user who has to become root first.
