@@ -12,6 +12,7 @@ mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use kok_crds::counted;
 use kok_tasks::change::Verdict;
@@ -29,6 +30,13 @@ use super::signals::{Stop, wished};
 use crate::pools::Pools;
 use trouble::Cause;
 use waits::Wait;
+
+/// A kubelet is not started twice within such a time.
+const SAME_START_NANOSECONDS: i128 = 500_000_000;
+
+/// After so long a kubelet has said how its node is, or the controller manager says that it is silent (`nodeMonitorGracePeriod`, 50 s). What looks as if
+/// it had been said before comes of a clock that was set back since.
+const HAS_SPOKEN: Duration = Duration::from_secs(60);
 
 /// Runs a plan.
 pub(super) struct Dispatcher<'a, H> {
@@ -51,8 +59,8 @@ pub(super) struct Dispatcher<'a, H> {
     began: BTreeMap<StepId, Instant>,
     attempts: BTreeMap<StepId, u32>,
     waits: BTreeMap<String, Wait>,
-    /// When kubelets were started that were looked at, for those who wait for what they say ([`Observations::kubelets_started`]).
-    kubelets_started: BTreeMap<String, i128>,
+    /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
+    kubelets_started: BTreeMap<String, (i128, Instant)>,
     stopping: bool,
     outcome: Outcome,
 }
@@ -181,11 +189,20 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         }
     }
 
-    /// Remembers what a look at a host saw and looks at others don't see.
+    /// Remembers what a look at a host saw and looks at others don't see. The same start is a bit earlier or later in each look, and one that was
+    /// begun before the start may be heard after it.
     fn remember(&mut self, host: &str, seen: &Observations) {
-        if let Some(started) = seen.started_nanoseconds("kubelet.service") {
-            self.kubelets_started.insert(host.to_owned(), started);
+        let Some(started) = seen.started_nanoseconds("kubelet.service") else { return };
+        let known = self.kubelets_started.get(host);
+        if known.is_none_or(|(known, _)| started > known + SAME_START_NANOSECONDS) {
+            self.kubelets_started.insert(host.to_owned(), (started, Instant::now()));
         }
+    }
+
+    /// For those who wait for what kubelets say ([`Observations::kubelets_started`]): of those that have had no time to say it.
+    fn kubelets_started(&self) -> BTreeMap<String, i128> {
+        let recent = self.kubelets_started.iter().filter(|(_, (_, heard))| heard.elapsed() < HAS_SPOKEN);
+        recent.map(|(host, (started, _))| (host.clone(), *started)).collect()
     }
 
     fn done(&mut self, id: &StepId) {

@@ -1,10 +1,12 @@
 //! What the components of Kubernetes are told, as far as a user decides it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::Value as Json;
 
 use super::Host;
+use crate::syntax::duration::duration;
 
 /// Values by name: options of a program, or fields of a configuration with dots between those of maps.
 pub type Values = BTreeMap<String, Json>;
@@ -76,6 +78,13 @@ impl KubeletSettings {
     #[must_use]
     pub fn evictions(&self) -> Option<&BTreeMap<String, String>> {
         self.eviction_hard.as_ref().filter(|thresholds| !thresholds.is_empty())
+    }
+
+    /// How often it tells how its node is (`nodeStatusUpdateFrequency`; the kubelet's own default is 10 s).
+    #[must_use]
+    pub fn status_update_frequency(&self) -> Duration {
+        let said = self.fields.get("nodeStatusUpdateFrequency").and_then(Json::as_str).and_then(duration);
+        said.filter(|time| !time.is_zero()).unwrap_or(Duration::from_secs(10))
     }
 
     /// These settings, and over them those of `other`, of which each field, option and amount counts with its whole value. What it says of

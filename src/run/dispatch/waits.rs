@@ -97,7 +97,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let seen = match result {
             Ok(seen) => {
                 self.remember(host, &seen);
-                Ok(Observations { kubelets_started: self.kubelets_started.clone(), ..seen })
+                Ok(Observations { kubelets_started: self.kubelets_started(), ..seen })
             }
             Err(Trouble::Gone { because } | Trouble::Held { because }) => {
                 wait.ids().for_each(|id| self.fail(id, &because, false));
@@ -160,10 +160,10 @@ struct Reason {
     looked: bool,
 }
 
-/// What the containers that a step waits for complained of last: said at the end only, for it changes from look to look.
+/// What the programs that a step waits for complained of last: said at the end only, for it changes from look to look.
 fn last_words(step: &Step, seen: &Observations) -> String {
     let looks: Looks = step.looks().into_iter().collect();
-    let words = seen.last_words.iter().flatten().filter(|_| looks.have_last_words());
+    let words = seen.last_words.iter().flatten().filter(|(name, _)| looks.have_last_words_of(name));
     words.map(|(name, said)| format!("; {name} said last: {said}")).collect()
 }
 

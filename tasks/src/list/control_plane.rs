@@ -7,7 +7,9 @@ use kok_crds::model::Cluster;
 use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
-use super::{api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling};
+use super::{
+    api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling, still_ready,
+};
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{
@@ -75,7 +77,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
         finalize(view, draft, &configuration, &kubelet, &ready);
     }
-    Ok(())
+    still_ready::plan(view, draft, &[KUBELET, node_step(view.cluster())])
 }
 
 /// Where etcd is not beside the API server, it has to answer first: kubeadm asks it, and an API server gives up without it.

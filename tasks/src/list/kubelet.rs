@@ -2,7 +2,7 @@
 
 use kok_pki::{AuthorityKind, KubeconfigUser, Material};
 
-use super::{certificates, proxy, selinux, still_ready, swap};
+use super::{certificates, proxy, selinux, swap};
 use crate::issued::is_kept_elsewhere;
 use crate::operations::BINARIES;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -45,7 +45,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         draft.follows(&unit, step, reason);
     }
     proxy::read_by(view, draft, "kubelet", &unit);
-    still_ready::plan(view, draft)
+    Ok(())
 }
 
 /// Says that a step starts the kubelet.

@@ -7,6 +7,7 @@ use kok_pki::AuthorityKind;
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
 use super::{
     certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, network, node_dns, rolling,
+    still_ready,
 };
 use crate::change::Verdict;
 use crate::digest::sha256;
@@ -46,6 +47,18 @@ pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
     Ok(joining)
 }
 
+/// Whether this host becomes a node with a token, as far as it is known; its kubelet is then started twice.
+pub(super) fn is_joining(view: &HostView<'_>) -> Result<bool, Refusal> {
+    if is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
+        return Ok(false);
+    }
+    Ok(match operation(view, view.host)?.diff(view.observations()) {
+        Verdict::Same => false,
+        Verdict::Differs(change) => Join::needs_token(&change),
+        Verdict::Unseen => true,
+    })
+}
+
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if view.host.roles.control_plane || !view.host.roles.is_node() {
         return Ok(());
@@ -78,6 +91,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     }
     host::needs_kernel(view, draft, &join);
     node_dns::needed_by(view, draft, &join);
+    still_ready::plan(view, draft, &[JOINED])?;
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
     // The kubelet has a certificate when the join ends, and makes its node when it comes to the API with it. What runs on all nodes waits for that.
     let is_waited_for = !is_issued && (network::is_there(view) || network::has_proxy(view));

@@ -80,6 +80,12 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.needs(&manifest, &manifests, Reason::Inside);
     draft.needs(&manifest, &file, Reason::Reads);
     draft.needs(&manifest, &view.id(images::NAME, "haproxy"), Reason::StartsImage);
+    if kubelet_join::is_joining(view)? {
+        // What is made of a pod by then is cut off, and may be left frozen.
+        let joined = view.id(kubelet_join::NAME, kubelet_join::JOINED);
+        draft.needs(&manifest, &joined, Reason::Because("the kubelet is started anew once it is known, and should begin no pod before"));
+        draft.needs(&joined, &manifests, Reason::Because("a kubelet that starts without it looks for it again seconds later"));
+    }
     Ok(())
 }
 

@@ -72,8 +72,12 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
     }
 }
 
-/// Says that a step starts the kubelet of a worker anew, which waits for the first control plane to go through it: what a kubelet does not start
-/// with is found there, and goes no further. One that is no node or not Ready is mended at once.
+/// How many workers' kubelets are started anew at a time: one of so many, and one at least. Pods of a node whose kubelet was started anew are
+/// taken for not ready for some seconds, so a Service would lose all of them at once.
+const AT_A_TIME: usize = 5;
+
+/// Says that a step starts the kubelet of a worker anew, which waits for the first control plane to go through it, and for a worker before it: what
+/// a kubelet does not start with is found there, and goes no further. One that is no node or not Ready is mended at once.
 pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     if !still_ready::was_ready(view, view.host) {
         return;
@@ -81,9 +85,22 @@ pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step
     let (cluster, seen) = (view.cluster(), view.seen);
     let mut whole = cluster.control_planes().filter(|host| standing(cluster, seen, host) == Standing::Everything);
     let first = whole.find(|host| still_ready::was_node(view, host));
-    for works in first.into_iter().flat_map(|host| still_ready::of(view, host)) {
-        draft.needs(step, &works, Reason::Because("kubelets are started anew on one control plane after the other, and then on workers"));
+    for works in first.into_iter().chain(worker_before(view)).flat_map(|host| still_ready::of(view, host)) {
+        draft.needs(
+            step,
+            &works,
+            Reason::Because("kubelets are started anew on one control plane after the other, and then on some workers at a time"),
+        );
     }
+}
+
+/// The worker whose turn is before that of this one, among those that were asked and whose nodes were Ready.
+fn worker_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
+    let is_in_turn =
+        |host: &&Host| !host.roles.control_plane && view.seen.facts(&host.name).is_some() && still_ready::was_ready(view, host);
+    let workers: Vec<&Host> = view.cluster().nodes().filter(is_in_turn).collect();
+    let own = workers.iter().position(|host| host.name == view.host.name)?;
+    own.checked_sub((workers.len() / AT_A_TIME).max(1)).and_then(|before| workers.get(before).copied())
 }
 
 /// Says that containerd of a host of a working cluster, and what it reads, is changed only when control planes have gone through it: their API

@@ -7,21 +7,22 @@ use std::time::Duration;
 
 use kok_crds::model::Host;
 
-use super::{control_plane, kubelet, kubelet_join};
+use super::{control_plane, kubelet_join};
 use crate::change::Verdict;
 use crate::operations::{KubeletStays, NodesReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 
-/// The step, of the kubelet's task, after which a node that was Ready is so again.
+/// The step, of the task that starts the kubelet, after which a node that was Ready is so again.
 const STILL_READY: &str = "still-ready";
 
 /// The step after which the kubelet has got over its start.
 const STAYS: &str = "goes-on";
 
-/// systemd starts one that ended again after 10 s; after three times, it won't get better.
+/// systemd starts one that ended again after 2 s (`RestartSec`); after some ten times, it won't get better.
 const STAYS_WAIT: Duration = Duration::from_secs(25);
 
-/// A kubelet says within seconds that its node is Ready, if the API server is there to hear it.
+/// A kubelet says within seconds that its node is Ready, if the API server is there to hear it and if that is the first that it says; otherwise
+/// when it says something for the second time.
 const WAIT: Duration = Duration::from_secs(300);
 
 /// Whether the cluster said of something before the run that it is as it should be.
@@ -49,35 +50,36 @@ pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
 /// Ready, it is again.
 pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
     let steps = [was_node(view, host).then_some(STAYS), was_ready(view, host).then_some(STILL_READY)];
-    steps.into_iter().flatten().map(|step| StepId::new(&host.name, kubelet::NAME, step))
+    let task = task(host);
+    steps.into_iter().flatten().map(move |step| StepId::new(&host.name, task, step))
 }
 
-/// The kubelet of this host, which its other tasks may start anew.
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+/// The task that starts the host's kubelet: whoever leaves that out needs no wait, and nobody has one without the other.
+fn task(host: &Host) -> &'static str {
+    if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME }
+}
+
+/// The kubelet of this host, which these steps of the same task may start anew.
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[&str]) -> Result<(), Refusal> {
     if !was_node(view, view.host) {
         return Ok(());
     }
     let stays = draft.add(STAYS, Operation::KubeletStays(KubeletStays));
     draft.within(STAYS_WAIT);
-    started_anew(view, draft, &stays);
+    started_anew(view, draft, &stays, by);
     if was_ready(view, view.host) {
         // It can be asked about whatever else is changed: the administrators had their rights before the run.
         let ready = draft.add_on(&view.speaker()?.name, STILL_READY, node(view, view.host));
-        draft.within(WAIT);
+        draft.within(WAIT + view.cluster().settings.components.kubelet_of(view.host).status_update_frequency());
         draft.needs(&ready, &stays, Reason::Because("a kubelet that ends says nothing more"));
-        started_anew(view, draft, &ready);
+        started_anew(view, draft, &ready, by);
     }
     Ok(())
 }
 
-fn started_anew(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    let by = if view.host.roles.control_plane {
-        vec![(control_plane::NAME, control_plane::KUBELET), (control_plane::NAME, control_plane::node_step(view.cluster()))]
-    } else {
-        vec![(kubelet_join::NAME, kubelet_join::JOINED)]
-    };
-    for (task, name) in by {
-        draft.follows(step, &view.id(task, name), Reason::Because("that starts its kubelet anew"));
+fn started_anew(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, by: &[&str]) {
+    for name in by {
+        draft.follows(step, &view.id(task(view.host), name), Reason::Because("that starts its kubelet anew"));
     }
 }
 
@@ -92,7 +94,7 @@ pub(super) fn again(view: &HostView<'_>, draft: &mut Draft<'_>, (first, name): (
     draft.within(WAIT);
     draft.needs(&step, first, Reason::Because("it has to be so first"));
     for host in view.cluster().nodes().filter(|host| was_ready(view, host)) {
-        let ready = StepId::new(&host.name, kubelet::NAME, STILL_READY);
+        let ready = StepId::new(&host.name, task(host), STILL_READY);
         draft.follows(&step, &ready, Reason::Because("pods of a node that is not Ready are taken for not ready"));
     }
 }

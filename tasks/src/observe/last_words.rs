@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::parse::Section;
 
-/// The end of the newest log of etcd and of the API server, where the kubelet keeps them; of etcd as a unit, and of a kubelet that does not run, the
-/// end of its journal, with what stands before a line in the logs of containers.
+/// The end of the newest log of etcd and of the API server, where the kubelet keeps them; of etcd as a unit, and of a kubelet that does not run, or has
+/// not for long, the end of its journal, with what stands before a line in the logs of containers.
 pub(super) const SCRIPT: &str = r#"for name in etcd kube-apiserver; do
   mark last-words "$name"
   newest=$(ls -t /var/log/pods/kube-system_"$name"-*/"$name"/*.log 2>/dev/null | head -n 1)
@@ -18,7 +18,9 @@ if [ -e /etc/systemd/system/etcd.service ]; then
   mark last-words etcd
   journalctl -u etcd.service -n 40 -o cat --no-pager 2>/dev/null | cut -c 1-1000 | sed 's/^/- - - /'
 fi
-if [ -e /etc/systemd/system/kubelet.service ] && ! systemctl is-active --quiet kubelet.service; then
+started=$(systemctl show -p ExecMainStartTimestampMonotonic --value kubelet.service)
+read -r now _ </proc/uptime
+if [ -e /etc/systemd/system/kubelet.service ] && { ! systemctl is-active --quiet kubelet.service || [ $((${now%.*} - ${started:-0} / 1000000)) -lt 10 ]; }; then
   mark last-words kubelet
   journalctl -u kubelet.service -n 40 -o cat --no-pager 2>/dev/null | cut -c 1-1000 | sed 's/^/- - - /'
 fi
@@ -114,6 +116,8 @@ mod tests {
         assert_eq!(complaint(api).as_deref(), Some("\"command failed\" err=\"open /etc/x: no such file\""));
         assert_eq!(complaint("2026-11-22T01:20:28Z stderr F I1122 01:20:28.125084       1 run.go:72] started"), None);
         assert_eq!(complaint("2026-11-22T01:20:28Z stderr F Error: unknown flag: --x").as_deref(), Some("Error: unknown flag: --x"));
+        let kubelet = "- - - E1122 01:20:28.125084    1314 run.go:72] \"command failed\" err=\"invalid configuration\"";
+        assert_eq!(complaint(kubelet).as_deref(), Some("\"command failed\" err=\"invalid configuration\""));
         assert_eq!(complaint("nothing of the kind"), None);
         assert_eq!(complaint(&format!("a b F Error: {}", "x".repeat(9000))).unwrap_or_default().chars().count(), LONGEST);
     }

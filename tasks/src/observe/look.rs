@@ -203,6 +203,13 @@ impl Looks {
         self.api_server || self.etcd || self.units.contains("kubelet.service")
     }
 
+    /// Whether these are the words of what is asked for: of a kubelet that does not run nothing else comes up, and what etcd and the API
+    /// server complained of at some time says nothing of a kubelet.
+    #[must_use]
+    pub fn have_last_words_of(&self, program: &str) -> bool {
+        self.api_server || self.etcd || (program == "kubelet" && self.units.contains("kubelet.service"))
+    }
+
     /// Whether anything is asked that begins with the question whether the API server is ready.
     pub(super) fn asks_api_server(&self) -> bool {
         let kinds = [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check, self.warnings];

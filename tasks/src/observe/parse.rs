@@ -282,6 +282,7 @@ fn read_unit(block: &str) -> UnitState {
         file: property("UnitFileState"),
         needs_reload: property("NeedDaemonReload") == "yes",
         started_microseconds: property("ExecMainStartTimestampMonotonic").parse().unwrap_or(0),
+        restarts: property("NRestarts").parse().unwrap_or(0),
     }
 }
 

@@ -178,7 +178,7 @@ fn push_units(script: &mut String, looks: &Looks) {
         let units = quoted(&looks.units);
         let _ = writeln!(
             script,
-            "mark units\nsystemctl show -p Id -p LoadState -p ActiveState -p UnitFileState -p NeedDaemonReload -p ExecMainStartTimestampMonotonic -- {units} 2>/dev/null"
+            "mark units\nsystemctl show -p Id -p LoadState -p ActiveState -p UnitFileState -p NeedDaemonReload -p ExecMainStartTimestampMonotonic -p NRestarts -- {units} 2>/dev/null"
         );
     }
 }

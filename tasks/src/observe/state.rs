@@ -166,6 +166,8 @@ pub struct UnitState {
     pub needs_reload: bool,
     /// When its main process started, in microseconds since boot; 0 for never.
     pub started_microseconds: u64,
+    /// How often systemd has started it again by itself since somebody started it (`NRestarts`).
+    pub restarts: u64,
 }
 
 /// The images of containerd's `k8s.io` namespace.

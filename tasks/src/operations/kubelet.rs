@@ -76,12 +76,15 @@ impl KubeletStays {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let unit = seen!(seen.units.get("kubelet.service"));
-        if unit.active != "active" {
-            return Verdict::differs(WAIT, format!("the kubelet is {}; `journalctl -u kubelet` on the host says why", unit.active));
-        }
-        match seen.monotonic_microseconds.saturating_sub(unit.started_microseconds) {
-            ..SETTLED_MICROSECONDS => Verdict::differs(WAIT, "the kubelet was started just now"),
-            _ => Verdict::Same,
+        let ran_microseconds = seen.monotonic_microseconds.saturating_sub(unit.started_microseconds);
+        match (unit.active.as_str(), ran_microseconds) {
+            ("active", SETTLED_MICROSECONDS..) => Verdict::Same,
+            ("active" | "activating", _) if unit.restarts > 0 => Verdict::differs(
+                WAIT,
+                "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet` on the host says why",
+            ),
+            ("active", _) => Verdict::differs(WAIT, "the kubelet was started just now"),
+            (other, _) => Verdict::differs(WAIT, format!("the kubelet is {other}; `journalctl -u kubelet` on the host says why")),
         }
     }
 

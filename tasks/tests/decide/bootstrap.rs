@@ -86,7 +86,8 @@ fn control_planes_that_work_are_changed_one_after_the_other() {
     }
     let plan = world.plan();
     for (host, before) in [("cp2", "cp1"), ("cp3", "cp2")] {
-        let expected = ["control-plane/api-server", "control-plane/kubelet", "etcd/member", "kubelet/goes-on", "kubelet/still-ready"];
+        let expected =
+            ["control-plane/api-server", "control-plane/goes-on", "control-plane/kubelet", "control-plane/still-ready", "etcd/member"];
         let expected = expected.map(|step| format!("{before}/{step}"));
         let expected = BTreeSet::from(expected);
         for (task, step) in [("etcd", "manifest"), ("control-plane", "manifests")] {
@@ -122,8 +123,8 @@ fn what_works_waits_for_what_is_broken() {
             "cp1/control-plane/api-server",
             "cp1/control-plane/kubelet",
             "cp1/etcd/member",
-            "cp1/kubelet/goes-on",
-            "cp1/kubelet/still-ready",
+            "cp1/control-plane/goes-on",
+            "cp1/control-plane/still-ready",
             last[0],
             last[1]
         ])
@@ -383,20 +384,4 @@ fn what_is_half_of_a_set_is_not_made_whole() {
     let mut world = bare().converge();
     world.host("cp2").paths.remove("/etc/kubernetes/pki/ca.crt");
     assert!(refused(&world).contains("/etc/kubernetes/pki/ca.crt is missing; host cp2"));
-}
-
-#[test]
-fn load_balancers_that_are_not_wanted_go_and_hosts_take_the_way_without_them() {
-    let text = include_str!("../fixtures/highly-available.yaml");
-    let mut world = bare().converge();
-    world.cluster = cluster_of(&format!("{text}  vars: {{loadbalancer_apiserver_localhost: false}}\n"));
-    let plan = world.plan();
-    let changes: Vec<&str> = plan.changes().map(|(step, _)| step.id.as_str()).collect();
-    let expected =
-        ["names/hosts-file", "load-balancer/no-manifest"].map(|step| ["worker1", "worker2"].map(|host| format!("{host}/{step}")));
-    assert_eq!(changes, expected.concat(), "no kubelet is started anew");
-    let world = world.converge();
-    let worker = &world.hosts["worker1"];
-    assert!(!worker.has("/etc/kubernetes/manifests/kokctl-haproxy.yaml") && !worker.text("/etc/hosts").contains("127.0.0.1 lb-"));
-    assert!(world.plan().is_empty());
 }

@@ -13,6 +13,7 @@ mod endpoint;
 mod fields;
 mod issued;
 mod job;
+mod load_balancer;
 mod marked;
 mod network_check;
 mod node_dns;

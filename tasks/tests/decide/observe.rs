@@ -132,11 +132,23 @@ fn a_control_plane_is_read() {
     let state = seen.kubernetes.unwrap();
     let node = state.node("worker1").unwrap();
     assert!(node.ready && node.kubelet_version == "v1.37.1");
+    assert_eq!(node.said_at_seconds, Some(1_795_276_990));
     assert_eq!(state.node("cp1").unwrap().taints, ["node-role.kubernetes.io/control-plane=:NoSchedule"]);
     let configuration = state.object("ConfigMap", "kube-system", "kubeadm-config").unwrap();
     assert!(configuration.text("/data/ClusterConfiguration").unwrap().contains("kubernetesVersion: v1.37.1"));
     assert_eq!(state.object("DaemonSet", "kube-system", "kube-proxy").unwrap().number("/status/numberAvailable"), 2);
     assert!(matches!(state, KubernetesState::Ready { bootstrap_tokens, .. } if bootstrap_tokens.is_empty()));
+}
+
+#[test]
+fn last_words_are_told_of_what_is_waited_for() {
+    let told_of = |look: Look| {
+        let looks: Looks = [look].into_iter().collect();
+        ["kubelet", "etcd", "kube-apiserver"].map(|program| looks.have_last_words_of(program))
+    };
+    assert_eq!(told_of(Look::Unit("kubelet.service".into())), [true, false, false], "old complaints of others explain no kubelet");
+    assert_eq!(told_of(Look::ApiServer), [true, true, true], "without a kubelet there is none");
+    assert_eq!(told_of(Look::Unit("containerd.service".into())), [false; 3]);
 }
 
 #[test]

@@ -147,14 +147,19 @@ fn a_kubelet_runs_with_what_is_written() {
 
 #[test]
 fn a_kubelet_goes_on_when_it_has_got_over_its_start() {
-    let of = |active: &str, started_microseconds: u64| {
-        let unit = UnitState { active: active.into(), started_microseconds, ..UnitState::default() };
+    let again = |active: &str, started_microseconds: u64, restarts: u64| {
+        let unit = UnitState { active: active.into(), started_microseconds, restarts, ..UnitState::default() };
         let units = [("kubelet.service".to_owned(), unit)].into();
         said(&Operation::KubeletStays(KubeletStays), &Observations { units, monotonic_microseconds: 10_000_000, ..Observations::default() })
     };
+    let of = |active: &str, started_microseconds: u64| again(active, started_microseconds, 0);
     assert_eq!(of("active", 7_000_000), "same");
     assert_eq!(of("active", 8_000_000), "the kubelet was started just now");
     assert_eq!(of("activating", 1), "the kubelet is activating; `journalctl -u kubelet` on the host says why");
+    assert_eq!(again("active", 7_000_000, 3), "same", "it was started when containerd was not there yet");
+    // Whenever it is looked at, dead or for a moment alive.
+    let ends = "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet` on the host says why";
+    assert_eq!((again("active", 9_900_000, 1).as_str(), again("activating", 9_900_000, 1).as_str()), (ends, ends));
     assert_eq!(said(&Operation::KubeletStays(KubeletStays), &Observations::default()), "unseen");
 }
 
@@ -281,7 +286,7 @@ fn nodes_and_workloads_are_ready_when_all_are() {
         |name: &str, nanoseconds: i128| Observations { kubelets_started: [(name.to_owned(), nanoseconds)].into(), ..ready(&[], &[]) };
     let second = 1_000_000_000;
     let before = "the kubelet of node a has not said that it is Ready since it was started";
-    for (name, at, is) in [("a", 78 * second, before), ("a", 77 * second + 999, "same"), ("a", 7, "same"), ("b", 78 * second, "same")] {
+    for (name, at, is) in [("a", 78 * second, before), ("a", 78 * second - 1, "same"), ("a", 7, "same"), ("b", 78 * second, "same")] {
         assert_eq!(said(&nodes(&["a"], "1.37.1"), &started(name, at)), is, "{name} {at}");
     }
     let daemon = Operation::WorkloadReady(WorkloadReady { kind: "DaemonSet", namespace: "n", name: "d", at_least: 2 });

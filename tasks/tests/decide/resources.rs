@@ -171,6 +171,7 @@ fn units() {
         file: file.into(),
         needs_reload: false,
         started_microseconds: started,
+        restarts: 0,
     };
     let with = |state: UnitState| {
         let mut seen = at("/f", Some(metadata(Kind::File, 0o644, "")));

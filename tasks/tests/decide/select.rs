@@ -128,8 +128,11 @@ fn a_node_gets_its_kubelet_back_alone() {
     world.host("worker1").paths.remove("/var/lib/kubelet/config.yaml");
     let (plan, asked) = part(&world, "", "", "worker1").unwrap();
     let changes: Vec<&str> = plan.changes().map(|(step, _)| step.id.as_str()).collect();
-    assert_eq!(changes, ["worker1/kubelet-join/joined", "worker1/kubelet/goes-on", "worker1/kubelet/still-ready"]);
+    assert_eq!(changes, ["worker1/kubelet-join/joined", "worker1/kubelet-join/goes-on", "worker1/kubelet-join/still-ready"]);
     assert_eq!(asked, ["cp1"]);
+    let (without, _) = part(&world, "", "kubelet", "worker1").unwrap();
+    let changes_without: Vec<&str> = without.changes().map(|(step, _)| step.id.as_str()).collect();
+    assert_eq!(changes_without, changes, "who starts it waits for it");
 }
 
 #[test]

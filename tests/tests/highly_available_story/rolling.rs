@@ -80,8 +80,8 @@ pub fn what_breaks_kubelets_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, mani
         let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
         assert_ne!(said.code, 0, "{said:?}");
         for told in [
-            "the kubelet is activating; `journalctl -u kubelet`",
-            "at: cp1/kubelet/goes-on\n",
+            "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet`",
+            "at: cp1/control-plane/goes-on\n",
             "kubelet said last: ",
             "imageGCHighThresholdPercent",
         ] {

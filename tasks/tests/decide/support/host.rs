@@ -146,8 +146,14 @@ impl Host {
         self.now += 1;
         let started_microseconds = self.now * 1_000_000;
         let state = self.units.entry(unit.to_owned()).or_default();
-        *state =
-            UnitState { load: "loaded".into(), active: "active".into(), file: "enabled".into(), needs_reload: false, started_microseconds };
+        *state = UnitState {
+            load: "loaded".into(),
+            active: "active".into(),
+            file: "enabled".into(),
+            needs_reload: false,
+            started_microseconds,
+            restarts: 0,
+        };
     }
 
     fn enabled(&self, unit: &str) -> UnitState {
