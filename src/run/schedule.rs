@@ -4,7 +4,7 @@ mod queue;
 
 use std::collections::HashMap;
 
-use kok_tasks::plan::{Action, Plan, Step, StepId};
+use kok_tasks::plan::{Action, Plan, Reason, Step, StepId};
 use kok_tasks::resources::Act;
 
 use queue::{Node, Queue};
@@ -49,13 +49,17 @@ impl<'a> Schedule<'a> {
         let acts: Vec<Option<Act>> = steps.iter().map(|step| plan.change(&step.id).map(|change| step.act(change))).collect();
         let places: HashMap<&StepId, usize> = steps.iter().zip(0..).map(|(step, place)| (&step.id, place)).collect();
         let mut hosts = HashMap::new();
+        let is_waited_for = |step: &Step, need: &Step, reason: &Reason| {
+            !matches!(reason, Reason::InTurn(_)) || (plan.change(&step.id).is_some() && plan.change(&need.id).is_some())
+        };
         let nodes = steps.iter().zip(&acts).map(|(step, act)| {
             let next = hosts.len();
+            let needs = plan.needs(&step.id).into_iter().filter(|(need, reason)| is_waited_for(step, need, reason));
             Node {
                 host: *hosts.entry(step.host.as_str()).or_insert(next),
                 lane: act.as_ref().map(lane_of),
                 alone: is_operation(step),
-                needs: plan.needs(&step.id).iter().filter_map(|(need, _)| places.get(&need.id).copied()).collect(),
+                needs: needs.filter_map(|(need, _)| places.get(&need.id).copied()).collect(),
             }
         });
         let queue = Queue::new(nodes.collect());

@@ -113,6 +113,31 @@ fn what_a_node_said_before_its_kubelet_was_started_does_not_count() {
     assert!(waited >= HAS_SPOKEN && waited < 2 * HAS_SPOKEN, "{waited:?}");
 }
 
+/// Whether worker2's kubelet is started anew where a step of worker1 fails, and these files are missing.
+fn second_worker_goes_on(missing: &[(&str, &str)], failing: &str) -> bool {
+    let mut world = World::converged();
+    missing.iter().for_each(|(host, path)| drop(world.host(host).paths.remove(*path)));
+    let plan = world.plan();
+    let id = |name: &str| plan.step(&StepId::new("worker1", failing, name)).map(|step| step.id.clone());
+    let failing = ["configuration", "joined"].into_iter().find_map(id).unwrap();
+    let (model, outcome) = block_on(async {
+        let (model, stop) = Model::failing(world, &failing);
+        let outcome = Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
+        (model, outcome)
+    });
+    assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&failing]);
+    model.was_done(&StepId::new("worker2", "kubelet-join", "joined"))
+}
+
+/// A kubelet that should have been started anew and was not holds up the next one; whatever else fails beside it does not.
+#[test]
+fn workers_wait_for_their_turn_and_for_nothing_else() {
+    let [kubelet, containerd] = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
+    assert!(second_worker_goes_on(&[("worker1", containerd), ("worker2", kubelet)], "container-runtime"));
+    assert!(!second_worker_goes_on(&[("worker1", kubelet), ("worker2", kubelet)], "kubelet-join"));
+    assert!(!second_worker_goes_on(&[("worker1", kubelet), ("worker1", containerd), ("worker2", kubelet)], "container-runtime"));
+}
+
 /// A second run of the same plan's steps: each is found done, and none is begun.
 #[test]
 fn each_step_done_twice_ends_the_same() {

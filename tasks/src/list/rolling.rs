@@ -89,7 +89,7 @@ pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step
         draft.needs(
             step,
             &works,
-            Reason::Because("kubelets are started anew on one control plane after the other, and then on some workers at a time"),
+            Reason::InTurn("kubelets are started anew on one control plane after the other, and then on some workers at a time"),
         );
     }
 }

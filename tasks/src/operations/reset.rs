@@ -75,7 +75,8 @@ const UNIT_OF_ETCD: &str = "etcd.service";
 const SCRIPT: &str = r#"set +e
 kubeadm=/usr/local/bin/kubeadm
 systemctl disable --now kubelet.service 2>&1
-for state in $(find /sys/fs/cgroup/freezer -path '*/kubepods*' -name freezer.state 2>/dev/null); do echo THAWED >"$state"; done
+thaw() { for state in $(find /sys/fs/cgroup/freezer/kubepods* -name freezer.state 2>/dev/null); do echo THAWED >"$state"; done; }
+thaw
 if [ -x "$kubeadm" ] && [ -S /run/containerd/containerd.sock ]; then
   "$kubeadm" reset --force --skip-phases=remove-etcd-member --cri-socket=unix:///run/containerd/containerd.sock 2>&1
 fi
@@ -87,14 +88,16 @@ if [ -x /usr/local/bin/ctr ] && [ -S /run/containerd/containerd.sock ]; then
   done
 fi
 systemctl disable --now containerd.service 2>&1
-# A process of another namespace is shown as 0, which to `kill` would be this script.
-of_pods() { find /sys/fs/cgroup -path '*/kubepods*' -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0 | sort -u; }
+# Of this host alone: what runs in a container here may have pods, too. A process of another namespace is shown as 0, which to `kill` would be this
+# script.
+of_pods() { find /sys/fs/cgroup/kubepods* /sys/fs/cgroup/*/kubepods* -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0 | sort -u; }
 tries=100
 while left=$(of_pods); [ -n "$left" ]; do
+  thaw
   kill -s KILL $left 2>/dev/null
   if [ "$tries" -eq 0 ]; then
     for process in $left; do echo "process $process of a pod ($(cat "/proc/$process/comm")) can't be ended" >&2; done
-    echo 'nothing of this host is removed while it runs; restart the host, which starts no pods any more, and reset it again' >&2
+    echo 'nothing more of this host is removed while it runs; restart the host, which starts no pods any more, and reset it again' >&2
     exit 1
   fi
   tries=$((tries - 1))

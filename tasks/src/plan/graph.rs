@@ -142,6 +142,9 @@ pub enum Reason {
     NeedsKernel,
     /// Anything else, in words that complete the sentence "because …".
     Because(&'static str),
+    /// Both would disturb what works if they were done at once, in such words. The later one needs nothing of the earlier one: where either is no
+    /// change, neither waits for the other nor is stopped by what stops it.
+    InTurn(&'static str),
 }
 
 impl fmt::Display for Reason {
@@ -153,7 +156,7 @@ impl fmt::Display for Reason {
             Self::TalksTo => "it talks to that service",
             Self::StartsImage => "it starts containers of that image",
             Self::NeedsKernel => "it needs that setting of the kernel",
-            Self::Because(words) => words,
+            Self::Because(words) | Self::InTurn(words) => words,
         })
     }
 }
