@@ -64,7 +64,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[&str]) -> R
     if !was_node(view, view.host) {
         return Ok(());
     }
-    let stays = draft.add(STAYS, Operation::KubeletStays(KubeletStays));
+    let was_started_microseconds = view.observations().units.get("kubelet.service").map(|unit| unit.started_microseconds);
+    let stays = draft.add(STAYS, Operation::KubeletStays(KubeletStays { was_started_microseconds }));
     draft.within(STAYS_WAIT);
     started_anew(view, draft, &stays, by);
     if was_ready(view, view.host) {

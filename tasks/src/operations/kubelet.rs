@@ -64,7 +64,11 @@ impl KubeletStart {
 
 /// The kubelet goes on after its start: what it can't read in its configuration ends it within a second, and systemd starts it again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KubeletStays;
+pub struct KubeletStays {
+    /// When its main process was started that was seen before the run, in microseconds since boot. That one has nothing to get over: nobody has
+    /// changed what it reads.
+    pub was_started_microseconds: Option<u64>,
+}
 
 /// A kubelet has read its configuration by then, on a busy host too.
 const SETTLED_MICROSECONDS: u64 = 3_000_000;
@@ -79,6 +83,7 @@ impl KubeletStays {
         let ran_microseconds = seen.monotonic_microseconds.saturating_sub(unit.started_microseconds);
         match (unit.active.as_str(), ran_microseconds) {
             ("active", SETTLED_MICROSECONDS..) => Verdict::Same,
+            ("active", _) if unit.restarts == 0 && self.was_started_microseconds == Some(unit.started_microseconds) => Verdict::Same,
             ("active" | "activating", _) if unit.restarts > 0 => Verdict::differs(
                 WAIT,
                 "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet` on the host says why",
