@@ -49,6 +49,7 @@ fn three_control_planes_and_two_workers() {
     rolling::what_breaks_containerd_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
     clock.lap("a setting that breaks containerd");
     rolling::what_breaks_kubelets_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
+    rolling::what_breaks_a_worker_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
     clock.lap("a setting that breaks kubelets");
     lost::any_control_plane(&lab, &kokctl);
     clock.lap("a control plane without power");

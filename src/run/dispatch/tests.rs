@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
+use kok_tasks::observe::ApiServerState;
+
 use super::super::schedule::Lane;
 use super::*;
 use model::support::world::World;
@@ -139,6 +141,30 @@ fn workers_wait_for_their_turn_and_for_nothing_else() {
 }
 
 /// A second run of the same plan's steps: each is found done, and none is begun.
+#[test]
+fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
+    let plan = World::converged().plan();
+    let step = plan.step(&StepId::new("cp1", "control-plane", "api-server")).unwrap();
+    let said = |program: &str, words: &str| Some(BTreeMap::from([(program.to_owned(), words.to_owned())]));
+    let away = |words: &str| Observations { last_words: said("kube-apiserver", words), ..Observations::default() };
+    let mut wait = Wait::default();
+    let mut told = |seconds: u64, seen: &Observations| wait.last_words(step, Duration::from_secs(seconds), seen).to_owned();
+    assert_eq!(told(29, &away("first")), "");
+    assert_eq!(told(31, &Observations::default()), "", "nobody has asked yet");
+    assert_eq!(told(32, &away("first")), "; kube-apiserver said last: first");
+    assert_eq!(told(59, &away("second")), "; kube-apiserver said last: first");
+    assert_eq!(told(60, &away("second")), "; kube-apiserver said last: second");
+    assert_eq!(told(119, &away("third")), "; kube-apiserver said last: second");
+    assert_eq!(told(121, &away("third")), "; kube-apiserver said last: third");
+    // What it complained of before it was ready is over; a kubelet's words are not.
+    let ready = |program: &str| Observations {
+        api_server: Some(ApiServerState::Ready),
+        last_words: said(program, "now"),
+        ..Observations::default()
+    };
+    assert_eq!((told(241, &ready("kube-apiserver")), told(242, &ready("kubelet"))), (String::new(), "; kubelet said last: now".to_owned()));
+}
+
 #[test]
 fn each_step_done_twice_ends_the_same() {
     let mut world = World::bare();

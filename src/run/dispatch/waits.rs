@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kok_tasks::change::Verdict;
-use kok_tasks::observe::{Look, Looks, Observations};
+use kok_tasks::observe::{ApiServerState, Look, Looks, Observations};
 use kok_tasks::plan::{Step, StepId};
 
 use tokio::time::Instant;
@@ -24,6 +24,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// What takes longer than a healthy cluster needs is explained with the cluster's own warnings.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// What is waited for so long is told of a second time, with what the programs say that it comes from.
+const FIRST_WORDS: Duration = Duration::from_secs(30);
+
 /// The conditions that are waited for on one host.
 #[derive(Default)]
 pub(super) struct Wait {
@@ -31,6 +34,8 @@ pub(super) struct Wait {
     said: BTreeMap<StepId, String>,
     /// What was said of those that were done, before the first of these looks.
     at_first: BTreeMap<StepId, String>,
+    /// What the programs complained of that a step waits for, and how often it had been asked for by then.
+    words: BTreeMap<StepId, (u32, String)>,
     pause: Duration,
 }
 
@@ -42,6 +47,18 @@ impl Wait {
     /// What was said of one of them last.
     pub(super) fn said(&self, id: &StepId) -> Option<&str> {
         self.said.get(id).or_else(|| self.at_first.get(id)).map(String::as_str)
+    }
+
+    /// What the programs complain of that a step waits for, after 30 s, a minute, two minutes and so on: it changes from look to look, and
+    /// would be said each time.
+    pub(super) fn last_words(&mut self, step: &Step, waited: Duration, seen: &Observations) -> &str {
+        let Some(often) = (waited.as_secs() / FIRST_WORDS.as_secs()).checked_ilog2() else { return "" };
+        let (told, words) = self.words.entry(step.id.clone()).or_default();
+        if *told <= often {
+            *words = last_words(step, seen);
+            *told = if words.is_empty() { often } else { often + 1 };
+        }
+        words
     }
 }
 
@@ -108,10 +125,13 @@ impl<H: Hosts> Dispatcher<'_, H> {
         };
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
-            let Some(Reason { because, looked }) = self.still_waits(&step, &seen) else {
+            let Some(Reason { mut because, looked }) = self.still_waits(&step, &seen) else {
                 wait.said.remove(&id);
                 continue;
             };
+            if let (Ok(seen), Some(began)) = (&seen, self.began.get(&id)) {
+                because += &self.hosts.redact(wait.last_words(&step, began.elapsed(), seen));
+            }
             if looked && wait.said.get(&id) != Some(&because) {
                 self.events.send(EventKind::StepWaiting { step: id.to_string(), host: host.to_owned(), because: because.clone() });
             }
@@ -160,10 +180,11 @@ struct Reason {
     looked: bool,
 }
 
-/// What the programs that a step waits for complained of last: said at the end only, for it changes from look to look.
+/// What the programs that a step waits for complained of last. What an API server that is ready, or its etcd, complained of at some time is over.
 fn last_words(step: &Step, seen: &Observations) -> String {
     let looks: Looks = step.looks().into_iter().collect();
-    let words = seen.last_words.iter().flatten().filter(|(name, _)| looks.have_last_words_of(name));
+    let is_over = |name: &str| name != "kubelet" && seen.api_server == Some(ApiServerState::Ready);
+    let words = seen.last_words.iter().flatten().filter(|(name, _)| looks.have_last_words_of(name) && !is_over(name));
     words.map(|(name, said)| format!("; {name} said last: {said}")).collect()
 }
 

@@ -105,6 +105,7 @@ fn ready(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let step = draft.add(READY, operation.clone());
     draft.within(Duration::from_secs(240));
     draft.needs(&step, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may ask"));
+    still_ready::while_all_go_on(view, draft, &step, view.cluster().balanced_hosts());
     for host in hosts {
         draft.follows(&step, &StepId::new(&host, NAME, MANIFEST), Reason::Because("the kubelet starts it by that manifest"));
         let joined = StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED);

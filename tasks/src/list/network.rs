@@ -207,6 +207,7 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     draft.within(if view.cluster().network.plugin.is_ours() { WAIT } else { PULLING });
     draft.needs(&ready, &administrators, Reason::Because("only administrators may ask"));
     draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));
+    still_ready::while_all_go_on(view, draft, &ready, view.cluster().nodes());
     for host in view.cluster().nodes() {
         let (task, step) = if view.cluster().network.plugin.is_ours() {
             (NAME, "configuration")

@@ -85,13 +85,25 @@ pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step
     let (cluster, seen) = (view.cluster(), view.seen);
     let mut whole = cluster.control_planes().filter(|host| standing(cluster, seen, host) == Standing::Everything);
     let first = whole.find(|host| still_ready::was_node(view, host));
-    for works in first.into_iter().chain(worker_before(view)).flat_map(|host| still_ready::of(view, host)) {
+    let before = first.into_iter().chain(worker_before(view)).flat_map(|host| still_ready::of(view, host));
+    for works in before.chain(workers_that_end(view)) {
         draft.needs(
             step,
             &works,
             Reason::InTurn("kubelets are started anew on one control plane after the other, and then on some workers at a time"),
         );
     }
+}
+
+/// The steps after which kubelets of workers go on that did not before the run. What an earlier run gave them may be the cause, and would break
+/// the next ones, too.
+fn workers_that_end(view: &HostView<'_>) -> impl Iterator<Item = StepId> {
+    let ends = |host: &&Host| {
+        let kubelet = view.seen.observations(&host.name).units.get("kubelet.service");
+        kubelet.is_some_and(|unit| unit.active != "active" || unit.restarts > 0)
+    };
+    let is_broken = move |host: &&Host| !host.roles.control_plane && ends(host) && !still_ready::was_ready(view, host);
+    view.cluster().nodes().filter(is_broken).filter_map(|host| still_ready::goes_on(view, host))
 }
 
 /// The worker whose turn is before that of this one, among those that were asked and whose nodes were Ready.

@@ -49,9 +49,20 @@ pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
 /// The steps after which a kubelet that was started anew is known to work: of a host that was a node before the run it goes on, and if its node was
 /// Ready, it is again.
 pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
-    let steps = [was_node(view, host).then_some(STAYS), was_ready(view, host).then_some(STILL_READY)];
-    let task = task(host);
-    steps.into_iter().flatten().map(move |step| StepId::new(&host.name, task, step))
+    let ready = was_ready(view, host).then(|| StepId::new(&host.name, task(host), STILL_READY));
+    goes_on(view, host).into_iter().chain(ready)
+}
+
+/// The step after which the kubelet of a host that was a node before the run is known to go on.
+pub(super) fn goes_on(view: &HostView<'_>, host: &Host) -> Option<StepId> {
+    was_node(view, host).then(|| StepId::new(&host.name, task(host), STAYS))
+}
+
+/// Says that a step waits for what only kubelets that go on can bring about: one of a host that ends is waited for in vain.
+pub(super) fn while_all_go_on<'a>(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, hosts: impl Iterator<Item = &'a Host>) {
+    for goes_on in hosts.filter_map(|host| goes_on(view, host)) {
+        draft.needs(step, &goes_on, Reason::Because("a kubelet that ends says nothing more, and starts nothing"));
+    }
 }
 
 /// The task that starts the host's kubelet: whoever leaves that out needs no wait, and nobody has one without the other.

@@ -3,7 +3,7 @@
 use super::ready::WAIT;
 use super::record::Record;
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{Look, Observations};
+use crate::observe::{Look, Observations, UnitState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -73,6 +73,18 @@ pub struct KubeletStays {
 /// A kubelet has read its configuration by then, on a busy host too.
 const SETTLED_MICROSECONDS: u64 = 3_000_000;
 
+/// What is said of a kubelet that systemd starts again and again.
+pub(super) const ENDS: &str = "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet` on the host says why";
+
+fn has_settled(unit: &UnitState, seen: &Observations) -> bool {
+    seen.monotonic_microseconds.saturating_sub(unit.started_microseconds) >= SETTLED_MICROSECONDS
+}
+
+/// Whether the kubelet ends soon after each start, whenever it is looked at, dead or for a moment alive.
+pub(super) fn ends_again_and_again(unit: &UnitState, seen: &Observations) -> bool {
+    unit.restarts > 0 && (unit.active == "activating" || (unit.active == "active" && !has_settled(unit, seen)))
+}
+
 impl KubeletStays {
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::Unit("kubelet.service".to_owned())]
@@ -80,16 +92,11 @@ impl KubeletStays {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let unit = seen!(seen.units.get("kubelet.service"));
-        let ran_microseconds = seen.monotonic_microseconds.saturating_sub(unit.started_microseconds);
-        match (unit.active.as_str(), ran_microseconds) {
-            ("active", SETTLED_MICROSECONDS..) => Verdict::Same,
-            ("active", _) if unit.restarts == 0 && self.was_started_microseconds == Some(unit.started_microseconds) => Verdict::Same,
-            ("active" | "activating", _) if unit.restarts > 0 => Verdict::differs(
-                WAIT,
-                "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet` on the host says why",
-            ),
-            ("active", _) => Verdict::differs(WAIT, "the kubelet was started just now"),
-            (other, _) => Verdict::differs(WAIT, format!("the kubelet is {other}; `journalctl -u kubelet` on the host says why")),
+        match unit.active.as_str() {
+            _ if ends_again_and_again(unit, seen) => Verdict::differs(WAIT, ENDS),
+            "active" if has_settled(unit, seen) || self.was_started_microseconds == Some(unit.started_microseconds) => Verdict::Same,
+            "active" => Verdict::differs(WAIT, "the kubelet was started just now"),
+            other => Verdict::differs(WAIT, format!("the kubelet is {other}; `journalctl -u kubelet` on the host says why")),
         }
     }
 

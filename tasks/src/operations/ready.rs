@@ -2,6 +2,7 @@
 
 use kok_crds::{count, counted};
 
+use super::kubelet::{ENDS, ends_again_and_again};
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
 use crate::resources::Act;
@@ -44,6 +45,7 @@ impl ApiServerReady {
         let kubelet = seen!(seen.units.get("kubelet.service"));
         match seen!(&seen.api_server) {
             ApiServerState::Ready => Verdict::Same,
+            _ if ends_again_and_again(kubelet, seen) => Verdict::differs(WAIT, ENDS),
             _ if !["active", ""].contains(&kubelet.active.as_str()) => Verdict::differs(
                 WAIT,
                 format!("the kubelet is {} and can't start it; `journalctl -u kubelet` on the host says why", kubelet.active),

@@ -166,6 +166,23 @@ fn a_kubelet_goes_on_when_it_has_got_over_its_start() {
     assert_eq!(said(&stays, &Observations::default()), "unseen");
 }
 
+#[test]
+fn what_keeps_an_api_server_away_is_told_and_does_not_change_from_look_to_look() {
+    let said = |active: &str, started_microseconds: u64, restarts: u64| {
+        let unit = UnitState { active: active.into(), started_microseconds, restarts, ..UnitState::default() };
+        let units = [("kubelet.service".to_owned(), unit)].into();
+        let api_server = Some(ApiServerState::NotReady("refused".to_owned()));
+        said(
+            &Operation::ApiServerReady(ApiServerReady),
+            &Observations { units, api_server, monotonic_microseconds: 10_000_000, ..Observations::default() },
+        )
+    };
+    let ends = "the kubelet ends after its start, and systemd starts it again; `journalctl -u kubelet` on the host says why";
+    assert_eq!([said("activating", 9_900_000, 2), said("active", 9_900_000, 2)], [ends, ends]);
+    assert_eq!(said("active", 1_000_000, 2), "the API server does not answer: refused", "what it got over once is no cause");
+    assert_eq!(said("failed", 0, 0), "the kubelet is failed and can't start it; `journalctl -u kubelet` on the host says why");
+}
+
 pub(crate) fn ready(objects: &[(&str, Value)], tokens: &[&str]) -> Observations {
     let node = |ready| NodeState {
         uid: "u".into(),

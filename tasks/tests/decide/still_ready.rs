@@ -49,6 +49,25 @@ fn workers_wait_for_the_first_control_plane_and_control_planes_for_the_one_befor
     assert_eq!(kubelets_before(&plan, "worker1", join), nobody);
     assert_eq!(kubelets_before(&plan, "worker2", join), goes_on);
     assert_eq!(kubelets_before(&plan, "cp2", manifests), goes_on);
+    // Of workers too, whether it is looked at while it is dead or for a moment alive.
+    let of_worker1 = BTreeSet::from(["worker1/kubelet-join/goes-on".to_owned()]);
+    for (active, restarts) in [("activating", 9), ("active", 9), ("failed", 0)] {
+        let unit = world.host("worker1").units.get_mut("kubelet.service").unwrap();
+        (unit.active, unit.restarts) = (active.to_owned(), restarts);
+        let plan = world.plan();
+        assert_eq!(kubelets_before(&plan, "worker2", join), &goes_on | &of_worker1, "{active}");
+        assert_eq!(kubelets_before(&plan, "worker1", join), nobody, "{active}");
+    }
+}
+
+#[test]
+fn what_only_kubelets_can_bring_about_is_not_waited_for_when_one_ends() {
+    let plan = running().plan();
+    let goes_on = |hosts: &[&str]| hosts.iter().map(|host| format!("{host}/{}/goes-on", task_of(host))).collect::<BTreeSet<_>>();
+    let needs = |step: (&str, &str)| kubelets_before(&plan, "cp1", step).into_iter().filter(|id| id.ends_with("/goes-on")).collect();
+    let (of_workers, of_others): (BTreeSet<_>, BTreeSet<_>) = (needs(("load-balancer", "ready")), needs(("network", "nodes-ready")));
+    assert_eq!(of_workers, goes_on(&["worker1", "worker2"]));
+    assert_eq!(of_others, goes_on(&["cp2", "cp3", "worker1", "worker2"]));
 }
 
 #[test]

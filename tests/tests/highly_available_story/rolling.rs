@@ -95,6 +95,33 @@ pub fn what_breaks_kubelets_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, mani
     kokctl.has_nothing_to_do();
 }
 
+/// An option that workers' kubelets don't start with is found on the first worker. It goes no further then, and not when it is tried again after the
+/// node of that one is known to be lost; the run does not wait for what that kubelet would have to bring about.
+pub fn what_breaks_a_worker_goes_no_further(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str) {
+    let [speaker, other] = ["cp1", "worker2"].map(|name| lab.host(name).unwrap());
+    let started = || ok(&other, "systemctl show -P InvocationID kubelet");
+    let before = started();
+    kokctl.write_manifest(&format!("{manifest}    kubelet_node_custom_flags: [\"--no-such-flag=1\"]\n"));
+    let broken = |attempt: &str| {
+        let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+        assert_ne!(said.code, 0, "{said:?}");
+        for told in ["at: worker1/kubelet-join/goes-on\n", "kubelet said last: ", "unknown flag: --no-such-flag"] {
+            assert!(said.stderr.contains(told), "{told}: {said:?}");
+        }
+        let failed = said.stderr.lines().filter(|line| line.trim_start().starts_with("at: ")).count();
+        assert_eq!(failed, 1, "nothing else failed, and nothing was waited for in vain: {said:?}");
+        assert_eq!(started(), before, "no other kubelet was touched by the {attempt} attempt");
+    };
+    broken("first");
+    let ready =
+        "kubectl --kubeconfig /etc/kubernetes/admin.conf get node worker1 -o 'jsonpath={.status.conditions[?(@.type==\"Ready\")].status}'";
+    wait_for("worker1's node is lost", 120, || ok(&speaker, ready) == "Unknown");
+    broken("second");
+    kokctl.write_manifest(manifest);
+    kokctl.converge("apply");
+    kokctl.has_nothing_to_do();
+}
+
 /// What containerd says of a text where it wants a truth value.
 const WHY: &str = "RestrictOOMScoreAdj";
 
