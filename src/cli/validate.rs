@@ -39,6 +39,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     input.problems.extend(input.cluster.iter().flat_map(exposed::private_keys));
     let bundle = arguments.bundle.open_if_named()?;
     bundle.iter().for_each(|bundle| compare(&mut input, bundle));
+    refuse_what_is_wrong(&mut input);
     if arguments.json {
         print_json(&Document::new(&input, bundle.as_ref()))?;
     } else {
@@ -74,6 +75,21 @@ fn add(input: &mut Input, (what, because, position): (String, String, Option<Pos
     rows.for_each(|given| (given.outcome, given.because) = (Outcome::Refused, "the bundle does not have it".to_owned()));
     let problem = Problem::new(what).because(because);
     input.problems.push(Problem { position, ..problem }.hint("write a version that the bundle has, or give another bundle"));
+}
+
+/// A variable in whose value something is wrong is not honoured. What is wrong may stand further on in its line.
+fn refuse_what_is_wrong(input: &mut Input) {
+    for wrong in input.problems.iter().filter_map(|problem| problem.position.as_ref()) {
+        let is_in = |given: &&mut Given| {
+            let place = &given.position;
+            (&place.file, place.line) == (&wrong.file, wrong.line) && place.column <= wrong.column
+        };
+        if let Some(given) = input.variables.iter_mut().filter(is_in).max_by_key(|given| given.position.column)
+            && given.outcome == Outcome::Honoured
+        {
+            (given.outcome, given.because) = (Outcome::Refused, "see below".to_owned());
+        }
+    }
 }
 
 fn show(input: &Input, bundle: Option<&BundleFolder>) {
@@ -163,7 +179,7 @@ fn here(invocation: &Invocation) -> String {
 fn row(given: &Given) {
     let more = given.hosts.filter(|hosts| *hosts > 1).map(|hosts| format!(" for {hosts} hosts")).unwrap_or_default();
     let because = if given.because.is_empty() { String::new() } else { format!(": {}", given.because) };
-    let value: String = given.value.chars().take(28).collect();
+    let value = if given.value.chars().count() > 28 { given.value.chars().take(27).chain(['…']).collect() } else { given.value.clone() };
     line(&format!("{:<40} {value:<28} {:<11} {}{more}{because}", given.name, given.outcome.as_str(), given.position));
 }
 

@@ -166,7 +166,9 @@ impl Builder {
         if self.hosts.is_empty() && self.problems.is_empty() {
             let problem = Problem::new("the inventory names no hosts").at(&self.start);
             self.problems
-                .push(problem.because("a cluster consists of hosts").hint("write them under `all: hosts:`, or in INI below `[all]`"));
+                .push(problem.because("a cluster consists of hosts").hint(
+                "write them under `all: hosts:`, or in INI below `[all]`; a file of kokctl's own begins with `apiVersion:` and `kind: Cluster`",
+            ));
         }
         if self.hosts.len() > MAX_HOSTS {
             let start = self.start.clone();

@@ -123,7 +123,7 @@ fn no_such(inventory: &Inventory, term: &str) -> Problem {
     }
     let mut known = inventory.hosts();
     known.extend(inventory.groups());
-    let problem = Problem::new(format!("there is no host or group {}", quote(term))).because("the inventory does not name it");
+    let problem = Problem::new(format!("there is no host or group {}", quote(term))).because("the file does not name it");
     match nearest(term, &known) {
         Some(near) => problem.hint(format!("did you mean {}?", quote(near))),
         None => problem.hint(format!("the hosts are {}", crate::words::listed(inventory.hosts()))),

@@ -35,9 +35,16 @@ pub(super) fn is_marked(node: &NodeState) -> bool {
 /// Compares the control planes of the file with those that there are. Who is no longer in the file at all is seen by its node.
 pub(super) fn changed(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let state = State::new(cluster, seen);
-    let place = cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
-    let changed = |host: &Host| if host.roles.control_plane { state.added(host) } else { state.removed(host) };
-    cluster.hosts.iter().filter_map(changed).map(|refusal| refusal.at(&place)).collect()
+    let changed = |host: &Host| {
+        let refusal = if host.roles.control_plane { state.added(host) } else { state.removed(host) }?;
+        Some(if refusal.at.is_some() { refusal } else { refusal.at(place(cluster, host, "roles")) })
+    };
+    cluster.hosts.iter().filter_map(changed).collect()
+}
+
+/// Where a field of a host stands.
+fn place(cluster: &Cluster, host: &Host, field: &str) -> String {
+    cluster.host_position(&host.name, field).map_or_else(|| "spec.hosts".to_owned(), ToString::to_string)
 }
 
 /// The control planes by the newest record of a host, if that has them.
@@ -129,6 +136,7 @@ impl<'a> State<'a> {
         let is = addresses.first().filter(|_| self.cluster.has_etcd_units() && !addresses.contains(&host.address))?;
         Some(
             Refusal::new(format!("the control plane {} has the address {is} in the cluster, and {} in the file", host.name, host.address))
+                .at(place(self.cluster, host, "address"))
                 .because(MOVE_CONTROL_PLANE.because())
                 .hint(format!("set the address of {} back to {is}", host.name)),
         )
