@@ -39,7 +39,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     input.problems.extend(input.cluster.iter().flat_map(exposed::private_keys));
     let bundle = arguments.bundle.open_if_named()?;
     bundle.iter().for_each(|bundle| compare(&mut input, bundle));
-    refuse_what_is_wrong(&mut input);
     if arguments.json {
         print_json(&Document::new(&input, bundle.as_ref()))?;
     } else {
@@ -75,21 +74,6 @@ fn add(input: &mut Input, (what, because, position): (String, String, Option<Pos
     rows.for_each(|given| (given.outcome, given.because) = (Outcome::Refused, "the bundle does not have it".to_owned()));
     let problem = Problem::new(what).because(because);
     input.problems.push(Problem { position, ..problem }.hint("write a version that the bundle has, or give another bundle"));
-}
-
-/// A variable in whose value something is wrong is not honoured. What is wrong may stand further on in its line.
-fn refuse_what_is_wrong(input: &mut Input) {
-    for wrong in input.problems.iter().filter_map(|problem| problem.position.as_ref()) {
-        let is_in = |given: &&mut Given| {
-            let place = &given.position;
-            (&place.file, place.line) == (&wrong.file, wrong.line) && place.column <= wrong.column
-        };
-        if let Some(given) = input.variables.iter_mut().filter(is_in).max_by_key(|given| given.position.column)
-            && given.outcome == Outcome::Honoured
-        {
-            (given.outcome, given.because) = (Outcome::Refused, "see below".to_owned());
-        }
-    }
 }
 
 fn show(input: &Input, bundle: Option<&BundleFolder>) {

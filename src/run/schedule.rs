@@ -50,7 +50,7 @@ impl<'a> Schedule<'a> {
         let places: HashMap<&StepId, usize> = steps.iter().zip(0..).map(|(step, place)| (&step.id, place)).collect();
         let mut hosts = HashMap::new();
         let is_waited_for = |step: &Step, need: &Step, reason: &Reason| {
-            !matches!(reason, Reason::InTurn(_)) || (plan.change(&step.id).is_some() && plan.change(&need.id).is_some())
+            !reason.is_of_changes() || (plan.change(&step.id).is_some() && plan.change(&need.id).is_some())
         };
         let nodes = steps.iter().zip(&acts).map(|(step, act)| {
             let next = hosts.len();

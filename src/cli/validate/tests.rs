@@ -6,7 +6,7 @@ use clap::{Args as _, Command, FromArgMatches as _};
 use kok_crds::{File, Input, Outcome, Role, read_input};
 use kok_tasks::bundle::INDEX;
 
-use super::{Arguments, BundleFolder, Document, compare, is_valid, refuse_what_is_wrong, run, told};
+use super::{Arguments, BundleFolder, Document, compare, is_valid, run, told};
 
 const HOSTS: &str = "
 [all:vars]
@@ -47,20 +47,6 @@ fn the_bundle_has_to_have_the_version() {
     let mut input = read("inventory.ini", HOSTS.replace("VERSION", "1.37.1"));
     compare(&mut input, &bundle);
     assert!(is_valid(&input));
-}
-
-#[test]
-fn no_variable_is_honoured_of_whose_value_something_is_wrong() {
-    let text = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: one}\nspec:\n  kubernetesVersion: 1.37.1\n  \
-                vars: {kubelet_max_pods: 120, kubelet_custom_flags: [nonsense], event_ttl_duration: 2h}\n  \
-                hosts: [{name: a, address: 10.0.0.1, roles: [control-plane]}]\n";
-    let mut input = read("cluster.yaml", text.to_owned());
-    refuse_what_is_wrong(&mut input);
-    let rows = |outcome: Outcome| {
-        input.variables.iter().filter(|given| given.outcome == outcome).map(|given| given.name.as_str()).collect::<Vec<_>>()
-    };
-    assert_eq!(rows(Outcome::Refused), ["kubelet_custom_flags"], "{:?}", input.problems);
-    assert_eq!(rows(Outcome::Honoured), ["kubelet_max_pods", "event_ttl_duration"]);
 }
 
 #[test]

@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use kok_tasks::observe::ApiServerState;
+use kok_tasks::observe::{ApiServerState, EtcdState};
 
 use super::super::schedule::Lane;
+use super::waits::last_words;
 use super::*;
 use model::support::world::World;
 use model::{Fault, Model, block_on, left, state};
@@ -140,7 +141,6 @@ fn workers_wait_for_their_turn_and_for_nothing_else() {
     assert!(!second_worker_goes_on(&[("worker1", kubelet), ("worker1", containerd), ("worker2", kubelet)], "container-runtime"));
 }
 
-/// A second run of the same plan's steps: each is found done, and none is begun.
 #[test]
 fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
     let plan = World::converged().plan();
@@ -148,7 +148,8 @@ fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
     let said = |program: &str, words: &str| Some(BTreeMap::from([(program.to_owned(), words.to_owned())]));
     let away = |words: &str| Observations { last_words: said("kube-apiserver", words), ..Observations::default() };
     let mut wait = Wait::default();
-    let mut told = |seconds: u64, seen: &Observations| wait.last_words(step, Duration::from_secs(seconds), seen).to_owned();
+    let mut told =
+        |seconds: u64, seen: &Observations| wait.last_words(step, Duration::from_secs(seconds), || last_words(step, seen)).to_owned();
     assert_eq!(told(29, &away("first")), "");
     assert_eq!(told(31, &Observations::default()), "", "nobody has asked yet");
     assert_eq!(told(32, &away("first")), "; kube-apiserver said last: first");
@@ -162,9 +163,13 @@ fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
         last_words: said(program, "now"),
         ..Observations::default()
     };
+    let of_etcd = |etcd: Option<EtcdState>| last_words(step, &Observations { etcd, ..ready("etcd") });
+    let broken = Some(EtcdState::NotReady("no leader".to_owned()));
+    assert_eq!((of_etcd(None), of_etcd(broken)), (String::new(), "; etcd said last: now".to_owned()));
     assert_eq!((told(241, &ready("kube-apiserver")), told(242, &ready("kubelet"))), (String::new(), "; kubelet said last: now".to_owned()));
 }
 
+/// A second run of the same plan's steps: each is found done, and none is begun.
 #[test]
 fn each_step_done_twice_ends_the_same() {
     let mut world = World::bare();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kok_tasks::change::Verdict;
-use kok_tasks::observe::{ApiServerState, Look, Looks, Observations};
+use kok_tasks::observe::{ApiServerState, EtcdState, Look, Looks, Observations};
 use kok_tasks::plan::{Step, StepId};
 
 use tokio::time::Instant;
@@ -51,11 +51,11 @@ impl Wait {
 
     /// What the programs complain of that a step waits for, after 30 s, a minute, two minutes and so on: it changes from look to look, and
     /// would be said each time.
-    pub(super) fn last_words(&mut self, step: &Step, waited: Duration, seen: &Observations) -> &str {
+    pub(super) fn last_words(&mut self, step: &Step, waited: Duration, words_now: impl FnOnce() -> String) -> &str {
         let Some(often) = (waited.as_secs() / FIRST_WORDS.as_secs()).checked_ilog2() else { return "" };
         let (told, words) = self.words.entry(step.id.clone()).or_default();
         if *told <= often {
-            *words = last_words(step, seen);
+            *words = words_now();
             *told = if words.is_empty() { often } else { often + 1 };
         }
         words
@@ -127,10 +127,11 @@ impl<H: Hosts> Dispatcher<'_, H> {
         for (id, step) in std::mem::take(&mut wait.steps) {
             let Some(Reason { mut because, looked }) = self.still_waits(&step, &seen) else {
                 wait.said.remove(&id);
+                wait.words.remove(&id);
                 continue;
             };
             if let (Ok(seen), Some(began)) = (&seen, self.began.get(&id)) {
-                because += &self.hosts.redact(wait.last_words(&step, began.elapsed(), seen));
+                because += wait.last_words(&step, began.elapsed(), || self.hosts.redact(&last_words(&step, seen)));
             }
             if looked && wait.said.get(&id) != Some(&because) {
                 self.events.send(EventKind::StepWaiting { step: id.to_string(), host: host.to_owned(), because: because.clone() });
@@ -180,10 +181,16 @@ struct Reason {
     looked: bool,
 }
 
-/// What the programs that a step waits for complained of last. What an API server that is ready, or its etcd, complained of at some time is over.
-fn last_words(step: &Step, seen: &Observations) -> String {
+/// What the programs that a step waits for complained of last. What an API server that is ready, or a member of etcd of which nobody sees more,
+/// complained of at some time is over.
+pub(super) fn last_words(step: &Step, seen: &Observations) -> String {
     let looks: Looks = step.looks().into_iter().collect();
-    let is_over = |name: &str| name != "kubelet" && seen.api_server == Some(ApiServerState::Ready);
+    let is_ready = seen.api_server == Some(ApiServerState::Ready);
+    let is_over = |name: &str| match name {
+        "kube-apiserver" => is_ready,
+        "etcd" => is_ready && matches!(seen.etcd, None | Some(EtcdState::Ready(_))),
+        _ => false,
+    };
     let words = seen.last_words.iter().flatten().filter(|(name, _)| looks.have_last_words_of(name) && !is_over(name));
     words.map(|(name, said)| format!("; {name} said last: {said}")).collect()
 }

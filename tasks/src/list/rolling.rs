@@ -85,8 +85,10 @@ pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step
     let (cluster, seen) = (view.cluster(), view.seen);
     let mut whole = cluster.control_planes().filter(|host| standing(cluster, seen, host) == Standing::Everything);
     let first = whole.find(|host| still_ready::was_node(view, host));
-    let before = first.into_iter().chain(worker_before(view)).flat_map(|host| still_ready::of(view, host));
-    for works in before.chain(workers_that_end(view)) {
+    for ends in workers_that_end(view) {
+        draft.needs(step, &ends, Reason::While("what keeps a worker's kubelet from running may keep the others from it, too"));
+    }
+    for works in first.into_iter().chain(worker_before(view)).flat_map(|host| still_ready::of(view, host)) {
         draft.needs(
             step,
             &works,

@@ -61,7 +61,7 @@ pub(super) fn goes_on(view: &HostView<'_>, host: &Host) -> Option<StepId> {
 /// Says that a step waits for what only kubelets that go on can bring about: one of a host that ends is waited for in vain.
 pub(super) fn while_all_go_on<'a>(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, hosts: impl Iterator<Item = &'a Host>) {
     for goes_on in hosts.filter_map(|host| goes_on(view, host)) {
-        draft.needs(step, &goes_on, Reason::Because("a kubelet that ends says nothing more, and starts nothing"));
+        draft.needs(step, &goes_on, Reason::While("a kubelet that ends says nothing more, and starts nothing"));
     }
 }
 

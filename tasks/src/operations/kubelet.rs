@@ -65,8 +65,8 @@ impl KubeletStart {
 /// The kubelet goes on after its start: what it can't read in its configuration ends it within a second, and systemd starts it again and again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KubeletStays {
-    /// When its main process was started that was seen before the run, in microseconds since boot. That one has nothing to get over: nobody has
-    /// changed what it reads.
+    /// When its main process was started that was seen before the run, in microseconds since boot. That one has nothing to get over: this run has
+    /// not changed what it reads.
     pub was_started_microseconds: Option<u64>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::graph::{Plan, Step, StepId};
+use super::graph::{Plan, Reason, Step, StepId};
 use super::make::Seen;
 use super::missing::{Missing, refusals};
 use super::refusal::Refusal;
@@ -56,7 +56,8 @@ pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Co
     let mut missing = Vec::new();
     let mut claims = BTreeMap::new();
     for step in plan.steps().filter(|step| changes.contains_key(&step.id)) {
-        for (need, reason) in plan.needs(&step.id).into_iter().filter(|(need, _)| !selection.has(need)) {
+        let outside = |(need, reason): &(&Step, &Reason)| !selection.has(need) && !matches!(reason, Reason::While(_));
+        for (need, reason) in plan.needs(&step.id).into_iter().filter(outside) {
             match verdicts.get(&need.id) {
                 Some(Verdict::Same) => {}
                 // Whose a host is, is recorded before whatever is changed on it: that is how hosts are guarded, and no task to choose.

@@ -145,6 +145,17 @@ pub enum Reason {
     /// Both would disturb what works if they were done at once, in such words. The later one needs nothing of the earlier one: where either is no
     /// change, neither waits for the other nor is stopped by what stops it.
     InTurn(&'static str),
+    /// The later one is of no use, or does harm, while the earlier one has not come about, in such words. Where either is no change, or the earlier one is
+    /// no part of the run, there is nothing to wait for.
+    While(&'static str),
+}
+
+impl Reason {
+    /// Whether the order counts only where both steps are changes.
+    #[must_use]
+    pub const fn is_of_changes(&self) -> bool {
+        matches!(self, Self::InTurn(_) | Self::While(_))
+    }
 }
 
 impl fmt::Display for Reason {
@@ -156,7 +167,7 @@ impl fmt::Display for Reason {
             Self::TalksTo => "it talks to that service",
             Self::StartsImage => "it starts containers of that image",
             Self::NeedsKernel => "it needs that setting of the kernel",
-            Self::Because(words) | Self::InTurn(words) => words,
+            Self::Because(words) | Self::InTurn(words) | Self::While(words) => words,
         })
     }
 }

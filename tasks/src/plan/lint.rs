@@ -59,7 +59,7 @@ fn of_order(plan: &Plan, step: &Step) -> Vec<String> {
     let mut rules = Vec::new();
     let needs = plan.needs(&step.id);
     for (need, reason) in &needs {
-        if matches!(reason, Reason::Because(words) | Reason::InTurn(words) if words.trim().is_empty()) {
+        if matches!(reason, Reason::Because(words) | Reason::InTurn(words) | Reason::While(words) if words.trim().is_empty()) {
             rules.push(format!("comes after {} without a reason", need.id));
         }
     }

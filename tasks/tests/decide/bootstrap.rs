@@ -267,6 +267,9 @@ fn a_refusal_names_the_operation_that_would_be_needed() {
     let swapped = said(&[(third, &third.replace("control-plane", "worker")), (worker, &worker.replace("worker]", "control-plane]"))]);
     assert!(swapped.contains("cp3 was set up as a control plane, and the file gives it other roles"), "{swapped}");
     assert!(swapped.contains("worker1 is a worker of the cluster, and the file makes it a control plane"), "{swapped}");
+    for place in ["cluster.yaml:10:47", "cluster.yaml:11:51"] {
+        assert!(swapped.contains(place), "{place}: {swapped}");
+    }
     assert_eq!(swapped.lines().count(), 2, "etcd's list would say the same again: {swapped}");
     let left_out = said(&[(&format!("    - {worker}\n"), "")]);
     assert!(left_out.contains("removing a worker is an operation of its own: `kokctl reset --limit worker1`"), "{left_out}");

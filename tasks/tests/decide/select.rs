@@ -51,6 +51,20 @@ fn bare_hosts_are_prepared_and_then_nothing_is_to_do() {
     assert!(world.plan().is_empty());
 }
 
+/// In a whole run it comes before the others; left out, it holds up nobody.
+#[test]
+fn a_worker_whose_kubelet_ends_may_be_left_out() {
+    let mut world = World::converged();
+    world.api.nodes.get_mut("worker1").unwrap().taints.push("node.kubernetes.io/not-ready=:NoExecute".to_owned());
+    let unit = world.host("worker1").units.get_mut("kubelet.service").unwrap();
+    (unit.active, unit.restarts) = ("activating".to_owned(), 9);
+    world.host("worker2").paths.remove("/var/lib/kubelet/config.yaml");
+    let (plan, _) = part(&world, "", "", "cp1,worker2").unwrap();
+    let of = |name: &str| plan.changes().any(|(step, _)| step.id.to_string() == name);
+    assert!(of("worker2/kubelet-join/joined") && of("cp1/network/nodes-ready"), "{:?}", tasks(&plan));
+    assert_eq!(hosts(&plan), ["cp1", "worker2"].into());
+}
+
 #[test]
 fn a_host_says_whose_it_is_whatever_is_chosen() {
     let (plan, _) = part(&World::bare(), "time-sync", "", "").unwrap();

@@ -7,6 +7,7 @@ use crate::variables::row::{Variable, flag, number, text, value, word};
 const OWN: &str = "the load balancer of a host is haproxy with settings of its own, and all that shows is that the API answers";
 const PLACE: &str = "each host has it there";
 const VIP: &str = "it is of kube-vip, which this version does not install";
+const INSTEAD_OF_VIP: &str = "leave it out: workers have load balancers of their own; for clients elsewhere, put one of yours before the API servers (`loadbalancer_apiserver`)";
 
 pub(super) static ROWS: &[Variable] = &[
     value(
@@ -39,8 +40,12 @@ pub(super) static ROWS: &[Variable] = &[
     value("loadbalancer_apiserver_*", "none", "none", "A setting of that load balancer.").moot(OWN),
     flag("use_localhost_as_kubeapi_loadbalancer", "false", "Whether a load balancer of the user's own listens on each node.")
         .needed("nodes would reach the API server directly"),
-    flag("kube_vip_enabled", "false", "An address that moves between control planes.").needed("the API server would not have that address"),
-    flag("kube_vip_controlplane_enabled", "false", "That address for the API server.").needed("the API server would not have that address"),
+    flag("kube_vip_enabled", "false", "An address that moves between control planes.")
+        .needed("the API server would not have that address")
+        .instead(INSTEAD_OF_VIP),
+    flag("kube_vip_controlplane_enabled", "false", "That address for the API server.")
+        .needed("the API server would not have that address")
+        .instead(INSTEAD_OF_VIP),
     flag("kube_vip_arp_enabled", "false", "That address by ARP.").moot(VIP),
     word("kube_vip_address", "address", "none", "That address.").moot(VIP),
     text("kube_vip_interface", "none", "The interface that has it.").moot(VIP),
