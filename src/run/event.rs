@@ -177,6 +177,9 @@ pub enum EventKind {
         host: String,
         /// What it waits for.
         because: String,
+        /// What the programs complain of that it waits for, when that has taken long.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_words: Option<String>,
     },
     /// A part of an artifact has been sent.
     StepProgress {

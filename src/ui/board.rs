@@ -84,8 +84,10 @@ impl Board {
                 (self.planned, self.lanes, self.hosts) = Default::default();
             }
             EventKind::StepStarted { step, host, title, .. } => self.start(step, host, title, event),
-            EventKind::StepWaiting { step, because, .. } => {
-                self.detail(step, because.lines().next().unwrap_or_default().to_owned());
+            EventKind::StepWaiting { step, because, last_words, .. } => {
+                let because = because.lines().next().unwrap_or_default();
+                let words = last_words.as_ref().map(|words| format!("; {words}")).unwrap_or_default();
+                self.detail(step, format!("{because}{words}"));
             }
             EventKind::StepProgress { step, bytes, total } => {
                 self.detail(step, format!("{} of {} MB", bytes / 1_000_000, total / 1_000_000));

@@ -190,7 +190,7 @@ impl Terminal {
                     self.say(event, &format!("{host}: begins: {title}"));
                 }
             }
-            EventKind::StepWaiting { step, host, because } => self.step_waiting(event, step, host, because),
+            EventKind::StepWaiting { step, host, because, .. } => self.step_waiting(event, step, host, because),
             EventKind::StepDone { step, host, took_milliseconds } => self.step_done(event, step, host, *took_milliseconds),
             EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
             EventKind::StepProgress { .. } | EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}

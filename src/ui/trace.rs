@@ -55,8 +55,9 @@ impl Sink for Trace {
             EventKind::StepStarted { step, host, title, summary } => {
                 debug!(target: "kokctl::run", parent: &self.begin(step, host), "{title}: {summary}");
             }
-            EventKind::StepWaiting { step, host, because } => {
-                debug!(target: "kokctl::run", parent: &self.step(step, host), "waits: {}", printable(because));
+            EventKind::StepWaiting { step, host, because, last_words } => {
+                let words = last_words.as_ref().map(|words| format!("; {words}")).unwrap_or_default();
+                debug!(target: "kokctl::run", parent: &self.step(step, host), "waits: {}", printable(&format!("{because}{words}")));
             }
             EventKind::StepDone { step, host, took_milliseconds } => {
                 info!(target: "kokctl::run", parent: &self.end(step, host), took_milliseconds, step, "done");

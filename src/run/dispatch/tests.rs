@@ -148,15 +148,18 @@ fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
     let said = |program: &str, words: &str| Some(BTreeMap::from([(program.to_owned(), words.to_owned())]));
     let away = |words: &str| Observations { last_words: said("kube-apiserver", words), ..Observations::default() };
     let mut wait = Wait::default();
-    let mut told =
-        |seconds: u64, seen: &Observations| wait.last_words(step, Duration::from_secs(seconds), || last_words(step, seen)).to_owned();
-    assert_eq!(told(29, &away("first")), "");
-    assert_eq!(told(31, &Observations::default()), "", "nobody has asked yet");
-    assert_eq!(told(32, &away("first")), "; kube-apiserver said last: first");
-    assert_eq!(told(59, &away("second")), "; kube-apiserver said last: first");
-    assert_eq!(told(60, &away("second")), "; kube-apiserver said last: second");
-    assert_eq!(told(119, &away("third")), "; kube-apiserver said last: second");
-    assert_eq!(told(121, &away("third")), "; kube-apiserver said last: third");
+    let mut hear = |seconds: u64, seen: &Observations| {
+        let is_heard = wait.hear(&step.id, Duration::from_secs(seconds), || last_words(step, seen));
+        (is_heard, wait.last_words(&step.id).unwrap_or_default())
+    };
+    let told = |is_heard: bool, words: &str| (is_heard, format!("kube-apiserver said last: {words}"));
+    assert_eq!(hear(19, &away("first")), (false, String::new()));
+    assert_eq!(hear(21, &Observations::default()), (false, String::new()), "nobody has asked yet");
+    assert_eq!(hear(22, &away("first")), told(true, "first"));
+    assert_eq!(hear(39, &away("second")), told(false, "first"));
+    assert_eq!(hear(40, &away("second")), told(true, "second"));
+    assert_eq!(hear(79, &away("third")), told(false, "second"));
+    assert_eq!(hear(81, &away("third")), told(true, "third"));
     // What it complained of before it was ready is over; a kubelet's words are not.
     let ready = |program: &str| Observations {
         api_server: Some(ApiServerState::Ready),
@@ -165,8 +168,8 @@ fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
     };
     let of_etcd = |etcd: Option<EtcdState>| last_words(step, &Observations { etcd, ..ready("etcd") });
     let broken = Some(EtcdState::NotReady("no leader".to_owned()));
-    assert_eq!((of_etcd(None), of_etcd(broken)), (String::new(), "; etcd said last: now".to_owned()));
-    assert_eq!((told(241, &ready("kube-apiserver")), told(242, &ready("kubelet"))), (String::new(), "; kubelet said last: now".to_owned()));
+    assert_eq!((of_etcd(None), of_etcd(broken)), (String::new(), "etcd said last: now".to_owned()));
+    assert_eq!([last_words(step, &ready("kube-apiserver")), last_words(step, &ready("kubelet"))], ["", "kubelet said last: now"]);
 }
 
 /// A second run of the same plan's steps: each is found done, and none is begun.

@@ -21,11 +21,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(250);
 /// While nothing moves, looking less often leaves the host to what it is waited for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// What takes longer than a healthy cluster needs is explained with the cluster's own warnings.
+/// What takes longer than a healthy cluster needs is explained with the cluster's own warnings, and with what programs complain of: always
+/// before it is told again that it takes long (30 s, a minute, two and so on).
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// What is waited for so long is told of a second time, with what the programs say that it comes from.
-const FIRST_WORDS: Duration = Duration::from_secs(30);
 
 /// The conditions that are waited for on one host.
 #[derive(Default)]
@@ -34,7 +32,7 @@ pub(super) struct Wait {
     said: BTreeMap<StepId, String>,
     /// What was said of those that were done, before the first of these looks.
     at_first: BTreeMap<StepId, String>,
-    /// What the programs complained of that a step waits for, and how often it had been asked for by then.
+    /// What the programs complained of that a step waits for, and how often that had been heard by then.
     words: BTreeMap<StepId, (u32, String)>,
     pause: Duration,
 }
@@ -49,16 +47,24 @@ impl Wait {
         self.said.get(id).or_else(|| self.at_first.get(id)).map(String::as_str)
     }
 
-    /// What the programs complain of that a step waits for, after 30 s, a minute, two minutes and so on: it changes from look to look, and
-    /// would be said each time.
-    pub(super) fn last_words(&mut self, step: &Step, waited: Duration, words_now: impl FnOnce() -> String) -> &str {
-        let Some(often) = (waited.as_secs() / FIRST_WORDS.as_secs()).checked_ilog2() else { return "" };
-        let (told, words) = self.words.entry(step.id.clone()).or_default();
-        if *told <= often {
-            *words = words_now();
-            *told = if words.is_empty() { often } else { often + 1 };
+    /// Hears what the programs complain of that a step waits for, whenever the time has doubled: it changes from look to look, and would be said
+    /// each time. Whether it was heard now.
+    pub(super) fn hear(&mut self, id: &StepId, waited: Duration, words_now: impl FnOnce() -> String) -> bool {
+        let Some(often) = (waited.as_secs() / PATIENCE.as_secs()).checked_ilog2() else { return false };
+        if self.words.get(id).is_some_and(|(heard, _)| *heard > often) {
+            return false;
         }
-        words
+        let words = words_now();
+        let is_heard = !words.is_empty();
+        if is_heard {
+            self.words.insert(id.clone(), (often + 1, words));
+        }
+        is_heard
+    }
+
+    /// What was heard of them last.
+    pub(super) fn last_words(&self, id: &StepId) -> Option<String> {
+        self.words.get(id).map(|(_, words)| words.clone())
     }
 }
 
@@ -125,16 +131,16 @@ impl<H: Hosts> Dispatcher<'_, H> {
         };
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
-            let Some(Reason { mut because, looked }) = self.still_waits(&step, &seen) else {
+            let Some(Reason { because, looked }) = self.still_waits(&step, &seen) else {
                 wait.said.remove(&id);
                 wait.words.remove(&id);
                 continue;
             };
-            if let (Ok(seen), Some(began)) = (&seen, self.began.get(&id)) {
-                because += wait.last_words(&step, began.elapsed(), || self.hosts.redact(&last_words(&step, seen)));
-            }
-            if looked && wait.said.get(&id) != Some(&because) {
-                self.events.send(EventKind::StepWaiting { step: id.to_string(), host: host.to_owned(), because: because.clone() });
+            let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
+            let is_heard = seen.as_ref().is_ok_and(|seen| wait.hear(&id, waited, || self.hosts.redact(&last_words(&step, seen))));
+            if looked && (is_heard || wait.said.get(&id) != Some(&because)) {
+                let (step, host, last_words) = (id.to_string(), host.to_owned(), wait.last_words(&id));
+                self.events.send(EventKind::StepWaiting { step, host, because: because.clone(), last_words });
             }
             wait.said.insert(id.clone(), because);
             wait.steps.insert(id, step);
@@ -167,7 +173,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let waited = self.began.get(&step.id).map(Instant::elapsed).unwrap_or_default();
         if waited >= step.deadline {
             let last_words = seen.as_ref().map(|seen| last_words(step, seen)).unwrap_or_default();
-            self.fail(&step.id, &self.hosts.redact(&format!("after {} s: {because}{last_words}", waited.as_secs())), false);
+            let separator = if last_words.is_empty() { "" } else { "; " };
+            let error = format!("after {} s: {because}{separator}{last_words}", waited.as_secs());
+            self.fail(&step.id, &self.hosts.redact(&error), false);
             return None;
         }
         Some(Reason { because, looked })
@@ -192,7 +200,7 @@ pub(super) fn last_words(step: &Step, seen: &Observations) -> String {
         _ => false,
     };
     let words = seen.last_words.iter().flatten().filter(|(name, _)| looks.have_last_words_of(name) && !is_over(name));
-    words.map(|(name, said)| format!("; {name} said last: {said}")).collect()
+    words.map(|(name, said)| format!("{name} said last: {said}")).collect::<Vec<_>>().join("; ")
 }
 
 fn with_warnings(because: &str, seen: &Observations) -> String {

@@ -42,7 +42,7 @@ fn a_host_shows_what_it_does_and_for_how_long() {
         started("a/claim", "claim"),
         done("a/claim"),
         started("a/ready", "API server"),
-        EventKind::StepWaiting { step: "a/ready".to_owned(), host: "a".to_owned(), because: "refused\nmore".to_owned() },
+        EventKind::StepWaiting { step: "a/ready".to_owned(), host: "a".to_owned(), because: "refused\nmore".to_owned(), last_words: None },
         started("a/images/etcd", "image etcd"),
         EventKind::StepProgress { step: stream.clone(), bytes: 8_000_000, total: 24_000_000 },
     ]);
@@ -113,7 +113,12 @@ fn what_takes_long_is_said_when_the_time_has_doubled() {
         started("a/claim", "claim"),
         started("a/begin", "begin"),
         started("a/ready", "API server"),
-        EventKind::StepWaiting { step: "a/ready".to_owned(), host: "a".to_owned(), because: "refused\nmore".to_owned() },
+        EventKind::StepWaiting {
+            step: "a/ready".to_owned(),
+            host: "a".to_owned(),
+            because: "refused\nmore".to_owned(),
+            last_words: Some("etcd said last: odd".to_owned()),
+        },
         started("b/packages", "packages"),
         started("c/packages", "packages"),
     ];
@@ -123,7 +128,7 @@ fn what_takes_long_is_said_when_the_time_has_doubled() {
     assert_eq!(told.overdue(30_999), Vec::<String>::new());
     let lines = [
         "a: 2 changes, from claim to begin: still at work after 30.0 s",
-        "a: API server: still waits after 30.0 s: refused",
+        "a: API server: still waits after 30.0 s: refused; etcd said last: odd",
         "b, c: packages: still at work after 30.0 s",
     ];
     assert_eq!(told.overdue(31_000), lines);
@@ -131,7 +136,7 @@ fn what_takes_long_is_said_when_the_time_has_doubled() {
     ["a/claim", "a/begin", "b/packages"].iter().for_each(|step| told.take(&event(60_000, done(step))));
     assert_eq!(
         told.overdue(61_000),
-        ["a: API server: still waits after 1 min 00 s: refused", "c: packages: still at work after 1 min 00 s"]
+        ["a: API server: still waits after 1 min 00 s: refused; etcd said last: odd", "c: packages: still at work after 1 min 00 s"]
     );
     assert_eq!(told.overdue(700_000).len(), 2);
     assert_eq!(told.overdue(960_000), Vec::<String>::new(), "what was missed is not made up for");

@@ -35,10 +35,7 @@ pub(super) fn is_marked(node: &NodeState) -> bool {
 /// Compares the control planes of the file with those that there are. Who is no longer in the file at all is seen by its node.
 pub(super) fn changed(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let state = State::new(cluster, seen);
-    let changed = |host: &Host| {
-        let refusal = if host.roles.control_plane { state.added(host) } else { state.removed(host) }?;
-        Some(if refusal.at.is_some() { refusal } else { refusal.at(place(cluster, host, "roles")) })
-    };
+    let changed = |host: &Host| if host.roles.control_plane { state.added(host) } else { state.removed(host) };
     cluster.hosts.iter().filter_map(changed).collect()
 }
 
@@ -114,6 +111,7 @@ impl<'a> State<'a> {
         if self.node(host).is_some() || self.has(host, CLIENT_CERTIFICATE) == Some(true) {
             return Some(
                 Refusal::new(format!("{name} is a worker of the cluster, and the file makes it a control plane"))
+                    .at(place(self.cluster, host, "roles"))
                     .because(ADD_CONTROL_PLANE.because())
                     .hint(format!("take the role `control-plane` from {name} again")),
             );
@@ -121,10 +119,11 @@ impl<'a> State<'a> {
         // Where each has a member of etcd, the list of these says more.
         let is_new = self.cluster.has_etcd_units() && self.is_founded() && !self.is_uploaded(host);
         if is_new && self.uploaded.is_none() && !matches!(self.kubernetes, Some(KubernetesState::Ready { .. })) {
-            return Some(unknown(name));
+            return Some(unknown(name).at(place(self.cluster, host, "roles")));
         }
         is_new.then(|| {
             Refusal::new(format!("the cluster was set up without the control plane {name}"))
+                .at(place(self.cluster, host, "roles"))
                 .because(ADD_CONTROL_PLANE.because())
                 .hint(format!("take {name} out of the file again, or the role `control-plane` from it"))
         })
@@ -156,6 +155,7 @@ impl<'a> State<'a> {
         let anew = "; or begin anew: `kokctl reset` with the roles as they were, then apply with the new ones";
         Some(
             Refusal::new(format!("{} was set up as a control plane, and the file gives it other roles", host.name))
+                .at(place(self.cluster, host, "roles"))
                 .because(format!("{found}{}", REMOVE_CONTROL_PLANE.because()))
                 .hint(if self.is_founded() { back } else { back + anew }),
         )

@@ -68,7 +68,7 @@ fn a_control_plane_of_the_file_at_another_address_is_another_host() {
     let told = refused(&world);
     assert!(told.contains("the control plane cp2 has the address 10.20.0.12 in the cluster, and 10.20.0.17 in the file"), "{told}");
     assert!(told.contains("moving a control plane is an operation of its own"), "{told}");
-    assert!(told.contains("cluster.yaml:"), "{told}");
+    assert!(told.contains("\"cluster.yaml:9:28\""), "{told}");
 }
 
 #[test]
