@@ -166,7 +166,9 @@ fn boot_of(output: &Output) -> String {
 fn not_taken(host: &str, output: &Output) -> Failure {
     let said = output.reason().unwrap_or_default();
     let failure = match output.status {
-        ExitStatus::Exited(BUSY) => Failure::new(Kind::Host, said).hint("wait for it, or look at `systemctl list-units 'kokctl-*'` there"),
+        ExitStatus::Exited(BUSY) => {
+            Failure::new(Kind::Host, said).hint("wait for it, or look at `systemctl list-units 'kokctl-job-*'` there")
+        }
         _ => Failure::new(Kind::Host, "the holder's record can't be written").because(said),
     };
     failure.at(format!("host {host}"))

@@ -78,7 +78,8 @@ mod tests {
             trouble(&EventKind::HostBusy { host: "w1".to_owned(), jobs }).unwrap_or_default()
         };
         assert!(
-            told(&["kokctl-reset.service"]).starts_with("w1: waits for what an earlier run has left at work there (kokctl-reset.service)")
+            told(&["kokctl-job-reset.service"])
+                .starts_with("w1: waits for what an earlier run has left at work there (kokctl-job-reset.service)")
         );
         assert!(told(&[]).contains("(a script)"));
     }

@@ -156,14 +156,17 @@ pub fn look_script(controller: &str, seconds: u32) -> String {
         "mark holder\nheld=; {{ read -r held <{PATH}; }} 2>/dev/null\nprintf '%s\\n' \"$held\"\nwaits=yes\n\
          case \"$held\" in *' run='*) waits=;; esac\ncase \"$held\" in *' controller='{own}' '*) waits=yes;; esac\n\
          if [ -n \"$waits\" ] && [ -d /run/kokctl ]; then\n  mark lock\n  \
-         ( flock -x -w {seconds} 9 || {{ echo busy; for input in {JOBS}/*.sh; do\n    \
-         [ ! -e \"$input\" ] || {{ input=${{input##*/}}; echo \"kokctl-${{input%.sh}}.service\"; }}\n  done; }} ) 9>/run/kokctl/lock\nfi\n",
+         ( flock -x -w {seconds} 9 || {{ echo busy; for input in {JOBS}/*.sh; do\n    [ -e \"$input\" ] || continue\n    \
+         input=${{input##*/}} unit=\"kokctl-job-${{input%.sh}}.service\"\n    \
+         systemctl is-active --quiet \"kokctl-${{input%.sh}}.service\" 2>/dev/null && unit=\"kokctl-${{input%.sh}}.service\"\n    \
+         echo \"$unit\"\n  done; }} ) 9>/run/kokctl/lock\nfi\n",
         own = quote(controller)
     )
 }
 
 /// The script that makes `line` the holder's if `expected` stands there. Only when no script of an earlier run can begin any more, what is
-/// left of it is waited for, its jobs ended first if it is taken over. Needs the functions of a script's beginning;
+/// left of it is waited for. With `take_over` the jobs of the run that `expected` names are ended first, and nothing else: those of any other
+/// run are waited for, and units that carry a node's network go on. Needs the functions of a script's beginning;
 /// ends with [`HELD`] and the present line on standard error, or [`BUSY`]. Prints the boot id. The record of hashes of large files, to which
 /// probes only add, is begun anew when it has grown: that costs hashing them once.
 ///
@@ -172,8 +175,8 @@ pub fn look_script(controller: &str, seconds: u32) -> String {
 /// does [`release_script`], behind which a copy that comes too late does not take the host any more.
 #[must_use]
 pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
+    let stop = run_of(expected).filter(|_| take_over).map(end_jobs_script).unwrap_or_default();
     let (expected, line) = (quote(expected), quote(line));
-    let stop = if take_over { "systemctl stop 'kokctl-*.service' >/dev/null 2>&1 </dev/null || :\n" } else { "" };
     format!(
         "set -eu\nmkdir -p -m 700 /var/lib/kokctl /run/kokctl\nkokctl_holder={line}\n\
          busy() {{ echo \"$1\" >&2; exit {BUSY}; }}\nlost() {{ printf '%s\\n' \"$held\" >&2; exit {HELD}; }}\n{TAKE_FUNCTIONS}\
@@ -188,6 +191,21 @@ pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\nis_ours || lost\n\
          rm -rf {JOBS}\nfind /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\n\
          printf '%s\\n' {line} | put {TAKEN} 0600\n{BOOT}\n"
+    )
+}
+
+/// The run that a record names, if it is one of kokctl.
+fn run_of(line: &str) -> Option<&str> {
+    line.split(' ').find_map(|field| field.strip_prefix("run=")).filter(|run| !run.is_empty())
+}
+
+/// Ends the jobs that this run has at work, all at once. Which ones these are stands in the folder of jobs.
+fn end_jobs_script(run: &str) -> String {
+    let attempt = quote(&format!("attempt {run}"));
+    format!(
+        "jobs=\nfor about in {JOBS}/*.about; do\n  {{ read -r word run rest <\"$about\"; }} 2>/dev/null || continue\n  \
+         [ \"$word $run\" = {attempt} ] || continue\n  name=${{about##*/}}\n  job_units \"${{name%.about}}\"\n  \
+         jobs=\"$jobs${{jobs:+ }}$units\"\ndone\n[ -z \"$jobs\" ] || systemctl stop $jobs >/dev/null 2>&1 </dev/null || :\n"
     )
 }
 

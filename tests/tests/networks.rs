@@ -20,10 +20,10 @@ use std::fs;
 use cluster_support::clock::Clock;
 use cluster_support::cluster::{self, Kind};
 use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, ok, snapshot};
+use cluster_support::{again, bare, hosts, node_dns, ok, snapshot};
 use highly_available_story::endpoint;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
-use networks_cases::{balanced, both, flannel, manifest};
+use networks_cases::{balanced, both, flannel, manifest, take_over};
 
 #[test]
 fn the_bridge_carries_both_families() {
@@ -39,6 +39,7 @@ fn the_bridge_carries_both_families() {
     assert_ne!(worker, manifest);
     let vars = format!("kube_proxy_mode: iptables\n    kube_apiserver_port: {}\n    kubelet_node_custom_flags: [--v=3]", both::PORT);
     kokctl.write_manifest(&format!("{}\n    {vars}\n", worker.trim_end()));
+    node_dns::switch_on(&kokctl);
     kokctl.converge("apply");
     clock.lap("apply");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
@@ -51,6 +52,8 @@ fn the_bridge_carries_both_families() {
     both::the_api_server_is_known(&lab);
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
+    take_over::leaves_the_network_alone(&lab, &kokctl);
+    clock.lap("another controller takes the hosts over");
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");

@@ -9,7 +9,7 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 /// * `put PATH MODE` writes its standard input to a temporary file beside PATH, flushes it to the disk and renames it into place. The
 ///   temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
 ///   what an interrupted run left is replaced by the next.
-/// * `job NAME` runs its standard input as a script in the transient systemd unit `kokctl-NAME.service`, which goes on when the connection
+/// * `job NAME` runs its standard input as a script in the transient systemd unit `kokctl-job-NAME.service`, which goes on when the connection
 ///   breaks, waits for it, prints the end of what it printed, and returns its exit code. The input is a 0600 file that systemd removes when
 ///   the unit ends, however it ends; then the record `NAME.record` of [`JOBS`] appears at once and whole: run, step, attempt and sum of the
 ///   input, boot id, times, exit code, the end of its output. A job that is already at work with the same input is attached to and one with
@@ -24,6 +24,8 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///   signal that asks it to end, and ends as the job's shell did. That it waits by a lock, and then for the one that had it, leaves no process
 ///   behind: of what systemd has to kill in cgroups of version 1 it may hear nothing more until the unit's time to stop is over.
 ///   That the unit has ended is asked of systemd itself: `systemd-run --wait` returns early when somebody reloads systemd meanwhile.
+/// * `job_units NAME` says in `$units` which units a job of this name may have: its own, and `kokctl-NAME.service` for one that was begun by a
+///   kokctl older than the names `kokctl-job-…`. Never a unit that carries a part of the network, whatever name stands in the folder of jobs.
 /// * `jobs_end SECONDS` waits until no job is at work any more, and fails if one still is.
 /// * `is_ours` says whether the record of the holder still is `$kokctl_holder`.
 pub const PRELUDE: &str = r#"put() {
@@ -36,8 +38,18 @@ is_ours() {
   { read -r held </var/lib/kokctl/holder; } 2>/dev/null || :
   [ "$held" = "$kokctl_holder" ]
 }
+job_units() {
+  case $1 in
+    ''|*[!a-z0-9-]*) units=;;
+    node-dns|pod-network) units="kokctl-job-$1.service";;
+    *) units="kokctl-job-$1.service kokctl-$1.service";;
+  esac
+}
 job_works() {
-  case $(systemctl is-active "kokctl-$1.service") in active|activating|deactivating|reloading) return 0;; esac
+  job_units "$1"
+  for state in $([ -z "$units" ] || systemctl is-active $units); do
+    case $state in active|activating|deactivating|reloading) return 0;; esac
+  done
   return 1
 }
 job_ends() {
@@ -77,7 +89,7 @@ job() {
   attached=
   if job_works "$1"; then
     attached=1
-    job_ends "$1" || { echo "kokctl-$1.service of an earlier attempt is still at work" >&2; return 1; }
+    job_ends "$1" || { echo "kokctl-job-$1.service of an earlier attempt is still at work" >&2; return 1; }
   fi
   if [ -n "${kokctl_run-}" ] && grep -qxF "attempt $attempt" "$base.record" 2>/dev/null; then
     rm -f "$base.next"
@@ -87,22 +99,22 @@ job() {
     rm -f "$base.record" "$base.log.1"
     (umask 077; printf 'attempt %s\ninput %s\nboot %s\nstarted %s\n' "$attempt" "${input%% *}" "$(cat /proc/sys/kernel/random/boot_id)" "$(date +%s)" >"$base.about"; : >"$base.log")
     mv -f "$base.next" "$base.sh"
-    systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
-    systemd-run --quiet --wait --unit="kokctl-$1" --property=KillMode=mixed --property=RuntimeMaxSec=900 --property=TimeoutStopSec=30 \
+    systemctl reset-failed "kokctl-job-$1.service" 2>/dev/null || :
+    systemd-run --quiet --wait --unit="kokctl-job-$1" --property=KillMode=mixed --property=RuntimeMaxSec=900 --property=TimeoutStopSec=30 \
       --property="ExecStopPost=/bin/sh /run/kokctl/jobs/end $1" \
       --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin --setenv=LC_ALL=C --setenv=HOME=/root \
       --description="kokctl job $1" /bin/sh /run/kokctl/jobs/begin "$base" "${kokctl_holder-}" </dev/null || :
     job_ends "$1"
-    systemctl reset-failed "kokctl-$1.service" 2>/dev/null || :
+    systemctl reset-failed "kokctl-job-$1.service" 2>/dev/null || :
   fi
-  [ -f "$base.record" ] || { rm -f "$base.sh" "$base.about" "$base.log" "$base.log.1"; echo "kokctl-$1.service left no record" >&2; return 1; }
+  [ -f "$base.record" ] || { rm -f "$base.sh" "$base.about" "$base.log" "$base.log.1"; echo "kokctl-job-$1.service left no record" >&2; return 1; }
   sed '1,/^output$/d' "$base.record" | tail -n 60
   ended=$(sed -n '/^output$/q; s/^exit //p' "$base.record")
   case $ended in
     'exited 0') return 0;;
     'exited '*) return "${ended#exited }";;
   esac
-  echo "kokctl-$1.service was ended: $ended" >&2
+  echo "kokctl-job-$1.service was ended: $ended" >&2
   return 1
 }
 job_begin='base="$1"

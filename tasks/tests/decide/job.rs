@@ -33,11 +33,19 @@ $after
 exit $code
 "#;
 
-/// Nothing is ever at work when somebody asks, but while a file says so, twice.
+/// No unit is at work when somebody asks, but while a file has one more line for it.
 const SYSTEMCTL: &str = r#"#!/bin/sh
 [ "$1" = is-active ] || { echo "$*" >>"ROOT/systemctl"; exit 0; }
-if [ -s "ROOT/active" ]; then sed -i 1d "ROOT/active"; echo active; else echo inactive; exit 3; fi
+shift
+code=3
+for unit; do
+  if [ -s "ROOT/active-$unit" ]; then sed -i 1d "ROOT/active-$unit"; echo active; code=0; else echo inactive; fi
+done
+exit $code
 "#;
+
+/// The unit of the job that these tests begin.
+const UNIT: &str = "kokctl-job-name.service";
 
 /// A host's folders under one of the test.
 struct Host {
@@ -83,9 +91,23 @@ impl Host {
         fs::read_to_string(self.folder.path("starts")).map_or(0, |text| text.lines().count())
     }
 
-    /// How often units were stopped.
-    fn stops(&self) -> usize {
-        fs::read_to_string(self.folder.path("systemctl")).map_or(0, |text| text.matches("stop ").count())
+    /// What was asked of systemd to stop, an order a line.
+    fn stopped(&self) -> Vec<String> {
+        let asked = fs::read_to_string(self.folder.path("systemctl")).unwrap_or_default();
+        asked.lines().filter_map(|line| line.strip_prefix("stop ")).map(str::to_owned).collect()
+    }
+
+    /// A unit is at work when it is asked for the next times.
+    fn is_at_work(&self, unit: &str, times: usize) {
+        fs::write(self.folder.path(&format!("active-{unit}")), "1\n".repeat(times)).unwrap();
+    }
+
+    /// What a job of this attempt has in the folder of jobs while it is at work.
+    fn has_job(&self, name: &str, run: &str) {
+        fs::create_dir_all(self.folder.path("run/kokctl/jobs")).unwrap();
+        let file = |ending: &str, text: &str| fs::write(self.folder.path(&format!("run/kokctl/jobs/{name}.{ending}")), text).unwrap();
+        file("about", &format!("attempt {run} a/b/c 1\ninput 00\nboot x\nstarted 1\n"));
+        file("sh", "sleep 60\n");
     }
 
     /// Somebody has this lock until it is dropped.
@@ -149,10 +171,10 @@ fn a_job_that_this_attempt_has_done_is_read_and_not_done_again() {
 fn a_job_that_is_at_work_is_attached_to_if_it_is_the_same() {
     for host in hosts() {
         host.job(1, "echo result");
-        fs::write(host.folder.path("active"), "1\n2\n").unwrap();
+        host.is_at_work(UNIT, 2);
         assert_eq!(host.job(2, "echo result"), (0, "result\n".to_owned()));
         assert_eq!(host.starts(), 1, "{:?}: it was started beside itself", host.shell);
-        fs::write(host.folder.path("active"), "1\n2\n").unwrap();
+        host.is_at_work(UNIT, 2);
         assert_eq!(host.job(3, "echo another"), (0, "another\n".to_owned()));
         assert_eq!(host.starts(), 2, "{:?}", host.shell);
     }
@@ -259,6 +281,7 @@ fn a_copy_of_a_take_does_nothing() {
     let (theirs, ours) = ("epoch=1 run=r1 by=a@b", "epoch=2 run=r2 by=c@d");
     for host in hosts() {
         assert!(host.sh(&take_script("", theirs, false)).status.success());
+        host.has_job("join", "r1");
         let earlier = host.lock("lock");
         let take = take_script(theirs, ours, true);
         thread::scope(|scope| {
@@ -270,11 +293,79 @@ fn a_copy_of_a_take_does_nothing() {
             assert!(first.status.success() && second.status.success(), "{first:?} {second:?}");
             assert_eq!(first.stdout, second.stdout, "both say the boot id");
         });
-        assert_eq!(host.stops(), 1, "{:?}: units of the run itself were stopped", host.shell);
+        assert_eq!(host.stopped().len(), 1, "{:?}: units of the run itself were stopped", host.shell);
         host.job(1, "true");
         let late = host.sh(&take);
         assert!(late.status.success() && !late.stdout.is_empty(), "{late:?}");
-        assert_eq!((host.stops(), host.in_jobs().contains(&"name.record".to_owned())), (1, true), "{:?}", host.shell);
+        assert_eq!((host.stopped().len(), host.in_jobs().contains(&"name.record".to_owned())), (1, true), "{:?}", host.shell);
+    }
+}
+
+/// Units that carry a node's network have kokctl's name too; they go on, whoever takes the host over.
+#[test]
+fn only_jobs_of_the_run_that_is_taken_over_are_ended() {
+    let (theirs, ours) = ("epoch=1 run=r1 by=a@b", "epoch=2 run=r2 by=c@d");
+    for host in hosts() {
+        assert!(host.sh(&take_script("", theirs, false)).status.success());
+        for (name, run) in [("reset", "r1"), ("join", "r1"), ("dpkg", "r10"), ("addons", "r0")] {
+            host.has_job(name, run);
+        }
+        assert!(host.sh(&take_script(theirs, ours, true)).status.success());
+        // A kokctl from before jobs had names of their own calls them by the second name.
+        let ended = "kokctl-job-join.service kokctl-join.service kokctl-job-reset.service kokctl-reset.service";
+        assert_eq!(host.stopped(), [ended], "{:?}", host.shell);
+        assert_eq!(host.holder(), ours);
+    }
+}
+
+#[test]
+fn where_nobody_else_held_the_host_no_job_is_ended() {
+    let line = "epoch=2 run=r2 by=c@d";
+    // Of a record that is none nobody knows whose jobs there are: they are waited for.
+    for before in ["", "epoch=1", "garbage"] {
+        for host in hosts() {
+            fs::write(host.folder.path("var/lib/kokctl/holder"), before).unwrap();
+            host.has_job("join", "r1");
+            let taken = host.sh(&take_script(before, line, true));
+            assert_eq!((taken.status.success(), host.stopped()), (true, Vec::new()), "{:?} {before:?}: {taken:?}", host.shell);
+        }
+    }
+}
+
+/// A name in the folder of jobs is never made a unit's that is none of a job.
+#[test]
+fn what_carries_the_network_is_never_taken_for_a_job() {
+    let (theirs, ours) = ("epoch=1 run=r1 by=a@b", "epoch=2 run=r2 by=c@d");
+    for host in hosts() {
+        assert!(host.sh(&take_script("", theirs, false)).status.success());
+        for name in ["node-dns", "pod-network", "*", "x y"] {
+            host.has_job(name, "r1");
+        }
+        assert!(host.sh(&take_script(theirs, ours, true)).status.success());
+        assert_eq!(host.stopped(), ["kokctl-job-node-dns.service kokctl-job-pod-network.service"], "{:?}", host.shell);
+    }
+}
+
+/// One that an older kokctl began is found by its file, and waited for like any other.
+#[test]
+fn a_job_of_an_older_kokctl_is_at_work_too() {
+    for host in hosts() {
+        host.has_job("name", "r0");
+        host.is_at_work("kokctl-name.service", 2);
+        let waits = host.sh("jobs_end 0");
+        assert!(!waits.status.success(), "{:?}: {waits:?}", host.shell);
+        host.is_at_work("kokctl-name.service", 2);
+        assert_eq!(host.job(1, "echo result"), (0, "result\n".to_owned()));
+        assert_eq!(
+            fs::read_to_string(host.folder.path("active-kokctl-name.service")).unwrap(),
+            "",
+            "{:?}: it was not waited for",
+            host.shell
+        );
+        // What carries the network runs for ever.
+        host.has_job("node-dns", "r0");
+        host.is_at_work("kokctl-node-dns.service", 2);
+        assert!(host.sh("jobs_end 0").status.success(), "{:?}", host.shell);
     }
 }
 

@@ -59,7 +59,7 @@ fn what_an_earlier_run_left_at_work_is_named() {
     let script = section_marker(&nonce()) + &look_script("c1", 1) + &probe_script(&nonce(), &Looks::default(), true);
     let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", SETUP], &[], &script);
     let facts = facts::parse(&nonce(), &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    assert!(facts.busy && facts.jobs == ["kokctl-reset.service"], "{:?}", facts.jobs);
+    assert!(facts.busy && facts.jobs == ["kokctl-job-reset.service"], "{:?}", facts.jobs);
 }
 
 /// In a namespace of mounts, in which `/run` too is none of this machine's.

@@ -4,3 +4,4 @@ pub mod balanced;
 pub mod both;
 pub mod flannel;
 pub mod manifest;
+pub mod take_over;
