@@ -110,9 +110,10 @@ impl Story<'_> {
         }
     }
 
+    /// But for what is only waited for: a host that comes up again sets its clock again, and that changes nothing there.
     pub fn assert_nothing_was_done_twice(&self) {
         let done = self.done.lock().unwrap();
-        let twice: Vec<_> = done.iter().filter(|(_, times)| **times > 1).collect();
+        let twice: Vec<_> = done.iter().filter(|(step, times)| **times > 1 && !step.ends_with("/time-sync/synchronised")).collect();
         assert!(twice.is_empty(), "done more than once: {twice:?}");
     }
 }
