@@ -44,9 +44,25 @@ fn the_file_of_these_tests_is_good() {
 #[test]
 fn deep_and_large_files_end_in_problems() {
     let limit = 1 << 20;
-    for piece in
-        ["[", "{a: ", "- ", "&a [*a, ", "? ", "a: {b: c}\n", "- x\n", "'", "\"\\u0041", "!t ", "%YAML 1.2\n---\n", "  \n", "#", "|\n "]
-    {
+    for piece in [
+        "[",
+        "{a: ",
+        "- ",
+        "&a [*a, ",
+        "? ",
+        "a: {b: c}\n",
+        "- x\n",
+        "'",
+        "\"\\u0041",
+        "!t ",
+        "%YAML 1.2\n---\n",
+        "  \n",
+        "#",
+        "#\n",
+        "a:\n#\n",
+        "-\n#\n",
+        "|\n ",
+    ] {
         for text in [piece.repeat(100), piece.repeat(limit / piece.len())] {
             check(&text).unwrap();
             check(&format!("{GOOD}  x: {text}")).unwrap();

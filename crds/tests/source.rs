@@ -1,8 +1,8 @@
 //! Texts and the trees that come out of them.
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::tree::{Dialect, Node, Tag, Value};
-use kok_crds::{Place, Source};
+use kok_crds::{Place, Position, Source};
 
 fn tree(text: &str, dialect: Dialect) -> Node {
     Source::file("hosts.yml", text).parse(dialect).unwrap().remove(0)
@@ -75,6 +75,26 @@ fn values_of_a_block_have_places_in_the_outer_file() {
     assert_eq!(hosts.node.position.to_string(), "cluster.yaml:9:14");
     source.text = "all: [\n".into();
     assert!(source.parse(Dialect::Ansible).unwrap_err().to_string().contains("at: cluster.yaml:"));
+}
+
+/// Samples of inventories have pages of comments, also between a key and its value, where a parser that keeps comments has to hold them.
+#[test]
+fn comments_may_stand_anywhere_in_any_number() {
+    for lines in [1, 33, 5_000] {
+        let comments = "  # one of many\n".repeat(lines);
+        let text = format!("{comments}a:\n{comments}  b: 1\n{comments}c:\n{comments}d:\n{comments}  -\n{comments}    e: 2\n{comments}");
+        for dialect in [Dialect::Ansible, Dialect::Kubernetes, Dialect::Manifest] {
+            let root = tree(&text, dialect);
+            assert_eq!(shown(&root), "{a: {b: 1}, c: null, d: [{e: 2}]}", "{lines} lines, {dialect:?}");
+            let Value::Map(entries) = &root.value else { panic!("no map") };
+            let Value::List(items) = &entries[2].node.value else { panic!("no list") };
+            let Value::Map(last) = &items[0].value else { panic!("no map") };
+            let at = |position: &Position| (usize::try_from(position.line).unwrap(), position.column);
+            assert_eq!(at(&entries[0].key_position), (lines + 1, 1));
+            assert_eq!(at(&entries[2].key_position), (4 * lines + 4, 1));
+            assert_eq!(at(&last[0].node.position), (6 * lines + 6, 8));
+        }
+    }
 }
 
 #[test]

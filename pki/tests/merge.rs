@@ -60,6 +60,15 @@ current-context: prod
 preferences: {colors: true}
 ";
 
+/// Whoever comments out a cluster leaves more lines than a parser would keep that keeps comments.
+#[test]
+fn a_file_may_have_pages_of_comments() {
+    let (admin, _) = admin(1);
+    let own = OTHERS.replace("users:\n", &format!("users:\n{}", "# - name: gone\n".repeat(200)));
+    assert_ne!(own, OTHERS);
+    assert_eq!(parse(&merged(&own, &admin).ok().unwrap().0), parse(&merged(OTHERS, &admin).ok().unwrap().0));
+}
+
 #[test]
 fn an_empty_file_becomes_one_with_the_cluster() {
     let (admin, ca) = admin(1);
