@@ -1,5 +1,7 @@
 //! What can go wrong while making or reading keys and certificates.
 
+use time::OffsetDateTime;
+
 /// Why a key, certificate or kubeconfig could not be made or read. No variant carries key material.
 #[derive(Debug, thiserror::Error)]
 pub enum PkiError {
@@ -35,6 +37,18 @@ pub enum PkiError {
     /// Something was to be signed by an authority whose key somebody else keeps.
     #[error("the key of {0} is not known, so it signs nothing here")]
     NoKey(String),
+    /// A certificate would be valid at no moment from now on: by a wrong clock, or by an authority that has ended.
+    #[error("{what} would be valid from {from} until {until}, and by this machine's clock it is {now}: never")]
+    NoValidity {
+        /// What was to be made.
+        what: String,
+        /// When it would begin to be valid.
+        from: OffsetDateTime,
+        /// When it would end.
+        until: OffsetDateTime,
+        /// When it was to be made.
+        now: OffsetDateTime,
+    },
     /// A name cannot stand in a certificate.
     #[error("{what} `{value}` cannot stand in a certificate: {reason}")]
     InvalidName {

@@ -46,7 +46,8 @@ pub struct Issued {
 /// Makes a key and a certificate of this profile, signed by `authority`.
 ///
 /// # Errors
-/// [`PkiError::InvalidName`] for a name that cannot stand in a certificate; [`PkiError::NoKey`]; those of [`Randomness`].
+/// [`PkiError::InvalidName`] for a name that cannot stand in a certificate; [`PkiError::NoValidity`] if there is no moment after `now` at which
+/// both the certificate and its authority are valid; [`PkiError::NoKey`]; those of [`Randomness`].
 pub fn issue(
     profile: &Profile,
     authority: &Authority,
@@ -62,6 +63,7 @@ pub fn issue(
     params.not_after = whole_seconds(now + policy.leaf_validity).min(signer.not_after);
     params.serial_number = Some(serial_number(randomness)?);
     let what = || format!("the certificate of {}", profile.common_name);
+    check_validity(what(), (params.not_before, params.not_after), now)?;
     let issuer = Issuer::from_ca_cert_der(&signer.der().into(), authority.key()?.pair()).map_err(PkiError::make(what()))?;
     let certificate = params.signed_by(key.pair(), &issuer).map_err(PkiError::make(what()))?;
     Ok(Issued { certificate_pem: certificate.pem(), key })
@@ -80,6 +82,7 @@ pub(crate) fn self_sign(
     params.distinguished_name = distinguished_name(name, &[])?;
     params.not_before = whole_seconds(now - policy.backdate);
     params.not_after = whole_seconds(now + policy.authority_validity);
+    check_validity(format!("the certificate of the authority {name}"), (params.not_before, params.not_after), now)?;
     params.serial_number = Some(serial_number(randomness)?);
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment, KeyUsagePurpose::KeyCertSign];
@@ -148,6 +151,11 @@ fn check_name(what: &'static str, value: &str) -> Result<(), PkiError> {
 
 fn invalid_name(what: &'static str, value: &str, reason: &'static str) -> PkiError {
     PkiError::InvalidName { what, value: value.escape_default().to_string(), reason }
+}
+
+/// Refuses a certificate that would never be valid from now on: its authority has ended, or begins after the certificate would end.
+fn check_validity(what: String, (from, until): (OffsetDateTime, OffsetDateTime), now: OffsetDateTime) -> Result<(), PkiError> {
+    if until > from.max(now) { Ok(()) } else { Err(PkiError::NoValidity { what, from, until, now: whole_seconds(now) }) }
 }
 
 /// Certificates count whole seconds.

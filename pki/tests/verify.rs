@@ -47,6 +47,29 @@ fn each_defect_is_found() {
     assert!(matches!(defects(ca, "", Leaf::ApiServer, &host(), now()).as_slice(), [Defect::Unreadable(_)]));
 }
 
+/// With a clock that is far off, or an authority that has ended, there is nothing to make: a certificate that nobody accepts would replace one
+/// that works.
+#[test]
+fn no_certificate_is_made_that_is_never_valid() {
+    let policy = Policy::default();
+    let (authorities, _) = make(1, &policy);
+    let authority = authorities.get(AuthorityKind::Kubernetes);
+    let of = inspect_certificate(authority.certificate_pem()).unwrap();
+    let profile = Leaf::ApiServer.profile(&host());
+    let at = |now| issue(&profile, authority, &policy, now, &mut Repeating::new(3));
+    let second = Duration::seconds(1);
+    for now in [of.not_before - Duration::days(400), of.not_before - policy.leaf_validity, of.not_after, of.not_after + second] {
+        assert!(matches!(at(now), Err(PkiError::NoValidity { .. })), "{now}");
+    }
+    for now in [of.not_before - policy.leaf_validity + second, of.not_before, of.not_after - second] {
+        let made = inspect_certificate(&at(now).ok().unwrap().certificate_pem).unwrap();
+        assert!(made.not_before < made.not_after && now < made.not_after, "{now}");
+    }
+    let backwards = Policy { authority_validity: Duration::ZERO, ..policy };
+    let made = kok_pki::Authorities::generate(&backwards, now(), &mut Repeating::new(3));
+    assert!(matches!(made, Err(PkiError::NoValidity { .. })));
+}
+
 #[test]
 fn one_flipped_bit_breaks_the_signature() {
     let (authorities, files) = make(1, &Policy::default());

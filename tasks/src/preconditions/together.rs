@@ -116,7 +116,8 @@ fn nodes(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
 }
 
-/// Certificates are dated back by an hour, for clocks that lag behind the one by which they are made; half of it is left for the run.
+/// Certificates are dated back by an hour, for clocks that lag behind the one by which they are made; half of it is left for the run. One that is
+/// behind all hosts finds certificates not yet valid that other machines made within this hour, and dates its own back too far.
 const MAXIMUM_LAG_SECONDS: i64 = 1800;
 
 /// The probes answer within seconds of each other, so what is left beyond the time between them is skew.
@@ -133,6 +134,14 @@ pub(super) fn clocks(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
                 .because(
                     "certificates are valid from an hour before they are made, by this machine's clock; there they would not be valid yet",
                 )
+                .hint("set the clock that is wrong"),
+        );
+    }
+    if least.0 > MAXIMUM_LAG_SECONDS {
+        found.refuse(
+            Refusal::new(format!("the clock of this machine is {} s behind that of {}, and of every other host", least.0, least.1.name))
+                .at("the machine that runs kokctl")
+                .because("certificates end by this machine's clock, so new ones could have expired on the hosts, and good ones look not yet valid")
                 .hint("set the clock that is wrong"),
         );
     }

@@ -57,4 +57,7 @@ fn certificates_must_be_valid_when_they_arrive() {
     };
     assert_eq!(behind(1800), Vec::new());
     insta::assert_snapshot!("clock_of_this_machine", written(&behind(1801)));
+    // It would make certificates that end too early, and replace good ones as not yet valid.
+    assert_eq!(behind(-1800), Vec::new());
+    insta::assert_snapshot!("clock_of_this_machine_is_behind", written(&behind(-1801)));
 }
