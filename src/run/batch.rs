@@ -6,6 +6,7 @@ use kok_tasks::holder::{begin_script, compare_script};
 use kok_tasks::observe::{Looks, Nonce, Observations, ParseError, parse, probe_script, section_marker, sections};
 use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, JOBS, PRELUDE, Part, in_lines};
+use kok_tasks::secret_name::SecretName;
 use kok_tasks::shell::quote;
 
 use super::hosts::{Acted, Answer, Order};
@@ -55,7 +56,10 @@ impl<'a> Batch<'a> {
     }
 
     /// The text of the script, secrets included: it is sent and dropped, and never printed.
-    pub(super) fn script(&self, writer: &Writer, secrets: &Secrets) -> String {
+    ///
+    /// # Errors
+    /// The name of a secret that was not prepared. An empty file in its place would look as if it were done.
+    pub(super) fn script(&self, writer: &Writer, secrets: &Secrets) -> Result<String, SecretName> {
         let mut text = format!("{PRELUDE}{}", section_marker(&self.nonce));
         text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\n", quote(&writer.run), self.order.attempt));
         text.push_str(&begin_script(&writer.line, self.lane()));
@@ -67,11 +71,11 @@ impl<'a> Batch<'a> {
             };
             text.push_str(&format!("if [ -z \"$failed\" ]; then\n{}", compare_script()));
             text.push_str(&format!("kokctl_step={}\nmark output {index}\n( set -eu\n", quote(step.id.as_str())));
-            push(&mut text, fragment, secrets);
+            push(&mut text, fragment, secrets)?;
             text.push_str(&format!(") 2>&1\nstatus=$?\nmark result {index} $status\n[ $status = 0 ] || failed=1\nfi\n"));
         }
         text.push_str(&probe_script(&self.nonce, &self.looks, false));
-        text
+        Ok(text)
     }
 
     /// What the script said: of each step how acting ended, and what the second look saw.
@@ -166,19 +170,29 @@ impl Record {
     }
 }
 
-fn push(text: &mut String, fragment: &Fragment, secrets: &Secrets) {
+fn push(text: &mut String, fragment: &Fragment, secrets: &Secrets) -> Result<(), SecretName> {
     for part in fragment.parts() {
         match part {
             Part::Text(part) => text.push_str(part),
-            Part::Secret(name) => text.push_str(&in_lines(secrets.get(name).unwrap_or_default().as_bytes())),
+            Part::Secret(name) => {
+                let secret = secrets.get(name).filter(|secret| !secret.is_empty()).ok_or_else(|| name.clone())?;
+                text.push_str(&in_lines(secret.as_bytes()));
+            }
         }
     }
+    Ok(())
 }
 
-/// Enough to see why, too little to fill the screen: the cause stands at the end.
+/// What is told of a failure at the most: enough to see why, too little to fill the screen, or the journal where a host prints without end.
+const TOLD_LINES: usize = 12;
+const TOLD_BYTES: usize = 4096;
+
+/// The end of what was said: the cause stands there. A line that is too long loses its beginning.
 fn last_lines(said: &str) -> String {
     let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines.get(lines.len().saturating_sub(12)..).unwrap_or_default().join("\n")
+    let last = lines.get(lines.len().saturating_sub(TOLD_LINES)..).unwrap_or_default().join("\n");
+    let start = last.ceil_char_boundary(last.len().saturating_sub(TOLD_BYTES));
+    if start == 0 { last } else { format!("…{}", last.get(start..).unwrap_or_default()) }
 }
 
 #[cfg(test)]
@@ -186,6 +200,8 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use std::time::Duration;
+
+    use kok_tasks::script::Content;
 
     use super::*;
 
@@ -205,6 +221,23 @@ mod tests {
             assert_eq!(script.contains("\nif flock -x -w 17 8; then jobs_end 17 || echo job; else echo script; fi\n"), looks, "{lane:?}");
             assert_eq!(script.contains("\nif flock -x -w 17 8; then :; else echo script; fi\n"), !looks, "{lane:?}");
         }
+    }
+
+    /// A key file without a byte in it would be there, with the right mode, and nobody would look into it.
+    #[test]
+    fn nothing_is_written_in_place_of_a_secret_that_is_not_there() {
+        let name = SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.key".into() };
+        let mut fragment = Fragment::default();
+        fragment.put("/etc/kubernetes/pki/ca.key", 0o600, Content::Secret(&name));
+        assert_eq!(push(&mut String::new(), &fragment, &Secrets::none()), Err(name));
+    }
+
+    #[test]
+    fn the_end_of_what_was_said_is_kept_in_lines_and_bytes() {
+        assert_eq!(last_lines("a\n\nb\n"), "a\nb");
+        assert_eq!(last_lines(&"line\n".repeat(100)), ["line"; 12].join("\n"));
+        let long = last_lines(&format!("first\n{}cause", "ä".repeat(1 << 20)));
+        assert!(long.len() <= 4096 + '…'.len_utf8() && long.starts_with("…ä") && long.ends_with("äcause"), "{}", long.len());
     }
 
     #[test]

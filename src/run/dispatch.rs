@@ -130,6 +130,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 Some(joined) = self.working.join_next() => {
                     if let Err(error) = self.hear(joined) {
                         // A worker can't end otherwise than by a message; if one does, what it did is unknown and the run must not go on.
+                        self.outcome.in_doubt = self.in_doubt();
                         self.running().iter().for_each(|id| self.fail(id, &format!("a worker stopped: {error}"), true));
                         break;
                     }

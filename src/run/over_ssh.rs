@@ -68,7 +68,8 @@ impl OverSsh {
 impl Hosts for OverSsh {
     async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
         let batch = Batch::new(order, nonce()?);
-        let script = Script::new(batch.script(&self.writer, &self.secrets)).stdout_limit(ANSWER_LIMIT);
+        let missing = |name| Trouble::Failed { because: format!("{name} was not prepared; nothing was sent to the host"), unknown: false };
+        let script = Script::new(batch.script(&self.writer, &self.secrets).map_err(missing)?).stdout_limit(ANSWER_LIMIT);
         let output = match order.steps.first() {
             Some((_, Act::Stream { artifact, .. })) => self.stream(order, script, artifact).await?,
             _ => self.send(order, script, order.deadline).await?,

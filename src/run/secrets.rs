@@ -1,5 +1,6 @@
 //! The secrets of a run: made or read before the first host is changed, and given out by name.
 
+mod confidential;
 mod encryption_key;
 mod escrow;
 mod keepers;
@@ -7,19 +8,21 @@ mod signer;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Host};
-use kok_pki::{Authorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Randomness};
+use kok_pki::{Authorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
 use kok_tasks::{documents, identity, issued};
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 use zeroize::Zeroizing;
 
+use self::confidential::Confidential;
 use self::encryption_key::read_encryption_key;
 use self::escrow::Escrowed;
 use self::signer::Signer;
@@ -47,6 +50,8 @@ pub struct Secrets {
     by_name: BTreeMap<SecretName, Zeroizing<String>>,
     made: usize,
     kept_in: Option<PathBuf>,
+    /// Collected when the first text is redacted; nothing is added after that.
+    confidential: OnceLock<Confidential>,
 }
 
 /// A bootstrap token: `abcdef.0123456789abcdef`.
@@ -80,7 +85,7 @@ impl Secrets {
     /// No secrets, for plans that name none.
     #[must_use]
     pub fn none() -> Self {
-        Self { by_name: BTreeMap::new(), made: 0, kept_in: None }
+        Self { by_name: BTreeMap::new(), made: 0, kept_in: None, confidential: OnceLock::new() }
     }
 
     /// Makes or reads every secret that the plan names. The authorities are those of their keepers; what none keeps is made, for the cluster is
@@ -187,14 +192,7 @@ impl Secrets {
     /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
-        // Documents are never printed whole; what could be is one of their values, of which kubeconfigs that were issued may have all on one line.
-        let ends_value = |letter: char| letter.is_whitespace() || AROUND_VALUES.contains(&letter);
-        let values = self.by_name.values().flat_map(|value| value.split(ends_value));
-        let mut text = text.to_owned();
-        for secret in values.filter(|value| is_confidential(value)) {
-            text = text.replace(secret, "[secret]");
-        }
-        text
+        self.confidential.get_or_init(|| Confidential::of(self.by_name.values().map(|value| value.as_str()))).redact(text)
     }
 
     fn make(
@@ -209,10 +207,7 @@ impl Secrets {
         let defect = |error: kok_tasks::templates::TemplateError| Failure::new(Kind::Internal, error.to_string());
         let text = match name {
             SecretName::ControlPlaneFile { host: name, path } => return self.file(cluster, host(name)?, path, signer.keys()?, now),
-            SecretName::SuperAdminKubeconfig { host: name } => {
-                let path = Material::Kubeconfig(KubeconfigUser::SuperAdmin).path();
-                return self.file(cluster, host(name)?, path, signer.keys()?, now);
-            }
+            SecretName::SuperAdminKubeconfig { host: name } => return self.super_admin(cluster, host(name)?, signer.keys()?, now),
             SecretName::BootstrapTokenConfiguration { host: name } => {
                 documents::bootstrap_token_configuration(cluster, host(name)?, &token.text()).map_err(defect)?
             }
@@ -229,6 +224,22 @@ impl Secrets {
             }
         };
         Ok(Zeroizing::new(text))
+    }
+
+    /// A kubeconfig for one step of this run: nobody can take back what it may do, so it ends soon.
+    fn super_admin(
+        &mut self,
+        cluster: &Cluster,
+        host: &Host,
+        authorities: &Authorities,
+        now: OffsetDateTime,
+    ) -> Result<Zeroizing<String>, Failure> {
+        let policy = Policy { leaf_validity: SUPER_ADMIN_VALIDITY, ..identity::policy(cluster) };
+        let identity = identity::control_plane(cluster, host);
+        let user = KubeconfigUser::SuperAdmin;
+        let file = kok_pki::kubeconfig_file(user, &identity, authorities, &policy, now, &mut SystemRandomness).map_err(made_badly)?;
+        self.made += 1;
+        Ok(Zeroizing::new(file.content.expose().to_owned()))
     }
 
     /// One file of a control plane. Key and certificate of a leaf come out of one call, so the set of a host is made once.
@@ -255,20 +266,11 @@ impl Secrets {
     }
 }
 
+/// The step that needs it comes after the images of a control plane are loaded, which takes as long as the network does.
+const SUPER_ADMIN_VALIDITY: Duration = Duration::days(1);
+
 /// What every provider takes (AES-256, XSalsa20).
 const KEY_BYTES: usize = 32;
-
-/// What stands around a value of YAML or JSON on its line, beside blanks. No token has it, nor base64.
-const AROUND_VALUES: [char; 7] = ['"', '\'', ',', '{', '}', '[', ']'];
-
-/// Whether a value of a document is a token or a piece of base64; what stands beside it (paths, addresses, kinds) is worth reading in a
-/// message. No word of the documents has 24 letters.
-fn is_confidential(value: &str) -> bool {
-    let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    let is_base64 = value.len() >= 24 && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-    is_base64
-        || matches!(value.split_once('.'), Some((id, secret)) if id.len() == 6 && secret.len() == 16 && is_plain(id) && is_plain(secret))
-}
 
 fn made_badly(error: PkiError) -> Failure {
     Failure::new(Kind::Internal, "the certificates could not be made").because(error.to_string())

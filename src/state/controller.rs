@@ -33,11 +33,18 @@ pub fn controller() -> Result<Controller, Failure> {
     let number = match fs::read_to_string(&path) {
         Ok(number) => number,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make(&path, &hex::encode(random_bytes::<16>()?)).map_err(failure)?;
+            make(&path, &hex::encode(random_bytes::<NUMBER_BYTES>()?)).map_err(failure)?;
             fs::read_to_string(&path).map_err(failure)?
         }
         Err(error) => return Err(failure(error)),
     };
+    // Every machine that has lost its number would be the same controller, and take over what others hold.
+    let is_number = |number: &str| number.len() == 2 * NUMBER_BYTES && number.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if !is_number(number.trim()) {
+        return Err(Failure::new(Kind::Internal, format!("{} does not hold the number of a controller", path.display()))
+            .because("it tells this machine's runs from those of others, and nothing else has it")
+            .hint("remove the file if no run of this machine is at work: a new number is made, and hosts that an interrupted run still holds need `--take-over` once"));
+    }
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
     let machine = read("/proc/sys/kernel/hostname");
     let identity = format!("{}\n{}\n{machine}", number.trim(), read("/etc/machine-id"));
@@ -45,6 +52,9 @@ pub fn controller() -> Result<Controller, Failure> {
     let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
     Ok(Controller { id, name: who() })
 }
+
+/// Enough that no two controllers are the same by chance.
+const NUMBER_BYTES: usize = 16;
 
 /// Whole or not at all, and never over one that another process made meanwhile.
 fn make(path: &Path, number: &str) -> io::Result<()> {

@@ -59,7 +59,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.events.send(EventKind::RunLeft { in_doubt: steps });
     }
 
-    fn in_doubt(&self) -> Vec<InDoubt> {
+    /// What is at work on hosts.
+    pub(super) fn in_doubt(&self) -> Vec<InDoubt> {
         let running = self.running();
         let steps = running.iter().filter_map(|id| self.plan.step(id));
         let acts = steps.filter(|step| !self.is_condition(&step.id));

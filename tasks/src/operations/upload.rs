@@ -86,8 +86,12 @@ impl UploadConfiguration {
             quote(&self.configuration),
             quote(&self.source),
         );
-        // Only now there is something in the cluster that could be lost.
-        let script = format!("{script}mkdir -p -m 700 {STATE_DIRECTORY}/made\n{{ date +%s; echo {names}; }} >{FOUNDED}\n");
+        // Only now there is something in the cluster that could be lost. A record of which a part is there would name other control planes.
+        let new = "founded=/var/lib/kokctl/made/.kokctl-founded";
+        let script = format!(
+            "{script}mkdir -p -m 700 {STATE_DIRECTORY}/made\n{new}\n\
+             {{ date +%s; echo {names}; }} >\"$founded\"\nsync \"$founded\"\nmv -fT \"$founded\" {FOUNDED}\nsync {STATE_DIRECTORY}/made\n"
+        );
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job upload-config");
         Act::Script(fragment)

@@ -40,6 +40,8 @@ pub(super) enum Fault {
     UnansweredLookInterrupt,
     /// The host is restarted before anything was done.
     Restarted,
+    /// The worker ends without a message.
+    Panics,
     /// The order never ends.
     NeverEnds,
     /// From now on nobody reaches this host.

@@ -62,3 +62,12 @@ fn what_was_done_and_not_confirmed_is_in_doubt_when_too_many_hosts_have_failed()
         });
     }
 }
+
+/// Whatever it was that the worker saw to, it may go on on the host: the next run has to find the host held.
+#[test]
+fn what_a_worker_leaves_that_ends_without_a_word_is_in_doubt() {
+    let (outcome, _) = run(World::bare(), &[(20, Fault::Panics)]);
+    assert!(!outcome.in_doubt.is_empty() && !outcome.failed.is_empty(), "{outcome:?}");
+    let failed: BTreeSet<&StepId> = outcome.failed.iter().filter(|failure| failure.unknown).map(|failure| &failure.step).collect();
+    assert!(outcome.in_doubt.iter().all(|one| failed.contains(&one.step)), "{outcome:?}");
+}

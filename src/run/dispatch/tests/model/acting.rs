@@ -92,6 +92,7 @@ impl Model {
         let at_work = (order.host.clone(), order.lane);
         tokio::time::sleep(Duration::from_secs(1)).await;
         match fault {
+            Some(Fault::Panics) => panic!("a fault of the model"),
             Some(Fault::NotStarted) => return lost(false),
             Some(Fault::LostBefore) => return lost(true),
             Some(Fault::LostBetween) => {
