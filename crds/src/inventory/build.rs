@@ -12,6 +12,9 @@ use crate::tree::{Node, Value};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
+/// Groups by which hosts get their work.
+const OF_WORK: [&str; 7] = [ALL, UNGROUPED, "kube_control_plane", "kube_node", "etcd", "k8s_cluster", "calico_rr"];
+
 /// Kubespray has a dozen groups; with one per rack or zone it is a hundred.
 const MAX_GROUPS: usize = 1_000;
 
@@ -187,17 +190,26 @@ impl Builder {
         (Some(Inventory { hosts: self.hosts, groups: self.groups, notices: self.notices, unread: self.unread }), self.problems)
     }
 
-    /// A name cannot be that of a group and of a host, as the user has written them: an old name of a group is free for a host.
+    /// A name that a group and a host have, as the user has written them: an old name of a group is free for a host. Ansible takes it for both, with
+    /// a warning, and Kubespray's own bastion is one (group `bastion`, host `bastion`). For a group that gives its
+    /// hosts their work, or one without any, a host was written where a group stands.
     pub(super) fn check_names(&mut self) {
         for (name, host) in &self.hosts {
             let by_old_name = || self.groups.get(legacy::current(name)).filter(|group| group.aliases.contains(name));
-            if let Some(group) = self.groups.get(name).or_else(by_old_name) {
-                self.problems.push(
-                    Problem::new(format!("{} is a host and a group", quote(name)))
-                        .at(&host.position)
-                        .because(format!("the group stands at {}; hosts stand under `hosts`, groups under `children`", group.position))
-                        .hint("move one of them, or give it another name"),
+            let Some(group) = self.groups.get(name).or_else(by_old_name) else { continue };
+            let message = format!("{} is a host and a group", quote(name));
+            let is_empty = group.hosts.is_empty() && group.children.is_empty();
+            if is_empty || OF_WORK.contains(&legacy::current(name)) {
+                let problem = Problem::new(message).at(&host.position);
+                let because = format!("the group stands at {}; hosts stand under `hosts`, groups under `children`", group.position);
+                self.problems.push(problem.because(because).hint("move one of them, or give it another name"));
+            } else if !group.hosts.contains(name) {
+                let notice = Notice::new(message).at(&host.position);
+                let because = format!(
+                    "the group stands at {}, and the host is none of its hosts; where hosts are named, the name means the group",
+                    group.position
                 );
+                self.notices.push(notice.because(because).hint("give one of them another name"));
             }
         }
     }

@@ -219,3 +219,19 @@ fn a_host_may_have_the_old_name_of_a_group() {
     let problems = kok_crds::inventory::Inventory::read(&kok_crds::Source::file("hosts.yml", text), &[]).unwrap_err();
     assert_eq!(problems[0].message, "`kube-master` is a host and a group");
 }
+
+/// Ansible warns of it and goes on, and Kubespray documents its bastion so.
+#[test]
+fn a_host_may_be_called_as_its_group() {
+    let inventory = read("all: {hosts: {cp1: }, children: {bastion: {hosts: {bastion: }}, kube_control_plane: {hosts: {cp1: }}}}");
+    let said = |inventory: &kok_crds::inventory::Inventory| -> Vec<String> {
+        let of_names = inventory.notices().iter().filter(|notice| notice.message.ends_with("is a host and a group"));
+        of_names.map(|notice| notice.message.clone()).collect()
+    };
+    assert_eq!(said(&inventory), Vec::<String>::new());
+    let at = kok_crds::Source::file("the command line", "").position(1, 1);
+    assert_eq!(inventory.select("bastion", &at).unwrap(), ["bastion"]);
+    let inventory = read("all: {hosts: {web: }, children: {web: {hosts: {cp1: }}}}");
+    assert_eq!(said(&inventory), ["`web` is a host and a group"]);
+    assert_eq!(inventory.select("web", &at).unwrap(), ["cp1"]);
+}
