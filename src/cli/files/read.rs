@@ -1,7 +1,7 @@
 //! Reading files, folders and standard input.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use kok_crds::{File, Notice, Position, Role, not_text};
@@ -96,7 +96,7 @@ fn of_folder(folder: &Path, notices: &mut Vec<Notice>) -> Result<Folder, Failure
 /// The manifests that lie in a folder, but not in folders below it, in the order of their names.
 fn manifests_of(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
     let is_named = |path: &PathBuf| path.extension().is_some_and(|end| MANIFESTS.iter().any(|known| end == *known));
-    let paths = sorted(folder).into_iter().filter(is_named).filter(|path| path.is_file());
+    let paths = sorted(folder)?.into_iter().filter(is_named).filter(|path| path.is_file());
     let files: Vec<File> = paths.map(|path| one(&path, Role::Main { cluster: None })).collect::<Result<_, _>>()?;
     let (manifests, others): (Vec<File>, Vec<File>) = files.into_iter().partition(File::is_manifest);
     if !manifests.is_empty() {
@@ -126,44 +126,66 @@ fn name_of(folder: &Path) -> Option<String> {
     Some(folder.file_name()?.to_string_lossy().into_owned())
 }
 
-fn sorted(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| entry.ok().map(|entry| entry.path())).collect();
+/// What a folder holds, by name.
+fn sorted(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let unreadable = |error: io::Error| {
+        Failure::new(Kind::Input, "the folder can't be read")
+            .at(folder.display().to_string())
+            .because(error.to_string())
+            .hint("what it says would be missing: let it be a folder that you may read, or move it away")
+    };
+    let entries = fs::read_dir(folder).map_err(unreadable)?;
+    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
     paths.sort();
-    paths
+    Ok(paths)
 }
 
+/// Everything below a folder that Ansible reads. What can't be read is refused: its variables would be missing, and nobody would see that.
 fn beside(folder: &Path, depth: usize, files: &mut Vec<File>) -> Result<(), Failure> {
-    for path in sorted(folder) {
-        if path.is_dir() && depth < MAX_DEPTH {
-            beside(&path, depth + 1, files)?;
-        } else if path.is_file() {
-            files.push(one(&path, Role::Beside)?);
+    // Even a link to nowhere is something that was meant to be read.
+    if depth == 0 && fs::symlink_metadata(folder).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(());
+    }
+    for path in sorted(folder)?.into_iter().filter(|path| is_read(path)) {
+        let is_folder = fs::metadata(&path).map_err(|error| unreadable(&path, error.to_string(), Role::Beside))?.is_dir();
+        match is_folder {
+            true if depth < MAX_DEPTH => beside(&path, depth + 1, files)?,
+            true => return Err(unreadable(&path, format!("it lies more than {MAX_DEPTH} folders deep"), Role::Beside)),
+            false => files.push(one(&path, Role::Beside)?),
         }
     }
     Ok(())
 }
 
-/// One file.
+/// Whether Ansible reads what has this name. Editors leave links to nowhere under hidden names.
+fn is_read(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    !name.starts_with('.') && !name.ends_with('~')
+}
+
+/// One file. A device or a pipe has no end, or none that comes; what a shell has opened (`<(…)`, `/dev/stdin`) is read to its end.
 pub(super) fn one(path: &Path, role: Role) -> Result<File, Failure> {
-    let name = path.display().to_string();
-    let unreadable = |because: String| {
-        let (what, hint) = match role {
-            Role::Main { .. } => ("the cluster's file can't be read", "give the file of a Cluster with -f; docs/cluster.md shows one"),
-            Role::Beside => {
-                ("a file beside the inventory can't be read", "it belongs to the inventory: let it be readable, or move it away")
-            }
-            Role::ExtraFile | Role::Extra => (
-                "the file of -e can't be read",
-                "`-e @FILE` names a file with variables, in YAML or JSON, from here; or write `-e NAME=VALUE`",
-            ),
-        };
-        Failure::new(Kind::Input, what).at(name.clone()).because(because).hint(hint)
-    };
-    let file = fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
+    let failed = |because: String| unreadable(path, because, role.clone());
+    let metadata = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
+    let is_opened = ["/dev/fd", "/dev/stdin", "/proc/self/fd"].iter().any(|start| path.starts_with(start));
+    if metadata.is_dir() || (!metadata.is_file() && !is_opened) {
+        return Err(failed(format!("it is {}, and no file", if metadata.is_dir() { "a folder" } else { "a device or a pipe" })));
+    }
+    let file = fs::File::open(path).map_err(|error| failed(error.to_string()))?;
     // A pipe has no size that could be asked for.
-    let bytes = bounded(file, MAX_BYTES).map_err(unreadable)?;
-    text(name, bytes, role)
+    let bytes = bounded(file, MAX_BYTES).map_err(failed)?;
+    text(path.display().to_string(), bytes, role.clone())
+}
+
+fn unreadable(path: &Path, because: String, role: Role) -> Failure {
+    let (what, hint) = match role {
+        Role::Main { .. } => ("the cluster's file can't be read", "give the file of a Cluster with -f; docs/cluster.md shows one"),
+        Role::Beside => ("a file beside the inventory can't be read", "it belongs to the inventory: let it be readable, or move it away"),
+        Role::ExtraFile | Role::Extra => {
+            ("the file of -e can't be read", "`-e @FILE` names a file with variables, in YAML or JSON, from here; or write `-e NAME=VALUE`")
+        }
+    };
+    Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(hint)
 }
 
 /// All bytes, or why they can't be had.
@@ -187,9 +209,7 @@ fn text(name: String, bytes: Vec<u8>, role: Role) -> Result<File, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-
-    use super::{MAX_BYTES, bounded};
+    use super::{MAX_BYTES, bounded, io};
 
     #[test]
     fn what_does_not_end_is_not_waited_for() {

@@ -1,5 +1,5 @@
 //! What is read, and what is said where nothing can be read.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 use super::{ClusterFiles, ExtraVars};
 use std::fs;
@@ -83,6 +83,19 @@ fn a_file_with_a_private_key_is_judged_as_ssh_judges_a_key() {
     }
 }
 
+/// As Kubespray's documentation has it.
+#[test]
+fn a_bastion_may_be_called_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("inventory.ini");
+    let hosts = "cp1 ansible_host=10.0.0.11\nbastion ansible_host=192.0.2.1 ansible_user=jump\n";
+    fs::write(&path, format!("{hosts}[kube_control_plane]\ncp1\n[bastion]\nbastion\n")).unwrap();
+    let cluster = read(path, &["kube_network_plugin=flannel"]);
+    assert_eq!(cluster.hosts.len(), 1);
+    let Some(kok_crds::model::Via::Bastion(bastion)) = &cluster.hosts[0].ssh.via else { panic!("{:?}", cluster.hosts[0].ssh.via) };
+    assert_eq!((bastion.address.as_str(), bastion.ssh.user.as_deref()), ("192.0.2.1", Some("jump")));
+}
+
 #[test]
 fn extra_variables_win_and_come_from_files_too() {
     let folder = folder();
@@ -156,6 +169,64 @@ fn what_is_no_utf_8_is_told_how_to_become_it() {
     }
     fs::write(&path, b"# caf\xe9\n").unwrap();
     assert!(refused(&path, &[]).because.unwrap().contains("line 1"));
+}
+
+/// A folder of variables that is passed over leaves a cluster that is valid and another one.
+#[test]
+fn variables_that_cannot_be_read_are_not_passed_over() {
+    use std::os::unix::fs::symlink;
+    let refused_with = |make: &dyn Fn(&std::path::Path)| {
+        let folder = folder();
+        let cluster = folder.path().join("berlin");
+        make(&cluster);
+        let failure = refused(&cluster, &[]);
+        let at = failure.at.unwrap();
+        (failure.what, at.strip_prefix(&format!("{}/", cluster.display())).unwrap().to_owned(), failure.because.unwrap())
+    };
+    let vars = |cluster: &std::path::Path| fs::remove_dir_all(cluster.join("group_vars")).unwrap();
+    let of_file = |said: &(String, String, String)| (said.0 == "a file beside the inventory can't be read").then(|| said.1.clone());
+    let said = refused_with(&|cluster| {
+        vars(cluster);
+        fs::write(cluster.join("group_vars"), "a: b\n").unwrap();
+    });
+    assert!(said.0 == "the folder can't be read" && said.1 == "group_vars" && said.2.contains("Not a directory"), "{said:?}");
+    let said = refused_with(&|cluster| {
+        vars(cluster);
+        symlink("elsewhere", cluster.join("group_vars")).unwrap();
+    });
+    assert!(said.1 == "group_vars" && said.2.contains("No such file"), "{said:?}");
+    let said = refused_with(&|cluster| symlink("elsewhere", cluster.join("group_vars/all.yml")).unwrap());
+    assert_eq!(of_file(&said).as_deref(), Some("group_vars/all.yml"), "{said:?}");
+    let said = refused_with(&|cluster| symlink("all.yml", cluster.join("group_vars/all.yml")).unwrap());
+    assert!(of_file(&said).is_some() && said.2.contains("symbolic links"), "{said:?}");
+    let said = refused_with(&|cluster| symlink(".", cluster.join("group_vars/all/again")).unwrap());
+    assert!(of_file(&said).is_some() && said.2.contains("folders deep"), "{said:?}");
+    let said = refused_with(&|cluster| {
+        rustix::fs::mknodat(rustix::fs::CWD, cluster.join("host_vars/cp1.yml"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    });
+    assert!(of_file(&said).is_some() && said.2.contains("a pipe"), "{said:?}");
+}
+
+/// An editor's lock on a file is a link to nowhere.
+#[test]
+fn what_ansible_passes_over_may_be_anything() {
+    let folder = folder();
+    let cluster = folder.path().join("berlin");
+    std::os::unix::fs::symlink("me@here.1", cluster.join("group_vars/all/.#net.yml")).unwrap();
+    fs::write(cluster.join("group_vars/all/net.yml~"), b"\xff").unwrap();
+    assert_eq!(read(cluster, &[]).settings.kube_proxy_mode.as_str(), "iptables");
+}
+
+/// A device has no end, and a pipe none that comes; a shell's `<(…)` has.
+#[test]
+fn only_files_and_what_a_shell_has_opened_are_read() {
+    use std::io::Write as _;
+    use std::os::fd::AsRawFd as _;
+    assert!(refused("/dev/zero".as_ref(), &[]).because.unwrap().contains("a device"));
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    writer.write_all(CLUSTER.as_bytes()).unwrap();
+    drop(writer);
+    assert_eq!(read(format!("/dev/fd/{}", reader.as_raw_fd()).into(), &[]).name, "bern");
 }
 
 #[test]
