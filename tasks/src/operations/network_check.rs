@@ -104,8 +104,20 @@ impl NetworkCheck {
     fn answers(&self, seen: &Observations) -> Verdict {
         let wait = |because: String| Verdict::differs(WAIT, because);
         let reports = seen!(&seen.network_check);
-        if let Some(missing) = self.nodes.iter().find(|node| !reports.contains_key(*node)) {
-            return wait(format!("the pod of node {missing} has not reported"));
+        let missing: Vec<&str> = self.nodes.iter().filter(|node| !reports.contains_key(*node)).map(String::as_str).collect();
+        match missing.as_slice() {
+            [] => {}
+            [one] => return wait(format!("the pod of node {one} has not reported")),
+            several => return wait(format!("the pods of the nodes {} have not reported", several.join(", "))),
+        }
+        let unasked: Vec<&str> = reports
+            .iter()
+            .filter(|(_, report)| serde_json::from_str::<Vec<Answer>>(report).is_err())
+            .map(|(node, _)| node.as_str())
+            .collect();
+        if let Some(said) = unasked.first().filter(|_| unasked.len() > 1).and_then(|first| reports.get(*first)) {
+            let said = said.trim().chars().take(200).collect::<String>();
+            return wait(format!("the pods of the nodes {} could not be asked; of the first: {said}", unasked.join(", ")));
         }
         for (node, report) in reports {
             let Ok(answers) = serde_json::from_str::<Vec<Answer>>(report) else {

@@ -22,6 +22,10 @@ fn the_network_is_proven_by_every_answer() {
     assert_eq!(said(&check, &seen(good(), good())), "same");
     assert_eq!(said(&check, &seen(good(), None)), "the pod of node b has not reported");
     assert!(said(&check, &seen(good(), Some("Error from server".into()))).contains("could not be asked: Error from server"));
+    assert_eq!(said(&check, &seen(None, None)), "the pods of the nodes a, b have not reported", "all that have not");
+    let refused = || Some("Error from server: refused".to_owned());
+    let none_asked = "the pods of the nodes a, b could not be asked; of the first: Error from server: refused";
+    assert_eq!(said(&check, &seen(refused(), refused())), none_asked);
     assert!(said(&check, &seen(Some(answers(2, true)), good())).contains("asked at 2 of 3 addresses"));
     let both = Operation::NetworkCheck(NetworkCheck { families: 2, ..of(true) });
     assert!(said(&both, &seen(good(), good())).contains("asked at 3 of 5 addresses"), "each at both of its addresses");
