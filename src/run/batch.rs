@@ -61,7 +61,8 @@ impl<'a> Batch<'a> {
     /// The name of a secret that was not prepared. An empty file in its place would look as if it were done.
     pub(super) fn script(&self, writer: &Writer, secrets: &Secrets) -> Result<String, SecretName> {
         let mut text = format!("{PRELUDE}{}", section_marker(&self.nonce));
-        text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\n", quote(&writer.run), self.order.attempt));
+        let limit = self.order.deadline.as_secs().max(JOB_SECONDS);
+        text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\nkokctl_limit={limit}\n", quote(&writer.run), self.order.attempt));
         text.push_str(&begin_script(&writer.line, self.lane()));
         text.push_str("failed=\n");
         for (index, (step, act)) in self.order.steps.iter().enumerate() {
@@ -183,6 +184,10 @@ fn push(text: &mut String, fragment: &Fragment, secrets: &Secrets) -> Result<(),
     Ok(())
 }
 
+/// How long a job may be at work if its order has a shorter deadline: nobody is hurt by one that ends well while nobody waits for it any more,
+/// and a slow host is done sooner.
+const JOB_SECONDS: u64 = 900;
+
 /// What is told of a failure at the most: enough to see why, too little to fill the screen, or the journal where a host prints without end.
 const TOLD_LINES: usize = 12;
 const TOLD_BYTES: usize = 4096;
@@ -221,6 +226,17 @@ mod tests {
             assert_eq!(script.contains("\nif flock -x -w 17 8; then jobs_end 17 || echo job; else echo script; fi\n"), looks, "{lane:?}");
             assert_eq!(script.contains("\nif flock -x -w 17 8; then :; else echo script; fi\n"), !looks, "{lane:?}");
         }
+    }
+
+    #[test]
+    fn a_job_has_the_time_that_its_order_has() {
+        for (seconds, limit) in [(60, 900), (900, 900), (3600, 3600)] {
+            let deadline = Duration::from_secs(seconds);
+            let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: Vec::new(), attempt: 1, deadline };
+            let script = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
+            assert!(script.contains(&format!("\nkokctl_limit={limit}\n")), "{seconds}");
+        }
+        assert!(PRELUDE.contains(r#"--property=RuntimeMaxSec="${kokctl_limit:-900}""#));
     }
 
     /// A key file without a byte in it would be there, with the right mode, and nobody would look into it.

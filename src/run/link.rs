@@ -1,6 +1,6 @@
 //! The connections of a run: one per host for scripts, and one for bulk data where there is some.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use super::event::elapsed;
 use super::keys::wrong_keys;
 use super::target::targets;
 use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Surroundings, Target, jittered};
-use crate::ui::{Failure, status_line};
+use crate::ui::{Failure, Kind, status_line};
 
 /// How long a lost connection is tried to be opened again: a host that reboots is back by then.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -158,10 +158,20 @@ pub async fn connect_each(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> R
     if !wrong.is_empty() {
         return Err(wrong);
     }
-    let mut connecting = JoinSet::new();
+    let (mut connecting, mut hosts) = (JoinSet::new(), HashMap::new());
     for target in targets {
-        connecting.spawn(async move { (target.name.clone(), Link::open(target).await) });
+        let host = target.name.clone();
+        let task = connecting.spawn(async move { (target.name.clone(), Link::open(target).await) });
+        hosts.insert(task.id(), host);
     }
+    Ok(opened(connecting, &hosts).await)
+}
+
+/// What became of each host. A task that ends without a word is its host's failure, which counts as one of that host.
+async fn opened(
+    mut connecting: JoinSet<(String, Result<Link, ConnectError>)>,
+    hosts: &HashMap<tokio::task::Id, String>,
+) -> (Links, BTreeMap<String, Failure>) {
     let (mut links, mut failures) = (Links::new(), BTreeMap::new());
     while let Some(joined) = connecting.join_next().await {
         match joined {
@@ -170,19 +180,34 @@ pub async fn connect_each(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> R
                 links.insert(host, Arc::new(link));
             }
             Ok((host, Err(error))) => drop(failures.insert(host, Failure::from(error))),
-            Err(error) => drop(failures.insert(String::new(), Failure::new(crate::ui::Kind::Internal, error.to_string()))),
+            Err(error) => {
+                let host = hosts.get(&error.id()).cloned().unwrap_or_default();
+                let failure = Failure::new(Kind::Internal, "connecting to it ended without a word").at(format!("host {host}"));
+                failures.insert(host, failure.because(error.to_string()));
+            }
         }
     }
-    Ok((links, failures))
+    (links, failures)
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-    use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, wait_before_next};
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::unreachable)]
+    use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, opened, wait_before_next};
     use crate::remote::tests::harness::{LONG, Relay, Sshd};
     use crate::remote::{Prospect, Script, Target};
     use std::time::{Duration, Instant};
+
+    #[tokio::test]
+    async fn a_connection_that_ends_without_a_word_is_its_hosts_failure() {
+        let mut connecting = tokio::task::JoinSet::new();
+        let task = connecting.spawn(async { unreachable!("as a defect would end it") });
+        let hosts = [(task.id(), "w7".to_owned())].into();
+        let (links, failures) = opened(connecting, &hosts).await;
+        assert!(links.is_empty());
+        assert_eq!(failures.keys().collect::<Vec<_>>(), ["w7"]);
+        assert_eq!(failures["w7"].at.as_deref(), Some("host w7"));
+    }
 
     async fn works(link: &Link) {
         let connection = link.scripts().await.unwrap();

@@ -1,6 +1,6 @@
 //! Sending probes and reading their answers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -50,12 +50,14 @@ struct Answer {
 /// # Errors
 /// One [`Failure`] for each host that did not answer, or not in the form of a probe. What the others said has been taken over.
 pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mut Seen, events: &Events) -> Result<(), Vec<Failure>> {
-    let mut probing = JoinSet::new();
+    let (mut probing, mut hosts) = (JoinSet::new(), HashMap::new());
     let own_id: Arc<str> = Arc::from(own_id());
     for (host, look_at) in asked {
         if let Some(link) = links.get(&host).cloned() {
             let (own_id, events) = (Arc::clone(&own_id), events.clone());
-            probing.spawn(async move { probe(host, link, look_at, &own_id, &events).await });
+            let name = host.clone();
+            let task = probing.spawn(async move { probe(host, link, look_at, &own_id, &events).await });
+            hosts.insert(task.id(), name);
         }
     }
     let mut failures = Vec::new();
@@ -77,7 +79,11 @@ pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mu
                 seen.add_observations(&answer.host, answer.observations);
             }
             Ok(Err(failure)) => failures.push(failure),
-            Err(error) => failures.push(Failure::new(Kind::Internal, error.to_string())),
+            Err(error) => {
+                let host = hosts.get(&error.id()).map(String::as_str).unwrap_or_default();
+                let failure = Failure::new(Kind::Internal, "looking at it ended without a word").at(format!("host {host}"));
+                failures.push(failure.because(error.to_string()));
+            }
         }
     }
     if failures.is_empty() { Ok(()) } else { Err(failures) }

@@ -45,7 +45,7 @@ pub const FIRST_LOOK_SECONDS: u32 = 2;
 /// How long any further look waits for them. Whoever looks sees each time that the host answers, and looks again.
 pub const LOOK_SECONDS: u32 = 15;
 
-/// A line above this length is no record of kokctl.
+/// A line above this length is no record of kokctl. It stands in [`TAKE_FUNCTIONS`] too.
 const LINE_LIMIT: usize = 512;
 
 /// Who may write: one run of one controller.
@@ -184,7 +184,7 @@ pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n\
          if [ \"$held\" != {line} ]; then\n  \
-         [ \"$held\" = {expected} ] && ! marked {LET_GO} || lost\n  printf '%s\\n' {line} | put {PATH} 0600\nfi\nflock -u 7\n\
+         [ \"$(plain \"$held\")\" = {expected} ] && ! marked {LET_GO} || lost\n  printf '%s\\n' {line} | put {PATH} 0600\nfi\nflock -u 7\n\
          exec 6>/run/kokctl/take.lock\ncomes 6 {COPY_SECONDS} || busy 'it is being taken by an earlier run'\n\
          ! marked {TAKEN} || {{ {BOOT}; exit 0; }}\n{stop}\
          exec 9>/run/kokctl/lock\ncomes 9 {WAIT_SECONDS} || busy 'a script of an earlier run is still at work'\n\
@@ -225,8 +225,10 @@ pub fn release_script(line: &str, epoch: u64) -> String {
     )
 }
 
-/// Of [`take_script`]: `comes LOCK SECONDS` waits for a lock as long as the host is ours, `marked FILE` says whether it names this line.
-const TAKE_FUNCTIONS: &str = r#"marked() {
+/// Of [`take_script`]: `comes LOCK SECONDS` waits for a lock as long as the host is ours, `marked FILE` says whether it names this line, and
+/// `plain LINE` prints what [`Standing::parse`] keeps of a line: a damaged one could not be compared, and so never be taken over.
+const TAKE_FUNCTIONS: &str = r#"plain() { printf '%s' "$1" | LC_ALL=C tr -cd ' -~' | cut -c -512; }
+marked() {
   mark=
   { read -r mark <"$1"; } 2>/dev/null || :
   [ "$mark" = "$kokctl_holder" ]

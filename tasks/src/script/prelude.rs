@@ -100,7 +100,7 @@ job() {
     (umask 077; printf 'attempt %s\ninput %s\nboot %s\nstarted %s\n' "$attempt" "${input%% *}" "$(cat /proc/sys/kernel/random/boot_id)" "$(date +%s)" >"$base.about"; : >"$base.log")
     mv -f "$base.next" "$base.sh"
     systemctl reset-failed "kokctl-job-$1.service" 2>/dev/null || :
-    systemd-run --quiet --wait --unit="kokctl-job-$1" --property=KillMode=mixed --property=RuntimeMaxSec=900 --property=TimeoutStopSec=30 \
+    systemd-run --quiet --wait --unit="kokctl-job-$1" --property=KillMode=mixed --property=RuntimeMaxSec="${kokctl_limit:-900}" --property=TimeoutStopSec=30 \
       --property="ExecStopPost=/bin/sh /run/kokctl/jobs/end $1" \
       --setenv=PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin --setenv=LC_ALL=C --setenv=HOME=/root \
       --description="kokctl job $1" /bin/sh /run/kokctl/jobs/begin "$base" "${kokctl_holder-}" </dev/null || :

@@ -204,6 +204,23 @@ fn only_the_holder_changes_a_host() {
     }
 }
 
+/// A disk that was full or a hand that slipped leaves what is no line of kokctl: it is compared as it was read.
+#[test]
+fn a_damaged_record_is_taken_over() {
+    for host in hosts() {
+        let ours = "epoch=8 run=r8 controller=c since=s by=a@b";
+        for damaged in [&b"epoch=7 run=r7 contr\x01\xff\xc3oller=c since=s\n"[..], b"\xfe\xff", &[b'x'; 2000], b"epoch=7 run=r7"] {
+            host.sh("mkdir -p /var/lib/kokctl; rm -f /run/kokctl/taken /run/kokctl/let-go");
+            fs::write(host.folder.path("var/lib/kokctl/holder"), damaged).unwrap();
+            let read = host.sh("held=; { read -r held </var/lib/kokctl/holder; } 2>/dev/null\nprintf '%s\\n' \"$held\"");
+            let standing = kok_tasks::holder::Standing::parse(&String::from_utf8_lossy(&read.stdout));
+            let taken = host.sh(&take_script(&standing.line, ours, true));
+            assert!(taken.status.success(), "{standing:?}: {}", String::from_utf8_lossy(&taken.stderr));
+            assert_eq!(host.holder(), ours);
+        }
+    }
+}
+
 #[test]
 fn a_host_is_let_go_with_its_epoch_and_a_bare_one_without_a_trace() {
     for host in hosts() {
