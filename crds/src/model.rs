@@ -19,7 +19,7 @@ use semver::Version;
 
 use crate::position::{Position, Positions};
 
-pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName};
+pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName, Prune};
 pub use certificates::{AuthorityName, AuthorityPair, Certificates, EscrowFile, IssuedFolder, KeyAlgorithm, OwnAuthority, Pem, PemSource};
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, KubeletSettings, Patch, Reserved, Security, Values, Volume,

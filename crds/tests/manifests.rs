@@ -1,7 +1,7 @@
 //! Manifests of addons: what is read out of them, and what is wrong with them.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-use kok_crds::model::{Addon, Manifest};
+use kok_crds::model::{Addon, Manifest, Prune};
 use kok_crds::{MOST_MANIFEST_BYTES, Position, Problem, Source, in_two_addons, read_manifest};
 use proptest::prelude::*;
 use serde_json::json;
@@ -12,6 +12,7 @@ fn addon(name: &str, namespace: Option<&str>) -> Addon {
         namespace: namespace.map(str::to_owned),
         manifest: Manifest::File("m.yaml".into()),
         sha256: None,
+        prune: Prune::default(),
         origin: Position { file: "c.yaml".into(), line: 1, column: 1 },
         objects: Vec::new(),
     }

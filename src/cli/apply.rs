@@ -10,7 +10,7 @@ use kok_tasks::plan::{Plan, Selection};
 use kok_tasks::resources::Act;
 
 use super::changing::{ChangingArguments, MOST_PLANS, Run, Work};
-use super::common::{BundleArgument, MaxFail};
+use super::common::{BundleArgument, MaxFail, PruneArgument};
 use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::report;
@@ -30,6 +30,8 @@ pub(super) struct Arguments {
     bundle: BundleArgument,
     #[command(flatten)]
     part: PartArguments,
+    #[command(flatten)]
+    prune: PruneArgument,
     /// How many hosts may fail, as a number or as a percentage of all; above that nothing new is begun. Up to so many hosts that can't
     /// be reached and are no control plane are left out
     #[arg(long, value_name = "N|N%")]
@@ -50,7 +52,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let tolerance =
         Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default(), ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &token.id, tolerance, &run.events)).await?;
+        let planned =
+            run.plan(converge(&cluster, bundle.bundle(), &selection, (&token.id, arguments.prune.prune), tolerance, &run.events)).await?;
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
             make_secrets(&run, &planned, &token).await?;
             run.nothing_to_do(&planned).await;

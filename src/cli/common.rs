@@ -81,6 +81,14 @@ impl std::str::FromStr for MaxFail {
     }
 }
 
+/// What may go that others need.
+#[derive(Debug, Args)]
+pub(super) struct PruneArgument {
+    /// Remove namespaces and definitions of resources too that have left the manifests of addons, with everything that they hold
+    #[arg(long)]
+    pub(super) prune: bool,
+}
+
 #[cfg(test)]
 mod tests {
     use super::MaxFail;

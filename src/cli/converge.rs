@@ -66,13 +66,13 @@ pub(super) async fn converge(
     cluster: &Cluster,
     bundle: &Bundle,
     selection: &Selection,
-    token_id: &str,
+    (token_id, prune): (&str, bool),
     tolerance: Tolerance,
     events: &Events,
 ) -> Result<Planned, Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let new_cluster_id = hex::encode(random_bytes::<16>().map_err(|failure| vec![failure])?);
-    let inputs = Inputs { cluster, bundle, token_id, new_cluster_id: &new_cluster_id, now_seconds };
+    let inputs = Inputs { cluster, bundle, token_id, new_cluster_id: &new_cluster_id, now_seconds, prune };
     // What the bundle lacks is said before anybody is bothered.
     let looks = plan::looks(&inputs).map_err(refused(Kind::Input))?;
     let mut observed =

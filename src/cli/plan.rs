@@ -4,7 +4,7 @@ use clap::Args;
 use kok_crds::count;
 use kok_crds::model::Cluster;
 
-use super::common::{BundleArgument, print_json};
+use super::common::{BundleArgument, PruneArgument, print_json};
 use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars};
 use super::plan_json::{Document, WhyDocument};
@@ -26,6 +26,8 @@ pub(super) struct Arguments {
     bundle: BundleArgument,
     #[command(flatten)]
     part: PartArguments,
+    #[command(flatten)]
+    prune: PruneArgument,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -45,7 +47,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         &cluster,
         bundle.bundle(),
         &selection,
-        &token.id,
+        (&token.id, arguments.prune.prune),
         Tolerance { holder: true, ..Tolerance::default() },
         &Events::new(vec![Box::new(Notes)]),
     )

@@ -15,8 +15,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [file, index, host] = arguments.as_slice() else { return Err("give a cluster's file, a bundle.json and a host".into()) };
     let cluster = kok_crds::read_cluster(file, &fs::read_to_string(file)?).map_err(|problems| format!("{problems:?}"))?;
     let bundle = Bundle::parse(&fs::read_to_string(index)?)?;
-    let looks = looks(&Inputs { cluster: &cluster, bundle: &bundle, token_id: "kok000", new_cluster_id: "c1", now_seconds: 0 })
-        .map_err(|refusals| format!("{refusals:?}"))?;
+    let looks =
+        looks(&Inputs { cluster: &cluster, bundle: &bundle, token_id: "kok000", new_cluster_id: "c1", now_seconds: 0, prune: false })
+            .map_err(|refusals| format!("{refusals:?}"))?;
     let looks = looks.get(host).ok_or("the cluster has no such host")?;
     // The nonce of the fixtures; the one of a run is random.
     print!("{}", probe_script(&Nonce::new([0x5a; 16]), looks, true));

@@ -3,7 +3,7 @@
 //! It says what to remove when an object leaves its manifest, or an addon the list. It is written before anything is applied, so that
 //! nothing is forgotten by a run that dies, and again afterwards with the sums of what was applied.
 
-use kok_crds::model::{Addon, AddonObject, ObjectName};
+use kok_crds::model::{Addon, AddonObject, ObjectName, Prune};
 
 use crate::observe::{KubernetesState, is_meant};
 
@@ -96,6 +96,21 @@ impl Record {
     pub fn gone<'a>(&self, wanted: impl Iterator<Item = &'a ObjectName> + Clone) -> Vec<ObjectName> {
         let is_wanted = |is: &ObjectName| wanted.clone().any(|named| is_meant(named, is) || named == is);
         self.objects.iter().map(|(is, _)| is).filter(|is| !is_wanted(is)).cloned().collect()
+    }
+}
+
+/// What goes and what stays of objects that no manifest has any more.
+#[must_use]
+pub(crate) fn divided(left: Vec<ObjectName>, prune: Prune) -> (Vec<ObjectName>, Vec<ObjectName>) {
+    left.into_iter().partition(|name| prune == Prune::All || !name.holds_others())
+}
+
+/// What stays, for people, behind what else is said.
+pub(crate) fn stays(kept: &[ObjectName]) -> String {
+    match kept {
+        [] => String::new(),
+        [one] => format!("; {one} stays, with what it holds of others, unless `--prune` is given"),
+        [one, others @ ..] => format!("; {one} and {} more stay, with what they hold of others, unless `--prune` is given", others.len()),
     }
 }
 

@@ -20,10 +20,22 @@ pub struct Addon {
     pub manifest: Manifest,
     /// The SHA-256 that the manifest has to have, in lower-case hexadecimal.
     pub sha256: Option<String>,
+    /// What goes when it leaves the manifest.
+    pub prune: Prune,
     /// Where in the user's file the manifest is named.
     pub origin: Position,
     /// The objects, in the order of the manifest. Empty until somebody has read it ([`crate::read_manifest`]).
     pub objects: Vec<AddonObject>,
+}
+
+/// Which of the objects that leave a manifest are removed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Prune {
+    /// Those with which nothing else goes: all but namespaces and definitions of resources.
+    #[default]
+    Objects,
+    /// All, and with namespaces what is in them, with definitions all objects of their kinds, whoever made them.
+    All,
 }
 
 /// Where a manifest comes from.
@@ -62,6 +74,12 @@ pub struct ObjectName {
 }
 
 impl ObjectName {
+    /// Whether others lose theirs when it goes: with a Namespace goes what is in it, with a CustomResourceDefinition all objects of its kind.
+    #[must_use]
+    pub fn holds_others(&self) -> bool {
+        matches!((self.group(), self.kind.as_str()), ("", "Namespace") | ("apiextensions.k8s.io", "CustomResourceDefinition"))
+    }
+
     /// The group of its kind, empty for that of the core.
     #[must_use]
     pub fn group(&self) -> &str {

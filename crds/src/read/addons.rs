@@ -3,13 +3,13 @@
 use super::read_label;
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form};
-use crate::model::{Addon, Manifest, NETWORK_ADDON};
+use crate::model::{Addon, Manifest, NETWORK_ADDON, Prune};
 use crate::variables::url;
 use crate::words::quote;
 
 pub(crate) const ADDON: Form = Form {
     what: "an addon",
-    fields: &["name", "namespace", "manifest", "contents", "url", "sha256"],
+    fields: &["name", "namespace", "manifest", "contents", "url", "sha256", "prune"],
     refused: &[
         ("path", "write it as `manifest`"),
         ("file", "write it as `manifest`"),
@@ -18,6 +18,9 @@ pub(crate) const ADDON: Form = Form {
         ("chart", "give what `helm template` prints as `manifest`"),
     ],
 };
+
+/// What may be said of objects that leave a manifest.
+pub(crate) const PRUNE: [(&str, Prune); 2] = [("Objects", Prune::Objects), ("All", Prune::All)];
 
 /// Reads the list.
 pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
@@ -30,6 +33,7 @@ pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
         let name = decoder.required(&fields, "name").and_then(|field| read_label(decoder, &field, "the name of an addon"));
         let namespace = fields.get("namespace").map(|field| read_label(decoder, &field, "a namespace"));
         let source = read_source(decoder, &fields, "the addon");
+        let prune = fields.get("prune").and_then(|field| decoder.choice(&field, &PRUNE)).unwrap_or_default();
         let Some(name) = name else { continue };
         if name == NETWORK_ADDON {
             let problem = Problem::new(format!("{} cannot be the name of an addon", quote(&name))).at(item.position());
@@ -40,7 +44,7 @@ pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
             decoder.report(problem.hint("give each addon a name of its own"));
         } else if let Some((manifest, sha256, origin)) = source {
             let namespace = namespace.flatten();
-            addons.push(Addon { name: name.clone(), namespace, manifest, sha256, origin, objects: Vec::new() });
+            addons.push(Addon { name: name.clone(), namespace, manifest, sha256, prune, origin, objects: Vec::new() });
         }
         names.push(name);
     }

@@ -9,7 +9,7 @@ use super::dual_stack;
 use super::parts::{NODE_LOCAL_DNS, read_part};
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
-use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin};
+use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin, Prune};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
 use crate::variables::Said;
@@ -100,7 +100,7 @@ pub(super) fn read<'a>(decoder: &mut Decoder, field: Option<Field<'a>>, said: &m
 
 fn read_manifest(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Addon> {
     let (manifest, sha256, origin) = read_source(decoder, fields, "the network")?;
-    Some(Addon { name: NETWORK_ADDON.to_owned(), namespace: None, manifest, sha256, origin, objects: Vec::new() })
+    Some(Addon { name: NETWORK_ADDON.to_owned(), namespace: None, manifest, sha256, prune: Prune::default(), origin, objects: Vec::new() })
 }
 
 fn read_fields(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Network> {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, word};
-use crate::read::addons::ADDON;
+use crate::read::addons::{ADDON, PRUNE};
 use crate::read::parts::{API_ENDPOINT, HOST_RESOURCES, KUBE_RESERVED, Kind, Leaf, Part, SYSTEM_RESERVED};
 
 /// A part, with those of its fields that are no variables.
@@ -29,7 +29,9 @@ pub(super) fn addon() -> Value {
         text("name", "Name of the addon, a DNS label.").with("maxLength", 63),
         text("namespace", "Where objects go that name no namespace; `default` without it.").with("maxLength", 63),
     ];
-    map(&fields(&ADDON), &["name"], properties.into_iter().chain(manifest()).collect())
+    let about = "What is removed of it when it leaves the manifest: `Objects` (the default) leaves namespaces and definitions, with which others' objects would go.";
+    let prune = word("prune", about, &PRUNE.map(|(name, _)| name));
+    map(&fields(&ADDON), &["name"], properties.into_iter().chain(manifest()).chain([prune]).collect())
 }
 
 /// Where objects come from.

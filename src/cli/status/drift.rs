@@ -80,7 +80,7 @@ async fn plan(cluster: &Cluster, bundle: &BundleFolder) -> Result<Plan, Vec<Fail
     let token = Token::generate().map_err(|failure| vec![failure])?;
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let events = Events::new(vec![Box::new(Notes)]);
-    let planned = converge(cluster, bundle.bundle(), &Selection::default(), &token.id, tolerance, &events).await?;
+    let planned = converge(cluster, bundle.bundle(), &Selection::default(), (&token.id, false), tolerance, &events).await?;
     Ok(planned.plan)
 }
 

@@ -18,7 +18,8 @@ fn plan() -> Plan {
     let text: String = CLUSTER.lines().filter(|line| !line.contains("worker2")).map(|line| format!("{line}\n")).collect();
     let cluster = kok_crds::read_cluster("cluster.yaml", &text).unwrap();
     let bundle = Bundle::parse(BUNDLE).unwrap();
-    let inputs = Inputs { cluster: &cluster, bundle: &bundle, token_id: "kokab2", new_cluster_id: "c1", now_seconds: 1_795_257_889 };
+    let inputs =
+        Inputs { cluster: &cluster, bundle: &bundle, token_id: "kokab2", new_cluster_id: "c1", now_seconds: 1_795_257_889, prune: false };
     let nonce = Nonce::new([0x5a; 16]);
     let mut seen = Seen::default();
     for (host, answer) in [("cp1", CP1), ("worker1", WORKER1)] {

@@ -16,7 +16,7 @@ static BUNDLE: LazyLock<Option<Bundle>> = LazyLock::new(|| Bundle::parse(include
 
 fuzz_target!(|answer: &[u8]| {
     let (Some(cluster), Some(bundle)) = (&*CLUSTER, &*BUNDLE) else { return };
-    let inputs = Inputs { cluster, bundle, token_id: "kokab2", new_cluster_id: "c1", now_seconds: 1_780_000_000 };
+    let inputs = Inputs { cluster, bundle, token_id: "kokab2", new_cluster_id: "c1", now_seconds: 1_780_000_000, prune: false };
     let nonce = Nonce::new([0x5a; 16]);
     let asked = looks(&inputs).unwrap_or_default();
     let mut seen = Seen::default();

@@ -3,15 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kok_crds::model::{Addon, NETWORK_ADDON, NetworkPlugin, ObjectName};
+use kok_crds::model::{Addon, NETWORK_ADDON, NetworkPlugin, ObjectName, Prune};
 
 use super::{control_plane, network};
-use crate::addons::{Record, meant};
+use crate::addons::{Record, divided, meant};
 use crate::observe::KubernetesState;
 use crate::operations::{ApplyAddon, Operation, RemoveAddons};
 use crate::plan::{Draft, HostView, Reason, Refusal};
 
 pub(super) const NAME: &str = "addons";
+
+/// Objects by the addon that has had them.
+type Objects = BTreeMap<String, Vec<ObjectName>>;
 
 /// Definitions of resources have a minute until they are served, and what is removed has nearly two.
 const WAIT: Duration = Duration::from_secs(300);
@@ -19,7 +22,9 @@ const WAIT: Duration = Duration::from_secs(300);
 /// The addon as it is to be, without what it has in the cluster and others have in their manifests now.
 pub(super) fn operation(view: &HostView<'_>, addon: &Addon) -> ApplyAddon {
     let record = view.observations().kubernetes.as_ref().and_then(|state| Record::of(state, &addon.name)).unwrap_or_default();
-    ApplyAddon::new(addon, record.gone(wanted(view).iter()))
+    let prune = if view.inputs.prune { Prune::All } else { addon.prune };
+    let (gone, kept) = divided(record.gone(wanted(view).iter()), prune);
+    ApplyAddon::new(addon, gone, kept)
 }
 
 /// The objects of all addons.
@@ -45,9 +50,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         applied.push(step);
     }
     let names: Vec<String> = view.cluster().addons.iter().map(|addon| addon.name.clone()).collect();
-    let gone = gone(view, &names);
+    let (gone, kept) = left(view, &names);
     // A name with a capital letter is that of no addon.
-    let removed = draft.add("Removed", Operation::RemoveAddons(RemoveAddons { wanted: names, gone }));
+    let removed = draft.add("Removed", Operation::RemoveAddons(RemoveAddons { wanted: names, gone, kept }));
     draft.within(WAIT);
     draft.needs(&removed, &administrators, Reason::Because("only administrators may"));
     for step in applied {
@@ -56,11 +61,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     Ok(())
 }
 
-/// What there is of addons that the list has no more.
-fn gone(view: &HostView<'_>, names: &[String]) -> BTreeMap<String, Vec<ObjectName>> {
-    let Some(state @ KubernetesState::Ready { .. }) = &view.observations().kubernetes else { return BTreeMap::new() };
+/// What goes of addons that the list has no more, and what stays.
+fn left(view: &HostView<'_>, names: &[String]) -> (Objects, Objects) {
+    let Some(state @ KubernetesState::Ready { .. }) = &view.observations().kubernetes else { return Default::default() };
+    let prune = if view.inputs.prune { Prune::All } else { Prune::Objects };
     let wanted = wanted(view);
     let others = Record::addons(state).filter(|name| !names.iter().any(|wanted| wanted == name));
     let of = |name: &str| Record::of(state, name).map(|record| record.gone(wanted.iter())).unwrap_or_default();
-    others.map(|name| (name.to_owned(), of(name))).collect()
+    let divided = others.map(|name| (name, divided(of(name), prune)));
+    divided.map(|(name, (gone, kept))| ((name.to_owned(), gone), (name.to_owned(), kept))).unzip()
 }

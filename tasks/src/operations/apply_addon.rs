@@ -3,7 +3,7 @@
 use kok_crds::model::{Addon, ObjectName};
 use serde_json::{Value, json};
 
-use crate::addons::{RECORD, Record, SOURCE, line, meant};
+use crate::addons::{RECORD, Record, SOURCE, line, meant, stays};
 use crate::change::{Change, Verdict, seen};
 use crate::digest::sha256;
 use crate::observe::{ADDON_FUNCTIONS, ADDON_LABEL, KubernetesState, Look, Observations, object_list};
@@ -24,6 +24,8 @@ pub struct ApplyAddon {
     pub source: String,
     /// What the cluster's record has of it and its manifest has no more, as it was seen when the plan was made.
     pub gone: Vec<ObjectName>,
+    /// The same of what stays all the same, because others would lose theirs with it. It stays in the record, too.
+    pub kept: Vec<ObjectName>,
     manifest: Manifest,
 }
 
@@ -46,7 +48,7 @@ const DEFINITION: &str = "CustomResourceDefinition";
 impl ApplyAddon {
     /// An addon as its manifest has it.
     #[must_use]
-    pub fn new(addon: &Addon, gone: Vec<ObjectName>) -> Self {
+    pub fn new(addon: &Addon, gone: Vec<ObjectName>, kept: Vec<ObjectName>) -> Self {
         let (mut first, mut rest, mut names) = (Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
         for object in &addon.objects {
             let name = meant(addon, object);
@@ -57,7 +59,7 @@ impl ApplyAddon {
             names.push(name);
         }
         let source = sha256(json!([first, rest]).to_string().as_bytes());
-        Self { name: addon.name.clone(), objects: names.concat(), source, gone, manifest: Manifest { first, rest } }
+        Self { name: addon.name.clone(), objects: names.concat(), source, gone, kept, manifest: Manifest { first, rest } }
     }
 
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -100,10 +102,13 @@ impl ApplyAddon {
 
     /// Why another manifest is applied than before, and what goes with that.
     fn changed(&self, record: &Record) -> String {
-        match record.gone(self.objects.iter()).as_slice() {
-            [] => "its manifest has changed".to_owned(),
-            [one] => format!("its manifest has changed, and has {one} no longer"),
-            [one, others @ ..] => format!("its manifest has changed, and has {one} and {} more no longer", others.len()),
+        let mut gone = record.gone(self.objects.iter());
+        gone.retain(|is| !self.kept.contains(is));
+        let stays = stays(&self.kept);
+        match gone.as_slice() {
+            [] => format!("its manifest has changed{stays}"),
+            [one] => format!("its manifest has changed, and has {one} no longer{stays}"),
+            [one, others @ ..] => format!("its manifest has changed, and has {one} and {} more no longer{stays}", others.len()),
         }
     }
 
@@ -115,7 +120,7 @@ impl ApplyAddon {
         if change.assumed {
             fragment.line(&format!("recorded_before {name}"));
         }
-        let expected: String = self.objects.iter().chain(&self.gone).map(line).collect();
+        let expected: String = self.objects.iter().chain(&self.gone).chain(&self.kept).map(line).collect();
         fragment.feed(Content::Bytes(expected.as_bytes()), &format!("record_addon {name}"));
         for (objects, is_first) in [(&self.manifest.first, true), (&self.manifest.rest, false)] {
             if !objects.is_empty() {
@@ -127,7 +132,7 @@ impl ApplyAddon {
             }
         }
         remove(&mut fragment, &self.name, &self.gone);
-        let list = object_list(&self.objects);
+        let list = object_list(self.objects.iter().chain(&self.kept));
         let source = quote(&self.source);
         fragment.feed(Content::Bytes(list.as_bytes()), &format!("record_there {name} {source}"));
         Act::Script(fragment)

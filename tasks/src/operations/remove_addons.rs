@@ -6,12 +6,12 @@ use kok_crds::listed;
 use kok_crds::model::ObjectName;
 
 use super::apply_addon::{functions, remove};
-use crate::addons::{RECORD, Record};
+use crate::addons::{RECORD, Record, stays};
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{KubernetesState, Look, Observations};
+use crate::observe::{KubernetesState, Look, Observations, object_list};
 use crate::operations::ready::unanswered;
 use crate::resources::Act;
-use crate::script::Fragment;
+use crate::script::{Content, Fragment};
 use crate::shell::quote;
 
 /// Nothing is left of addons that the list has no more.
@@ -21,6 +21,8 @@ pub struct RemoveAddons {
     pub wanted: Vec<String>,
     /// What the cluster's record has of others, as it was seen when the plan was made.
     pub gone: BTreeMap<String, Vec<ObjectName>>,
+    /// What of that stays all the same, because others would lose theirs with it. It stays in the record, so that it can be removed later.
+    pub kept: BTreeMap<String, Vec<ObjectName>>,
 }
 
 impl RemoveAddons {
@@ -38,20 +40,38 @@ impl RemoveAddons {
                 _ => unanswered("remove", state),
             };
         }
-        let names: Vec<&str> = Record::addons(state).filter(|name| !self.wanted.iter().any(|wanted| wanted == name)).collect();
+        let others = Record::addons(state).filter(|name| !self.wanted.iter().any(|wanted| wanted == name));
+        let names: Vec<&str> = others.filter(|name| !self.has_only_kept(state, name)).collect();
         if names.is_empty() {
             return Verdict::Same;
         }
         let recorded = names.iter().filter_map(|name| Some(Record::of(state, name)?.objects)).flatten();
-        let objects: Vec<ObjectName> = recorded.map(|(object, _)| object).collect();
-        Verdict::differs("remove", format!("the list has no longer {}, with {}", listed(names), told(&objects)))
+        let kept: Vec<ObjectName> = names.iter().flat_map(|name| self.kept_of(name)).cloned().collect();
+        let objects: Vec<ObjectName> = recorded.map(|(object, _)| object).filter(|object| !kept.contains(object)).collect();
+        Verdict::differs("remove", format!("the list has no longer {}, with {}{}", listed(names), told(&objects), stays(&kept)))
     }
 
-    /// The record of an addon goes when everything else is gone.
+    fn kept_of(&self, addon: &str) -> &[ObjectName] {
+        self.kept.get(addon).map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether nothing else is left of an addon than what stays.
+    fn has_only_kept(&self, state: &KubernetesState, addon: &str) -> bool {
+        let kept = self.kept_of(addon);
+        let is_kept = |record: Record| record.objects.iter().all(|(object, _)| kept.contains(object));
+        !kept.is_empty() && Record::of(state, addon).is_some_and(is_kept)
+    }
+
+    /// The record of an addon goes when everything else is gone, or says what has stayed.
     pub(super) fn act(&self, _: &Change) -> Act {
         let mut fragment = Fragment::text(functions());
         for (name, gone) in &self.gone {
             remove(&mut fragment, name, gone);
+            if !self.kept_of(name).is_empty() {
+                let list = object_list(self.kept_of(name));
+                fragment.feed(Content::Bytes(list.as_bytes()), &format!("record_there {} {KEPT}", quote(name)));
+                continue;
+            }
             let patch = quote(&format!("{{\"data\":{{\"{name}\":null}}}}"));
             fragment.line(&format!("kube -n kube-system patch configmap {RECORD} --type=merge -p {patch} >/dev/null"));
         }
@@ -62,6 +82,9 @@ impl RemoveAddons {
         "addons that are not in the list".to_owned()
     }
 }
+
+/// Stands in a record in the place of the sum of a manifest.
+const KEPT: &str = "kept";
 
 /// As many as can be read at a glance.
 const MOST_NAMED: usize = 12;

@@ -34,6 +34,8 @@ pub struct Inputs<'a> {
     pub new_cluster_id: &'a str,
     /// The time at which the run began, in seconds since 1970: certificates are judged by it.
     pub now_seconds: i64,
+    /// Whether objects of addons that leave their manifests go even if others lose theirs with them.
+    pub prune: bool,
 }
 
 /// What was seen of the hosts so far.

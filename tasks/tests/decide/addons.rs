@@ -1,6 +1,6 @@
 //! Addons: applied, repaired, and removed when they leave the list or their manifest.
 
-use kok_crds::model::{Cluster, NETWORK_ADDON, NetworkPlugin, ObjectName};
+use kok_crds::model::{Cluster, NETWORK_ADDON, NetworkPlugin, ObjectName, Prune};
 use kok_tasks::addons::Record;
 use kok_tasks::change::Change;
 use kok_tasks::observe::{LiveObject, Look, Looks, Observations, ParseError, parse, probe_script};
@@ -70,9 +70,27 @@ fn what_others_did_to_an_object_is_repaired() {
     assert_eq!(left(&world), ["cp1/addons/hello: apply because Namespace hello is being removed"]);
 }
 
+/// A namespace or a definition may hold what others have put there: it goes when somebody says so, now or later.
 #[test]
-fn an_object_that_leaves_its_manifest_goes() {
+fn an_object_that_leaves_its_manifest_goes_unless_it_holds_others() {
     let world = with(hello(), &[("hello", TEXT)]);
+    let told = "cp1/addons/hello: apply because its manifest has changed, and has Secret hello/key no longer; \
+                Namespace hello stays, with what it holds of others, unless `--prune` is given";
+    assert_eq!(left(&world), [told]);
+    let mut world = world.converge();
+    assert_eq!(there(&world), ["ConfigMap text of hello", "Namespace hello of hello"]);
+    assert_eq!(left(&world), Vec::<String>::new());
+    world.prune = true;
+    assert_eq!(left(&world), ["cp1/addons/hello: apply because its manifest has Namespace hello no longer"]);
+    let world = world.converge();
+    assert_eq!(there(&world), ["ConfigMap text of hello"]);
+    assert_eq!(left(&world), Vec::<String>::new());
+}
+
+#[test]
+fn an_addon_may_say_that_everything_goes() {
+    let mut world = with(hello(), &[("hello", TEXT)]);
+    world.cluster.addons[0].prune = Prune::All;
     let told = "cp1/addons/hello: apply because its manifest has changed, and has Namespace hello and 1 more no longer";
     assert_eq!(left(&world), [told]);
     let world = world.converge();
@@ -81,13 +99,31 @@ fn an_object_that_leaves_its_manifest_goes() {
 }
 
 #[test]
-fn an_addon_that_leaves_the_list_goes() {
-    let world = with(World::bare_of(with_addons(cluster(), &[("hello", HELLO), ("other", OTHER)])).converge(), &[("other", OTHER)]);
-    let objects = "3 objects: Namespace hello, ConfigMap default/text, Secret hello/key; with a Namespace goes everything that is in it";
-    assert_eq!(left(&world), [format!("cp1/addons/Removed: remove because the list has no longer hello, with {objects}")]);
+fn an_addon_that_leaves_the_list_goes_but_for_what_holds_others() {
+    let both = || World::bare_of(with_addons(cluster(), &[("hello", HELLO), ("other", OTHER)])).converge();
+    let world = with(both(), &[("other", OTHER)]);
+    let because = "cp1/addons/Removed: remove because the list has no longer hello, with";
+    let stays = "Namespace hello stays, with what it holds of others, unless `--prune` is given";
+    assert_eq!(left(&world), [format!("{because} 2 objects: ConfigMap default/text, Secret hello/key; {stays}")]);
     let world = world.converge();
-    assert_eq!(there(&world), ["ConfigMap other of other"]);
+    assert_eq!(there(&world), ["ConfigMap other of other", "Namespace hello of hello"]);
     assert_eq!(left(&world), Vec::<String>::new());
+
+    // Later, or at once; and an addon that comes back has what has stayed of it.
+    let mut later = world.clone();
+    later.prune = true;
+    let goes = "1 object: Namespace hello; with a Namespace goes everything that is in it";
+    assert_eq!(left(&later), [format!("{because} {goes}")]);
+    let mut at_once = with(both(), &[("other", OTHER)]);
+    at_once.prune = true;
+    for mut world in [later, at_once] {
+        world = world.converge();
+        assert_eq!(there(&world), ["ConfigMap other of other"]);
+        assert_eq!(left(&world), Vec::<String>::new());
+    }
+    let back = with(world, &[("hello", HELLO), ("other", OTHER)]).converge();
+    assert_eq!(there(&back).len(), 4);
+    assert_eq!(left(&back), Vec::<String>::new());
 }
 
 /// Whichever of the two is applied first.
@@ -109,7 +145,7 @@ fn what_was_not_applied_to_its_end_is_applied_again_or_removed() {
     world.api.record("hello", Some("v1 ConfigMap default/text\nv1 Secret hello/key\nv1 Namespace /hello\n".into()));
     assert_eq!(left(&world), ["cp1/addons/hello: apply because it was not applied to its end"]);
     assert_eq!(left(&world.clone().converge()), Vec::<String>::new());
-    assert_eq!(there(&with(world, &[]).converge()), Vec::<String>::new());
+    assert_eq!(there(&with(world, &[]).converge()), ["Namespace hello of hello"]);
 }
 
 /// So it is when the cluster did not answer while that was planned.
@@ -210,7 +246,7 @@ spec: {group: example.org, names: {plural: widgets, kind: Widget}, versions: [{n
 ";
     let cluster = with_addons(cluster(), &[("hello", &format!("{HELLO}---\n{definition}"))]);
     let gone = ObjectName { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "old".into() };
-    let addon = ApplyAddon::new(&cluster.addons[0], vec![gone]);
+    let addon = ApplyAddon::new(&cluster.addons[0], vec![gone], Vec::new());
     let change = Change { assumed: true, ..Change::new("apply", "") };
     let Act::Script(fragment) = Operation::ApplyAddon(addon).act(&change) else { panic!("no script") };
     let parts = fragment.parts().iter().map(|part| match part {

@@ -81,14 +81,31 @@ pub fn come_and_go(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.write_manifest(&plain);
     let plan = kokctl.converge("plan");
     assert!(plan.contains("    because the list has no longer fetched, hello, refused, with "), "{plan}");
-    for told in ["Namespace hello", "with a Namespace goes everything that is in it"] {
+    for told in ["Secret hello/key", "2 more stay, with what they hold of others"] {
         assert!(plan.contains(told), "{told}: {plan}");
     }
-    kokctl.converge("apply");
+    others_keep_theirs(lab, kokctl);
     assert_eq!(kubectl(lab, "get namespace hello --ignore-not-found"), "");
     assert_eq!(kubectl(lab, "get crd widgets.example.org --ignore-not-found"), "");
     kubectl(lab, "delete configmap left-alone");
     kokctl.has_nothing_to_do();
+}
+
+/// What somebody else has of the addon's kinds, or in its namespace, goes only when that is asked for.
+fn others_keep_theirs(lab: &Lab, kokctl: &Kokctl<'_>) {
+    kubectl(lab, "-n hello create configmap theirs");
+    let mine = "{\"apiVersion\":\"example.org/v1\",\"kind\":\"Widget\",\"metadata\":{\"name\":\"theirs\",\"namespace\":\"default\"}}";
+    ok(&lab.host("cp1").unwrap(), &format!("echo '{mine}' | kubectl --kubeconfig=/etc/kubernetes/admin.conf apply -f -"));
+    kokctl.converge("apply");
+    assert_eq!(kubectl(lab, "get widgets -A -o name"), "widget.example.org/theirs");
+    kubectl(lab, "-n hello get configmap theirs");
+    assert_eq!(kubectl(lab, "-n hello get deployments,secrets -o name"), "");
+    kokctl.has_nothing_to_do();
+    let plan = kokctl.converge_with("plan", &["--prune"]);
+    for told in ["with a Namespace goes everything that is in it", "with a CustomResourceDefinition go all objects of its kind"] {
+        assert!(plan.contains(told), "{told}: {plan}");
+    }
+    kokctl.converge_with("apply", &["--prune"]);
 }
 
 const FETCHED: &str = "{apiVersion: v1, kind: ConfigMap, metadata: {name: fetched, namespace: kube-public}, data: {from: an address}}\n";

@@ -49,14 +49,16 @@ impl Api {
             let namespace = name.namespace.as_deref().unwrap_or(if name.kind == "Namespace" { "" } else { "default" });
             format!("{} {} {namespace}/{} {}  {}\n", name.api_version, name.kind, name.name, addon.name, sum(name))
         };
-        let lines: String = addon.objects.iter().map(line).collect();
+        let lines: String = addon.objects.iter().chain(&addon.kept).map(line).collect();
         self.record(&addon.name, Some(format!("source {}\n{lines}", addon.source)));
     }
 
     pub(crate) fn remove_addons(&mut self, addons: &RemoveAddons) {
         for (name, gone) in &addons.gone {
             self.remove(name, gone);
-            self.record(name, None);
+            let kept = addons.kept.get(name).map(Vec::as_slice).unwrap_or_default();
+            let lines: String = kept.iter().map(|name| format!("{} {} /{} addon  0\n", name.api_version, name.kind, name.name)).collect();
+            self.record(name, (!kept.is_empty()).then(|| format!("source kept\n{lines}")));
         }
     }
 

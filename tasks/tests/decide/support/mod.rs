@@ -10,7 +10,7 @@ pub(crate) mod world;
 
 use std::net::{IpAddr, Ipv6Addr};
 
-use kok_crds::model::{Addon, Cluster, Host, Manifest};
+use kok_crds::model::{Addon, Cluster, Host, Manifest, Prune};
 use kok_crds::{Position, Source, read_manifest};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::facts::{COMMANDS, FOLDERS, HostFacts, Interface, Route, Storage};
@@ -81,6 +81,7 @@ pub(crate) fn with_addons(cluster: Cluster, addons: &[(&str, &str)]) -> Cluster 
             namespace: None,
             manifest: Manifest::Contents((*manifest).to_owned()),
             sha256: None,
+            prune: Prune::default(),
             origin,
             objects: Vec::new(),
         };
@@ -96,7 +97,7 @@ pub(crate) fn bundle() -> Bundle {
 }
 
 pub(crate) fn inputs<'a>(cluster: &'a Cluster, bundle: &'a Bundle) -> Inputs<'a> {
-    Inputs { cluster, bundle, token_id: TOKEN_ID, new_cluster_id: "c1", now_seconds: NOW }
+    Inputs { cluster, bundle, token_id: TOKEN_ID, new_cluster_id: "c1", now_seconds: NOW, prune: false }
 }
 
 /// Facts of a host with which nothing is wrong.

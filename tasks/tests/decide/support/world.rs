@@ -29,6 +29,8 @@ pub(crate) struct World {
     pub(crate) hosts: BTreeMap<String, Host>,
     pub(crate) api: Api,
     pub(crate) token_id: String,
+    /// Whether the user asks for what others may lose theirs with.
+    pub(crate) prune: bool,
     /// What stands for the secrets of control planes, by host and path below `/etc/kubernetes`.
     files: &'static Files,
 }
@@ -61,7 +63,7 @@ impl World {
         let members = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
         let api = Api { members, etcd_units: cluster.has_etcd_units(), ..Api::default() };
         let files = secrets::of(&cluster);
-        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), files }
+        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), prune: false, files }
     }
 
     /// A world in which a run has ended.
@@ -176,7 +178,7 @@ impl World {
 
     /// The plan of a part, and the hosts that were asked beyond those that it chooses.
     pub(crate) fn plan_of(&self, selection: &Selection) -> Result<(Plan, Vec<String>), Vec<Refusal>> {
-        let inputs = Inputs { token_id: &self.token_id, ..inputs(&self.cluster, &self.bundle) };
+        let inputs = Inputs { token_id: &self.token_id, prune: self.prune, ..inputs(&self.cluster, &self.bundle) };
         let (mut seen, mut asked_too) = (self.seen_of(|host| selection.has_host(host)), Vec::new());
         loop {
             match make_part(&inputs, &seen, selection)? {
