@@ -129,7 +129,7 @@ pub(super) fn time(values: &mut Values<'_>) -> Option<Node> {
     }
     let mut map = Map::at(&enabled.key_position);
     match values.shared("ntp_servers") {
-        Some(servers) => map.add_at("servers", &servers.key_position, server_list(servers.node)),
+        Some(servers) => map.add_at("servers", &servers.key_position, server_list(values, servers.node)),
         None => {
             let position = managed.map_or(enabled.node.position, |shared| shared.node.position);
             map.add("servers", list(POOL.iter().map(|server| text(*server, &position)).collect(), &position));
@@ -139,14 +139,39 @@ pub(super) fn time(values: &mut Values<'_>) -> Option<Node> {
 }
 
 /// Kubespray's entries are lines for the daemon's configuration: a name and options, of which chrony gets its own.
-fn server_list(node: Node) -> Node {
+fn server_list(values: &mut Values<'_>, node: Node) -> Node {
     let Value::List(items) = node.value else { return node };
     let first_word = |item: Node| match &item.value {
-        Value::Text(line) => text(line.split_whitespace().next().unwrap_or_default(), &item.position).called(node.called),
+        Value::Text(line) => {
+            judge_options(values, line, &item.position);
+            text(line.split_whitespace().next().unwrap_or_default(), &item.position).called(node.called)
+        }
         _ => item.called(node.called),
     };
     let items = items.into_iter().map(first_word).collect();
     list(items, &node.position).called(node.called)
+}
+
+/// Options of a server without which time is kept as well (chrony.conf(5), `server`), each with the number of its values.
+const WISHES: [(&str, usize); 5] = [("prefer", 0), ("burst", 0), ("minpoll", 1), ("maxpoll", 1), ("version", 1)];
+
+/// `iburst` is what chrony gets anyway. What is a mere wish is told; a server that wants a key or another port would not answer without it.
+fn judge_options(values: &mut Values<'_>, line: &str, position: &Position) {
+    let mut words = line.split_whitespace().skip(1).filter(|word| *word != "iburst");
+    while let Some(option) = words.next() {
+        let server = line.split_whitespace().next().unwrap_or_default();
+        if let Some((_, count)) = WISHES.iter().find(|(name, _)| *name == option) {
+            words.by_ref().take(*count).for_each(drop);
+            let notice = Notice::new(format!("`{option}` of the NTP server {} is not honoured", quote(server))).at(position);
+            values.notices.push(notice.because("hosts ask all servers in the way that kokctl sets up"));
+        } else {
+            let problem = Problem::new(format!("the option {} of the NTP server {} is not honoured yet", quote(option), quote(server)));
+            let hint = "leave the option out if the server answers without it; or set `ntp_manage_config: false`, and the hosts keep the sources that they have";
+            return values
+                .problems
+                .push(problem.at(position).because("hosts ask a server by its name alone, on port 123 and without a key").hint(hint));
+        }
+    }
 }
 
 /// Prefix lengths of nodes' shares, as the network of the tree says them.
