@@ -81,7 +81,7 @@ pub fn come_and_go(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.write_manifest(&plain);
     let plan = kokctl.converge("plan");
     assert!(plan.contains("    because the list has no longer fetched, hello, refused, with "), "{plan}");
-    for told in ["Secret hello/key", "2 more stay, with what they hold of others"] {
+    for told in ["Secret hello/key", "and 1 more stay, with what they hold of others"] {
         assert!(plan.contains(told), "{told}: {plan}");
     }
     others_keep_theirs(lab, kokctl);
