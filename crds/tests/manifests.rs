@@ -117,3 +117,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_goes_with_an_addon_is_said_by_a_word() {
+    let read = |prune: &str| {
+        let head = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n";
+        let hosts = "  hosts: [{name: cp1, address: 192.0.2.11, roles: [control-plane]}]\n";
+        let text = format!("{head}{hosts}  addons: [{{name: a, manifest: a.yaml{prune}}}]\n");
+        kok_crds::read_cluster("c.yaml", &text).map(|cluster| cluster.addons[0].prune)
+    };
+    assert_eq!(read("").unwrap(), Prune::Objects);
+    assert_eq!(read(", prune: Objects").unwrap(), Prune::Objects);
+    assert_eq!(read(", prune: All").unwrap(), Prune::All);
+    let problems = read(", prune: all").unwrap_err();
+    assert!(problems[0].to_string().contains("it is one of Objects, All"), "{problems:?}");
+}

@@ -273,7 +273,13 @@ const SUPER_ADMIN_VALIDITY: Duration = Duration::days(1);
 const KEY_BYTES: usize = 32;
 
 fn made_badly(error: PkiError) -> Failure {
-    Failure::new(Kind::Internal, "the certificates could not be made").because(error.to_string())
+    let failure = Failure::new(Kind::Internal, "the certificates could not be made").because(error.to_string());
+    match error {
+        PkiError::NoValidity { .. } => failure.hint(
+            "set this machine's clock if it is wrong; if it is right, the authority that signs has ended and has to be renewed first",
+        ),
+        _ => failure,
+    }
 }
 
 /// Every name that stands in a script of the plan.

@@ -30,11 +30,24 @@ pub fn controller() -> Result<Controller, Failure> {
     let failure =
         |error: io::Error| Failure::new(Kind::Internal, format!("{} can't be written", path.display())).because(error.to_string());
     fs::create_dir_all(&folder).map_err(failure)?;
-    let number = match fs::read_to_string(&path) {
+    let number = number_of(&path)?;
+    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+    let machine = read("/proc/sys/kernel/hostname");
+    let identity = format!("{}\n{}\n{machine}", number, read("/etc/machine-id"));
+    let sum = digest::digest(&digest::SHA256, identity.as_bytes());
+    let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
+    Ok(Controller { id, name: who() })
+}
+
+/// The number that stands in this file, made if there is none.
+fn number_of(path: &Path) -> Result<String, Failure> {
+    let failure =
+        |error: io::Error| Failure::new(Kind::Internal, format!("{} can't be written", path.display())).because(error.to_string());
+    let number = match fs::read_to_string(path) {
         Ok(number) => number,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            make(&path, &hex::encode(random_bytes::<NUMBER_BYTES>()?)).map_err(failure)?;
-            fs::read_to_string(&path).map_err(failure)?
+            make(path, &hex::encode(random_bytes::<NUMBER_BYTES>()?)).map_err(failure)?;
+            fs::read_to_string(path).map_err(failure)?
         }
         Err(error) => return Err(failure(error)),
     };
@@ -45,12 +58,7 @@ pub fn controller() -> Result<Controller, Failure> {
             .because("it tells this machine's runs from those of others, and nothing else has it")
             .hint("remove the file if no run of this machine is at work: a new number is made, and hosts that an interrupted run still holds need `--take-over` once"));
     }
-    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
-    let machine = read("/proc/sys/kernel/hostname");
-    let identity = format!("{}\n{}\n{machine}", number.trim(), read("/etc/machine-id"));
-    let sum = digest::digest(&digest::SHA256, identity.as_bytes());
-    let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
-    Ok(Controller { id, name: who() })
+    Ok(number.trim().to_owned())
 }
 
 /// Enough that no two controllers are the same by chance.
@@ -65,5 +73,25 @@ fn make(path: &Path, number: &str) -> io::Result<()> {
     match linked {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod number_tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use super::*;
+
+    #[test]
+    fn a_number_is_made_once_and_nothing_else_is_taken_for_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("controller");
+        let number = number_of(&path).unwrap();
+        assert_eq!((number.len(), number_of(&path).unwrap()), (2 * NUMBER_BYTES, number.clone()));
+        for lost in ["", "\n", "0123", &"x".repeat(2 * NUMBER_BYTES), &format!("{number}0")] {
+            fs::write(&path, lost).unwrap();
+            let failure = number_of(&path).unwrap_err();
+            assert!(failure.what.contains("does not hold the number") && failure.hint.unwrap().contains("--take-over"), "{lost:?}");
+        }
     }
 }

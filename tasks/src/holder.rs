@@ -45,7 +45,7 @@ pub const FIRST_LOOK_SECONDS: u32 = 2;
 /// How long any further look waits for them. Whoever looks sees each time that the host answers, and looks again.
 pub const LOOK_SECONDS: u32 = 15;
 
-/// A line above this length is no record of kokctl. It stands in [`TAKE_FUNCTIONS`] too.
+/// A line above this length is no record of kokctl.
 const LINE_LIMIT: usize = 512;
 
 /// Who may write: one run of one controller.
@@ -170,6 +170,8 @@ pub fn look_script(controller: &str, seconds: u32) -> String {
 /// ends with [`HELD`] and the present line on standard error, or [`BUSY`]. Prints the boot id. The record of hashes of large files, to which
 /// probes only add, is begun anew when it has grown: that costs hashing them once.
 ///
+/// What stands there is compared as [`Standing::parse`] keeps it (`plain`): a damaged line could not be compared otherwise, nor taken over.
+///
 /// It may be sent again whatever became of it. The lock of the record is let go of before anything is waited for, so that the host can be let
 /// go of, or taken over, meanwhile: then this ends with [`HELD`]. One that has ended well leaves a mark, behind which its copies do nothing; so
 /// does [`release_script`], behind which a copy that comes too late does not take the host any more.
@@ -179,7 +181,8 @@ pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
     let (expected, line) = (quote(expected), quote(line));
     format!(
         "set -eu\nmkdir -p -m 700 /var/lib/kokctl /run/kokctl\nkokctl_holder={line}\n\
-         busy() {{ echo \"$1\" >&2; exit {BUSY}; }}\nlost() {{ printf '%s\\n' \"$held\" >&2; exit {HELD}; }}\n{TAKE_FUNCTIONS}\
+         busy() {{ echo \"$1\" >&2; exit {BUSY}; }}\nlost() {{ printf '%s\\n' \"$held\" >&2; exit {HELD}; }}\n\
+         plain() {{ printf '%s' \"$1\" | LC_ALL=C tr -cd ' -~' | cut -c -{LINE_LIMIT}; }}\n{TAKE_FUNCTIONS}\
          exec 7>/run/kokctl/holder.lock\n\
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n\
@@ -225,10 +228,8 @@ pub fn release_script(line: &str, epoch: u64) -> String {
     )
 }
 
-/// Of [`take_script`]: `comes LOCK SECONDS` waits for a lock as long as the host is ours, `marked FILE` says whether it names this line, and
-/// `plain LINE` prints what [`Standing::parse`] keeps of a line: a damaged one could not be compared, and so never be taken over.
-const TAKE_FUNCTIONS: &str = r#"plain() { printf '%s' "$1" | LC_ALL=C tr -cd ' -~' | cut -c -512; }
-marked() {
+/// Of [`take_script`]: `comes LOCK SECONDS` waits for a lock as long as the host is ours, `marked FILE` says whether it names this line.
+const TAKE_FUNCTIONS: &str = r#"marked() {
   mark=
   { read -r mark <"$1"; } 2>/dev/null || :
   [ "$mark" = "$kokctl_holder" ]

@@ -167,7 +167,7 @@ pub(super) fn remove(fragment: &mut Fragment, addon: &str, gone: &[ObjectName]) 
 
 /// Namespaces and definitions come before what stands in them, and what is of their kinds.
 fn is_first(name: &ObjectName) -> bool {
-    matches!((name.group(), name.kind.as_str()), ("", "Namespace") | ("apiextensions.k8s.io", DEFINITION))
+    name.holds_others()
 }
 
 /// The object with our label, in its namespace.

@@ -139,7 +139,7 @@ pub(super) fn clocks(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
     if least.0 > MAXIMUM_LAG_SECONDS {
         found.refuse(
-            Refusal::new(format!("the clock of this machine is {} s behind that of {}, and of every other host", least.0, least.1.name))
+            Refusal::new(format!("the clock of this machine is {} s behind that of {}", least.0, least.1.name))
                 .at("the machine that runs kokctl")
                 .because("certificates end by this machine's clock, so new ones could have expired on the hosts, and good ones look not yet valid")
                 .hint("set the clock that is wrong"),
