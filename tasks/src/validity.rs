@@ -2,13 +2,13 @@
 
 use kok_pki::{Material, inspect_certificate};
 
-use crate::list::certificates::{absolute, is_certificate};
+use crate::list::certificates::absolute;
 use crate::observe::{Look, Observations};
 
 /// Until when one certificate is valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Validity {
-    /// What kubeadm calls it, such as `apiserver` or `etcd/server`.
+    /// What kubeadm calls it, such as `apiserver`, `etcd/server` or `admin.conf`.
     pub name: &'static str,
     /// Absolute path of the file.
     pub path: String,
@@ -18,28 +18,33 @@ pub struct Validity {
     pub end: Result<i64, String>,
 }
 
-/// Some of them or all, whatever the host does.
-fn certificates() -> impl Iterator<Item = Material> {
-    Material::all().into_iter().filter(is_certificate)
-}
-
-/// What is needed to know it: the certificates in `/etc/kubernetes/pki`, which are public. Those inside kubeconfigs stand beside their keys,
-/// and are not looked at.
+/// What is needed to know it: the certificates in `/etc/kubernetes/pki` and those inside kubeconfigs, without the keys beside them.
 pub fn looks() -> impl Iterator<Item = Look> {
-    certificates().map(|material| Look::Content(absolute(material)))
+    Material::all().into_iter().filter_map(|material| match material {
+        Material::AuthorityCertificate(_) | Material::LeafCertificate(_) => Some(Look::Content(absolute(material))),
+        Material::Kubeconfig(_) => Some(Look::KubeconfigCertificate(absolute(material))),
+        _ => None,
+    })
 }
 
-/// Of each certificate that is there; leaves before authorities.
+/// Of each certificate that is there; leaves before kubeconfigs before authorities.
 #[must_use]
 pub fn of(seen: &Observations) -> Vec<Validity> {
-    let found = certificates().filter_map(|material| Some((material, seen.contents.get(&absolute(material))?)));
-    let mut validities: Vec<Validity> = found.map(|(material, content)| validity(material, content)).collect();
+    let pem = |material: Material| match material {
+        Material::Kubeconfig(_) => seen.kubeconfigs.get(&absolute(material))?.clone(),
+        Material::AuthorityCertificate(_) | Material::LeafCertificate(_) => {
+            Some(String::from_utf8_lossy(seen.contents.get(&absolute(material))?).into_owned())
+        }
+        _ => None,
+    };
+    let found = Material::all().into_iter().filter_map(|material| Some(validity(material, &pem(material)?)));
+    let mut validities: Vec<Validity> = found.collect();
     validities.sort_by_key(|validity| validity.is_authority);
     validities
 }
 
-fn validity(material: Material, content: &[u8]) -> Validity {
-    let facts = inspect_certificate(&String::from_utf8_lossy(content));
+fn validity(material: Material, pem: &str) -> Validity {
+    let facts = inspect_certificate(pem);
     let name = material.path();
     let name = name.strip_prefix("pki/").and_then(|name| name.strip_suffix(".crt")).unwrap_or(name);
     Validity {

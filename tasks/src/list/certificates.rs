@@ -1,11 +1,11 @@
 //! Certificates of control planes and of hosts of etcd, and kubeconfigs: of control planes, and of workers for which one was issued.
 //!
 //! A host without certificates gets the whole set at once. On one that has them, each is judged by what stands in it: an authority is never
-//! replaced, a leaf if it could not do its work, a kubeconfig if it is missing, and both where another one was issued.
+//! replaced, a leaf or a kubeconfig if it could not do its work, and both where another one was issued.
 
 use kok_crds::Secret;
 use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
-use kok_pki::{AuthorityKind, Defect, KubeconfigUser, Leaf, Material};
+use kok_pki::{AuthorityKind, Defect, KubeconfigUser, Leaf, Material, Profile};
 use time::{Duration, OffsetDateTime};
 
 use super::kubeadm_configuration;
@@ -87,10 +87,12 @@ pub(crate) fn is_certificate(material: &Material) -> bool {
 pub(crate) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     let files = of_tree(cluster, host.roles);
     let contents: Vec<Look> = files.iter().filter(|file| is_certificate(file)).map(|file| Look::Content(absolute(*file))).collect();
-    // What was issued is compared by its sum; what kokctl has signed it knows by its being there.
+    // What was issued is compared by its sum; what kokctl has signed is judged by the certificate inside.
     let is_issued = is_kept_elsewhere(cluster, AuthorityKind::Kubernetes);
-    let kubeconfigs = kubeconfigs(cluster, host.roles).map(absolute);
-    let kubeconfigs = kubeconfigs.map(|path| if is_issued { Look::File { path, expected: None } } else { Look::Path(path) });
+    let kubeconfigs = kubeconfigs(cluster, host.roles).map(absolute).flat_map(|path| match is_issued {
+        true => vec![Look::File { path, expected: None }],
+        false => vec![Look::Path(path.clone()), Look::KubeconfigCertificate(path)],
+    });
     let keys = if files.is_empty() { Vec::new() } else { keys_elsewhere(cluster) };
     let paths = files.into_iter().chain(keys).map(|material| Look::Path(absolute(material)));
     contents.into_iter().chain(paths).chain(kubeconfigs).collect()
@@ -138,7 +140,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         existing(view, draft, seen)?;
     }
     for material in kubeconfigs(view.cluster(), roles) {
-        let wrong = fresh.then(|| "the certificate authority is new".to_owned()).or_else(|| other_kubeconfig(view, seen, material));
+        let wrong = fresh.then(|| "the certificate authority is new".to_owned()).or_else(|| wrong_kubeconfig(view, seen, material));
         let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
         if fresh {
@@ -231,14 +233,20 @@ fn defect(view: &HostView<'_>, seen: &Observations, leaf: Leaf) -> Result<Option
     if issued(view, Material::LeafCertificate(leaf)).is_some_and(|issued| issued.expose() != certificate.as_bytes()) {
         return Ok(Some(ANOTHER_ISSUED.to_owned()));
     }
-    let authority = text(Material::AuthorityCertificate(profile.authority)).unwrap_or_default();
+    Ok(first_defect(view, seen, &certificate, &profile))
+}
+
+/// The first thing that keeps a certificate from its work.
+fn first_defect(view: &HostView<'_>, seen: &Observations, certificate: &str, profile: &Profile) -> Option<String> {
+    let authority = seen.contents.get(&absolute(Material::AuthorityCertificate(profile.authority)));
+    let authority = authority.map(|bytes| String::from_utf8_lossy(bytes)).unwrap_or_default();
     let now = OffsetDateTime::from_unix_timestamp(view.inputs.now_seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let mut defects = kok_pki::verify_leaf(&authority, &certificate, &profile, now).err().unwrap_or_default();
+    let mut defects = kok_pki::verify_leaf(&authority, certificate, profile, now).err().unwrap_or_default();
     // By the clock of the host, which is the one that judges it there: one that only this machine calls early does its work.
     let offset = Duration::seconds(view.seen.clock_offset_seconds(&view.host.name).unwrap_or_default());
     let by_host = now.saturating_add(offset);
     defects.retain(|defect| !matches!(defect, Defect::NotYetValid(from) if *from <= by_host));
-    Ok(defects.first().map(ToString::to_string))
+    defects.first().map(ToString::to_string)
 }
 
 /// Why what stands in a place of the user's is replaced.
@@ -249,11 +257,17 @@ fn issued<'a>(view: &HostView<'a>, material: Material) -> Option<&'a Secret> {
     view.cluster().settings.certificates.issued.as_ref()?.file(&view.host.name, material.path())
 }
 
-/// Whether a kubeconfig was issued that is another one than the host's.
-fn other_kubeconfig(view: &HostView<'_>, seen: &Observations, material: Material) -> Option<String> {
-    let issued = sha256(issued(view, material)?.expose());
-    let found = seen.paths.get(&absolute(material)).and_then(PathState::present)?;
-    (found.sha256.as_ref() != Some(&issued)).then(|| ANOTHER_ISSUED.to_owned())
+/// Why a kubeconfig has to be made anew, if it has to. One whose certificate stands in a file of its own is the kubelet's, which renews it.
+fn wrong_kubeconfig(view: &HostView<'_>, seen: &Observations, material: Material) -> Option<String> {
+    let path = absolute(material);
+    if let Some(issued) = issued(view, material) {
+        let found = seen.paths.get(&path).and_then(PathState::present)?;
+        return (found.sha256 != Some(sha256(issued.expose()))).then(|| ANOTHER_ISSUED.to_owned());
+    }
+    let Material::Kubeconfig(user) = material else { return None };
+    let certificate = seen.kubeconfigs.get(&path)?.as_ref()?;
+    let because = first_defect(view, seen, certificate, &user.profile(&identity::control_plane(view.cluster(), view.host)))?;
+    Some(format!("of the certificate inside: {because}"))
 }
 
 /// A step for one file; `wrong` says why it has to be written again if something stands there.
@@ -287,6 +301,27 @@ pub(super) fn read_once_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &St
             draft.needs(step, &made, Reason::Reads);
         }
     }
+}
+
+/// The steps that make what the API server shows and logs in with, on a host that has its certificates already: who trusts that it answers
+/// asks again when one of them changes.
+pub(super) fn of_api_server(view: &HostView<'_>) -> Vec<StepId> {
+    let leaves = [Leaf::ApiServer, Leaf::ApiServerKubeletClient, Leaf::ApiServerEtcdClient, Leaf::FrontProxyClient];
+    let there = leaves.iter().filter(|_| are_there(view));
+    there.map(|leaf| view.id(NAME, Material::LeafCertificate(*leaf).path())).collect()
+}
+
+/// Whether this host has certificates already.
+fn are_there(view: &HostView<'_>) -> bool {
+    has_authority(view.host, view.observations())
+}
+
+/// The steps that make the kubeconfigs of controller manager and scheduler anew, on a host that has its certificates already. What was issued
+/// anew changes the manifests, which starts both.
+pub(super) fn of_controllers(view: &HostView<'_>) -> Vec<StepId> {
+    let users = [KubeconfigUser::ControllerManager, KubeconfigUser::Scheduler];
+    let there = users.iter().filter(|_| are_there(view) && !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes));
+    there.map(|user| view.id(NAME, Material::Kubeconfig(*user).path())).collect()
 }
 
 /// The steps that make the certificates and kubeconfigs of the host.

@@ -14,7 +14,7 @@ use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
-    KubeletStart, MarkNode, Operation, Preflight, PrivateClusterInfo, RemoveTokens, StaticPods, UploadConfiguration,
+    KubeletStart, MarkNode, Operation, Preflight, PrivateClusterInfo, ReadKubeconfigs, RemoveTokens, StaticPods, UploadConfiguration,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 
@@ -40,6 +40,9 @@ pub(super) const KUBELET: &str = "kubelet";
 
 /// Step after which the kubelet renews its own certificate.
 const FINALIZED: &str = "kubelet-finalized";
+
+/// Step after which controller manager and scheduler know their kubeconfigs.
+const KUBECONFIGS: &str = "kubeconfigs-read";
 
 /// Step that puts kube-proxy and CoreDNS into the cluster.
 pub(super) const ADDONS: &str = "addons";
@@ -67,6 +70,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         draft.follows(&ready, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
     }
     draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
+    for made in certificates::of_api_server(view) {
+        draft.follows(&ready, &made, Reason::Because("it has to answer with the new one"));
+    }
+    read_kubeconfigs(view, draft, (&kubelet, &ready));
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
         draft.needs(&administrators, &ready, Reason::TalksTo);
@@ -78,6 +85,16 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         finalize(view, draft, &configuration, &kubelet, &ready);
     }
     still_ready::plan(view, draft, &[KUBELET, node_step(view.cluster())])
+}
+
+/// Controller manager and scheduler have to know their present kubeconfigs; where they get their first ones they have not been started before.
+fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, (kubelet, ready): (&StepId, &StepId)) {
+    let step = draft.add(KUBECONFIGS, Operation::ReadKubeconfigs(ReadKubeconfigs));
+    draft.needs(&step, kubelet, Reason::Because("it starts them again"));
+    draft.needs(&step, ready, Reason::Because("they give back their leases through the API server beside them"));
+    for made in certificates::of_controllers(view) {
+        draft.follows(&step, &made, Reason::Reads);
+    }
 }
 
 /// Where etcd is not beside the API server, it has to answer first: kubeadm asks it, and an API server gives up without it.

@@ -30,6 +30,10 @@ pub enum Look {
     LargeFile(String),
     /// The whole content of a small file that is no secret, such as a certificate.
     Content(String),
+    /// The client's certificate inside a kubeconfig. It is public; the key beside it never leaves the host.
+    KubeconfigCertificate(String),
+    /// When controller manager and scheduler of this control plane were started.
+    Programs,
     /// Load, active and enabled state of a systemd unit and when it started.
     Unit(String),
     /// A kernel parameter, by its dotted name.
@@ -88,6 +92,8 @@ pub struct Looks {
     pub(super) edited: BTreeSet<(String, String)>,
     pub(super) large: BTreeSet<String>,
     pub(super) contents: BTreeSet<String>,
+    pub(super) kubeconfigs: BTreeSet<String>,
+    pub(super) programs: bool,
     pub(super) units: BTreeSet<String>,
     pub(super) sysctls: BTreeSet<String>,
     pub(super) modules: BTreeSet<String>,
@@ -129,6 +135,8 @@ impl Looks {
                 self.large.insert(path);
             }
             Look::Content(path) => drop(self.contents.insert(path)),
+            Look::KubeconfigCertificate(path) => drop(self.kubeconfigs.insert(path)),
+            Look::Programs => self.programs = true,
             Look::Unit(name) => drop(self.units.insert(name)),
             Look::Sysctl(name) => drop(self.sysctls.insert(name)),
             Look::KernelModule(name) => drop(self.modules.insert(name)),
@@ -174,6 +182,7 @@ impl Looks {
         let edited = self.edited.iter().cloned().map(|(path, copy)| Look::Edited { path, copy });
         let large = self.large.iter().cloned().map(Look::LargeFile);
         let contents = self.contents.iter().cloned().map(Look::Content);
+        let contents = contents.chain(self.kubeconfigs.iter().cloned().map(Look::KubeconfigCertificate));
         let units = self.units.iter().cloned().map(Look::Unit);
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
@@ -184,6 +193,7 @@ impl Looks {
         let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
+        let services = services.chain(asked(self.programs, Look::Programs));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
         let host = host.chain(self.pod_network.clone().map(Look::PodNetwork)).chain(asked(self.ipv6, Look::Ipv6));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block)).chain(self.users.iter().cloned().map(Look::User));

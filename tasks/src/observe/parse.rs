@@ -89,6 +89,10 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
     for section in sections.iter().filter(|section| section.name == "content") {
         seen.contents.insert(section.argument.to_owned(), section.body.to_vec());
     }
+    seen.kubeconfigs = super::kubeconfig::read(&sections);
+    if looks.programs {
+        seen.programs = Some(super::programs::read(body("programs")?, body("clock")?, seen.clock_nanoseconds)?);
+    }
     if !looks.units.is_empty() {
         seen.units = read_units(body("units")?, looks)?;
     }

@@ -51,6 +51,7 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
         let path = quote(path);
         let _ = writeln!(script, "[ -f {path} ] && {{ mark content {path}; head -c {CONTENT_LIMIT} <{path}; }}");
     }
+    super::kubeconfig::push(&mut script, &looks.kubeconfigs);
     push_units(&mut script, looks);
     push_kernel(&mut script, looks);
     if looks.time {
@@ -59,6 +60,9 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     push_host(&mut script, looks);
     if looks.images {
         script.push_str(IMAGES);
+    }
+    if looks.programs {
+        script.push_str(super::programs::SCRIPT);
     }
     push_cluster(&mut script, looks);
     script.push_str("mark end\n");

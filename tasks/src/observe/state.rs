@@ -21,6 +21,11 @@ pub struct Observations {
     pub paths: BTreeMap<String, PathState>,
     /// Content of small files that are no secrets; none for a file that is not there.
     pub contents: BTreeMap<String, Vec<u8>>,
+    /// Certificates of clients inside kubeconfigs, as PEM; none where it stands in a file of its own, and no entry for a kubeconfig that is
+    /// not there.
+    pub kubeconfigs: BTreeMap<String, Option<String>>,
+    /// When programs of the control plane were started that run, in nanoseconds since 1970 by the clock that the host has now.
+    pub programs: Option<BTreeMap<String, i128>>,
     /// systemd units.
     pub units: BTreeMap<String, UnitState>,
     /// Kernel parameters; `None` where the kernel has no such parameter.
@@ -193,6 +198,8 @@ impl Observations {
         Self {
             paths: BTreeMap::new(),
             contents: BTreeMap::new(),
+            kubeconfigs: BTreeMap::new(),
+            programs: None,
             units: BTreeMap::new(),
             sysctls: BTreeMap::new(),
             modules: BTreeMap::new(),
@@ -226,8 +233,11 @@ impl Observations {
     /// Takes over what a later probe saw; what it did not look at stays as it was.
     pub fn merge(&mut self, later: Self) {
         self.contents.retain(|path, _| later.paths.get(path) != Some(&PathState::Missing));
+        self.kubeconfigs.retain(|path, _| later.paths.get(path) != Some(&PathState::Missing));
         self.paths.extend(later.paths);
         self.contents.extend(later.contents);
+        self.kubeconfigs.extend(later.kubeconfigs);
+        self.programs = later.programs.or(self.programs.take());
         self.units.extend(later.units);
         self.sysctls.extend(later.sysctls);
         self.modules.extend(later.modules);
@@ -262,11 +272,15 @@ impl Observations {
     /// nobody can tell which was first.
     #[must_use]
     pub fn started_before(&self, unit: &str, path: &str) -> bool {
+        self.started_nanoseconds(unit).is_some_and(|started| self.is_older(started, path))
+    }
+
+    /// The same of a program that was started at `started`, in nanoseconds since 1970 by the clock that the host has now.
+    #[must_use]
+    pub fn is_older(&self, started: i128, path: &str) -> bool {
         // Both clocks are read in one probe, but with the kernel's coarse resolution (up to 10 ms each).
         const SLACK_NANOSECONDS: i128 = 20_000_000;
-        let (Some(PathState::Present(file)), Some(started)) = (self.paths.get(path), self.started_nanoseconds(unit)) else {
-            return false;
-        };
+        let Some(PathState::Present(file)) = self.paths.get(path) else { return false };
         let changed = file.changed_nanoseconds;
         changed <= self.clock_nanoseconds + SLACK_NANOSECONDS && started + SLACK_NANOSECONDS < changed
     }

@@ -22,6 +22,7 @@ mod pki_tree;
 mod pod_routes;
 mod preflight;
 mod private_cluster_info;
+mod read_kubeconfigs;
 mod ready;
 mod record;
 mod remove_addons;
@@ -54,6 +55,7 @@ pub use pki_tree::PkiTree;
 pub use pod_routes::PodRoutes;
 pub use preflight::Preflight;
 pub use private_cluster_info::PrivateClusterInfo;
+pub use read_kubeconfigs::ReadKubeconfigs;
 pub(crate) use ready::CLIENT_CERTIFICATE;
 pub use ready::{
     API_SERVER_MANIFEST, ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly, without_means,
@@ -117,6 +119,8 @@ pub enum Operation {
     UploadConfiguration(UploadConfiguration),
     /// A short-lived token and the rules for those who join with it.
     BootstrapToken(BootstrapToken),
+    /// Controller manager and scheduler know their present kubeconfigs.
+    ReadKubeconfigs(ReadKubeconfigs),
     /// Labels and taints of a node.
     MarkNode(MarkNode),
     /// The kubelet has a certificate of its own.
@@ -180,6 +184,7 @@ macro_rules! each {
             Operation::ClusterAdmins($it) => $call,
             Operation::UploadConfiguration($it) => $call,
             Operation::BootstrapToken($it) => $call,
+            Operation::ReadKubeconfigs($it) => $call,
             Operation::MarkNode($it) => $call,
             Operation::CredentialReady($it) => $call,
             Operation::KubeletFinalize($it) => $call,

@@ -39,6 +39,7 @@ pub(crate) fn state(world: &World) -> String {
         // Which control plane has written it is of no interest.
         host.paths.remove("/var/lib/kokctl/made/founded");
         host.paths.values_mut().for_each(|entry| entry.changed = 0);
+        host.programs.values_mut().for_each(|started| *started = 0);
         host.units.values_mut().for_each(|unit| unit.started_microseconds = 0);
     }
     format!("{:?} {:?}", world.hosts, world.api)

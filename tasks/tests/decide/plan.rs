@@ -269,6 +269,7 @@ fn a_missing_key_gets_a_new_pair_and_never_a_new_authority() {
         [
             "cp1/certificates/pki/apiserver.key: create because it does not exist",
             "cp1/certificates/pki/apiserver.crt: write because /etc/kubernetes/pki/apiserver.key is missing",
+            "cp1/control-plane/api-server: look again because cp1/certificates/pki/apiserver.crt changes",
         ]
     );
     let mut world = World::converged();

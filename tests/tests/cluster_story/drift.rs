@@ -31,6 +31,7 @@ struct Drift<'a> {
 pub fn is_shown_and_repaired(lab: &Lab, kokctl: &Kokctl<'_>) {
     configuration_of_containerd(lab, kokctl);
     manifest_of_the_scheduler(lab, kokctl);
+    kubeconfig_of_the_scheduler(lab, kokctl);
     configuration_of_a_kubelet(lab, kokctl);
     kubeconfig_of_the_super_admin(lab, kokctl);
     proxies_are_started_again(lab);
@@ -59,6 +60,28 @@ fn configuration_of_containerd(lab: &Lab, kokctl: &Kokctl<'_>) {
         file: CONTAINERD,
     };
     repairs(lab, kokctl, &drift);
+}
+
+/// One with the certificate of somebody else, as one that has ended: it is made anew, and the scheduler reads it.
+fn kubeconfig_of_the_scheduler(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let restarts =
+        || cluster::kubectl(lab, "-n kube-system get pod kube-scheduler-cp1 -o jsonpath='{.status.containerStatuses[0].restartCount}'");
+    let before = restarts();
+    let drift = Drift {
+        host: lab.host("cp1").unwrap(),
+        by: "cp /etc/kubernetes/admin.conf /etc/kubernetes/scheduler.conf",
+        plan: &[
+            "cp1:",
+            "  file /etc/kubernetes/scheduler.conf: write",
+            "  controller manager and scheduler know their kubeconfigs: restart",
+            "    because /etc/kubernetes/scheduler.conf changed after kube-scheduler was started",
+        ],
+        unit: None,
+        // What of it does not change: the kubeconfig is another one afterwards.
+        file: SCHEDULER,
+    };
+    repairs(lab, kokctl, &drift);
+    wait_for("the scheduler was started with its own kubeconfig", 60, || restarts() != before);
 }
 
 fn manifest_of_the_scheduler(lab: &Lab, kokctl: &Kokctl<'_>) {

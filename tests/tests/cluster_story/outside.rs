@@ -56,7 +56,7 @@ fn status_for_programs(lab: &Lab, kokctl: &Kokctl<'_>) {
     let status: Value = serde_json::from_str(&said.stdout).unwrap();
     assert_eq!((said.code, &status["drift"]), (0, &json!({"state": "none"})), "{said:?}");
     let certificates = status["certificates"].as_array().unwrap();
-    assert_eq!(certificates.len(), 10, "seven leaves and three authorities: {certificates:?}");
+    assert_eq!(certificates.len(), 13, "seven leaves, three kubeconfigs and three authorities: {certificates:?}");
     for certificate in certificates {
         let days = certificate["daysLeft"].as_i64().unwrap();
         assert!(if certificate["authority"] == true { days > 3600 } else { (360..=365).contains(&days) }, "{certificate}");

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
     BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, ImageStore, Kind, Look, Metadata, ModuleState, Observations, PathState, PodNetwork,
-    SwapState, TimeTracking, UnitState,
+    SwapState, TimeTracking, UnitState, kubeconfig_certificate,
 };
 
 /// Something at a path.
@@ -36,6 +36,8 @@ pub(crate) struct Host {
     pub(crate) firewall: Firewall,
     pub(crate) pod_network: PodNetwork,
     pub(crate) images: BTreeMap<String, ImageState>,
+    /// When controller manager and scheduler were started, in seconds since boot.
+    pub(crate) programs: BTreeMap<String, u64>,
     /// Seconds since boot; every change takes one.
     pub(crate) now: u64,
 }
@@ -79,6 +81,7 @@ impl Host {
             pod_network: PodNetwork::default(),
             modules: BTreeSet::new(),
             images: BTreeMap::new(),
+            programs: BTreeMap::new(),
             now: 100,
         };
         for folder in FOLDERS {
@@ -192,6 +195,14 @@ impl Host {
             }
             Look::Content(path) => {
                 seen.contents.extend(self.paths.get(path).map(|entry| (path.clone(), entry.content.clone().into_bytes())))
+            }
+            Look::KubeconfigCertificate(path) => seen.kubeconfigs.extend(self.paths.get(path).map(|entry| {
+                let lines = entry.content.lines().filter_map(|line| line.trim().strip_prefix("client-certificate-data: "));
+                (path.clone(), kubeconfig_certificate(&lines.collect::<Vec<_>>().join("\n")))
+            })),
+            Look::Programs => {
+                let started = |at: &u64| i128::from(BOOT + at) * 1_000_000_000;
+                seen.programs = Some(self.programs.iter().map(|(name, at)| (name.clone(), started(at))).collect());
             }
             Look::Unit(name) => {
                 seen.units.insert(name.clone(), self.enabled(name));

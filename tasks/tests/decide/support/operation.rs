@@ -51,6 +51,10 @@ impl World {
                 let new: Vec<_> = mark.taints.iter().filter(|taint| !node.taints.contains(taint)).cloned().collect();
                 node.taints.extend(new);
             }
+            Operation::ReadKubeconfigs(_) => {
+                let host = self.host(host);
+                host.programs.values_mut().for_each(|started| *started = host.now);
+            }
             Operation::KubeletFinalize(finalize) => self.finalize(host, &finalize.configuration),
             Operation::Addons(addons) => {
                 self.uses_patched(host, &addons.configuration, &addons.source);
@@ -215,6 +219,9 @@ impl World {
         for name in names {
             host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}", pods.source));
         }
+        let runs = |name: &&&str| ["kube-controller-manager", "kube-scheduler"].contains(name);
+        let now = host.now;
+        host.programs.extend(names.iter().filter(runs).map(|name| ((*name).to_owned(), now)));
         let paths: Vec<String> = names.iter().map(|name| format!("/etc/kubernetes/manifests/{name}.yaml")).collect();
         let name = host.name.clone();
         self.keep(&name, record, &pods.source, &paths);

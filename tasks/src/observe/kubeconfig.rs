@@ -1,0 +1,55 @@
+//! The certificates inside kubeconfigs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::parse::Section;
+use crate::shell::quote;
+
+/// A chain of certificates is far shorter.
+const LIMIT: usize = 64 * 1024;
+
+/// Asks for the line with the certificate and for nothing else: beside it stands the key.
+pub(super) fn push(script: &mut String, paths: &BTreeSet<String>) {
+    for path in paths {
+        let path = quote(path);
+        let _ = writeln!(
+            script,
+            "[ -f {path} ] && {{ mark kubeconfig {path}; sed -n 's/^ *client-certificate-data: *//p' <{path} | head -c {LIMIT}; }}"
+        );
+    }
+}
+
+pub(super) fn read(sections: &[Section<'_>]) -> BTreeMap<String, Option<String>> {
+    let asked = sections.iter().filter(|section| section.name == "kubeconfig");
+    asked.map(|section| (section.argument.to_owned(), certificate(&String::from_utf8_lossy(section.body)))).collect()
+}
+
+/// The first certificate of the lines, as PEM; none if there is no line. What is no base64 becomes an empty text, which no certificate is.
+#[must_use]
+pub fn certificate(lines: &str) -> Option<String> {
+    let data = lines.lines().map(|line| line.trim().trim_matches('"')).find(|line| !line.is_empty())?;
+    Some(STANDARD.decode(data).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_stands_elsewhere_is_none() {
+        assert_eq!(certificate("\n"), None);
+        assert_eq!(certificate("\"LS0tCg==\"\n"), Some("---\n".to_owned()));
+        assert_eq!(certificate("!\n"), Some(String::new()));
+    }
+
+    #[test]
+    fn only_one_line_of_a_kubeconfig_is_asked_for() {
+        let mut script = String::new();
+        push(&mut script, &["/etc/kubernetes/admin.conf".to_owned()].into());
+        assert!(script.contains("client-certificate-data") && !script.contains("key-data") && !script.contains("cat "), "{script}");
+    }
+}
