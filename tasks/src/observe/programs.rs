@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::parse::ParseError;
 
 /// Programs that read their kubeconfigs at their start and never again.
-pub(crate) const READERS: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+const READERS: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 
 /// Asked of containerd by what the kubelet labels containers with: a user's pod may run a program of the same name. What follows the name in
 /// parentheses begins with field 3 of `/proc/PID/stat` (proc(5)).

@@ -243,6 +243,7 @@ pub(super) fn state(world: &World) -> String {
         host.now = 0;
         host.paths.values_mut().for_each(|entry| entry.changed = 0);
         host.units.values_mut().for_each(|unit| unit.started_microseconds = 0);
+        host.programs.values_mut().for_each(|started| *started = 0);
     }
     format!("{:#?}\n{:#?}", world.hosts, world.api)
 }
