@@ -42,8 +42,8 @@ pub(super) fn load(input: &mut Input) {
     }
 }
 
-/// A warning for each host of which something ends within [`SOON`]: nobody in the cluster renews it, and what is in kubeconfigs is not looked at
-/// on hosts.
+/// A warning for each host of which something ends within [`SOON`]: nobody in the cluster renews it, and kokctl has no key to
+/// do it.
 pub(super) fn ending(cluster: &Cluster, now: i64) -> Vec<Failure> {
     let Some(folder) = &cluster.settings.certificates.issued else { return Vec::new() };
     let warning = |host: &Host| {
