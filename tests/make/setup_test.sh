@@ -62,6 +62,11 @@ says bundle 'packages are missing' 'binutils' 'only root' 'apt-get install'
 pretend dpkg-query installed
 ln -s "$(command -v false)" "$folder/apt-cache"
 says bundle 'apt knows no package haproxy' 'only root' 'sudo apt-get update'
+pretend rustfmt rustfmt
+pretend cargo-clippy clippy
+pretend dpkg-query nothing
+says unit 'packages are missing' 'python3-venv' 'only root' 'apt-get install'
+pretend dpkg-query installed
 pretend id 0
 says bundle 'lists of packages could not be updated' 'because: ' 'hint: '
 pretend id 1000

@@ -66,6 +66,7 @@ fi
 part 'packages and tools' sh tests/make/setup.sh "$([ "$which" = all ] && echo test || echo unit)"
 part 'checks of the setup' setup_checks
 part 'formatting' formatting
+part 'what may be in the program' sh tests/make/deny.sh
 part 'clippy' clippy
 part 'unit tests' unit
 # Not where people only want to know whether they broke something: instrumenting takes minutes.
