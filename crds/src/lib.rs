@@ -29,10 +29,11 @@ mod syntax;
 mod translate;
 pub mod tree;
 mod variables;
+mod vault;
 mod words;
 
 pub use encoding::not_text;
-pub use input::{Asked, File, Input, Intent, Role, read_input};
+pub use input::{Asked, File, Input, Intent, Role, read_input, read_input_with};
 pub use manifest::{MOST_MANIFEST_BYTES, in_two_addons, read_manifest};
 pub use message::{Fault, Kind as MessageKind, Message, Note, Notice, Problem, Subject as MessageSubject, Weight};
 pub use objects::read_objects;
@@ -41,4 +42,5 @@ pub use read::{Reading, examine_cluster, read_cluster};
 pub use secret::Secret;
 pub use source::{Place, Source};
 pub use variables::{Effect, Given, Outcome, SUBJECTS, Subject, Variable, variable, variables};
+pub use vault::{Closed, Envelope, NoVault, Vault, VaultPassword};
 pub use words::{count, counted, listed, nearest};

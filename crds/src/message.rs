@@ -73,8 +73,10 @@ pub enum Kind {
     Absent,
     /// A host has no role.
     NoRole,
-    /// A value is encrypted, which matters where it counts.
+    /// A value is encrypted and can't be had, which matters where it counts.
     Encrypted,
+    /// So it is because nobody gave a password.
+    Locked,
 }
 
 impl<W> Message<W> {
@@ -102,6 +104,12 @@ impl<W> Message<W> {
     pub(crate) fn of_kind(mut self, kind: Kind) -> Self {
         self.kind = kind;
         self
+    }
+
+    /// Whether it is that something is encrypted, and nobody gave a password for it.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.kind == Kind::Locked
     }
 
     /// Says which host it names.

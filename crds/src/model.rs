@@ -6,6 +6,7 @@
 mod addon;
 mod certificates;
 mod components;
+mod concealed;
 mod endpoint;
 pub(crate) mod etcd;
 mod host;
@@ -24,6 +25,7 @@ pub use certificates::{AuthorityName, AuthorityPair, Certificates, EscrowFile, I
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, KubeletSettings, Patch, Reserved, Security, Values, Volume,
 };
+pub use concealed::Concealed;
 pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
 pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};
@@ -53,6 +55,8 @@ pub struct Cluster {
     pub addons: Vec<Addon>,
     /// Settings that were given under `vars`, with their defaults filled in.
     pub settings: Settings,
+    /// What was encrypted in the user's files, as far as its text is a secret.
+    pub concealed: Concealed,
     /// Where in the file each value stands; see [`Cluster::position_of`].
     pub positions: Positions,
 }

@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::tree::{self, Dialect, Node};
+use crate::vault::{BEGINNING, Opened, Refused};
 use crate::{Position, Problem};
 
 /// A text of a user with a name.
@@ -19,6 +20,17 @@ pub struct Source {
     pub(crate) place: Place,
     /// What messages call it.
     what: &'static str,
+    seal: Seal,
+}
+
+/// Whether a text was encrypted as a whole.
+#[derive(Clone, PartialEq, Eq)]
+enum Seal {
+    None,
+    /// It is decrypted: every value in it is a secret.
+    Opened,
+    /// It stays closed.
+    Closed(Refused),
 }
 
 /// Where a text stands.
@@ -49,12 +61,50 @@ impl Source {
     /// A text that stands somewhere.
     #[must_use]
     pub fn placed(name: impl Into<Arc<str>>, text: impl Into<String>, place: Place) -> Self {
-        Self { name: name.into(), text: text.into(), place, what: "the file" }
+        Self { name: name.into(), text: text.into(), place, what: "the file", seal: Seal::None }
     }
 
     /// The same, which messages call otherwise than a file.
     pub(crate) fn being(self, what: &'static str) -> Self {
         Self { what, ..self }
+    }
+
+    /// The same, which was encrypted as a whole or was not.
+    pub(crate) fn sealed(self, is_sealed: bool) -> Self {
+        Self { seal: if is_sealed { Seal::Opened } else { self.seal }, ..self }
+    }
+
+    /// The text that it is encrypted in, if it is as a whole.
+    pub(crate) fn encrypted(&self) -> Option<&str> {
+        (!matches!(self.seal, Seal::Closed(_)) && self.text.starts_with(BEGINNING)).then_some(self.text.as_str())
+    }
+
+    /// Takes over what was encrypted in it, or why that can't be had.
+    pub(crate) fn unseal(&mut self, opened: &Opened) {
+        match self.encrypted().and_then(|text| opened.get(text)).cloned() {
+            Some(Ok(text)) => {
+                self.place = inside(&self.place);
+                self.text = text;
+                self.seal = Seal::Opened;
+            }
+            Some(Err(refused)) => self.seal = Seal::Closed(refused),
+            None => {}
+        }
+    }
+
+    /// Whether it was encrypted as a whole, so that every value in it is a secret.
+    pub(crate) fn is_sealed(&self) -> bool {
+        self.seal == Seal::Opened
+    }
+
+    /// What is wrong with it if it is encrypted and stays closed.
+    pub(crate) fn closed(&self) -> Option<Problem> {
+        let refused = match &self.seal {
+            Seal::Closed(refused) => refused.clone(),
+            Seal::None if self.text.starts_with(BEGINNING) => Refused::of_nobody(&self.text),
+            Seal::None | Seal::Opened => return None,
+        };
+        Some(refused.problem(self.what).at(&self.position(1, 1)))
     }
 
     /// The place in the user's file of a line and a column of the text, both counted from 1.
@@ -80,6 +130,18 @@ impl Source {
             // The value has no lines in the file, so both places are named: that of the value, and that in the value.
             Place::At(position) => Locator::file(format!("{position}, in {}", self.name).into()),
         }
+    }
+}
+
+/// Where the decrypted text of a file stands.
+fn inside(place: &Place) -> Place {
+    match place {
+        // Of a file, the lines are those that `ansible-vault edit` shows.
+        Place::File => Place::File,
+        Place::Block { file, first_line, indent } => {
+            Place::At(Position { file: Arc::clone(file), line: *first_line, column: indent.saturating_add(1) })
+        }
+        Place::At(position) => Place::At(position.clone()),
     }
 }
 

@@ -131,12 +131,27 @@ pub enum Tag {
     None,
     /// `!unsafe`: text in which braces are only braces.
     Unsafe,
-    /// `!vault`: encrypted by ansible-vault.
+    /// `!vault`: encrypted by ansible-vault, and not opened yet.
     Vault,
-    /// No tag of a file: the value was worked out of a secret, or was encrypted and is forgotten.
+    /// No tag of a file: the value was worked out of a secret, or was encrypted; where it could not be opened, it is forgotten. Braces in it are
+    /// only braces, as Ansible has it.
     Secret,
+    /// No tag of a file: a value of a file that was encrypted as a whole. It is a secret, in which templates count.
+    Sealed,
     /// No tag of a file: no line of a file says it.
     Implied,
+}
+
+impl Tag {
+    /// Whether templates in the value count.
+    pub(crate) fn takes_templates(self) -> bool {
+        matches!(self, Self::None | Self::Sealed)
+    }
+
+    /// Whether nobody may see the value.
+    pub(crate) fn is_secret(self) -> bool {
+        matches!(self, Self::Vault | Self::Secret | Self::Sealed)
+    }
 }
 
 impl Node {

@@ -8,6 +8,7 @@
 //! * [`inspect_certificate`] and [`verify_leaf`] (and their like for kubeconfigs) say what was found, and whether it can stay.
 //! * [`escrow()`] keeps what can't be made a second time as one text, and [`Escrow`] reads it.
 //! * [`merge_kubeconfig`] takes a cluster into somebody's own kubeconfig.
+//! * [`open_vault`] decrypts what ansible-vault has encrypted.
 
 mod authority;
 mod control_plane;
@@ -22,6 +23,7 @@ mod material;
 mod merge;
 mod profile;
 mod secret;
+mod vault;
 mod verify;
 
 pub use authority::{Authorities, Authority, FoundAuthorities, FoundAuthority};
@@ -38,4 +40,5 @@ pub use merge::{MergeChange, MergeError, MergeSummary, Misfit, NewCluster, Taken
 pub use profile::{AuthorityKind, KubeconfigUser, LOOPBACK_SANS, Leaf, Profile, San};
 pub use rcgen::KeyPair;
 pub use secret::Secret;
+pub use vault::{VaultError, VaultText, open_vault};
 pub use verify::{Defect, signed_by, verify_leaf};

@@ -16,7 +16,9 @@ const READABLE: u32 = 0o044;
 /// Each file in which one of these fields stands, with the first such place.
 fn files<'a>(cluster: &'a Cluster, fields: &'a [&'a str]) -> impl Iterator<Item = (fs::Metadata, &'a Position)> {
     let mut first = BTreeMap::new();
-    for position in fields.iter().flat_map(|field| cluster.places_of(field)) {
+    // Who reads an encrypted value knows nothing.
+    let is_open = |position: &&Position| !cluster.concealed.is_encrypted_at(position);
+    for position in fields.iter().flat_map(|field| cluster.places_of(field)).filter(is_open) {
         let place = first.entry(&*position.file).or_insert(position);
         *place = (*place).min(position);
     }

@@ -7,18 +7,20 @@ mod issued;
 mod manifests;
 mod noted;
 mod read;
+mod vault;
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kok_crds::model::Cluster;
-use kok_crds::{File, Input, Notice, Role, read_input};
+use kok_crds::{File, Input, Notice, Problem, Role, read_input, read_input_with};
 
 use super::exposed;
 use crate::run::Clock;
 use crate::ui::{Failure, status_line};
 
 pub(super) use noted::Noted;
+use vault::{Passwords, VaultArguments};
 
 /// The cluster's files.
 #[derive(Debug, Args)]
@@ -35,6 +37,8 @@ pub(super) struct ExtraVars {
     /// Variables that win over those of the files, as Ansible has it: NAME=VALUE, {JSON or YAML} or @FILE; for inventories
     #[arg(short = 'e', long = "extra-vars", value_name = "VARS")]
     extra: Vec<String>,
+    #[command(flatten)]
+    vault: VaultArguments,
 }
 
 impl ExtraVars {
@@ -60,7 +64,7 @@ impl ClusterFiles {
     /// which may be gone by now.
     pub(super) fn without_manifests(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
         let (files, notices) = self.texts(extra)?;
-        self.checked(read_files(&files, notices), extra)
+        self.checked(read_files(&files, notices, &extra.vault)?, extra)
     }
 
     fn checked(&self, input: Input, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {
@@ -80,7 +84,7 @@ impl ClusterFiles {
     /// Everything that the files say.
     pub(super) fn input(&self, extra: &ExtraVars) -> Result<Input, Vec<Failure>> {
         let (files, notices) = self.texts(extra)?;
-        Ok(loaded(read_files(&files, notices)))
+        Ok(loaded(read_files(&files, notices, &extra.vault)?))
     }
 
     /// The files with what is to be said of the choice of them.
@@ -109,7 +113,7 @@ impl ClusterFiles {
     fn options(&self, extra: &ExtraVars) -> String {
         let variables = (!extra.extra.is_empty()).then(|| "-e …".to_owned());
         let files = self.files.iter().map(|path| format!("-f {}", path.display()));
-        files.chain(variables).collect::<Vec<_>>().join(" ")
+        files.chain(variables).chain(extra.vault.options()).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -122,10 +126,30 @@ pub(super) fn loaded(mut input: Input) -> Input {
     input
 }
 
-fn read_files(files: &[File], notices: Vec<Notice>) -> Input {
+/// Passwords are taken, and somebody is asked for one, only where something counts that is encrypted.
+fn read_files(files: &[File], notices: Vec<Notice>, vault: &VaultArguments) -> Result<Input, Vec<Failure>> {
     let mut input = read_input(files);
+    if input.is_locked() {
+        input = unlocked(files, input, vault)?;
+    }
     input.notices.splice(..0, notices);
-    input
+    Ok(input)
+}
+
+/// A password that can't be had is said beside all else that is wrong.
+fn unlocked(files: &[File], locked: Input, vault: &VaultArguments) -> Result<Input, Vec<Failure>> {
+    let given = match vault.passwords() {
+        Ok(passwords) if passwords.is_empty() => Passwords::of_terminal(),
+        given => Some(given),
+    };
+    match given {
+        Some(Ok(passwords)) => Ok(read_input_with(files, &passwords)),
+        Some(Err(failure)) => {
+            let others = locked.problems.into_iter().filter(|problem| !Problem::is_locked(problem)).map(Failure::problem);
+            Err([failure].into_iter().chain(others).collect())
+        }
+        None => Ok(locked),
+    }
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ pub(crate) use identity::{Surroundings, given_key_fault, key_fault, mode_if_open
 pub use identity_fault::IdentityFault;
 pub use kok_tasks::shell::quote;
 pub(crate) use nonce::jittered;
+pub(crate) use passphrase::{ask as ask_hidden, is_terminal};
 pub use scan::{Scan, ShownKey};
 pub use script::Script;
 pub use ssh_config::SshConfigFault;

@@ -29,11 +29,15 @@ impl Passphrases {
     pub(super) fn of_process() -> Self {
         match std::env::var_os(PASSPHRASE_FILE).filter(|path| !path.is_empty()) {
             Some(path) => Self::File(PathBuf::from(path)),
-            // Whoever redirects all of them does not look at the terminal.
-            None if rustix::termios::isatty(io::stderr()) && rustix::termios::isatty(io::stdin()) => Self::Terminal,
+            None if is_terminal() => Self::Terminal,
             None => Self::Nobody,
         }
     }
+}
+
+/// Whether somebody can be asked. Whoever redirects all of them does not look at the terminal.
+pub(crate) fn is_terminal() -> bool {
+    rustix::termios::isatty(io::stderr()) && rustix::termios::isatty(io::stdin())
 }
 
 /// The first line of a file that only its owner may read.
@@ -51,7 +55,7 @@ pub(super) fn read_file(path: &Path) -> io::Result<Zeroizing<String>> {
 }
 
 /// Asks at the terminal, without showing what is typed.
-pub(super) fn ask(question: &str) -> io::Result<Zeroizing<String>> {
+pub(crate) fn ask(question: &str) -> io::Result<Zeroizing<String>> {
     let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     ask_at(&terminal, question)
 }

@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Concealed, Host};
 use kok_pki::{Authorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
@@ -50,6 +50,8 @@ pub struct Secrets {
     by_name: BTreeMap<SecretName, Zeroizing<String>>,
     made: usize,
     kept_in: Option<PathBuf>,
+    /// What the user has encrypted.
+    encrypted: Concealed,
     /// Collected when the first text is redacted; nothing is added after that.
     confidential: OnceLock<Confidential>,
 }
@@ -85,7 +87,7 @@ impl Secrets {
     /// No secrets, for plans that name none.
     #[must_use]
     pub fn none() -> Self {
-        Self { by_name: BTreeMap::new(), made: 0, kept_in: None, confidential: OnceLock::new() }
+        Self { by_name: BTreeMap::new(), made: 0, kept_in: None, encrypted: Concealed::default(), confidential: OnceLock::new() }
     }
 
     /// Makes or reads every secret that the plan names. The authorities are those of their keepers; what none keeps is made, for the cluster is
@@ -102,7 +104,7 @@ impl Secrets {
         now_seconds: i64,
     ) -> Result<Self, Failure> {
         let mut names = named(plan);
-        let mut secrets = Self::none();
+        let mut secrets = Self { encrypted: cluster.concealed.clone(), ..Self::none() };
         let mut escrow = Escrowed::read(cluster)?;
         secrets.encryption(cluster, &mut names, &mut escrow, links).await?;
         // Where nothing is to be done, and nothing to be kept, no key leaves a host.
@@ -192,7 +194,8 @@ impl Secrets {
     /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
-        self.confidential.get_or_init(|| Confidential::of(self.by_name.values().map(|value| value.as_str()))).redact(text)
+        let confidential = self.confidential.get_or_init(|| Confidential::of(self.by_name.values().map(|value| value.as_str())));
+        confidential.redact(&self.encrypted.hide(text))
     }
 
     fn make(

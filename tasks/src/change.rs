@@ -1,5 +1,9 @@
 //! What a look at a host says of a step.
 
+use std::borrow::Cow;
+
+use kok_crds::model::Concealed;
+
 /// Why and how a host differs from what is desired, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
@@ -21,6 +25,18 @@ impl Change {
     #[must_use]
     pub fn new(summary: impl Into<String>, because: impl Into<String>) -> Self {
         Self { summary: summary.into(), because: because.into(), diff: None, assumed: false }
+    }
+}
+
+impl Change {
+    /// Takes out of what is said what was encrypted in the user's files. A difference that has some of it goes as a whole: the other side of it is
+    /// what was encrypted before, of which nobody knows where it ends.
+    pub(crate) fn conceal(&mut self, concealed: &Concealed) {
+        self.because = concealed.hide(&self.because).into_owned();
+        let has_some = |diff: &String| matches!(concealed.hide(diff), Cow::Owned(_));
+        if self.diff.take_if(|diff| has_some(diff)).is_some() {
+            self.because.push_str("; the difference is not shown, for it has what is encrypted in your files");
+        }
     }
 }
 

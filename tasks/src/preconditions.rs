@@ -207,6 +207,8 @@ pub fn examine(cluster: &Cluster, seen: &Seen) -> Vec<Examined> {
         check(cluster, seen, &mut found);
         all.push(Examined { name, about, host: None, findings: found.0 });
     }
+    let findings = all.iter_mut().flat_map(|examined| &mut examined.findings);
+    findings.for_each(|finding| finding.refusal.conceal(&cluster.concealed));
     all
 }
 

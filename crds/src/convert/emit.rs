@@ -91,7 +91,7 @@ impl Emitter {
 
 /// Whether no copy may hold the field: it is a secret, or was worked out of one.
 fn is_secret(entry: &Entry) -> bool {
-    let is_secret = |node: &Node| node.tag == Tag::Secret;
+    let is_secret = |node: &Node| node.tag.is_secret();
     let is_among = || matches!(&entry.node.value, Value::List(items) if items.iter().any(is_secret));
     SECRETS.contains(&entry.key.as_str()) || is_secret(&entry.node) || is_among()
 }

@@ -4,32 +4,40 @@ use std::collections::BTreeMap;
 
 use super::Input;
 use crate::hide::HIDDEN;
+use crate::model::Concealed;
 use crate::resolve::Tainted;
 use crate::tree::{Node, Tag, Value};
 use crate::words::quote;
 use crate::{Given, Message, Position};
 
-/// Shorter secrets are parts of too many words to be looked for everywhere; at their own place they are.
-const SHORT: usize = 4;
 /// As much of a word of a secret tells what it is.
 const TELLING: usize = 8;
 
 /// Expressions that need secrets, by their places.
 type Places = BTreeMap<Position, Tainted>;
 
+/// What is taken out: at its own place a secret in whatever form, and everywhere the text of it.
+struct Search<'p> {
+    places: &'p Places,
+    /// Short ones are parts of too many words to be looked for everywhere.
+    texts: Concealed,
+}
+
 /// Takes secrets out of problems, notices and values; in the inline form they are marked, so that no copy holds them.
 pub(super) fn conceal(input: &mut Input, places: &Places) {
     if places.is_empty() {
         return;
     }
+    let texts = places.values().filter(|tainted| !tainted.is_local).flat_map(|tainted| &tainted.results);
+    let search = Search { places, texts: Concealed::new(texts.map(String::as_str)) };
     for problem in &mut input.problems {
-        of_message(problem, places);
+        of_message(problem, &search);
     }
     for notice in &mut input.notices {
-        of_message(notice, places);
+        of_message(notice, &search);
     }
     for given in &mut input.variables {
-        of_given(given, places);
+        of_given(given, &search);
     }
     if let Some(inline) = &mut input.inline {
         mark(inline, places);
@@ -44,31 +52,34 @@ pub(super) fn parts_of_secrets(input: &mut Input) {
     }
 }
 
-fn of_message<W>(said: &mut Message<W>, places: &Places) {
-    if let Some(tainted) = said.position.as_ref().and_then(|position| places.get(position)) {
+fn of_message<W>(said: &mut Message<W>, search: &Search<'_>) {
+    if let Some(tainted) = said.position.as_ref().and_then(|position| search.places.get(position)) {
         if tells(&said.message, tainted) {
-            said.message = format!("`{}` cannot be what {} gives", tainted.name, quote(&tainted.expression));
+            said.message = match tainted.is_encrypted {
+                true => format!("`{}` cannot be what is encrypted there", tainted.name),
+                false => format!("`{}` cannot be what {} gives", tainted.name, quote(&tainted.expression)),
+            };
         }
         said.because = said.because.take().filter(|text| !tells(text, tainted));
         said.because.get_or_insert_with(|| "its value comes from a secret, and is not shown for that reason".to_owned());
         said.hint = said.hint.take().filter(|text| !tells(text, tainted));
     }
     for text in [&mut said.message].into_iter().chain(&mut said.because).chain(&mut said.hint) {
-        *text = without(std::mem::take(text), places);
+        *text = search.texts.hide(text).into_owned();
     }
 }
 
-fn of_given(given: &mut Given, places: &Places) {
+fn of_given(given: &mut Given, search: &Search<'_>) {
     if given.value == HIDDEN {
         return;
     }
-    if let Some(tainted) = places.get(&given.position) {
-        given.value = quote(&tainted.expression);
-    } else if places.values().any(|tainted| tainted.name == given.name && tells(&given.value, tainted)) {
+    if let Some(tainted) = search.places.get(&given.position) {
+        given.value = if tainted.is_encrypted { HIDDEN.to_owned() } else { quote(&tainted.expression) };
+    } else if search.places.values().any(|tainted| tainted.name == given.name && tells(&given.value, tainted)) {
         given.value = HIDDEN.to_owned();
     }
-    given.value = without(std::mem::take(&mut given.value), places);
-    given.because = without(std::mem::take(&mut given.because), places);
+    given.value = search.texts.hide(&given.value).into_owned();
+    given.because = search.texts.hide(&given.because).into_owned();
 }
 
 /// Whether a text says something of what came out, be it a part, or shortened.
@@ -82,12 +93,6 @@ fn tells(text: &str, tainted: &Tainted) -> bool {
     let is_telling = |word: &&str| word.chars().nth(2).is_some() && !tainted.name.contains(*word);
     let in_words = |result: &String| says(result.trim()) || result.split(|c: char| !c.is_alphanumeric()).filter(is_telling).any(says);
     tainted.results.iter().any(in_words)
-}
-
-/// Takes whole secrets out of a text about something else.
-fn without(text: String, places: &Places) -> String {
-    let results = places.values().flat_map(|tainted| &tainted.results).filter(|result| result.len() >= SHORT);
-    results.fold(text, |text, result| if text.contains(result.as_str()) { text.replace(result.as_str(), HIDDEN) } else { text })
 }
 
 fn mark(node: &mut Node, places: &Places) {

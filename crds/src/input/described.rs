@@ -1,7 +1,7 @@
 //! The cluster of an inventory, or one that says everything itself, with what an operation adds.
 
 use super::otherwise::Defaults;
-use super::{Input, conceal, extra, once, partly};
+use super::{Input, conceal, extra, once, open_sources, partly, sealed};
 use crate::decode::Wording;
 use crate::inventory::{Inventory, Vars};
 use crate::message::Kind;
@@ -11,6 +11,7 @@ use crate::operation::Operation;
 use crate::read::read_tree;
 use crate::translate::{Translation, translate};
 use crate::variables::Given;
+use crate::vault::{Vault, unseal};
 use crate::words::quote;
 use crate::{Position, Problem, Source};
 
@@ -26,15 +27,16 @@ pub(super) fn inline(mut cluster: Cluster, variables: &[Given], operation: Optio
 
 /// The operation that is about to run says more than its cluster.
 pub(super) fn by_reference(
-    operation: Option<&Operation>,
-    inputs: &Inputs,
+    (operation, inputs): (Option<&Operation>, &Inputs),
     name: (&str, &Position),
     from_line: Extra,
     is_known: bool,
+    vault: &dyn Vault,
 ) -> Input {
     let own = operation.map(|operation| &operation.inputs);
-    let hosts = own.and_then(|own| own.hosts.as_ref()).or(inputs.hosts.as_ref());
-    let vars = own.and_then(|own| own.vars.as_ref()).or(inputs.vars.as_ref());
+    let mut hosts = own.and_then(|own| own.hosts.as_ref()).or(inputs.hosts.as_ref()).cloned();
+    let mut vars = own.and_then(|own| own.vars.as_ref()).or(inputs.vars.as_ref()).cloned();
+    open_sources(hosts.iter_mut().chain(&mut vars), vault);
     let key = own.and_then(|own| own.ssh_key.as_ref()).or(inputs.ssh_key.as_ref());
     let Some(hosts) = hosts else {
         return if is_known {
@@ -46,7 +48,7 @@ pub(super) fn by_reference(
     let mut problems = Vec::new();
     let mut extra: Vec<Vars> = Vec::new();
     let mut incomplete = from_line.incomplete || own.is_some_and(|own| own.incomplete);
-    if let Some((vars, found)) = vars.map(Vars::read_partly) {
+    if let Some((vars, found)) = vars.as_ref().map(Vars::read_partly) {
         incomplete |= vars.is_empty() && !found.is_empty();
         extra.push(vars);
         problems.extend(found);
@@ -55,7 +57,7 @@ pub(super) fn by_reference(
         extra.extend(extra::of_operation(operation, &mut problems));
     }
     extra.extend(from_line.vars);
-    let mut input = described(hosts, &[], name, Extra { vars: extra, incomplete }, Defaults { key, operation });
+    let mut input = described((&hosts, &[]), name, Extra { vars: extra, incomplete }, Defaults { key, operation }, vault);
     input.problems.extend(problems);
     input
 }
@@ -68,10 +70,17 @@ pub(super) struct Extra {
 }
 
 /// A cluster that an inventory describes.
-pub(super) fn described(inventory: &Source, beside: &[Source], name: (&str, &Position), extra: Extra, otherwise: Defaults<'_>) -> Input {
+pub(super) fn described(
+    (inventory, beside): (&Source, &[Source]),
+    name: (&str, &Position),
+    mut extra: Extra,
+    otherwise: Defaults<'_>,
+    vault: &dyn Vault,
+) -> Input {
     let start = inventory.position(1, 1);
-    let (inventory, of_inventory) = Inventory::read_partly(inventory, beside);
+    let (inventory, mut of_inventory) = Inventory::read_partly(inventory, beside);
     let Some(mut inventory) = inventory else { return Input::wrong(of_inventory) };
+    unseal(inventory.vars_mut().chain(&mut extra.vars), vault, &mut of_inventory);
     inventory.unread.vars |= extra.incomplete;
     let unread = inventory.unread;
     let (resolved, mut variables) = otherwise.resolve(inventory, extra.vars);
@@ -92,7 +101,12 @@ pub(super) fn described(inventory: &Source, beside: &[Source], name: (&str, &Pos
     let cluster = reading.cluster.map(|cluster| with_key(cluster, otherwise.key));
     let problems = once::once(partly::joined(of_inventory, problems, unread));
     let mut input = Input { cluster, variables, notices, problems, inline: Some(tree), sealed, ..Input::default() };
-    conceal::conceal(&mut input, &resolved.tainted());
+    let mut secrets = resolved.tainted();
+    sealed::add(&resolved, &mut secrets);
+    if let Some(cluster) = &mut input.cluster {
+        cluster.concealed = sealed::concealed(&secrets);
+    }
+    conceal::conceal(&mut input, &secrets);
     input.resolved = Some(resolved);
     input
 }

@@ -1,6 +1,6 @@
 //! Variables that win over those of an inventory.
 
-use super::{File, Role, file_name};
+use super::{File, Role, Text, file_name};
 use crate::decode::Decoder;
 use crate::inventory::{Variable, Vars};
 use crate::model::Cluster;
@@ -11,12 +11,12 @@ use crate::words::quote;
 use crate::{Problem, Source};
 
 /// What `-e` and `-e @FILE` of the command line say, in their order.
-pub(super) fn of_command_line(files: &[File], problems: &mut Vec<Problem>) -> Vec<Vars> {
+pub(super) fn of_command_line(texts: &[Text<'_>], problems: &mut Vec<Problem>) -> Vec<Vars> {
     let mut all = Vec::new();
-    for file in files {
+    for Text { file, source } in texts {
         match file.role {
             Role::ExtraFile => {
-                let (vars, found) = Vars::read_partly(&Source::file(file.name.as_str(), file.text.as_str()));
+                let (vars, found) = Vars::read_partly(source);
                 all.push(vars);
                 problems.extend(found);
             }

@@ -11,18 +11,20 @@ mod otherwise;
 mod partly;
 mod pending;
 mod refused;
+mod sealed;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::convert::inline_file;
 use crate::message::Kind;
-use crate::model::Cluster;
+use crate::model::{Cluster, Concealed};
 use crate::objects::{ClusterForm, Objects, read_partly};
 use crate::operation::Operation;
 use crate::resolve::Resolved;
 use crate::tree::Node;
 use crate::variables::Given;
+use crate::vault::{NoVault, Vault, open_all};
 use crate::{Notice, Position, Problem, Source};
 use described::{Extra, by_reference, described, inline};
 use hooks::Hooks;
@@ -39,6 +41,30 @@ pub struct File {
     pub text: String,
     /// What it is for.
     pub role: Role,
+}
+
+/// A file with its text, decrypted if it was encrypted as a whole and can be.
+struct Text<'f> {
+    file: &'f File,
+    source: Source,
+}
+
+impl<'f> Text<'f> {
+    fn all(files: &'f [File], vault: &dyn Vault) -> Vec<Self> {
+        let source = |file: &File| Source::file(file.name.as_str(), file.text.as_str());
+        let mut texts: Vec<Self> = files.iter().map(|file| Self { file, source: source(file) }).collect();
+        // What stands in an option is one variable or some, which are opened as such.
+        let sources = texts.iter_mut().filter(|text| text.file.role != Role::Extra).map(|text| &mut text.source);
+        open_sources(sources, vault);
+        texts
+    }
+}
+
+/// Decrypts those of the texts that are encrypted as a whole.
+fn open_sources<'s>(sources: impl Iterator<Item = &'s mut Source>, vault: &dyn Vault) {
+    let sources: Vec<&mut Source> = sources.filter(|source| source.encrypted().is_some()).collect();
+    let opened = open_all(vault, sources.iter().filter_map(|source| source.encrypted()));
+    sources.into_iter().for_each(|source| source.unseal(&opened));
 }
 
 /// Kinds of objects by which a manifest can be told.
@@ -64,17 +90,21 @@ impl File {
     /// Whether the text is one of objects, and not an inventory.
     #[must_use]
     pub fn is_manifest(&self) -> bool {
-        let text = self.text.trim_start_matches('\u{feff}');
-        // JSON has all in one line, perhaps.
-        let head = text.get(..4096).unwrap_or(text);
-        let is_json = head.trim_start().starts_with(['{', '[']) && head.contains("\"apiVersion\"");
-        let is_object = |line: &str| {
-            let line = line.trim_start_matches("- ");
-            // Whoever misspells the one has the other.
-            line.starts_with("apiVersion:") || line.strip_prefix("kind:").is_some_and(|kind| KINDS.contains(&kind.trim()))
-        };
-        is_json || text.lines().any(is_object)
+        is_manifest(&self.text)
     }
+}
+
+fn is_manifest(text: &str) -> bool {
+    let text = text.trim_start_matches('\u{feff}');
+    // JSON has all in one line, perhaps.
+    let head = text.get(..4096).unwrap_or(text);
+    let is_json = head.trim_start().starts_with(['{', '[']) && head.contains("\"apiVersion\"");
+    let is_object = |line: &str| {
+        let line = line.trim_start_matches("- ");
+        // Whoever misspells the one has the other.
+        line.starts_with("apiVersion:") || line.strip_prefix("kind:").is_some_and(|kind| KINDS.contains(&kind.trim()))
+    };
+    is_json || text.lines().any(is_object)
 }
 
 /// What a user's files say, right or wrong.
@@ -117,25 +147,32 @@ impl Input {
         Some(inline_file(tree, &self.variables, &head))
     }
 
+    /// Whether something counts that is encrypted, and nobody gave a password for it.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.problems.iter().any(Problem::is_locked)
+    }
+
     fn wrong(problems: Vec<Problem>) -> Self {
         Self { problems, ..Self::default() }
     }
 }
 
-/// Reads everything that a user gives. The order of files means nothing, but for variables that win over each other.
+/// Reads everything that a user gives. The order of files means nothing, but for variables that win over each other. What is encrypted stays
+/// closed.
 #[must_use]
 pub fn read_input(files: &[File]) -> Input {
-    let main: Vec<&File> = files.iter().filter(|file| matches!(file.role, Role::Main { .. })).collect();
-    let (manifests, inventories): (Vec<&File>, Vec<&File>) = main.into_iter().partition(|file| file.is_manifest());
-    let mut input = match (manifests.as_slice(), inventories.as_slice()) {
-        ([], [only]) => of_inventory(only, files),
-        ([], []) => Input::wrong(vec![Problem::new("there is no file with a cluster")]),
-        (_, []) => of_objects(&manifests, files),
-        ([], [_, second, ..]) => Input::wrong(vec![described_twice(&second.name, "there is another inventory")]),
-        (_, [first, ..]) => Input::wrong(vec![described_twice(&first.name, "there is a manifest with objects too")]),
-    };
+    read_input_with(files, &NoVault)
+}
+
+/// The same, and opens what ansible-vault has encrypted: single values, and files as a whole.
+#[must_use]
+pub fn read_input_with(files: &[File], vault: &dyn Vault) -> Input {
+    let texts = Text::all(files, vault);
+    let mut input = of_texts(&texts, vault);
     let Input { problems, sealed, .. } = &mut input;
-    problems.retain(|problem| problem.kind != Kind::Encrypted || problem.position.as_ref().is_none_or(|at| !sealed.contains(at)));
+    let is_encrypted = |problem: &Problem| matches!(problem.kind, Kind::Encrypted | Kind::Locked);
+    problems.retain(|problem| !is_encrypted(problem) || problem.position.as_ref().is_none_or(|at| !sealed.contains(at)));
     input.problems.sort_by(|a, b| a.position.cmp(&b.position));
     // What a template says of each host it says of all.
     input.problems.dedup_by(|a, b| a.position == b.position && a.message == b.message);
@@ -149,32 +186,55 @@ pub fn read_input(files: &[File]) -> Input {
     input
 }
 
+fn of_texts(texts: &[Text<'_>], vault: &dyn Vault) -> Input {
+    let main = texts.iter().filter(|text| matches!(text.file.role, Role::Main { .. }));
+    let (manifests, inventories): (Vec<&Text<'_>>, Vec<&Text<'_>>) = main.partition(|text| is_manifest(&text.source.text));
+    // What a closed one is, nobody knows.
+    let closed: Vec<Problem> = inventories.iter().filter_map(|text| text.source.closed()).collect();
+    match (manifests.as_slice(), inventories.as_slice()) {
+        ([], [only]) => of_inventory(only, texts, vault),
+        ([], []) => Input::wrong(vec![Problem::new("there is no file with a cluster")]),
+        (_, []) => of_objects(&manifests, texts, vault),
+        _ if !closed.is_empty() => Input::wrong(closed),
+        ([], [_, second, ..]) => Input::wrong(vec![described_twice(&second.file.name, "there is another inventory")]),
+        (_, [first, ..]) => Input::wrong(vec![described_twice(&first.file.name, "there is a manifest with objects too")]),
+    }
+}
+
 fn described_twice(file: &str, because: &str) -> Problem {
     let position = Position { file: file.into(), line: 1, column: 1 };
     let problem = Problem::new("the cluster is described twice").at(&position).because(because);
     problem.hint("give manifests, or one inventory; an inventory can also be in a ConfigMap of the manifests")
 }
 
-fn of_inventory(file: &File, files: &[File]) -> Input {
-    let source = Source::file(file.name.as_str(), file.text.as_str());
-    let of_role = |role: Role| files.iter().filter(move |file| file.role == role);
-    let beside: Vec<Source> = of_role(Role::Beside).map(|file| Source::file(file.name.as_str(), file.text.as_str())).collect();
+fn of_inventory(Text { file, source }: &Text<'_>, texts: &[Text<'_>], vault: &dyn Vault) -> Input {
+    let beside: Vec<Source> = texts.iter().filter(|text| text.file.role == Role::Beside).map(|text| text.source.clone()).collect();
     let start = source.position(1, 1);
     let Role::Main { cluster } = &file.role else { return Input::default() };
     let mut notices = Vec::new();
     let name = naming::cluster_name(cluster.as_deref(), &start, &mut notices);
     let mut problems = Vec::new();
-    let extra = extra::of_command_line(files, &mut problems);
+    let extra = extra::of_command_line(texts, &mut problems);
     let extra = Extra { incomplete: !problems.is_empty(), vars: extra };
-    let mut input = described(&source, &beside, (&name, &start), extra, Defaults::default());
+    let mut input = described((source, &beside), (&name, &start), extra, Defaults::default(), vault);
     input.notices.extend(notices);
     input.problems.extend(problems);
     input
 }
 
-fn of_objects(manifests: &[&File], files: &[File]) -> Input {
-    let texts: Vec<(&str, &str)> = manifests.iter().map(|file| (file.name.as_str(), file.text.as_str())).collect();
-    let (objects, mut problems) = read_partly(&texts);
+fn of_objects(manifests: &[&Text<'_>], all: &[Text<'_>], vault: &dyn Vault) -> Input {
+    let texts: Vec<(&str, &str)> = manifests.iter().map(|text| (text.file.name.as_str(), text.source.text.as_str())).collect();
+    let encrypted: Vec<&str> = manifests.iter().filter(|text| text.source.is_sealed()).map(|text| text.file.name.as_str()).collect();
+    let (objects, problems, secrets) = read_partly(&texts, &encrypted, vault);
+    let mut input = of_read(objects, problems, all, vault);
+    if let Some(cluster) = input.cluster.as_mut().filter(|cluster| cluster.concealed == Concealed::default()) {
+        cluster.concealed = sealed::concealed(&secrets);
+    }
+    conceal::conceal(&mut input, &secrets);
+    input
+}
+
+fn of_read(objects: Objects, mut problems: Vec<Problem>, all: &[Text<'_>], vault: &dyn Vault) -> Input {
     // A cluster that could not be read is there all the same.
     if objects.clusters.is_empty() && !problems.is_empty() {
         problems.extend(without_cluster(&objects));
@@ -182,7 +242,7 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
         return Input { operations: objects.operations, variables, notices: objects.notices, ..Input::wrong(problems) };
     }
     let is_known = !problems.is_empty();
-    let from_line = extra::of_command_line(files, &mut problems);
+    let from_line = extra::of_command_line(all, &mut problems);
     let operation = pending::counting(&objects.operations);
     // Of several, the one that is to be changed is meant.
     let meant = operation.filter(|_| objects.clusters.len() > 1).map(|operation| operation.cluster.text.as_str());
@@ -195,7 +255,7 @@ fn of_objects(manifests: &[&File], files: &[File]) -> Input {
             ClusterForm::Referenced(inputs) => {
                 let incomplete = objects.incomplete || inputs.incomplete;
                 let name = (cluster.name.as_str(), &cluster.position);
-                by_reference(operation, inputs, name, Extra { vars: from_line, incomplete }, is_known)
+                by_reference((operation, inputs), name, Extra { vars: from_line, incomplete }, is_known, vault)
             }
         },
         Err(problem) => Input::wrong(vec![without_cluster(&objects).unwrap_or(problem)]),

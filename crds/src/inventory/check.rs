@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::message::Kind;
-use crate::tree::{Node, Tag, Value};
+use crate::tree::{Entry, Node, Tag, Value};
+use crate::vault;
 use crate::words::quote;
 use crate::{Position, Problem};
 
 /// Beginning of a text that kubean's operator would decrypt.
 const KUBEAN_VAULT: &str = "VAULT;";
-/// Beginning of a text that ansible-vault encrypted.
-const ANSIBLE_VAULT: &str = "$ANSIBLE_VAULT;";
 
-/// Reports keys that stand twice and values that are encrypted; the latter count as having no value from here on.
+/// Reports keys that stand twice, and marks values that are encrypted.
 pub(super) fn check(node: &mut Node, problems: &mut Vec<Problem>) {
     let start = node.position.clone();
     check_named(node, ("", &start), problems);
@@ -44,24 +43,36 @@ fn twice(name: &str, first: &Position) -> Problem {
         .hint("keep one of the two")
 }
 
-/// What is wrong with an encrypted value, which is forgotten; `name` is its name, which a document has none of, and where that stands.
+/// Marks a value that ansible-vault encrypted, to be opened together with all others; `name` is its name, and where that stands. What kubean's
+/// operator would decrypt is a problem, and is forgotten.
 pub(super) fn encrypted(node: &mut Node, (name, at): (&str, &Position)) -> Option<Problem> {
-    let is_vault = match &node.value {
-        Value::Text(text) => text.starts_with(KUBEAN_VAULT) || text.trim_start().starts_with(ANSIBLE_VAULT),
-        _ => false,
-    };
-    if !is_vault && node.tag != Tag::Vault {
-        return None;
+    match &mut node.value {
+        Value::Text(text) if text.starts_with(KUBEAN_VAULT) => {
+            node.value = Value::Null;
+            node.tag = Tag::Secret;
+            let problem = Problem::new(format!("the value of {} is encrypted", quote(name)));
+            let problem = problem.because("kubean's operator has the key, and kokctl has not").hint(INSTEAD);
+            return Some(problem.of_kind(Kind::Encrypted).of_variable(name).at(at));
+        }
+        Value::Text(text) if text.trim_start().starts_with(vault::BEGINNING) => node.tag = Tag::Vault,
+        Value::Map(entries) => {
+            // How `ansible-inventory` prints one in JSON.
+            if let [Entry { key, node: inner, .. }] = entries.as_mut_slice()
+                && key == "__ansible_vault"
+                && let Value::Text(text) = &mut inner.value
+            {
+                node.value = Value::Text(std::mem::take(text));
+                node.tag = Tag::Vault;
+            }
+        }
+        Value::Text(_) => {}
+        // Nothing that ansible-vault has written is anything else than text.
+        _ if node.tag == Tag::Vault => node.value = Value::Text(node.spelling.clone()),
+        _ => {}
     }
-    node.value = Value::Null;
-    node.tag = Tag::Secret;
-    let what = if name.is_empty() { "the document".to_owned() } else { quote(name) };
-    Some(vaulted(&format!("the value of {what}")).of_kind(Kind::Encrypted).of_variable(name).at(at))
+    None
 }
 
-/// What is wrong with encrypted text.
-pub(super) fn vaulted(what: &str) -> Problem {
-    Problem::new(format!("{what} is encrypted"))
-        .because("kokctl has no key of a vault")
-        .hint("write it decrypted into a file that only you can read, and give that with `-e @FILE` (`ansible-vault decrypt --output` writes one)")
-}
+/// What to do about a value that nobody here can decrypt.
+const INSTEAD: &str =
+    "write it decrypted into a file that only you can read, and give that with `-e @FILE`; or encrypt it by `ansible-vault`";

@@ -10,6 +10,7 @@ use super::vars::Variable;
 use super::{UNGROUPED, Unread, check, legacy, literal};
 use crate::source::Locator;
 use crate::tree;
+use crate::vault::mark_leaves;
 use crate::words::{quote, with_nearest};
 use crate::{Notice, Position, Problem, Source};
 
@@ -35,6 +36,8 @@ struct Mention {
 
 struct Reader<'a> {
     builder: &'a mut Builder,
+    /// Whether the file was encrypted as a whole.
+    is_sealed: bool,
     group: Arc<str>,
     kind: Kind,
     /// Groups that have a section of their own.
@@ -65,7 +68,8 @@ pub(super) fn read(builder: &mut Builder, source: &Source) {
     }
     let start = source.position(1, 1);
     let group = builder.group(UNGROUPED, &start);
-    let mut reader = Reader { builder, group, kind: Kind::Hosts, declared: Names::default(), mentions: Vec::new() };
+    let is_sealed = source.is_sealed();
+    let mut reader = Reader { builder, is_sealed, group, kind: Kind::Hosts, declared: Names::default(), mentions: Vec::new() };
     let locator = source.locator();
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(&source.text);
     for (line, number) in text.lines().zip(1..) {
@@ -181,6 +185,9 @@ impl Reader<'_> {
         let mut node = literal::value(value, position);
         self.builder.notices.extend(literal::mistaken(&node, name));
         self.builder.problems.extend(check::encrypted(&mut node, (name, key_position)));
+        if self.is_sealed {
+            mark_leaves(&mut node);
+        }
         Variable { key_position: key_position.clone(), node }
     }
 

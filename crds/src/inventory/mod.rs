@@ -21,6 +21,7 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::vault::{NoVault, unseal};
 use crate::{Notice, Position, Problem, Source};
 use build::Builder;
 use names::Names;
@@ -86,15 +87,18 @@ impl Inventory {
     /// # Errors
     /// Everything that is wrong with them, in the order of the files.
     pub fn read(inventory: &Source, beside: &[Source]) -> Result<Self, Vec<Problem>> {
-        match Self::read_partly(inventory, beside) {
-            (Some(inventory), problems) if problems.is_empty() => Ok(inventory),
-            (_, problems) => Err(problems),
+        let (mut inventory, mut problems) = Self::read_partly(inventory, beside);
+        unseal(inventory.iter_mut().flat_map(Self::vars_mut), &NoVault, &mut problems);
+        match inventory {
+            Some(inventory) if problems.is_empty() => Ok(inventory),
+            _ => Err(problems),
         }
     }
 
-    /// As [`Self::read`], with what could be read of an inventory in which something is wrong; `None` if that is no use.
+    /// As [`Self::read`], with what could be read of an inventory in which something is wrong; `None` if that is no use. What is encrypted is not
+    /// opened yet.
     pub(crate) fn read_partly(inventory: &Source, beside: &[Source]) -> (Option<Self>, Vec<Problem>) {
-        if let Some(problem) = dynamic::dynamic(inventory) {
+        if let Some(problem) = inventory.closed().or_else(|| dynamic::dynamic(inventory)) {
             return (None, vec![problem]);
         }
         let mut builder = Builder::new(inventory.position(1, 1));
@@ -181,6 +185,12 @@ impl Inventory {
 
     pub(crate) fn all_hosts(&self) -> impl Iterator<Item = (&str, &Host)> {
         self.hosts.iter().map(|(name, host)| (name.as_ref(), host))
+    }
+
+    /// Everything that is written for somebody.
+    pub(crate) fn vars_mut(&mut self) -> impl Iterator<Item = &mut Vars> {
+        let groups = self.groups.values_mut().flat_map(|group| [&mut group.vars, &mut group.file_vars]);
+        groups.chain(self.hosts.values_mut().flat_map(|host| [&mut host.vars, &mut host.file_vars]))
     }
 
     /// A group by its name or an old name of it, with its own name.

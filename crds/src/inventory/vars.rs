@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::check::check;
 use crate::tree::{Dialect, Entry, Node, Value};
+use crate::vault::{NoVault, mark_leaves, unseal};
 use crate::words::quote;
 use crate::{Position, Problem, Source};
 
@@ -27,11 +28,12 @@ impl Vars {
     /// Everything that is wrong with the file.
     pub fn read(source: &Source) -> Result<Self, Vec<Problem>> {
         let mut problems = Vec::new();
-        let vars = read_into(source, &mut problems);
+        let mut vars = read_into(source, &mut problems);
+        unseal([&mut vars].into_iter(), &NoVault, &mut problems);
         if problems.is_empty() { Ok(vars) } else { Err(problems) }
     }
 
-    /// As [`Self::read`], with what could be read; nothing, if that is none of it.
+    /// As [`Self::read`], with what could be read; nothing, if that is none of it. What is encrypted is not opened yet.
     pub(crate) fn read_partly(source: &Source) -> (Self, Vec<Problem>) {
         let mut problems = Vec::new();
         let vars = read_into(source, &mut problems);
@@ -58,6 +60,10 @@ impl Vars {
         self.0.iter().map(|(name, variable)| (name.as_str(), variable))
     }
 
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&str, &mut Variable)> {
+        self.0.iter_mut().map(|(name, variable)| (name.as_str(), variable))
+    }
+
     /// All names, sorted.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
@@ -81,8 +87,8 @@ pub(super) fn read_into(source: &Source, problems: &mut Vec<Problem>) -> Vars {
 
 /// The only document of a text, checked; none if the text is empty.
 pub(super) fn only_document(source: &Source, problems: &mut Vec<Problem>) -> Option<Node> {
-    if source.text.starts_with("$ANSIBLE_VAULT;") {
-        problems.push(super::check::vaulted("the file").at(&source.position(1, 1)));
+    if let Some(problem) = source.closed() {
+        problems.push(problem);
         return None;
     }
     let mut nodes = match source.parse(Dialect::Ansible) {
@@ -98,6 +104,9 @@ pub(super) fn only_document(source: &Source, problems: &mut Vec<Problem>) -> Opt
         problems.push(problem.because("an inventory or a file of variables is one document").hint("remove the line `---` before this one"));
     }
     check(&mut first, problems);
+    if source.is_sealed() {
+        mark_leaves(&mut first);
+    }
     Some(first)
 }
 

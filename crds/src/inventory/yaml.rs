@@ -6,7 +6,7 @@ use super::Unread;
 use super::build::Builder;
 use super::vars::{from_entries, only_document};
 use crate::decode::is_for_anchors;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Entry, Node, Tag, Value};
 use crate::words::{quote, with_nearest};
 use crate::{Notice, Position, Problem, Source};
 
@@ -91,6 +91,12 @@ fn entries(builder: &mut Builder, node: Node, what: &str) -> Vec<Entry> {
     match node.value {
         Value::Map(entries) => entries,
         Value::Null => Vec::new(),
+        Value::Text(_) if node.tag == Tag::Vault => {
+            let problem = Problem::new(format!("`{what}` cannot be encrypted by itself")).at(&node.position);
+            let problem = problem.because("ansible-vault encrypts values of variables, and files as a whole");
+            builder.problems.push(problem.hint("encrypt the file: `ansible-vault encrypt FILE`"));
+            Vec::new()
+        }
         Value::Text(name) => {
             let nothing = Node::new(Value::Null, node.position.clone());
             vec![Entry { key: name, key_position: node.position, node: nothing }]

@@ -4,6 +4,7 @@ use super::API_VERSIONS;
 use super::place::Lines;
 use crate::decode::{Decoder, Field};
 use crate::tree::{self, Node, Value};
+use crate::vault::mark_leaves;
 use crate::words::{nearest, quote, with_nearest};
 use crate::{Notice, Problem};
 
@@ -34,12 +35,14 @@ const OF_KUBEAN: [&str; 2] = ["Manifest", "LocalArtifactSet"];
 pub(super) struct Text<'t> {
     name: &'t str,
     text: &'t str,
+    /// Whether all of it was encrypted.
+    is_sealed: bool,
     pub(super) lines: Lines<'t>,
 }
 
 impl<'t> Text<'t> {
-    pub(super) fn new(name: &'t str, text: &'t str) -> Self {
-        Self { name, text, lines: Lines::new(name, text) }
+    pub(super) fn new(name: &'t str, text: &'t str, is_sealed: bool) -> Self {
+        Self { name, text, is_sealed, lines: Lines::new(name, text) }
     }
 }
 
@@ -59,7 +62,12 @@ impl Document<'_> {
 /// The objects of a file that are read.
 pub(super) fn read<'t>(text: &'t Text<'t>, decoder: &mut Decoder) -> Vec<Document<'t>> {
     match tree::parse(text.name, text.text) {
-        Ok(nodes) => nodes.into_iter().flat_map(|node| sorted(node, &text.lines, decoder)).collect(),
+        Ok(mut nodes) => {
+            if text.is_sealed {
+                nodes.iter_mut().for_each(mark_leaves);
+            }
+            nodes.into_iter().flat_map(|node| sorted(node, &text.lines, decoder)).collect()
+        }
         Err(problem) => {
             decoder.report(problem);
             Vec::new()

@@ -9,6 +9,7 @@ mod operation;
 mod place;
 mod private_key;
 mod reference;
+mod sealed;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,6 +18,8 @@ use crate::decode::Decoder;
 use crate::model::Cluster;
 use crate::operation::Operation;
 use crate::read::Reading;
+use crate::resolve::Tainted;
+use crate::vault::{NoVault, Vault};
 use crate::words::{quote, with_nearest};
 use crate::{Given, Notice, Position, Problem, Secret, Source};
 
@@ -132,15 +135,20 @@ impl Objects {
 /// # Errors
 /// Everything that is wrong, file by file; at least one problem. A syntax error hides the rest of its file.
 pub fn read_objects(files: &[(&str, &str)]) -> Result<Objects, Vec<Problem>> {
-    let (objects, problems) = read_partly(files);
+    let (objects, problems, _) = read_partly(files, &[], &NoVault);
     if problems.is_empty() { Ok(objects) } else { Err(problems) }
 }
 
-/// As [`read_objects`], with what could be read where something is wrong.
-pub(crate) fn read_partly(files: &[(&str, &str)]) -> (Objects, Vec<Problem>) {
+/// Values that were encrypted, by their places.
+pub(crate) type Secrets = BTreeMap<Position, Tainted>;
+
+/// As [`read_objects`], with what could be read where something is wrong, and what of it was encrypted. `encrypted` names files that were it as a
+/// whole.
+pub(crate) fn read_partly(files: &[(&str, &str)], encrypted: &[&str], vault: &dyn Vault) -> (Objects, Vec<Problem>, Secrets) {
     let mut decoder = Decoder::default();
-    let texts: Vec<Text<'_>> = files.iter().map(|(name, text)| Text::new(name, text)).collect();
-    let documents: Vec<Document<'_>> = texts.iter().flat_map(|text| document::read(text, &mut decoder)).collect();
+    let texts: Vec<Text<'_>> = files.iter().map(|(name, text)| Text::new(name, text, encrypted.contains(name))).collect();
+    let mut documents: Vec<Document<'_>> = texts.iter().flat_map(|text| document::read(text, &mut decoder)).collect();
+    let secrets = sealed::open(&mut documents, vault, &mut decoder);
     let mut incomplete = !decoder.is_clean();
     let first = |kind| documents.iter().find(move |document| document.kind == kind);
     let alone = first(Kind::Operation).filter(|_| !incomplete && first(Kind::Cluster).is_none());
@@ -171,7 +179,7 @@ pub(crate) fn read_partly(files: &[(&str, &str)]) -> (Objects, Vec<Problem>) {
     let notices = decoder.take_notices();
     problems.extend(decoder.finish().0);
     problems.sort_by(|a, b| a.position.cmp(&b.position));
-    (Objects { clusters, operations, notices, unread, incomplete, lacks_cluster }, problems)
+    (Objects { clusters, operations, notices, unread, incomplete, lacks_cluster }, problems, secrets)
 }
 
 /// An operation may come without its cluster, but not beside other clusters only.

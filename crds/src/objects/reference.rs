@@ -88,7 +88,8 @@ fn source(reference: &DataRef, key: &str, holders: &Holders<'_>, decoder: &mut D
         }
     };
     let place = if held.encoded { Place::At(held.node.position.clone()) } else { holder.lines.place(&held.node.position, &text) };
-    Some(Source::placed(key, text, place))
+    // What stands in an object that was encrypted is encrypted, too.
+    Some(Source::placed(key, text, place).sealed(held.node.tag.is_secret()))
 }
 
 fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<SshKey> {

@@ -100,7 +100,7 @@ impl Given<'_> {
 }
 
 const NO_TERMINAL: &str = "nobody can be asked: put the password into the inventory, or name a key in `sshAuthRef`";
-const NO_VAULT: &str = "put the values there unencrypted, in a Secret where the API server encrypts them";
+const NO_VAULT: &str = "leave it out, and give the password to kokctl itself: `--vault-password-file FILE` or `--vault-id LABEL@FILE`";
 const LOOK: &str = "`kokctl plan` prints what would be done";
 const SSH_ARGUMENTS: &str = "set it as `ansible_ssh_common_args` among the variables";
 

@@ -16,7 +16,7 @@ pub(crate) use hosts::ReadHost;
 
 use crate::check;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
-use crate::model::{Cluster, Network, Settings};
+use crate::model::{Cluster, Concealed, Network, Settings};
 use crate::position::Positions;
 use crate::syntax::name::dns_label;
 use crate::tree::{self, Node, Value};
@@ -256,6 +256,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         time,
         addons: of_network.flatten().into_iter().chain(addons).collect(),
         settings,
+        concealed: Concealed::default(),
         positions: Positions::default(),
     })
 }

@@ -7,7 +7,7 @@ use super::taint::is_secret;
 use super::template::is_template;
 use crate::hide::{names_a_secret, without_secrets};
 use crate::inventory::Vars;
-use crate::tree::{Node, Tag, Value};
+use crate::tree::{Node, Value};
 use crate::variables::{Variable, variable};
 
 /// Names of users' own of which secrets are made. Those with a meaning of their own, as `cluster_name`, are no secrets by that.
@@ -58,7 +58,7 @@ impl<'a> Search<'a> {
     /// Reads a value; whether it is a secret is looked up only where it has a template, for most have none.
     fn read(&mut self, name: &'a str, node: &'a Node, secret: Option<bool>) {
         match &node.value {
-            Value::Text(text) if node.tag == Tag::None && is_template(text) => {
+            Value::Text(text) if node.tag.takes_templates() && is_template(text) => {
                 let found = names(text);
                 if secret.unwrap_or_else(|| is_secret(name)) {
                     self.direct.extend(found.iter().map(|(kind, name)| (*kind, (*name).to_owned())));

@@ -16,7 +16,7 @@ use super::output::{MAX_TEXT, mixed};
 use super::taint::{is_secret, takes_a_secret};
 use super::template::{Template, is_template, scan};
 use crate::message::Kind;
-use crate::tree::{Entry, Node, Tag, Value};
+use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -91,7 +91,8 @@ impl Session {
             Some(done) => (Ok(Some(done.value)), done.trace),
             None => {
                 let (node, mut trace) = self.aside(|| self.node(host, name));
-                trace.tainted |= is_secret(name) || self.data.feeding().taints(name);
+                let is_sealed = || self.data.find(host, name).is_some_and(|variable| is_encrypted(&variable.node));
+                trace.tainted |= is_secret(name) || self.data.feeding().taints(name) || is_sealed();
                 (node.map(|node| node.as_ref().map(to_jinja)), Arc::new(trace))
             }
         };
@@ -180,7 +181,7 @@ impl Session {
 
     fn rendered(self: &Arc<Self>, host: &Arc<str>, name: &str, node: &Node) -> Result<Node, Problem> {
         let value = match &node.value {
-            Value::Text(text) if node.tag == Tag::None => return self.text(host, name, text, node),
+            Value::Text(text) if node.tag.takes_templates() => return self.text(host, name, text, node),
             Value::List(items) => Value::List(items.iter().map(|item| self.rendered(host, name, item)).collect::<Result<_, _>>()?),
             Value::Map(entries) => {
                 let entry = |entry: &Entry| {
@@ -196,7 +197,7 @@ impl Session {
 
     fn text(self: &Arc<Self>, host: &Arc<str>, name: &str, text: &str, node: &Node) -> Result<Node, Problem> {
         let feeding = self.data.feeding();
-        let hides = may_hold_a_secret(name) || feeding.hides(name);
+        let hides = node.tag.is_secret() || may_hold_a_secret(name) || feeding.hides(name);
         let kind = scan(text).map_err(|reason| failed((name, host, text), &reason, hides).at(&node.position))?;
         let scope = Arc::new(Scope::new(self, host, Whose::Own));
         let context = Jinja::from_dyn_object(Arc::clone(&scope));
@@ -208,7 +209,8 @@ impl Session {
             },
             result => result,
         });
-        let tainted = !matches!(kind, Template::Plain) && (trace.tainted || takes_a_secret(text) || feeding.is_part_in(text));
+        let tainted =
+            !matches!(kind, Template::Plain) && (node.tag.is_secret() || trace.tainted || takes_a_secret(text) || feeding.is_part_in(text));
         self.state().trace.also(&Trace { tainted, ..trace });
         if let (Ok(result), true) = (&result, tainted) {
             // What belongs to a secret may itself hold a piece of it.
@@ -235,10 +237,19 @@ fn evaluated(kind: Template<'_>, text: &str, context: &Jinja, node: &Node) -> Re
 /// Whether a value has anything to work out.
 pub(crate) fn has_template(node: &Node) -> bool {
     match &node.value {
-        Value::Text(text) => node.tag == Tag::None && is_template(text),
+        Value::Text(text) => node.tag.takes_templates() && is_template(text),
         Value::List(items) => items.iter().any(has_template),
         Value::Map(entries) => entries.iter().any(|entry| has_template(&entry.node)),
         _ => false,
+    }
+}
+
+/// Whether a value, or a part of it, was encrypted.
+fn is_encrypted(node: &Node) -> bool {
+    match &node.value {
+        Value::List(items) => items.iter().any(is_encrypted),
+        Value::Map(entries) => entries.iter().any(|entry| is_encrypted(&entry.node)),
+        _ => node.tag.is_secret(),
     }
 }
 

@@ -18,6 +18,10 @@ pub(crate) struct Tainted {
     pub(crate) expression: String,
     /// What came out, which nobody may see.
     pub(crate) results: BTreeSet<String>,
+    /// Whether it was encrypted itself, and so has no expression that could be shown.
+    pub(crate) is_encrypted: bool,
+    /// Whether it is a secret only because of the file that it stands in: elsewhere the same text is none.
+    pub(crate) is_local: bool,
 }
 
 /// Expressions that need secrets, by their places; they are found while values are worked out.

@@ -5,7 +5,7 @@ use super::plain::shown;
 use super::row::Variable;
 use crate::Position;
 use crate::hide::{HIDDEN, names_a_secret};
-use crate::tree::{Node, Tag, Value};
+use crate::tree::{Node, Value};
 
 /// What becomes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,5 +75,5 @@ fn is_hidden(name: &str, row: Option<&Variable>, node: &Node) -> bool {
     let is_word = !matches!(node.value, Value::Bool(_) | Value::Integer(_) | Value::Null);
     let is_guessed = row.is_none_or(Variable::is_family);
     let is_misspelled = || row.is_none() && is_near_secret(name);
-    node.tag == Tag::Secret || row.is_some_and(Variable::is_secret) || is_misspelled() || (is_word && is_guessed && names_a_secret(name))
+    node.tag.is_secret() || row.is_some_and(Variable::is_secret) || is_misspelled() || (is_word && is_guessed && names_a_secret(name))
 }

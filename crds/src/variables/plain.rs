@@ -1,7 +1,7 @@
 //! Values as text: to compare them, and to show them.
 
 use crate::hide::{HIDDEN, names_a_secret, without_secrets};
-use crate::tree::{Entry, Node, Tag, Value};
+use crate::tree::{Entry, Node, Value};
 
 /// What of a value is shown at most: a line of a table.
 const MAX_SHOWN: usize = 60;
@@ -65,7 +65,7 @@ fn write(node: &Node, purpose: Purpose, text: &mut String) {
         return;
     }
     match &node.value {
-        Value::Null if purpose == Purpose::Show && node.tag == Tag::Secret => text.push_str(HIDDEN),
+        _ if purpose == Purpose::Show && node.tag.is_secret() => text.push_str(HIDDEN),
         Value::Null => text.push_str("null"),
         Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
         Value::Integer(value) => text.push_str(&value.to_string()),

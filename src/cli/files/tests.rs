@@ -21,7 +21,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn read(path: std::path::PathBuf, extra: &[&str]) -> kok_crds::model::Cluster {
-    let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect() };
+    let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect(), ..ExtraVars::default() };
     ClusterFiles { files: vec![path] }.read(&extra).unwrap()
 }
 
@@ -112,11 +112,11 @@ fn extra_variables_win_and_come_from_files_too() {
 fn several_extra_variables_have_names_of_their_own() {
     let folder = folder();
     let extra = ["kube_proxy_mode=ipvs", "cert_management=none"].map(str::to_owned).to_vec();
-    let input = ClusterFiles { files: vec![folder.path().join("berlin")] }.input(&ExtraVars { extra }).unwrap();
+    let input = ClusterFiles { files: vec![folder.path().join("berlin")] }.input(&ExtraVars { extra, ..ExtraVars::default() }).unwrap();
     let said: Vec<String> = input.problems.iter().filter_map(|problem| problem.position.as_ref()).map(ToString::to_string).collect();
     assert_eq!(said, ["-e no. 1:1:21", "-e no. 2:1:21"]);
     let files = ClusterFiles { files: vec!["a.yaml".into()] };
-    assert_eq!(files.options(&ExtraVars { extra: vec!["ansible_password=sesame".to_owned()] }), "-f a.yaml -e …");
+    assert_eq!(files.options(&ExtraVars { extra: vec!["ansible_password=sesame".to_owned()], ..ExtraVars::default() }), "-f a.yaml -e …");
     assert_eq!(files.options(&ExtraVars::default()), "-f a.yaml");
 }
 
@@ -152,7 +152,7 @@ fn a_folder_of_manifests_is_read_whole() {
 }
 
 fn refused(path: &std::path::Path, extra: &[&str]) -> crate::ui::Failure {
-    let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect() };
+    let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect(), ..ExtraVars::default() };
     ClusterFiles { files: vec![path.to_owned()] }.input(&extra).err().unwrap().remove(0)
 }
 

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kok_crds::model::Concealed;
 use petgraph::Direction;
 use petgraph::acyclic::Acyclic;
 use petgraph::data::Build as _;
@@ -263,6 +264,11 @@ impl Plan {
 
     pub(super) fn set_changes(&mut self, changes: BTreeMap<StepId, Change>, left_out: BTreeSet<StepId>) {
         (self.changes, self.left_out) = (changes, left_out);
+    }
+
+    /// Takes out of what is said of the changes what was encrypted in the user's files.
+    pub(super) fn conceal(&mut self, concealed: &Concealed) {
+        self.changes.values_mut().for_each(|change| change.conceal(concealed));
     }
 
     /// What must be done before a step, each with the reason.

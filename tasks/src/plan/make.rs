@@ -133,6 +133,17 @@ pub fn make(inputs: &Inputs<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
 /// # Errors
 /// As [`make`], of the hosts that were seen.
 pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
+    let concealed = &inputs.cluster.concealed;
+    let mut making = made(inputs, seen, selection);
+    match &mut making {
+        Ok(Making::Made(plan)) => plan.conceal(concealed),
+        Ok(Making::Incomplete(refusals)) | Err(refusals) => refusals.iter_mut().for_each(|refusal| refusal.conceal(concealed)),
+        Ok(Making::LookFirst(_) | Making::AskFirst(_)) => {}
+    }
+    making
+}
+
+fn made(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
     let cluster = completed(inputs.cluster, seen);
     let inputs = &Inputs { cluster: &cluster, ..*inputs };
     let refusals = preconditions::check(inputs.cluster, seen);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use kok_crds::model::Concealed;
 use thiserror::Error;
 
 /// A reason not to touch anything: what is wrong, where, why, and what to do.
@@ -40,6 +41,15 @@ impl Refusal {
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl Refusal {
+    /// Takes out what was encrypted in the user's files.
+    pub(crate) fn conceal(&mut self, concealed: &Concealed) {
+        for text in [&mut self.what].into_iter().chain(&mut self.because).chain(&mut self.hint) {
+            *text = concealed.hide(text).into_owned();
+        }
     }
 }
 
