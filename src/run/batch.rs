@@ -75,7 +75,21 @@ impl<'a> Batch<'a> {
             push(&mut text, fragment, secrets)?;
             text.push_str(&format!(") 2>&1\nstatus=$?\nmark result {index} $status\n[ $status = 0 ] || failed=1\nfi\n"));
         }
+        text.push_str(&self.written(secrets)?);
         text.push_str(&probe_script(&self.nonce, &self.looks, false));
+        Ok(text)
+    }
+
+    /// Has the host compare each file that the order writes with a secret in it with what was sent. Whoever can read the script has the secret, and
+    /// its digest tells him nothing more; the answer says only whether they are the same.
+    fn written(&self, secrets: &Secrets) -> Result<String, SecretName> {
+        let mut text = String::new();
+        for (step, act) in &self.order.steps {
+            let (Act::Script(script) | Act::Stream { script, .. }) = act else { continue };
+            for (path, name) in step.secret_files().into_iter().filter(|(_, name)| script.parts().contains(&Part::Digest(name.clone()))) {
+                text.push_str(&format!("written {} {}\n", secrets.digest(&name).ok_or(name)?, quote(&path)));
+            }
+        }
         Ok(text)
     }
 
@@ -98,30 +112,43 @@ impl<'a> Batch<'a> {
     }
 
     fn seen(&self, output: &Output) -> Result<Observations, ParseError> {
-        parse(&self.nonce, &self.looks, &output.stdout)
+        let mut seen = parse(&self.nonce, &self.looks, &output.stdout)?;
+        let written = sections(&self.nonce, &output.stdout).into_iter().filter(|section| section.name == "written");
+        seen.written = written.map(|section| (section.argument.to_owned(), section.body.trim_ascii() == b"same")).collect();
+        Ok(seen)
     }
 
     /// The text of the script that asks what became of this order: it waits until neither its script nor its job is at work any more, and
     /// says what is on record. `boot` is the boot id that the host had when the run began; a host that was started anew has to be up
     /// before looking at it means anything.
-    pub(super) fn settle_script(&self, writer: &Writer, boot: &str, patience_seconds: u64) -> String {
+    ///
+    /// # Errors
+    /// The name of a secret that was not prepared, as that of [`script`](Self::script).
+    pub(super) fn settle_script(
+        &self,
+        writer: &Writer,
+        boot: &str,
+        patience_seconds: u64,
+        secrets: &Secrets,
+    ) -> Result<String, SecretName> {
         // Jobs belong to one lane. Whoever has not its lock could take the input of a job that is only about to begin for what is left of one.
         let jobs = match self.order.lane {
             Lane::Streams => ":".to_owned(),
             Lane::Scripts | Lane::Waits => format!("jobs_end {patience_seconds} || echo job"),
         };
-        format!(
+        Ok(format!(
             "{PRELUDE}{marker}kokctl_holder={line}\nmark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
              [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
              mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\n\
              if flock -x -w {patience_seconds} 8; then {jobs}; else echo script; fi\nmark held\nis_ours || echo \"another: $held\"\n\
-             for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c 16384 \"$record\"\ndone\n{probe}",
+             for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c 16384 \"$record\"\ndone\n{written}{probe}",
             marker = section_marker(&self.nonce),
             line = quote(&writer.line),
             boot = quote(boot),
             lane = self.lane(),
+            written = self.written(secrets)?,
             probe = probe_script(&self.nonce, &self.looks, false),
-        )
+        ))
     }
 
     /// What that script said.
@@ -176,9 +203,9 @@ fn push(text: &mut String, fragment: &Fragment, secrets: &Secrets) -> Result<(),
         match part {
             Part::Text(part) => text.push_str(part),
             Part::Secret(name) => {
-                let secret = secrets.get(name).filter(|secret| !secret.is_empty()).ok_or_else(|| name.clone())?;
-                text.push_str(&in_lines(secret.as_bytes()));
+                text.push_str(&in_lines(secrets.get(name).filter(|secret| !secret.is_empty()).ok_or_else(|| name.clone())?.as_bytes()));
             }
+            Part::Digest(name) => text.push_str(&secrets.digest(name).ok_or_else(|| name.clone())?),
         }
     }
     Ok(())
@@ -201,65 +228,4 @@ fn last_lines(said: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
-
-    use std::time::Duration;
-
-    use kok_tasks::script::Content;
-
-    use super::*;
-
-    #[test]
-    fn a_record_is_read_as_it_was_written() {
-        let text = "attempt r a/b/c 2\ninput 00\nboot x\nstarted 1\nended 2\nresult exit-code\nexit exited 3\noutput\nwhy\noutput\n";
-        assert_eq!(Record::parse(text), Some(Record { attempt: "r a/b/c 2".into(), code: Some(3), output: "why\noutput\n".into() }));
-        let killed = text.replace("exited 3", "killed TERM");
-        assert_eq!(Record::parse(&killed).unwrap().code, None);
-    }
-
-    #[test]
-    fn only_who_has_the_lock_of_jobs_looks_whether_they_have_ended() {
-        for (lane, looks) in [(Lane::Scripts, true), (Lane::Streams, false)] {
-            let order = Order { host: "cp1".into(), lane, steps: Vec::new(), attempt: 1, deadline: Duration::from_secs(60) };
-            let script = Batch::new(&order, Nonce::new([7; 16])).settle_script(&Writer::default(), "boot", 17);
-            assert_eq!(script.contains("\nif flock -x -w 17 8; then jobs_end 17 || echo job; else echo script; fi\n"), looks, "{lane:?}");
-            assert_eq!(script.contains("\nif flock -x -w 17 8; then :; else echo script; fi\n"), !looks, "{lane:?}");
-        }
-    }
-
-    #[test]
-    fn a_job_has_the_time_that_its_order_has() {
-        for (seconds, limit) in [(60, 900), (900, 900), (3600, 3600)] {
-            let deadline = Duration::from_secs(seconds);
-            let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: Vec::new(), attempt: 1, deadline };
-            let script = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
-            assert!(script.contains(&format!("\nkokctl_limit={limit}\n")), "{seconds}");
-        }
-        assert!(PRELUDE.contains(r#"--property=RuntimeMaxSec="${kokctl_limit:-900}""#));
-    }
-
-    /// A key file without a byte in it would be there, with the right mode, and nobody would look into it.
-    #[test]
-    fn nothing_is_written_in_place_of_a_secret_that_is_not_there() {
-        let name = SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.key".into() };
-        let mut fragment = Fragment::default();
-        fragment.put("/etc/kubernetes/pki/ca.key", 0o600, Content::Secret(&name));
-        assert_eq!(push(&mut String::new(), &fragment, &Secrets::none()), Err(name));
-    }
-
-    #[test]
-    fn the_end_of_what_was_said_is_kept_in_lines_and_bytes() {
-        assert_eq!(last_lines("a\n\nb\n"), "a\nb");
-        assert_eq!(last_lines(&"line\n".repeat(100)), ["line"; 12].join("\n"));
-        let long = last_lines(&format!("first\n{}cause", "ä".repeat(1 << 20)));
-        assert!(long.len() <= 4096 + '…'.len_utf8() && long.starts_with("…ä") && long.ends_with("äcause"), "{}", long.len());
-    }
-
-    #[test]
-    fn half_a_record_is_none() {
-        for text in ["", "attempt r a 1\n", "exit exited 0\noutput\n", "attempt r a 1\nexit\noutput\n", "\u{0}\noutput\n"] {
-            assert_eq!(Record::parse(text), None, "{text:?}");
-        }
-    }
-}
+mod tests;

@@ -8,6 +8,7 @@ use kok_tasks::artifact::Artifact;
 use kok_tasks::holder::{BUSY, HELD};
 use kok_tasks::observe::{Looks, Nonce, Observations};
 use kok_tasks::resources::Act;
+use kok_tasks::secret_name::SecretName;
 
 use super::batch::{Batch, Settled, Writer};
 use super::clock::random_bytes;
@@ -68,8 +69,7 @@ impl OverSsh {
 impl Hosts for OverSsh {
     async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
         let batch = Batch::new(order, nonce()?);
-        let missing = |name| Trouble::Failed { because: format!("{name} was not prepared; nothing was sent to the host"), unknown: false };
-        let script = Script::new(batch.script(&self.writer, &self.secrets).map_err(missing)?).stdout_limit(ANSWER_LIMIT);
+        let script = Script::new(batch.script(&self.writer, &self.secrets).map_err(not_prepared)?).stdout_limit(ANSWER_LIMIT);
         let output = match order.steps.first() {
             Some((_, Act::Stream { artifact, .. })) => self.stream(order, script, artifact).await?,
             _ => self.send(order, script, order.deadline).await?,
@@ -86,7 +86,8 @@ impl Hosts for OverSsh {
     async fn settle(&self, order: &Order, patience: Duration) -> Result<Answer, Trouble> {
         let batch = Batch::new(order, nonce()?);
         let boot = self.boots.get(&order.host).map(String::as_str).unwrap_or_default();
-        let script = Script::new(batch.settle_script(&self.writer, boot, patience.as_secs())).stdout_limit(ANSWER_LIMIT);
+        let script = batch.settle_script(&self.writer, boot, patience.as_secs(), &self.secrets).map_err(not_prepared)?;
+        let script = Script::new(script).stdout_limit(ANSWER_LIMIT);
         // Twice the patience: once for the script, once for the job.
         let output = self.send(order, script, patience * 2 + SETTLE).await?;
         let said = output.reason().unwrap_or_default();
@@ -114,6 +115,10 @@ impl Hosts for OverSsh {
 
 fn nonce() -> Result<Nonce, Trouble> {
     random_bytes().map(Nonce::new).map_err(|failure| Trouble::Failed { because: failure.one_line(), unknown: false })
+}
+
+fn not_prepared(name: SecretName) -> Trouble {
+    Trouble::Failed { because: format!("{name} was not prepared; nothing was sent to the host"), unknown: false }
 }
 
 fn gone(error: ConnectError) -> Trouble {

@@ -5,6 +5,7 @@ mod encryption_key;
 mod escrow;
 mod keepers;
 mod signer;
+mod token;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Concealed, Host};
 use kok_pki::{Authorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
+use kok_tasks::digest::sha256;
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
@@ -30,6 +32,7 @@ use super::link::Links;
 use crate::ui::{Failure, Kind};
 
 pub use self::keepers::Keepers;
+pub use self::token::Token;
 
 /// Randomness and keys of the system.
 #[derive(Debug, Clone, Copy)]
@@ -55,33 +58,6 @@ pub struct Secrets {
     /// Collected when the first text is redacted; nothing is added after that.
     confidential: OnceLock<Confidential>,
 }
-
-/// A bootstrap token: `abcdef.0123456789abcdef`.
-pub struct Token {
-    /// Its public half.
-    pub id: String,
-    secret: Zeroizing<String>,
-}
-
-impl Token {
-    /// A new token; its public half begins with kokctl's prefix.
-    ///
-    /// # Errors
-    /// [`Failure`] if the system has no randomness to give.
-    pub fn generate() -> Result<Self, Failure> {
-        let character = |byte: &u8| ALPHABET.get(usize::from(*byte) % ALPHABET.len()).copied().map(char::from);
-        let characters = |bytes: &[u8]| bytes.iter().filter_map(character).collect::<String>();
-        let id = format!("{}{}", kok_tasks::operations::TOKEN_PREFIX, characters(&super::random_bytes::<3>()?));
-        Ok(Self { id, secret: Zeroizing::new(characters(&super::random_bytes::<16>()?)) })
-    }
-
-    fn text(&self) -> Zeroizing<String> {
-        Zeroizing::new(format!("{}.{}", self.id, self.secret.as_str()))
-    }
-}
-
-/// kubeadm's alphabet of tokens, cut to 32 characters so that a byte falls on each of them equally often: 16 of them are 80 bits.
-const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
 impl Secrets {
     /// No secrets, for plans that name none.
@@ -191,6 +167,12 @@ impl Secrets {
         self.by_name.get(name).map(|value| value.as_str())
     }
 
+    /// The sha256 of what stands for a name. Nobody gets it but who gets the secret too: of one with few possible values it would tell the value.
+    #[must_use]
+    pub(super) fn digest(&self, name: &SecretName) -> Option<String> {
+        self.get(name).map(|value| sha256(value.as_bytes()))
+    }
+
     /// `text` without any secret that stands in it, for everything that leaves the program: kubeadm and kubectl print what they like.
     #[must_use]
     pub(super) fn redact(&self, text: &str) -> String {
@@ -295,10 +277,19 @@ fn named(plan: &Plan) -> BTreeSet<SecretName> {
         };
         names.extend(script.parts().iter().filter_map(|part| match part {
             Part::Secret(name) => Some(name.clone()),
-            Part::Text(_) => None,
+            Part::Text(_) | Part::Digest(_) => None,
         }));
     }
     names
+}
+
+#[cfg(test)]
+impl Secrets {
+    /// These texts, by name.
+    pub(super) fn of<const N: usize>(texts: [(SecretName, &str); N]) -> Self {
+        let by_name = texts.into_iter().map(|(name, text)| (name, Zeroizing::new(text.to_owned()))).collect();
+        Self { by_name, made: N, ..Self::none() }
+    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod prelude;
 
 pub use prelude::{JOBS, PRELUDE};
 
+use crate::digest::sha256;
 use crate::secret_name::SecretName;
 use crate::shell::quote;
 
@@ -23,6 +24,8 @@ pub enum Part {
     Text(String),
     /// The bytes of this secret as base64, in lines.
     Secret(SecretName),
+    /// The sha256 of this secret, as an argument of a function of the script: no program is given it, and no host prints it.
+    Digest(SecretName),
 }
 
 /// Ends a here-document; has characters that base64 doesn't.
@@ -40,19 +43,32 @@ impl Fragment {
         self.parts.push(Part::Text(format!("{line}\n")));
     }
 
-    /// Adds a command that gets `content` on its standard input through `base64 -d`; `command` is used as the last part of a pipe.
+    /// Adds a command that gets `content` on its standard input; `command` is used as the last part of a pipe. It is begun only with the whole
+    /// of the content: where something on the host cuts it off, such as a full disk below a here-document, the script fails instead.
     pub fn feed(&mut self, content: Content<'_>, command: &str) {
-        self.parts.push(Part::Text(format!("base64 -d <<'{END}' | {command}\n")));
-        match content {
-            Content::Bytes(bytes) => self.parts.push(Part::Text(in_lines(bytes))),
-            Content::Secret(name) => self.parts.push(Part::Secret(name.clone())),
-        }
-        self.parts.push(Part::Text(format!("{END}\n")));
+        self.pipe(content, "whole", &format!(" {command}"));
     }
 
-    /// Writes a whole file: nothing else ever sees a part of it, and its mode and owner (root) are right before its content is there.
+    /// Writes a whole file: nothing else ever sees a part of it, and its mode and owner (root) are right before its content is there. What is
+    /// not what was sent never takes its place.
     pub fn put(&mut self, path: &str, mode: u32, content: Content<'_>) {
-        self.feed(content, &format!("put {} {mode:04o}", quote(path)));
+        self.pipe(content, &format!("put {} {mode:04o}", quote(path)), "");
+    }
+
+    /// A function that gets `content` through `base64 -d`, and its digest as an argument.
+    fn pipe(&mut self, content: Content<'_>, function: &str, others: &str) {
+        let begin = format!("base64 -d <<'{END}' | {function} ");
+        let text = |text: String| Part::Text(text);
+        match content {
+            Content::Bytes(bytes) => {
+                self.parts.extend([text(format!("{begin}{}{others}\n", sha256(bytes))), text(in_lines(bytes))]);
+            }
+            Content::Secret(name) => {
+                let (digest, secret) = (Part::Digest(name.clone()), Part::Secret(name.clone()));
+                self.parts.extend([text(begin), digest, text(format!("{others}\n")), secret]);
+            }
+        }
+        self.parts.push(text(format!("{END}\n")));
     }
 
     /// The parts in order.
@@ -103,6 +119,7 @@ mod tests {
         let name = SecretName::BootstrapTokenConfiguration { host: "cp1".to_owned() };
         let mut fragment = Fragment::default();
         fragment.put("/run/x", 0o600, Content::Secret(&name));
+        assert!(fragment.parts().contains(&Part::Digest(name.clone())));
         assert!(fragment.parts().contains(&Part::Secret(name)));
     }
 

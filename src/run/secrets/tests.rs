@@ -3,7 +3,7 @@
 use super::*;
 
 fn with(name: SecretName, text: &str) -> Secrets {
-    Secrets { by_name: BTreeMap::from([(name, Zeroizing::new(text.to_owned()))]), made: 1, ..Secrets::none() }
+    Secrets::of([(name, text)])
 }
 
 /// kubeadm's own rule (`BootstrapTokenPattern`): six and sixteen lower-case letters and digits.

@@ -77,6 +77,9 @@ pub struct Observations {
     /// When kubelets were started that this run has looked at, by host, in nanoseconds since 1970 by the host's clock. No probe sees that; who
     /// runs a plan adds it to what one sees.
     pub kubelets_started: BTreeMap<String, i128>,
+    /// Whether a file has what this run has sent as a secret, by its path: of those that an order has written. The host compares, so that no
+    /// digest of a secret comes back; who runs a plan adds it to what a probe sees.
+    pub written: BTreeMap<String, bool>,
     /// The host's monotonic clock when it was probed, in microseconds since boot.
     pub monotonic_microseconds: u64,
     /// The host's wall clock when it was probed, in nanoseconds since 1970.
@@ -225,6 +228,7 @@ impl Observations {
             ipv6: None,
             addon_objects: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
+            written: BTreeMap::new(),
             monotonic_microseconds: 0,
             clock_nanoseconds: 0,
         }
@@ -263,6 +267,7 @@ impl Observations {
         self.ipv6 = later.ipv6.or(self.ipv6.take());
         self.addon_objects.extend(later.addon_objects);
         self.kubelets_started.extend(later.kubelets_started);
+        self.written.extend(later.written);
         self.monotonic_microseconds = later.monotonic_microseconds;
         self.clock_nanoseconds = later.clock_nanoseconds;
     }

@@ -73,6 +73,7 @@ pub use upload::{FOUNDED, UploadConfiguration};
 use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};
 use crate::resources::Act;
+use crate::secret_name::SecretName;
 
 /// Where the binaries of a bundle are installed.
 pub const BINARIES: &str = "/usr/local/bin";
@@ -243,6 +244,15 @@ impl Operation {
             Self::PkiTree(_) => vec!["/etc/kubernetes/pki".to_owned()],
             Self::StaticPods(it) => it.outputs(),
             Self::KubeletStart(it) => it.outputs(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The files that it writes with a secret in them and that stay, and which.
+    #[must_use]
+    pub fn secret_files(&self) -> Vec<(String, SecretName)> {
+        match self {
+            Self::PkiTree(it) => it.secret_files(),
             _ => Vec::new(),
         }
     }

@@ -4,7 +4,7 @@ use kok_crds::counted;
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
-use crate::resources::Act;
+use crate::resources::{Act, NOT_AS_SENT};
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
 
@@ -43,6 +43,9 @@ impl PkiTree {
                 return Verdict::differs("create", format!("{path} does not exist"));
             }
         }
+        if let Some((path, _)) = self.secret_files().iter().find(|(path, _)| seen.written.get(path) == Some(&false)) {
+            return Verdict::differs("create", format!("{path}: {NOT_AS_SENT}"));
+        }
         Verdict::Same
     }
 
@@ -51,13 +54,20 @@ impl PkiTree {
         fragment.line("rm -rf /etc/kubernetes/.kokctl-pki");
         fragment.line("mkdir -p -m 755 /etc/kubernetes/.kokctl-pki /etc/kubernetes/.kokctl-pki/etcd");
         for (path, mode) in &self.files {
-            let name = SecretName::ControlPlaneFile { host: self.host.clone(), path: path.clone() };
-            fragment.put(&format!("/etc/kubernetes/.kokctl-{path}"), *mode, Content::Secret(&name));
+            fragment.put(&format!("/etc/kubernetes/.kokctl-{path}"), *mode, Content::Secret(&self.secret(path)));
         }
         // Never over an existing authority: an empty folder may go, anything else stops here.
         fragment.line(&format!("if [ -e {FOLDER} ]; then rmdir {FOLDER}; fi"));
         fragment.line(&format!("mv -T /etc/kubernetes/.kokctl-pki {FOLDER}\nsync /etc/kubernetes"));
         Act::Script(fragment)
+    }
+
+    fn secret(&self, path: &str) -> SecretName {
+        SecretName::ControlPlaneFile { host: self.host.clone(), path: path.to_owned() }
+    }
+
+    pub(super) fn secret_files(&self) -> Vec<(String, SecretName)> {
+        self.files.iter().map(|(path, _)| (format!("/etc/kubernetes/{path}"), self.secret(path))).collect()
     }
 
     pub(super) fn title(&self) -> String {

@@ -16,6 +16,7 @@ use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};
 use crate::operations::Operation;
 use crate::resources::{Act, Resource};
+use crate::secret_name::SecretName;
 
 /// Name of a step, unique in its plan: `host/task/name`. Clones share it: a plan names each step many times.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,6 +114,15 @@ impl Step {
         match &self.action {
             Action::Resource(resource) => resource.title(),
             Action::Operation(operation) => operation.title(),
+        }
+    }
+
+    /// The files that it writes with a secret in them and that stay there, and which: a change of it need not write all.
+    #[must_use]
+    pub fn secret_files(&self) -> Vec<(String, SecretName)> {
+        match &self.action {
+            Action::Resource(resource) => resource.secret_files(),
+            Action::Operation(operation) => operation.secret_files(),
         }
     }
 

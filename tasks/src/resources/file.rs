@@ -26,8 +26,8 @@ pub struct File {
 pub enum FileContent {
     /// This text, shown in plans.
     Text(String),
-    /// Made or read at the time of the run, and not compared: whether it has to be written again, and why, was decided by the task that
-    /// knows how to judge it. `None` says that what stands there is right.
+    /// Made or read at the time of the run, and compared only once it was written: whether it has to be written again, and why, was decided by
+    /// the task that knows how to judge it. `None` says that what stands there is right.
     Secret {
         /// What is written.
         name: SecretName,
@@ -48,6 +48,9 @@ pub struct Replace {
     /// written since then is another one, and the second look must not find fault with it.
     pub changed_nanoseconds: i128,
 }
+
+/// Why a secret is written again that was written a moment ago.
+pub(crate) const NOT_AS_SENT: &str = "its content is not what was sent";
 
 /// Begins the summary of a change that leaves the content alone.
 const SET_MODE: &str = "set mode";
@@ -85,6 +88,9 @@ impl File {
         match &self.content {
             FileContent::Text(text) if is.sha256.as_deref() != Some(&sha256(text.as_bytes())) => {
                 return self.replaced(text, seen);
+            }
+            FileContent::Secret { .. } if seen.written.get(&self.path) == Some(&false) => {
+                return Verdict::differs("write", NOT_AS_SENT);
             }
             FileContent::Secret { replace: Some(judged), .. } if judged.changed_nanoseconds == is.changed_nanoseconds => {
                 return Verdict::differs("write", judged.because.clone());
@@ -135,6 +141,13 @@ impl File {
         }
         fragment.put(&self.path, self.mode, content);
         Act::Script(fragment)
+    }
+
+    pub(super) fn secret_files(&self) -> Vec<(String, SecretName)> {
+        match &self.content {
+            FileContent::Secret { name, .. } => vec![(self.path.clone(), name.clone())],
+            FileContent::Text(_) => Vec::new(),
+        }
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

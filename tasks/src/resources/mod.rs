@@ -22,8 +22,8 @@ pub use archive::Archive;
 pub use binary::Binary;
 pub use block::Block;
 pub use directory::Directory;
-pub(crate) use file::unified;
 pub use file::{File, FileContent, Replace};
+pub(crate) use file::{NOT_AS_SENT, unified};
 pub use firewall::OpenFirewall;
 pub use hostname::Hostname;
 pub use image::Image;
@@ -39,6 +39,7 @@ use crate::artifact::Artifact;
 use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};
 use crate::script::Fragment;
+use crate::secret_name::SecretName;
 
 /// A desired piece of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -187,6 +188,15 @@ impl Resource {
             Self::Selinux(_) => vec!["/etc/selinux/config".to_owned()],
             // It removes only what nobody writes, these only add to what others have.
             Self::Absent(_) | Self::PackageDatabase(_) | Self::OpenFirewall(_) | Self::User(_) => Vec::new(),
+        }
+    }
+
+    /// The files that it writes with a secret in them, and which.
+    #[must_use]
+    pub fn secret_files(&self) -> Vec<(String, SecretName)> {
+        match self {
+            Self::File(it) => it.secret_files(),
+            _ => Vec::new(),
         }
     }
 

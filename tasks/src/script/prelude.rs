@@ -6,9 +6,13 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 
 /// Functions that fragments use; stands once at the beginning of a script.
 ///
-/// * `put PATH MODE` writes its standard input to a temporary file beside PATH, flushes it to the disk and renames it into place. The
-///   temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
+/// * `is_whole DIGEST WHAT` says whether its standard input has this sha256, and complains of WHAT if it has not. The digest of a secret stands in
+///   the script, beside the secret, and is compared by the shell itself: no program gets it as an argument, and nobody prints it.
+/// * `put PATH MODE [DIGEST]` writes its standard input to a temporary file beside PATH, compares it with the digest, flushes it to the disk and
+///   renames it into place. The temporary name begins with a dot, which the kubelet ignores in the folder of static pods, and is always the same for PATH, so that
 ///   what an interrupted run left is replaced by the next.
+/// * `whole DIGEST COMMAND …` runs a command with its own standard input, once all of that is there.
+/// * `written DIGEST PATH` says in a section of its own whether a file has the content with this sha256, and not which it has. It needs `mark`.
 /// * `job NAME` runs its standard input as a script in the transient systemd unit `kokctl-job-NAME.service`, which goes on when the connection
 ///   breaks, waits for it, prints the end of what it printed, and returns its exit code. The input is a 0600 file that systemd removes when
 ///   the unit ends, however it ends; then the record `NAME.record` of [`JOBS`] appears at once and whole: run, step, attempt and sum of the
@@ -28,9 +32,22 @@ pub const JOBS: &str = "/run/kokctl/jobs";
 ///   kokctl older than the names `kokctl-job-…`. Never a unit that carries a part of the network, whatever name stands in the folder of jobs.
 /// * `jobs_end SECONDS` waits until no job is at work any more, and fails if one still is.
 /// * `is_ours` says whether the record of the holder still is `$kokctl_holder`.
-pub const PRELUDE: &str = r#"put() {
+pub const PRELUDE: &str = r#"is_whole() {
+  [ "$(sha256sum)" = "$1  -" ] || { echo "$2: what arrived is not what was sent; is there room in /tmp?" >&2; return 1; }
+}
+whole() {
+  fed=$(base64)
+  printf '%s\n' "$fed" | base64 -d | is_whole "$1" "$2" || return 1
+  shift
+  printf '%s\n' "$fed" | base64 -d | "$@"
+}
+written() {
+  mark written "$2"
+  if [ "$(sha256sum 2>/dev/null <"$2")" = "$1  -" ]; then echo same; else echo other; fi
+}
+put() {
   temporary="${1%/*}/.kokctl-${1##*/}"
-  { rm -f "$temporary" && (umask 077; : >"$temporary") && chmod "$2" "$temporary" && cat >"$temporary" && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
+  { rm -f "$temporary" && (umask 077; : >"$temporary") && chmod "$2" "$temporary" && cat >"$temporary" && { [ $# -lt 3 ] || is_whole "$3" "$1" <"$temporary"; } && sync "$temporary" && mv -fT "$temporary" "$1" && sync "${1%/*}"; } || { rm -f "$temporary"; return 1; }
 }
 is_ours() {
   [ -n "${kokctl_holder-}" ] || return 0

@@ -251,7 +251,7 @@ spec: {group: example.org, names: {plural: widgets, kind: Widget}, versions: [{n
     let Act::Script(fragment) = Operation::ApplyAddon(addon).act(&change) else { panic!("no script") };
     let parts = fragment.parts().iter().map(|part| match part {
         Part::Text(text) => text.clone(),
-        Part::Secret(_) => panic!("a secret"),
+        Part::Secret(_) | Part::Digest(_) => panic!("a secret"),
     });
     let text: String = parts.collect();
     let body = text.rsplit_once("\n}\n").unwrap().1;
@@ -259,7 +259,10 @@ spec: {group: example.org, names: {plural: widgets, kind: Widget}, versions: [{n
         .lines()
         .filter(|line| line.contains("addon") || line.contains("record") || line.contains("served ") || line.contains("wait"))
         .collect();
-    let commands: Vec<&str> = commands.iter().map(|line| line.trim_start_matches("base64 -d <<'--END--' | ")).collect();
+    let fed = |line: &&str| {
+        line.strip_prefix("base64 -d <<'--END--' | whole ").and_then(|fed| fed.split_once(' ')).map(|(_, command)| command.to_owned())
+    };
+    let commands: Vec<String> = commands.iter().map(|line| fed(line).unwrap_or_else(|| (*line).to_owned())).collect();
     insta::assert_snapshot!(commands.join("\n"));
 }
 

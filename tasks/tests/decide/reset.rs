@@ -56,7 +56,7 @@ fn file() -> Metadata {
 /// What the job of a script does: it stands there as base64.
 fn job_of(script: &str) -> String {
     use base64::Engine as _;
-    let (_, job) = script.split_once("| job reset\n").unwrap();
+    let (_, job) = script.split_once(" job reset\n").unwrap();
     let (encoded, _) = job.split_once("--END--").unwrap();
     String::from_utf8(base64::engine::general_purpose::STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap()
 }

@@ -252,7 +252,7 @@ fn every_action_is_valid_shell() {
         if let Act::Script(fragment) | Act::Stream { script: fragment, .. } = step.act(change) {
             let parts = fragment.parts().iter().map(|part| match part {
                 kok_tasks::script::Part::Text(text) => text.as_str(),
-                kok_tasks::script::Part::Secret(_) => "",
+                kok_tasks::script::Part::Secret(_) | kok_tasks::script::Part::Digest(_) => "",
             });
             scripts.insert(parts.collect::<String>());
         }

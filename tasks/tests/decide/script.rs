@@ -81,3 +81,71 @@ fn the_prelude_is_valid_shell() {
         assert!(output.status.success(), "{shell:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// As where the disk below a here-document is full, or the program that decodes it gives up: some of the bytes arrive, and no error.
+#[test]
+fn what_is_not_what_was_sent_takes_no_place_and_is_given_to_nobody() {
+    let losses =
+        ["base64() { :; }\n", "base64() { command base64 \"$@\" | head -c 3; }\n", "base64() { command base64 \"$@\"; echo x; }\n"];
+    for (shell, loss) in SHELLS.iter().flat_map(|shell| losses.map(|loss| (shell, loss))) {
+        let folder = Folder::new();
+        let path = folder.text("key");
+        fs::write(&path, "before").unwrap();
+        let output = run(shell, &[], &put(&path, 0o600, b"content").replace("set -eu\n", &format!("set -eu\n{loss}")));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(&format!("{path}: what arrived is not what was sent")), "{shell:?}: {said}");
+        assert_eq!((fs::read(&path).unwrap(), folder.names()), (b"before".to_vec(), vec!["key".to_owned()]), "{shell:?} {loss}");
+
+        let mut fragment = Fragment::default();
+        fragment.feed(Content::Bytes(b"content\n"), &format!("tee {}", folder.text("fed")));
+        let output = run(shell, &[], &text_of(&fragment).replace("set -eu\n", &format!("set -eu\n{loss}")));
+        assert!(!output.status.success() && output.stdout.is_empty(), "{shell:?} {loss}: {output:?}");
+        assert_eq!(folder.names(), ["key"], "{shell:?} {loss}");
+    }
+}
+
+#[test]
+fn what_is_fed_arrives_as_it_was_and_fails_as_its_command_does() {
+    let every: Vec<u8> = (0..=255).cycle().take(70_000).collect();
+    for shell in SHELLS {
+        for content in [&b""[..], b"no newline", b"--END--\n", b"\n\n", &every] {
+            let mut fragment = Fragment::text("takes() { cat; echo \"$1\"; return 7; }\n");
+            fragment.feed(Content::Bytes(content), "takes 'a  b'");
+            fragment.line("echo went on");
+            let output = run(shell, &[], &text_of(&fragment));
+            assert_eq!(output.status.code(), Some(7), "{shell:?}: {output:?}");
+            assert!(output.stdout == [content, b"a  b\n"].concat() && output.stderr.is_empty(), "{shell:?}");
+        }
+    }
+}
+
+/// Everybody on a host may read the arguments of its programs, and of a secret with few possible values the digest tells which it is.
+#[test]
+fn no_program_is_told_a_digest_and_nobody_prints_it() {
+    let spies = ["sha256sum", "base64", "cat", "chmod", "sync", "mv", "rm", "mkdir"].map(|name| {
+        format!(
+            "{name}() {{ for word; do printf '%s\\n' \"{name}: $word\" >>\"$spied\"; done; env >>\"$spied\"; command {name} \"$@\"; }}\n"
+        )
+    });
+    for shell in SHELLS {
+        let folder = Folder::new();
+        let digest = kok_tasks::digest::sha256(b"content");
+        let (spied, path) = (folder.text("spied"), folder.text("secret"));
+        let looks =
+            format!("mark() {{ :; }}\nwritten {digest} {path}\nwritten {digest} {path}.not\necho x >>{path}\nwritten {digest} {path}\n");
+        for script in
+            [put(&path, 0o600, b"content") + &looks, put(&path, 0o600, b"content").replacen(&digest, &digest.replace('0', "1"), 1)]
+        {
+            let output = run(shell, &[], &script.replace("set -eu\n", &format!("set -eu\nspied={spied}\n{}", spies.concat())));
+            let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+            if output.status.success() {
+                assert_eq!(said, "same\nother\nother\n", "{shell:?}");
+            }
+            let spied = fs::read_to_string(&spied).unwrap();
+            assert!(
+                spied.contains("mv: -fT") && ![&said, &spied].iter().any(|text| text.contains(&digest[..8])),
+                "{shell:?}: {said} {spied}"
+            );
+        }
+    }
+}

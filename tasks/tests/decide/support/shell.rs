@@ -37,7 +37,7 @@ pub(crate) fn run(shell: &[&str], options: &[&str], script: &str) -> Output {
 pub(crate) fn text_of(fragment: &Fragment) -> String {
     let texts = fragment.parts().iter().map(|part| match part {
         Part::Text(text) => text.as_str(),
-        Part::Secret(name) => panic!("{name} is a secret"),
+        Part::Secret(name) | Part::Digest(name) => panic!("{name} is a secret"),
     });
     format!("{PRELUDE}set -eu\n{}", texts.collect::<String>())
 }

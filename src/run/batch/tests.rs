@@ -1,0 +1,131 @@
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
+
+use std::time::Duration;
+
+use kok_tasks::change::{Change, Verdict};
+use kok_tasks::plan::{Step, StepId};
+use kok_tasks::resources::{File, FileContent, Resource};
+use kok_tasks::script::Content;
+
+use super::*;
+
+#[test]
+fn a_record_is_read_as_it_was_written() {
+    let text = "attempt r a/b/c 2\ninput 00\nboot x\nstarted 1\nended 2\nresult exit-code\nexit exited 3\noutput\nwhy\noutput\n";
+    assert_eq!(Record::parse(text), Some(Record { attempt: "r a/b/c 2".into(), code: Some(3), output: "why\noutput\n".into() }));
+    let killed = text.replace("exited 3", "killed TERM");
+    assert_eq!(Record::parse(&killed).unwrap().code, None);
+}
+
+#[test]
+fn only_who_has_the_lock_of_jobs_looks_whether_they_have_ended() {
+    for (lane, looks) in [(Lane::Scripts, true), (Lane::Streams, false)] {
+        let order = Order { host: "cp1".into(), lane, steps: Vec::new(), attempt: 1, deadline: Duration::from_secs(60) };
+        let script = Batch::new(&order, Nonce::new([7; 16])).settle_script(&Writer::default(), "boot", 17, &Secrets::none()).unwrap();
+        assert_eq!(script.contains("\nif flock -x -w 17 8; then jobs_end 17 || echo job; else echo script; fi\n"), looks, "{lane:?}");
+        assert_eq!(script.contains("\nif flock -x -w 17 8; then :; else echo script; fi\n"), !looks, "{lane:?}");
+    }
+}
+
+#[test]
+fn a_job_has_the_time_that_its_order_has() {
+    for (seconds, limit) in [(60, 900), (900, 900), (3600, 3600)] {
+        let deadline = Duration::from_secs(seconds);
+        let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: Vec::new(), attempt: 1, deadline };
+        let script = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
+        assert!(script.contains(&format!("\nkokctl_limit={limit}\n")), "{seconds}");
+    }
+    assert!(PRELUDE.contains(r#"--property=RuntimeMaxSec="${kokctl_limit:-900}""#));
+}
+
+/// A key file without a byte in it would be there, with the right mode, and nobody would look into it.
+#[test]
+fn nothing_is_written_in_place_of_a_secret_that_is_not_there() {
+    let name = SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.key".into() };
+    let mut fragment = Fragment::default();
+    fragment.put("/etc/kubernetes/pki/ca.key", 0o600, Content::Secret(&name));
+    assert_eq!(push(&mut String::new(), &fragment, &Secrets::none()), Err(name));
+}
+
+#[test]
+fn the_end_of_what_was_said_is_kept_in_lines_and_bytes() {
+    assert_eq!(last_lines("a\n\nb\n"), "a\nb");
+    assert_eq!(last_lines(&"line\n".repeat(100)), ["line"; 12].join("\n"));
+    let long = last_lines(&format!("first\n{}cause", "ä".repeat(1 << 20)));
+    assert!(long.len() <= 4096 + '…'.len_utf8() && long.starts_with("…ä") && long.ends_with("äcause"), "{}", long.len());
+}
+
+#[test]
+fn half_a_record_is_none() {
+    for text in ["", "attempt r a 1\n", "exit exited 0\noutput\n", "attempt r a 1\nexit\noutput\n", "\u{0}\noutput\n"] {
+        assert_eq!(Record::parse(text), None, "{text:?}");
+    }
+}
+
+const KEY: &str = "/etc/kubernetes/pki/apiserver.key";
+
+/// An order that writes the key of a leaf, and what stands for it in this run.
+fn of_key() -> (Order, Secrets) {
+    let name = SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/apiserver.key".into() };
+    let content = FileContent::Secret { name: name.clone(), replace: None, without: None };
+    let step = Step {
+        id: StepId::new("cp1", "certificates", "pki/apiserver.key"),
+        host: "cp1".into(),
+        task: "certificates",
+        action: Resource::File(File { path: KEY.into(), mode: 0o600, content }).into(),
+        deadline: Duration::from_secs(60),
+        triggers: Vec::new(),
+    };
+    let act = step.act(&Change::new("create", "it does not exist"));
+    let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
+    (order, Secrets::of([(name, "the key")]))
+}
+
+/// What a host says that has the file, by its look at what is in it.
+fn seen(order: &Order, secrets: &Secrets, written: &str) -> (Verdict, Verdict) {
+    let nonce = Nonce::new([7; 16]);
+    let text = |sections: &str| {
+        let sections = format!("{sections}clock\n1\n1.00 1\n@paths\n8180 0 0 7 1.0 {KEY}\n@{written}end\n");
+        format!("\n{} {}", nonce.as_str(), sections.replace('@', &format!("\n{} ", nonce.as_str()))).into_bytes()
+    };
+    let output = |stdout| Output {
+        status: crate::remote::ExitStatus::Exited(0),
+        stdout,
+        stdout_truncated: false,
+        stderr: Vec::new(),
+        stderr_truncated: false,
+        noise: Vec::new(),
+    };
+    let (step, batch) = (&order.steps[0].0, Batch::new(order, nonce.clone()));
+    let acted = batch.read(&output(text("output 0\n@result 0 0\n@")), secrets).unwrap();
+    assert_eq!(acted.acted, [Acted::Ended]);
+    let settled = batch.read_settled(&output(text("boot\nb\n@busy\n@held\n@")), &Writer::default(), "b", secrets).unwrap();
+    let Settled::Answered(settled) = settled else { panic!("{settled:?}") };
+    assert_eq!(settled.acted, [Acted::Unknown]);
+    (step.diff(&acted.seen), step.diff(&settled.seen))
+}
+
+/// That there is a file says nothing of what is in it, above all where nobody heard what became of the order that was to write it.
+#[test]
+fn a_secret_is_written_when_the_host_has_what_was_sent() {
+    let (order, secrets) = of_key();
+    let other = Verdict::differs("write", "its content is not what was sent");
+    assert_eq!(seen(&order, &secrets, &format!("written {KEY}\nsame\n@")), (Verdict::Same, Verdict::Same));
+    assert_eq!(seen(&order, &secrets, &format!("written {KEY}\nother\n@")), (other.clone(), other));
+}
+
+#[test]
+fn the_host_compares_what_was_written_and_no_digest_comes_back() {
+    let (order, secrets) = of_key();
+    let digest = kok_tasks::digest::sha256(b"the key");
+    let batch = Batch::new(&order, Nonce::new([7; 16]));
+    let sent = batch.script(&Writer::default(), &secrets).unwrap();
+    assert!(sent.contains(&format!("| put '{KEY}' 0600 {digest}\n")) && sent.contains(&format!("\nwritten {digest} '{KEY}'\n")), "{sent}");
+    let asked = batch.settle_script(&Writer::default(), "boot", 17, &secrets).unwrap();
+    assert!(asked.contains(&format!("\nwritten {digest} '{KEY}'\n")) && !sent.contains("sha256sum --"), "{asked}");
+    // Where only the mode is wrong, nobody knows what stands there.
+    let mut order = order;
+    order.steps[0].1 = order.steps[0].0.act(&Change::new("set mode 0600 and owner root", "it has mode 0644 and owner 0:0"));
+    let sent = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
+    assert!(!sent.contains("\nwritten "), "{sent}");
+}
