@@ -57,6 +57,8 @@ pub(super) struct Dispatcher<'a, H> {
     looking: BTreeSet<String>,
     to_look: BTreeSet<String>,
     began: BTreeMap<StepId, Instant>,
+    /// The same by the wall clock, in nanoseconds since 1970, of those whose work does not last.
+    began_nanoseconds: BTreeMap<StepId, i128>,
     attempts: BTreeMap<StepId, u32>,
     waits: BTreeMap<String, Wait>,
     /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
@@ -88,6 +90,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             looking: BTreeSet::new(),
             to_look: BTreeSet::new(),
             began: BTreeMap::new(),
+            began_nanoseconds: BTreeMap::new(),
             attempts: BTreeMap::new(),
             waits: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),

@@ -249,6 +249,15 @@ pub enum EventKind {
         /// Why nobody had heard of it.
         because: String,
     },
+    /// What a step has made would end too soon for steps that are about to use it: it is done again before them.
+    StepRenewed {
+        /// Its name.
+        step: String,
+        /// Its host.
+        host: String,
+        /// Why it is done again.
+        because: String,
+    },
     /// Nothing new is begun any more.
     RunStopping {
         /// Why.

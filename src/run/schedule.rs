@@ -81,6 +81,13 @@ impl<'a> Schedule<'a> {
         }
     }
 
+    /// Puts a step back that is done, to be done again before what has not begun.
+    pub(super) fn reopen(&mut self, id: &StepId) {
+        if let Some(place) = self.place(id) {
+            self.queue.reopen(place);
+        }
+    }
+
     pub(super) fn act(&self, id: &StepId) -> Option<&Act> {
         self.acts.get(self.place(id)?)?.as_ref()
     }

@@ -202,6 +202,11 @@ fn take_step(by_name: &mut BTreeMap<String, StepRecord>, kind: &EventKind, milli
                 (step.fate, step.ended) = (Fate::InDoubt, None);
             }
         }
+        EventKind::StepRenewed { step, .. } => {
+            if let Some(step) = by_name.get_mut(step) {
+                (step.fate, step.began, step.ended) = (Fate::NotBegun, None, None);
+            }
+        }
         EventKind::StepDone { step, .. } => ended(by_name.get_mut(step), Fate::Done),
         EventKind::StepFailed { step, error, unknown, .. } => {
             ended(by_name.get_mut(step), Fate::Failed { error: error.clone(), unknown: *unknown });

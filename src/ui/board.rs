@@ -96,6 +96,13 @@ impl Board {
                 self.done += 1;
                 self.end(step, host, |host| &mut host.done);
             }
+            EventKind::StepRenewed { step, host, .. } => {
+                self.finished.remove(step);
+                self.done = self.done.saturating_sub(1);
+                let state = self.host(host);
+                state.done = state.done.saturating_sub(1);
+                state.pending.insert(step.clone(), Vec::new());
+            }
             EventKind::StepFailed { step, host, .. } => self.end(step, host, |host| &mut host.failed),
             EventKind::StepBlocked { step, .. } => {
                 let host = self.hosts.iter().find(|(_, state)| state.pending.contains_key(step)).map(|(host, _)| host.clone());

@@ -11,11 +11,8 @@ use serde::Serialize;
 use crate::components::ComponentsDocument;
 use crate::identity::{certificate_names, endpoint_text};
 use crate::issued::kubeconfig_sums;
+use crate::operations::TOKEN_VALIDITY;
 use crate::templates::{TemplateError, render};
-
-/// How long a bootstrap token is valid: longer than a run takes, and no longer than a coffee break, in case the run dies before it
-/// removes it.
-const TOKEN_VALIDITY: &str = "30m0s";
 
 /// kubeadm wants no manifests where a host joins; ours is that of the load balancer.
 const MANIFESTS_ARE_THERE: &str = "DirAvailable--etc-kubernetes-manifests";
@@ -225,7 +222,7 @@ pub fn bootstrap_token_configuration(cluster: &Cluster, control_plane: &Host, to
     #[derive(Serialize)]
     struct Token<'a> {
         token: &'a str,
-        ttl: &'static str,
+        ttl: String,
         name: &'a str,
         address: String,
         port: u16,
@@ -234,7 +231,7 @@ pub fn bootstrap_token_configuration(cluster: &Cluster, control_plane: &Host, to
     }
     let context = Token {
         token,
-        ttl: TOKEN_VALIDITY,
+        ttl: format!("{}s", TOKEN_VALIDITY.as_secs()),
         name: &control_plane.name,
         address: control_plane.address.to_string(),
         port: cluster.api_server_port(),

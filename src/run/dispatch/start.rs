@@ -6,6 +6,7 @@ use kok_tasks::plan::Step;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use super::super::clock::Clock;
 use super::super::event::EventKind;
 use super::super::hosts::{Hosts, Order};
 use super::super::schedule::{Lane, Status};
@@ -34,11 +35,35 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let mut orders = Vec::new();
         loop {
             let steps = self.schedule.next_script();
+            if self.renews(&steps) {
+                continue;
+            }
             match self.begin(Lane::Scripts, &steps) {
                 Some(order) => orders.push((order, None)),
                 None => return orders,
             }
         }
+    }
+
+    /// Puts back what these steps use and what will not last for them. Whether there was any: then they wait for it.
+    fn renews(&mut self, steps: &[&Step]) -> bool {
+        let plan = self.plan;
+        let used = steps.iter().flat_map(|step| plan.uses_fresh(&step.id));
+        let old: Vec<&Step> = used.filter(|need| self.schedule.status(&need.id) == Status::Done && self.is_too_old(need)).collect();
+        for need in &old {
+            self.schedule.reopen(&need.id);
+            self.outcome.done -= 1;
+            let because = "hosts that come to it now would not be done before that ends".to_owned();
+            self.events.send(EventKind::StepRenewed { step: need.id.to_string(), host: need.host.clone(), because });
+        }
+        !old.is_empty()
+    }
+
+    /// Both clocks count: one stands still while this machine sleeps, and the other one may be set back.
+    fn is_too_old(&self, step: &Step) -> bool {
+        let (Some(lasts), Some(began)) = (step.lasts(), self.began.get(&step.id)) else { return false };
+        let on_the_wall = self.began_nanoseconds.get(&step.id).map_or(0, |began| Clock::nanoseconds() - began);
+        began.elapsed() >= lasts || u128::try_from(on_the_wall).is_ok_and(|passed| passed >= lasts.as_nanos())
     }
 
     /// What most others wait for comes first: on one host the programs and images of a control plane before those of pods, and among
@@ -81,6 +106,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
     pub(super) fn started(&mut self, step: &Step) {
         self.schedule.set(&step.id, Status::Running);
         self.began.insert(step.id.clone(), Instant::now());
+        if step.lasts().is_some() {
+            self.began_nanoseconds.insert(step.id.clone(), Clock::nanoseconds());
+        }
         let summary = self.plan.change(&step.id).map(|change| change.summary.clone()).unwrap_or_default();
         self.events.send(EventKind::StepStarted { step: step.id.to_string(), host: step.host.clone(), title: step.title(), summary });
     }

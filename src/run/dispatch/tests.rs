@@ -93,6 +93,41 @@ fn whatever_breaks_once_the_run_ends_as_if_nothing_had() {
     }
 }
 
+/// A worker whose images come late joins with the token that the others had, which was made to last; and nobody joins with one that ends before.
+#[test]
+fn who_comes_late_joins_with_a_token_that_lasts() {
+    let is_token = |id: &String| id.ends_with("/control-plane/bootstrap-token");
+    let mut renewed = BTreeSet::new();
+    for minutes in [15, 25, 600] {
+        for at in 0..orders() {
+            let (outcome, model) = run(World::bare(), &[(at, Fault::Slow(minutes))]);
+            assert!(outcome.is_complete(), "{minutes} minutes at {at}: {outcome:?}");
+            assert_eq!(outcome.done, World::bare().plan().changes().count(), "{minutes} minutes at {at}");
+            assert_converged(&model.world(), &format!("{minutes} minutes at {at}"));
+            let twice = model.done_twice();
+            assert!(twice.iter().all(is_token) && twice.len() <= 1, "{minutes} minutes at {at}: {twice:?}");
+            renewed.extend(twice.iter().map(|_| minutes));
+        }
+    }
+    assert_eq!(renewed, [25, 600].into());
+}
+
+/// Where the token can't be made again, those that need it are not begun, and what they had is told.
+#[test]
+fn a_token_that_cannot_be_made_again_stops_who_needs_it() {
+    let plan = World::bare().plan();
+    let joined = |worker: &str| StepId::new(worker, "kubelet-join", "joined");
+    let token = plan.steps().find(|step| step.id.as_str().ends_with("/control-plane/bootstrap-token")).unwrap().id.clone();
+    let order = (0..orders()).find(|at| run(World::bare(), &[(*at, Fault::Slow(60))]).1.done_twice() == [token.to_string()]).unwrap();
+    let (outcome, model) = block_on(async {
+        let (model, stop) = Model::failing_again(World::bare(), &[(order, Fault::Slow(60))], &token);
+        (Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
+    });
+    assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&token], "{outcome:?}");
+    let (one, other) = (model.was_done(&joined("worker1")), model.was_done(&joined("worker2")));
+    assert!(!(one && other) && outcome.blocked > 0, "{one} {other} {outcome:?}");
+}
+
 /// The cluster is asked on a control plane, and does not know when the kubelet of a worker was started; the worker does.
 #[test]
 fn what_a_node_said_before_its_kubelet_was_started_does_not_count() {

@@ -155,6 +155,21 @@ impl Queue {
         }
     }
 
+    /// Puts a step back that is done, to be done again: what has not begun waits for it once more, and what has goes on.
+    pub(super) fn reopen(&mut self, place: usize) {
+        let Some(slot) = self.slots.get_mut(place).filter(|slot| slot.status == Status::Done && slot.node.lane.is_some()) else { return };
+        slot.status = Status::Pending;
+        for later in self.needed_by(place).to_vec() {
+            if self.status(later) == Status::Pending {
+                self.ready(later, false);
+            }
+            if let Some(slot) = self.slots.get_mut(later) {
+                slot.open += 1;
+            }
+        }
+        self.opened(place);
+    }
+
     /// Goes on behind a step that is done, through those that change nothing.
     fn done(&mut self, place: usize) {
         let mut done = vec![place];

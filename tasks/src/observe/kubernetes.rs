@@ -11,6 +11,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::parse::{ParseError, Section, body_of, text_of};
+use super::token::BootstrapTokenState;
 use crate::shell::quote;
 
 /// Whether this host's API server is ready, asked as the administrator. It asks etcd several times for that, for which it gives each two
@@ -54,7 +55,7 @@ pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
 ]}
 KUBERNETES_OBJECTS
   mark kube-tokens
-  kube -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o name 2>&1
+  kube -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o jsonpath='{range .items[*]}secret/{.metadata.name}{"\t"}{.data.expiration}{"\n"}{end}' 2>&1
 fi
 "#;
 
@@ -121,8 +122,8 @@ pub enum KubernetesState {
         nodes: BTreeMap<String, NodeState>,
         /// The objects that exist of those that tasks look at, by `kind/namespace/name`.
         objects: BTreeMap<String, KubernetesObject>,
-        /// Names of the secrets that hold bootstrap tokens.
-        bootstrap_tokens: Vec<String>,
+        /// The bootstrap tokens, of which nobody asks for more than is public.
+        bootstrap_tokens: Vec<BootstrapTokenState>,
     },
 }
 
@@ -304,7 +305,7 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<KubernetesState, ParseErr
         (Err(_), _) => return Ok(KubernetesState::Unanswered(excerpt(nodes))),
         (_, Err(_)) => return Ok(KubernetesState::Unanswered(excerpt(objects))),
     };
-    let tokens = text_of(sections, "kube-tokens")?.lines().filter_map(|line| line.strip_prefix("secret/")).map(str::to_owned);
+    let tokens = text_of(sections, "kube-tokens")?.lines().filter_map(|line| line.strip_prefix("secret/")).map(BootstrapTokenState::read);
     Ok(KubernetesState::Ready { nodes, objects, bootstrap_tokens: tokens.collect() })
 }
 

@@ -21,6 +21,7 @@ mod script;
 mod state;
 mod swap;
 mod time;
+mod token;
 
 pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
@@ -39,6 +40,7 @@ pub(crate) use script::{glob, sysctl_file};
 pub use state::{ImageState, ImageStore, Kind, Metadata, ModuleState, Observations, PathState, UnitState};
 pub use swap::SwapState;
 pub use time::{TimeSource, TimeTracking};
+pub use token::BootstrapTokenState;
 
 /// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.
 pub const STATE_DIRECTORY: &str = "/var/lib/kokctl";

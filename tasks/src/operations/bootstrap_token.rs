@@ -1,11 +1,15 @@
-//! A short-lived bootstrap token, and the rules for those who come with one.
+//! A short-lived bootstrap token, and the rules for those who come with one. A run whose hosts come late makes it last for them.
+
+use std::time::Duration;
 
 use crate::change::{Change, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
+use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::secret_name::SecretName;
+use crate::shell::quote;
 
 /// The run's bootstrap token with its rules and the ConfigMap `cluster-info`, by kubeadm's phase.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,8 +22,35 @@ pub struct BootstrapToken {
     pub needed: bool,
 }
 
+/// How long a bootstrap token is valid, from when it was made or made to last: no longer than a coffee break, in case the run dies before it removes
+/// it.
+pub const TOKEN_VALIDITY: Duration = Duration::from_secs(30 * 60);
+
+/// What a token must have left for a host that begins to join: it may be reached again before (2 minutes), and kubeadm waits for the kubelet's
+/// certificate for five. The rest is for clocks: the token is made by that of one control plane, and ends by that of any.
+pub const TOKEN_RESERVE: Duration = Duration::from_secs(10 * 60);
+
 /// kubeadm reads the token from here and nowhere else; a tmpfs, and gone when the step ends.
 const CONFIGURATION: &str = "/run/kokctl/bootstrap-token.yaml";
+
+/// Where the rules are, only the token is made: kubeadm's phase would write them anew, and show the cluster's address and authority to strangers again.
+/// A token that is there lasts longer: who joins with it goes on. `token create` prints it.
+const SCRIPT: &str = r#"there() { [ -n "$(kube get --ignore-not-found -o name "$@")" ]; }
+if there clusterrolebinding kubeadm:node-autoapprove-bootstrap && there -n kube-public configmap cluster-info; then
+  if there -n kube-system secret "$secret"; then
+    ends=$(date -u -d "@$(($(date +%s) + validity))" +%Y-%m-%dT%H:%M:%SZ)
+    kube -n kube-system patch secret "$secret" -p "{\"stringData\":{\"expiration\":\"$ends\"}}" >/dev/null
+  else
+    kubeadm token create --config=/run/kokctl/bootstrap-token.yaml >/dev/null
+  fi
+else
+  kubeadm init phase bootstrap-token --skip-token-print --config=/run/kokctl/bootstrap-token.yaml
+fi
+"#;
+
+fn nanoseconds(duration: Duration) -> i128 {
+    i128::try_from(duration.as_nanos()).unwrap_or(i128::MAX)
+}
 
 impl BootstrapToken {
     pub(super) fn looks(&self) -> Vec<Look> {
@@ -36,18 +67,29 @@ impl BootstrapToken {
         if !rules {
             return Verdict::differs("create", "the cluster has no rules for joining hosts");
         }
-        if self.needed && !bootstrap_tokens.contains(&format!("bootstrap-token-{}", self.id)) {
-            return Verdict::differs("create", "hosts are to join");
+        if !self.needed {
+            return Verdict::Same;
         }
-        Verdict::Same
+        let Some(token) = bootstrap_tokens.iter().find(|token| token.name == self.secret()) else {
+            return Verdict::differs("create", "hosts are to join");
+        };
+        let until = seen.clock_nanoseconds.saturating_add(nanoseconds(TOKEN_RESERVE));
+        match token.ends_seconds.map(|seconds| i128::from(seconds) * 1_000_000_000) {
+            Some(ends) if ends < until => Verdict::differs("create", "the token ends before hosts that are to join may have joined"),
+            _ => Verdict::Same,
+        }
+    }
+
+    fn secret(&self) -> String {
+        format!("bootstrap-token-{}", self.id)
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
         // Here for a job that could not be started, and in the job for one that nobody waits for any more.
         let mut fragment = Fragment::text(format!("trap 'rm -f {CONFIGURATION}' EXIT\n"));
         fragment.put(CONFIGURATION, 0o600, Content::Secret(&SecretName::BootstrapTokenConfiguration { host: self.host.clone() }));
-        let script =
-            format!("trap 'rm -f {CONFIGURATION}' EXIT\nkubeadm init phase bootstrap-token --skip-token-print --config={CONFIGURATION}\n");
+        let (secret, validity) = (quote(&self.secret()), TOKEN_VALIDITY.as_secs());
+        let script = format!("trap 'rm -f {CONFIGURATION}' EXIT\n{KUBECTL}secret={secret}\nvalidity={validity}\n{SCRIPT}");
         fragment.feed(Content::Bytes(script.as_bytes()), "job bootstrap-token");
         Act::Script(fragment)
     }

@@ -36,7 +36,7 @@ mod upload;
 
 pub use addons::Addons;
 pub use apply_addon::ApplyAddon;
-pub use bootstrap_token::BootstrapToken;
+pub use bootstrap_token::{BootstrapToken, TOKEN_RESERVE, TOKEN_VALIDITY};
 pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
 pub use endpoint_ready::EndpointReady;
@@ -69,6 +69,8 @@ pub use tokens::{RemoveTokens, TOKEN_PREFIX};
 pub use trust::TrustStore;
 pub(crate) use upload::{CONTROL_PLANES_ANNOTATION, founded, names};
 pub use upload::{FOUNDED, UploadConfiguration};
+
+use std::time::Duration;
 
 use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};
@@ -245,6 +247,15 @@ impl Operation {
             Self::StaticPods(it) => it.outputs(),
             Self::KubeletStart(it) => it.outputs(),
             _ => Vec::new(),
+        }
+    }
+
+    /// How long what it has made is good for those who begin to use it, from the moment it was begun; nothing if that has no end.
+    #[must_use]
+    pub fn lasts(&self) -> Option<Duration> {
+        match self {
+            Self::BootstrapToken(_) => Some(TOKEN_VALIDITY - TOKEN_RESERVE),
+            _ => None,
         }
     }
 

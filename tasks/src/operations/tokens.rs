@@ -28,7 +28,7 @@ impl RemoveTokens {
                 _ => unanswered("remove", state),
             };
         };
-        if bootstrap_tokens.iter().any(|name| name.starts_with(&format!("bootstrap-token-{TOKEN_PREFIX}"))) {
+        if bootstrap_tokens.iter().any(|token| token.name.starts_with(&format!("bootstrap-token-{TOKEN_PREFIX}"))) {
             return Verdict::differs("remove", "a bootstrap token of kokctl is left");
         }
         Verdict::Same

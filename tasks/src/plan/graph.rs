@@ -126,6 +126,15 @@ impl Step {
         }
     }
 
+    /// How long what it has made is good for those who begin to use it, from the moment it was begun; nothing if that has no end.
+    #[must_use]
+    pub fn lasts(&self) -> Option<Duration> {
+        match &self.action {
+            Action::Resource(_) => None,
+            Action::Operation(operation) => operation.lasts(),
+        }
+    }
+
     /// What it alone may write on its host.
     #[must_use]
     pub fn writes(&self) -> Vec<String> {
@@ -153,6 +162,9 @@ pub enum Reason {
     NeedsKernel,
     /// Anything else, in words that complete the sentence "because …".
     Because(&'static str),
+    /// The later one uses what the earlier one has made, in such words, and that ends by itself ([`Step::lasts`]): it is made again if it is too
+    /// old when the later one begins. For scripts, not for what is streamed or waited for.
+    UsesFresh(&'static str),
     /// Both would disturb what works if they were done at once, in such words. The later one needs nothing of the earlier one: where either is no
     /// change, neither waits for the other nor is stopped by what stops it.
     InTurn(&'static str),
@@ -178,7 +190,7 @@ impl fmt::Display for Reason {
             Self::TalksTo => "it talks to that service",
             Self::StartsImage => "it starts containers of that image",
             Self::NeedsKernel => "it needs that setting of the kernel",
-            Self::Because(words) | Self::InTurn(words) | Self::While(words) => words,
+            Self::Because(words) | Self::UsesFresh(words) | Self::InTurn(words) | Self::While(words) => words,
         })
     }
 }
@@ -279,6 +291,12 @@ impl Plan {
     /// Takes out of what is said of the changes what was encrypted in the user's files.
     pub(super) fn conceal(&mut self, concealed: &Concealed) {
         self.changes.values_mut().for_each(|change| change.conceal(concealed));
+    }
+
+    /// The steps whose work a step uses and that may have become too old for it.
+    pub fn uses_fresh(&self, id: &StepId) -> impl Iterator<Item = &Step> {
+        let needs = self.needs(id).into_iter();
+        needs.filter_map(|(need, reason)| matches!(reason, Reason::UsesFresh(_)).then_some(need))
     }
 
     /// What must be done before a step, each with the reason.

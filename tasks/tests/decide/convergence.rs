@@ -122,3 +122,16 @@ proptest! {
         prop_assert_eq!(state(&world), state(&World::bare_of(highly_available()).converge()));
     }
 }
+
+/// The next run removes it, and where there is none it ends.
+#[test]
+fn a_token_that_a_dead_run_left_is_removed_or_ends() {
+    let mut world = World::converged();
+    let removed = |world: &World| world.plan().changes().any(|(step, _)| step.id.as_str().ends_with("/token-removal"));
+    assert!(!removed(&world));
+    world.api.tokens.insert("bootstrap-token-kokold".to_owned(), 1800);
+    world.api.pass(1799);
+    assert!(removed(&world));
+    world.api.pass(1);
+    assert!(!removed(&world));
+}

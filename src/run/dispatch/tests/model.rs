@@ -42,6 +42,8 @@ pub(super) enum Fault {
     Restarted,
     /// The worker ends without a message.
     Panics,
+    /// It takes so many minutes, as images do over a thin line.
+    Slow(u64),
     /// The order never ends.
     NeverEnds,
     /// From now on nobody reaches this host.
@@ -73,6 +75,7 @@ struct Inner {
     faults: BTreeMap<usize, Fault>,
     dies_at: Option<usize>,
     failing: Option<StepId>,
+    failing_again: Option<StepId>,
     orders: usize,
     done: Vec<String>,
     told: Vec<EventKind>,
@@ -94,6 +97,17 @@ struct Inner {
     streams: usize,
     most_streams: usize,
     longest_deadline: Duration,
+    /// Until when time has passed in the world.
+    passed: Instant,
+}
+
+impl Inner {
+    /// The world is as old as the run.
+    fn pass(&mut self) {
+        let seconds = self.passed.elapsed().as_secs();
+        self.passed += Duration::from_secs(seconds);
+        self.world.api.pass(seconds);
+    }
 }
 
 /// Lets tests hear what the run says.
@@ -118,6 +132,7 @@ impl Model {
             faults: faults.iter().copied().collect(),
             dies_at,
             failing: None,
+            failing_again: None,
             orders: 0,
             done: Vec::new(),
             told: Vec::new(),
@@ -134,6 +149,7 @@ impl Model {
             streams: 0,
             most_streams: 0,
             longest_deadline: Duration::ZERO,
+            passed: Instant::now(),
         };
         let model = Self { inner: Mutex::new(inner), stop, died: watch::channel(false).0, began: Instant::now() };
         (Arc::new(model), receiver)
@@ -143,6 +159,13 @@ impl Model {
     pub(super) fn failing(world: World, step: &StepId) -> (Arc<Self>, watch::Receiver<Stop>) {
         let (model, stop) = Self::new(world, &[], None);
         model.lock().failing = Some(step.clone());
+        (model, stop)
+    }
+
+    /// The same with faults, where the step fails once it was done.
+    pub(super) fn failing_again(world: World, faults: &[(usize, Fault)], step: &StepId) -> (Arc<Self>, watch::Receiver<Stop>) {
+        let (model, stop) = Self::new(world, faults, None);
+        model.lock().failing_again = Some(step.clone());
         (model, stop)
     }
 

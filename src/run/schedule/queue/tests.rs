@@ -25,6 +25,10 @@ impl Slow<'_> {
         self.status[place] == Status::Pending && self.nodes[place].needs.iter().all(met)
     }
 
+    fn can_begin_again(&self, place: usize) -> bool {
+        self.nodes[place].needs.iter().all(|need| self.status[*need] == Status::Done)
+    }
+
     fn ready(&self, lane: Lane) -> BTreeSet<usize> {
         (0..self.nodes.len()).filter(|place| self.nodes[*place].lane == Some(lane) && self.can_begin(*place, &[])).collect()
     }
@@ -99,6 +103,12 @@ proptest! {
                 (Status::Running, 0..6) => Status::Done,
                 (Status::Running, 6..=8) => Status::Pending,
                 (Status::Running | Status::Pending, 9) => Status::Stopped,
+                (Status::Done, 0) if slow.can_begin_again(place) => {
+                    queue.reopen(place);
+                    slow.status[place] = Status::Pending;
+                    slow.check(&mut queue);
+                    continue;
+                }
                 _ => continue,
             };
             queue.set(place, status);

@@ -112,10 +112,14 @@ fn the_cluster_may_not_answer_yet() {
     // It went away between two questions: what it said before is no reason.
     let gone = with("\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\nconnection refused\n\n@ kube-tokens\n");
     assert_eq!(gone, KubernetesState::Unanswered("connection refused".into()));
-    let empty = with("\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\n\n@ kube-tokens\nsecret/bootstrap-token-kokab2\n");
-    assert!(
-        matches!(empty, KubernetesState::Ready { nodes, objects, bootstrap_tokens } if nodes.is_empty() && objects.is_empty() && bootstrap_tokens == ["bootstrap-token-kokab2"])
+    let empty = with(
+        "\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\n\n@ kube-tokens\nsecret/bootstrap-token-kokab2\tMjAyNi0xMS0yNFQyMjowOTowNVo=\nsecret/bootstrap-token-a\t\nsecret/bootstrap-token-b\tbm8=\n",
     );
+    let KubernetesState::Ready { nodes, objects, bootstrap_tokens } = empty else { panic!("{empty:?}") };
+    assert!(nodes.is_empty() && objects.is_empty());
+    let tokens: Vec<_> = bootstrap_tokens.iter().map(|token| (token.name.as_str(), token.ends_seconds)).collect();
+    let ends = [("bootstrap-token-kokab2", Some(1_795_558_145)), ("bootstrap-token-a", None), ("bootstrap-token-b", Some(i64::MIN))];
+    assert_eq!(tokens, ends);
 }
 
 #[test]

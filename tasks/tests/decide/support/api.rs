@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{NETWORK_ADDON, ObjectName};
-use kok_tasks::observe::{ApiServerState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject, NodeState};
+use kok_tasks::observe::{
+    ApiServerState, BootstrapTokenState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject, NodeState,
+};
 use kok_tasks::operations::{ApplyAddon, RemoveAddons};
 use serde_json::{Value, json};
 
@@ -14,7 +16,8 @@ use super::host::Host;
 pub(crate) struct Api {
     pub(crate) nodes: BTreeMap<String, NodeState>,
     pub(crate) objects: BTreeMap<String, Value>,
-    pub(crate) tokens: BTreeSet<String>,
+    /// Names of bootstrap tokens, and how many seconds each has left.
+    pub(crate) tokens: BTreeMap<String, u64>,
     /// What nodes are annotated with.
     pub(crate) annotations: BTreeMap<String, BTreeMap<String, String>>,
     /// Objects of addons.
@@ -31,6 +34,12 @@ pub(crate) struct Api {
 pub(crate) const MANIFESTS: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
 impl Api {
+    /// Time passes: a token that has ended is removed.
+    pub(crate) fn pass(&mut self, seconds: u64) {
+        self.tokens.values_mut().for_each(|left| *left = left.saturating_sub(seconds));
+        self.tokens.retain(|_, left| *left > 0);
+    }
+
     pub(crate) fn object(&mut self, kind: &str, namespace: &str, name: &str, annotation: &str) {
         let object = json!({
             "kind": kind,
@@ -234,7 +243,11 @@ pub(crate) fn state(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> K
         node.ready = is_ready(api, &hosts[name]);
     }
     let objects = api.objects.iter().map(|(key, object)| (key.clone(), KubernetesObject(with_status(api, hosts, object))));
-    KubernetesState::Ready { nodes: nodes.clone(), objects: objects.collect(), bootstrap_tokens: api.tokens.iter().cloned().collect() }
+    let tokens = api
+        .tokens
+        .iter()
+        .map(|(name, left)| BootstrapTokenState { name: name.clone(), ends_seconds: Some(host.clock_seconds() + *left as i64) });
+    KubernetesState::Ready { nodes: nodes.clone(), objects: objects.collect(), bootstrap_tokens: tokens.collect() }
 }
 
 /// Pods with an address of their own run on Ready nodes with a subnet, those on the host's network on any node.

@@ -126,6 +126,11 @@ impl Host {
         self.paths.get(path).is_some_and(|entry| entry.kind == Kind::Directory)
     }
 
+    /// What the host's clock says, in seconds since 1970.
+    pub(crate) fn clock_seconds(&self) -> i64 {
+        i64::try_from(BOOT + self.now).unwrap()
+    }
+
     pub(crate) fn has(&self, path: &str) -> bool {
         self.paths.contains_key(path)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_tasks::change::Change;
 use kok_tasks::observe::{NodeState, PodNetwork};
-use kok_tasks::operations::{Component, Join, KubeletStart, NetworkCheck, Operation, Preflight, Stage, StaticPods};
+use kok_tasks::operations::{Component, Join, KubeletStart, NetworkCheck, Operation, Preflight, Stage, StaticPods, TOKEN_VALIDITY};
 
 use kok_tasks::secret_name::SecretName;
 
@@ -38,10 +38,14 @@ impl World {
             }
             Operation::BootstrapToken(token) => {
                 self.uses_api(host, true);
-                self.api.object("RoleBinding", "kube-public", "kubeadm:bootstrap-signer-clusterinfo", "");
-                self.api.object("ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap", "");
-                self.api.object("ConfigMap", "kube-public", "cluster-info", "");
-                self.api.tokens.insert(format!("bootstrap-token-{}", token.id));
+                if !self.api.has("ClusterRoleBinding//kubeadm:node-autoapprove-bootstrap")
+                    || !self.api.has("ConfigMap/kube-public/cluster-info")
+                {
+                    self.api.object("RoleBinding", "kube-public", "kubeadm:bootstrap-signer-clusterinfo", "");
+                    self.api.object("ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap", "");
+                    self.api.object("ConfigMap", "kube-public", "cluster-info", "");
+                }
+                self.api.tokens.insert(format!("bootstrap-token-{}", token.id), TOKEN_VALIDITY.as_secs());
             }
             Operation::MarkNode(mark) => {
                 self.uses_api(host, true);
@@ -271,8 +275,8 @@ impl World {
             ["/usr/local/bin/kubeadm", "/etc/kubernetes/pki/ca.crt", "/etc/kubernetes/kubelet.conf"].iter().for_each(|path| it.uses(path));
             return self.configure_kubelet(host, &join.source, &join.reads);
         }
-        let has_token = self.api.tokens.iter().any(|token| *token == format!("bootstrap-token-{}", self.token_id));
-        assert!(!Join::needs_token(change) || has_token, "{host} joins without a token");
+        let left = self.api.tokens.get(&format!("bootstrap-token-{}", self.token_id)).copied().unwrap_or_default();
+        assert!(!Join::needs_token(change) || left >= 600, "{host} joins with a token that ends in {left} s");
         assert!(
             api::any_answers(&self.api, &self.hosts) && self.api.has("ConfigMap/kube-system/kubelet-config"),
             "{host} joins before it can"

@@ -16,9 +16,11 @@ impl Model {
     /// Does these steps of an order, as far as none fails.
     fn carry_out(&self, order: &Order, steps: usize) -> Answer {
         let mut inner = self.lock();
+        inner.pass();
         let mut acted = vec![Acted::NotBegun; order.steps.len()];
         for (index, (step, _)) in order.steps.iter().enumerate().take(steps) {
-            if inner.failing.as_ref() == Some(&step.id) {
+            let again = inner.failing_again.as_ref() == Some(&step.id) && inner.done.iter().any(|done| *done == *step.id.as_str());
+            if again || inner.failing.as_ref() == Some(&step.id) {
                 acted[index] = Acted::Failed("it was to fail".to_owned());
                 break;
             }
@@ -115,6 +117,11 @@ impl Model {
                 self.lock().at_work.insert(at_work, None);
                 tokio::time::sleep(order.deadline).await;
                 return Err(Trouble::Late { because: "no result".to_owned() });
+            }
+            Some(Fault::Slow(minutes)) => {
+                let answer = self.carry_out(order, all);
+                tokio::time::sleep(Duration::from_secs(minutes * 60)).await;
+                return Ok(answer);
             }
             Some(Fault::Held) => return Err(Trouble::Held { because: "run=other".to_owned() }),
             Some(Fault::Interrupt) => self.interrupt(Stop::Finish),
