@@ -64,13 +64,31 @@ pub(super) struct Collected {
     exit: Option<ExitStatus>,
     refused: bool,
     gate: Option<Gate>,
+    /// Whether more than may be kept is an end of it.
+    at_most: bool,
     /// Who takes the script's output as it comes; it is kept to the end where nobody does.
     tap: Option<mpsc::Sender<Vec<u8>>>,
 }
 
 impl Collected {
     pub(super) fn new(nonce: &Nonce, stdout_limit: usize, gate: Option<Gate>) -> Self {
-        Self { framer: Framer::new(nonce, stdout_limit), stderr: StderrTail::new(nonce), exit: None, refused: false, gate, tap: None }
+        let (framer, stderr) = (Framer::new(nonce, stdout_limit), StderrTail::new(nonce));
+        Self { framer, stderr, exit: None, refused: false, gate, at_most: false, tap: None }
+    }
+
+    /// Ends with the first byte that can't be kept.
+    pub(super) fn at_most(self, at_most: bool) -> Self {
+        Self { at_most, ..self }
+    }
+
+    /// Whether the host said more than it may.
+    pub(super) fn is_too_much(&self) -> bool {
+        self.at_most && self.framer.output.truncated
+    }
+
+    /// How many bytes of its output were kept.
+    pub(super) fn kept(&self) -> usize {
+        self.framer.output.bytes.len()
     }
 
     /// Hands the script's output over as it comes, and waits where that is not taken: what a host sends is then not read either.
@@ -225,6 +243,12 @@ async fn drain(mut events: Events, mut collected: Collected, done: oneshot::Send
             Some(event) => {
                 collected.take(event);
                 collected.hand_over().await;
+                if collected.is_too_much() {
+                    let _ = done.send(Drained { collected, open: None });
+                    // Whoever hears of that ends the connection; until then it must not stop.
+                    while events.next().await.is_some() {}
+                    return drop(permit);
+                }
             }
             None => break true,
         }

@@ -32,6 +32,8 @@ pub(super) struct Work<'a> {
     pub(super) nonce: &'a Nonce,
     pub(super) text: Zeroizing<String>,
     pub(super) stdout_limit: usize,
+    /// Whether the connection ends where there is more.
+    pub(super) at_most: bool,
     pub(super) until: Instant,
     /// As it was asked for, for messages.
     pub(super) deadline: Duration,
@@ -116,7 +118,15 @@ impl Connection {
         self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
         let command = Command::starting(Start::Run, &self.inner.privilege, &nonce);
-        let work = Work { nonce: &nonce, text: script.for_run(&nonce), stdout_limit: script.stdout_limit, until, deadline, tap: None };
+        let work = Work {
+            nonce: &nonce,
+            text: script.for_run(&nonce),
+            stdout_limit: script.stdout_limit,
+            at_most: script.at_most,
+            until,
+            deadline,
+            tap: None,
+        };
         let (collected, _) = self.execute(command, work, tokio::io::empty()).await?;
         self.judge(collected)
     }
@@ -134,7 +144,15 @@ impl Connection {
         self.learn_sudo(until, deadline).await?;
         let nonce = self.nonce()?;
         let command = Command::starting(Start::Stream, &self.inner.privilege, &nonce);
-        let work = Work { nonce: &nonce, text: script.for_stream(&nonce), stdout_limit: script.stdout_limit, until, deadline, tap: None };
+        let work = Work {
+            nonce: &nonce,
+            text: script.for_stream(&nonce),
+            stdout_limit: script.stdout_limit,
+            at_most: script.at_most,
+            until,
+            deadline,
+            tap: None,
+        };
         let (collected, sent) = self.execute(command, work, source).await?;
         let output = self.judge(collected)?;
         if output.is_success() && sent.is_none() {
@@ -156,7 +174,8 @@ impl Connection {
         let learning = known.get_or_try_init(|| async {
             let nonce = self.nonce()?;
             let command = Command::asking(secret, &nonce);
-            let work = Work { nonce: &nonce, text: Zeroizing::default(), stdout_limit: SUDO_OUTPUT, until, deadline, tap: None };
+            let work =
+                Work { nonce: &nonce, text: Zeroizing::default(), stdout_limit: SUDO_OUTPUT, at_most: false, until, deadline, tap: None };
             let (collected, _) = self.execute(command, work, tokio::io::empty()).await.map_err(RunError::nothing_ran)?;
             let output = self.judge(collected).map_err(RunError::nothing_ran)?;
             Ok::<_, RunError>(Answer::read(&output, &nonce))
@@ -174,17 +193,21 @@ impl Connection {
         work: Work<'_>,
         source: R,
     ) -> Result<(Collected, Option<u64>), RunError> {
-        let Work { nonce, mut text, stdout_limit, until, deadline, tap } = work;
+        let Work { nonce, mut text, stdout_limit, at_most, until, deadline, tap } = work;
         let Command { text: command, gate, password } = command;
         if matches!(&password, Some(Password { granted: Some(_), .. })) {
             text.insert_str(0, &format!("{GO}\n"));
         }
-        let collected = Collected::new(nonce, stdout_limit, gate).tapped(tap);
+        let collected = Collected::new(nonce, stdout_limit, gate).at_most(at_most).tapped(tap);
         // Cut off before it returns, this has not sent the command.
         let begun = timeout_at(until, self.begin(&command, collected)).await;
         let mut running =
             begun.unwrap_or_else(|_| Err(self.not_started(format!("the host opened no channel within {} s", deadline.as_secs_f64()))))?;
         match timeout_at(until, running.complete(password, text, source)).await {
+            Ok(Ok(Some((collected, _)))) if collected.is_too_much() => {
+                self.inner.session.close().await;
+                Err(RunError::TooMuch { host: self.inner.host.clone(), limit: stdout_limit, kept: collected.kept() })
+            }
             Ok(Ok(Some(result))) => Ok(result),
             Ok(Ok(None)) => Err(self.unknown("the task that read the channel is gone".to_owned())),
             Ok(Err(source)) => {

@@ -254,6 +254,16 @@ pub enum RunError {
         /// The deadline.
         after: Duration,
     },
+    /// It said more than it may. The connection was ended, and the script may still be running.
+    #[error("{host}: it says more than it was asked for")]
+    TooMuch {
+        /// The host's name.
+        host: String,
+        /// How many bytes its answer could honestly have.
+        limit: usize,
+        /// How many were kept: fewer, if the memory for the answers of all hosts was used up.
+        kept: usize,
+    },
     /// What was to be sent could not be read. What was sent of it was thrown away or must be looked at.
     #[error("{host}: the data to send can't be read")]
     Source {
@@ -279,6 +289,6 @@ impl RunError {
     /// Whether the script may have changed anything: then only a probe can tell what to do next.
     #[must_use]
     pub fn may_have_run(&self) -> bool {
-        matches!(self, Self::Unknown { .. } | Self::Deadline { .. } | Self::Source { .. })
+        matches!(self, Self::Unknown { .. } | Self::Deadline { .. } | Self::TooMuch { .. } | Self::Source { .. })
     }
 }

@@ -208,6 +208,7 @@ impl RunError {
             | Self::NoShell { host, .. }
             | Self::Unknown { host, .. }
             | Self::Deadline { host, .. }
+            | Self::TooMuch { host, .. }
             | Self::Source { host, .. } => host,
         }
     }
@@ -219,6 +220,12 @@ impl RunError {
             Self::NotStarted { reason, .. } | Self::Unknown { reason, .. } => Some(reason.clone()),
             Self::SudoRefused { said, .. } | Self::NoShell { said, .. } => said.clone(),
             Self::Deadline { .. } => Some("the script may still be running on the host".to_owned()),
+            Self::TooMuch { limit, kept, .. } if kept < limit => {
+                Some(format!("it had said {kept} bytes, and the answers of all hosts together take more memory than kokctl has for them"))
+            }
+            Self::TooMuch { limit, .. } => {
+                Some(format!("an answer to that has {limit} bytes at the most; it was not listened to any further"))
+            }
             Self::Source { source, .. } => Some(source.to_string()),
         }
     }
@@ -242,6 +249,10 @@ impl RunError {
             }
             Self::Unknown { .. } | Self::Deadline { .. } => {
                 "run the same command again: it looks at the host first and does only what is missing".to_owned()
+            }
+            Self::TooMuch { .. } => {
+                "see what the host is and who has it: it does not do what it is told, or has far more of something (addresses, images, files) than a host of a cluster"
+                    .to_owned()
             }
             Self::Source { .. } => "check the file and its permissions".to_owned(),
         })

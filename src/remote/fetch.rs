@@ -27,7 +27,8 @@ impl Connection {
         let nonce = self.nonce()?;
         let command = Command::starting(Start::Run, &self.inner.privilege, &nonce);
         let (tap, mut pieces) = mpsc::channel(WAITING);
-        let work = Work { nonce: &nonce, text: script.for_run(&nonce), stdout_limit: PIECE, until, deadline, tap: Some(tap) };
+        let work =
+            Work { nonce: &nonce, text: script.for_run(&nonce), stdout_limit: PIECE, at_most: false, until, deadline, tap: Some(tap) };
         let running = self.execute(command, work, tokio::io::empty());
         tokio::pin!(running);
         let mut ended = None;

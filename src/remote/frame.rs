@@ -1,4 +1,5 @@
 //! Takes a script's own output out of everything that arrives, however it is cut into pieces.
+use super::budget::{Budget, Share};
 use super::nonce::Nonce;
 use super::script::{begin_mark, end_mark};
 
@@ -11,27 +12,45 @@ const STDERR_LIMIT: usize = 64 << 10;
 const LONGEST_STATUS: usize = 16;
 
 /// Bytes up to a limit, and whether there were more.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Bounded {
     pub(super) bytes: Vec<u8>,
     pub(super) truncated: bool,
     limit: usize,
+    /// What it has of the memory for all answers.
+    share: Share,
 }
 
 impl Bounded {
     fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), truncated: false, limit }
+        Self { bytes: Vec::new(), truncated: false, limit, share: Share::of(Budget::of_process()) }
     }
 
     /// What was kept, after which there is room again.
     pub(super) fn take(&mut self) -> Vec<u8> {
+        self.share.give_back();
         std::mem::take(&mut self.bytes)
     }
 
     fn keep_first(&mut self, data: &[u8]) {
-        let room = self.limit.saturating_sub(self.bytes.len());
-        self.bytes.extend(data.iter().take(room));
-        self.truncated |= data.len() > room;
+        let room = if self.truncated { 0 } else { self.limit.saturating_sub(self.bytes.len()).min(data.len()) };
+        let first = data.get(..room).filter(|first| self.has_room_for(first.len())).unwrap_or_default();
+        self.bytes.extend_from_slice(first);
+        self.truncated |= data.len() > first.len();
+    }
+
+    /// Makes room for so many bytes more, as far as all answers together leave any. It grows as a `Vec` does, and never beyond its limit.
+    fn has_room_for(&mut self, bytes: usize) -> bool {
+        let needed = self.bytes.len() + bytes;
+        if needed <= self.bytes.capacity() {
+            return true;
+        }
+        let capacity = needed.max(self.bytes.capacity().saturating_mul(2)).min(self.limit);
+        let covered = self.share.covers(capacity);
+        if covered {
+            self.bytes.reserve_exact(capacity - self.bytes.len());
+        }
+        covered
     }
 
     /// Cuts the front only when twice the limit has gathered, so that a flood costs no copy per packet.

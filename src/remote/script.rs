@@ -26,13 +26,14 @@ pub struct Script {
     body: Zeroizing<String>,
     gathered: bool,
     pub(super) stdout_limit: usize,
+    pub(super) at_most: bool,
 }
 
 impl Script {
     /// A script with this body. Values in it were quoted by [`quote`](super::quote).
     #[must_use]
     pub fn new(body: impl Into<String>) -> Self {
-        Self { body: Zeroizing::new(body.into()), gathered: false, stdout_limit: DEFAULT_STDOUT_LIMIT }
+        Self { body: Zeroizing::new(body.into()), gathered: false, stdout_limit: DEFAULT_STDOUT_LIMIT, at_most: false }
     }
 
     /// Gathers the standard output on the host and sends it in few pieces, for scripts that say much by many commands: each write of a
@@ -47,6 +48,12 @@ impl Script {
     pub fn stdout_limit(mut self, bytes: usize) -> Self {
         self.stdout_limit = bytes;
         self
+    }
+
+    /// The same, and the connection is ended where there is more, or more than the memory for all answers: what such a host says is of no use.
+    #[must_use]
+    pub fn at_most(self, bytes: usize) -> Self {
+        Self { at_most: true, ..self.stdout_limit(bytes) }
     }
 
     /// The text for a shell that reads its script from standard input: one function, called on the last line. A script that was

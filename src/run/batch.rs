@@ -55,6 +55,12 @@ impl<'a> Batch<'a> {
         }
     }
 
+    /// How many bytes the host may answer to either of its scripts, in a cluster of so many hosts.
+    pub(super) fn answer_limit(&self, hosts: usize) -> usize {
+        let steps = self.order.steps.len() * STEP_LIMIT;
+        self.looks.answer_limit(hosts, false).saturating_add(steps + MOST_RECORDS * RECORD_LIMIT)
+    }
+
     /// The text of the script, secrets included: it is sent and dropped, and never printed.
     ///
     /// # Errors
@@ -141,7 +147,7 @@ impl<'a> Batch<'a> {
              [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
              mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\n\
              if flock -x -w {patience_seconds} 8; then {jobs}; else echo script; fi\nmark held\nis_ours || echo \"another: $held\"\n\
-             for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c 16384 \"$record\"\ndone\n{written}{probe}",
+             for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c {RECORD_LIMIT} \"$record\"\ndone\n{written}{probe}",
             marker = section_marker(&self.nonce),
             line = quote(&writer.line),
             boot = quote(boot),
@@ -210,6 +216,13 @@ fn push(text: &mut String, fragment: &Fragment, secrets: &Secrets) -> Result<(),
     }
     Ok(())
 }
+
+/// What a step may print: of a job its last lines, of kubectl what it complains of.
+const STEP_LIMIT: usize = 256 << 10;
+
+/// How many jobs leave a record until the next run takes the host, and what is read of each.
+const MOST_RECORDS: usize = 64;
+const RECORD_LIMIT: usize = 16 << 10;
 
 /// How long a job may be at work if its order has a shorter deadline: nobody is hurt by one that ends well while nobody waits for it any more,
 /// and a slow host is done sooner.

@@ -22,9 +22,6 @@ use crate::artifacts::BundleFolder;
 use crate::remote::{ConnectError, ExitStatus, Output, RunError, Script};
 use crate::ui::Failure;
 
-/// An answer of a batch holds at the most what its steps printed and what a probe says.
-const ANSWER_LIMIT: usize = 16 << 20;
-
 /// What asking what became of an order takes besides waiting: a reboot's end (60 s), and a look.
 const SETTLE: Duration = Duration::from_secs(120);
 
@@ -69,7 +66,8 @@ impl OverSsh {
 impl Hosts for OverSsh {
     async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
         let batch = Batch::new(order, nonce()?);
-        let script = Script::new(batch.script(&self.writer, &self.secrets).map_err(not_prepared)?).stdout_limit(ANSWER_LIMIT);
+        let limit = batch.answer_limit(self.link(&order.host)?.cluster_hosts());
+        let script = Script::new(batch.script(&self.writer, &self.secrets).map_err(not_prepared)?).stdout_limit(limit);
         let output = match order.steps.first() {
             Some((_, Act::Stream { artifact, .. })) => self.stream(order, script, artifact).await?,
             _ => self.send(order, script, order.deadline).await?,
@@ -77,6 +75,10 @@ impl Hosts for OverSsh {
         let said = output.reason().unwrap_or_default();
         match output.status {
             ExitStatus::Exited(HELD) => Err(Trouble::Held { because: said }),
+            // What it did is asked for, by a script that says less.
+            _ if output.stdout_truncated => {
+                Err(Trouble::Lost { because: format!("its script said more than the {limit} bytes that are kept of it"), begun: true })
+            }
             ExitStatus::Exited(BUSY) => Err(Trouble::Failed { because: said, unknown: false }),
             // What it did is looked at again.
             _ => batch.read(&output, &self.secrets).map_err(|error| Trouble::Lost { because: cut_off(&error, &said), begun: true }),
@@ -87,7 +89,7 @@ impl Hosts for OverSsh {
         let batch = Batch::new(order, nonce()?);
         let boot = self.boots.get(&order.host).map(String::as_str).unwrap_or_default();
         let script = batch.settle_script(&self.writer, boot, patience.as_secs(), &self.secrets).map_err(not_prepared)?;
-        let script = Script::new(script).stdout_limit(ANSWER_LIMIT);
+        let script = Script::new(script).at_most(batch.answer_limit(self.link(&order.host)?.cluster_hosts()));
         // Twice the patience: once for the script, once for the job.
         let output = self.send(order, script, patience * 2 + SETTLE).await?;
         let said = output.reason().unwrap_or_default();

@@ -23,9 +23,6 @@ const PROBE: Duration = Duration::from_secs(60);
 /// How long a host may say that a script of an earlier run is at work there: the longest single change of a healthy one.
 const EARLIER_RUN: Duration = Duration::from_secs(120);
 
-/// Answers hold the contents of files that differ; at the most some hundred of 64 KiB.
-const ANSWER_LIMIT: usize = 16 << 20;
-
 /// What one host is asked.
 #[derive(Debug, Clone, Default)]
 pub struct LookAt {
@@ -114,7 +111,8 @@ async fn probe_once(host: &str, link: &Link, look_at: &LookAt, own_id: &str, sec
     let before = Clock::nanoseconds();
     let waiting = if look_at.facts { seconds } else { 0 };
     let deadline = PROBE + Duration::from_secs(waiting.into());
-    let output = link.scripts().await?.run(Script::new(text).stdout_limit(ANSWER_LIMIT).gathered(), deadline).await;
+    let limit = look_at.looks.answer_limit(link.cluster_hosts(), look_at.facts);
+    let output = link.scripts().await?.run(Script::new(text).at_most(limit).gathered(), deadline).await;
     let output = output.map_err(|error| Failure::from(error).at(link.place()))?;
     let read = |error: &dyn std::fmt::Display| unreadable(host, &output, error);
     let observations = parse(&nonce, &look_at.looks, &output.stdout).map_err(|error| read(&error))?;
@@ -154,3 +152,6 @@ pub async fn look(host: &str, link: &Arc<Link>, looks: Looks) -> Result<Observat
     let answer = probe_once(host, link, &LookAt { looks, facts: false }, "", 0).await?;
     Ok(answer.observations)
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,10 +42,10 @@ async fn hosts_behind_a_bastion_share_its_connection() {
     for connection in connections.into_iter().take(4) {
         let data = data.clone();
         running.spawn(async move {
-            let down = connection.run(Script::new("head -c 20000000 /dev/zero").stdout_limit(30_000_000), LONG);
+            let down = connection.run(Script::new("head -c 12000000 /dev/zero").stdout_limit(12_000_000), LONG);
             let up = connection.stream(Script::new("tee /dev/stderr | wc -c"), data.as_slice(), LONG);
             let (down, up) = tokio::join!(down, up);
-            assert_eq!(down.unwrap().stdout.len(), 20_000_000);
+            assert_eq!(down.unwrap().stdout.len(), 12_000_000);
             assert_eq!(up.unwrap().output.stdout, b"20000000\n");
         });
     }

@@ -12,6 +12,7 @@ pub(crate) mod ipv6;
 mod kubeconfig;
 mod kubernetes;
 mod last_words;
+mod limit;
 mod look;
 mod network_check;
 mod parse;

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use super::parse::Section;
 
+/// How much of an answer is passed on: the pods that did not answer it, some hundred.
+pub(super) const ANSWER_LIMIT: usize = 4096;
+
 /// Asks each pod of the network check, through the API server's proxy, to ask all pods and the service. After [`super::kubernetes::READY`].
 ///
 /// Twelve at a time, for each is a kubectl of some 40 MB on a control plane, and each with a deadline of its own: a pod asks all others beside
@@ -36,7 +39,7 @@ PODS
     [ -n "$addresses" ] || continue
     count=$((count + 1))
     mark network-check "$node"
-    cat "$answers/$count"
+    head -c 4096 "$answers/$count"
   done <<PODS
 $pods
 PODS

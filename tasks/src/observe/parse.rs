@@ -86,7 +86,9 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
     if !looks.large.is_empty() {
         read_sums("large", body("large")?, &mut seen)?;
     }
-    for section in sections.iter().filter(|section| section.name == "content") {
+    // A host may not fill our memory with what nobody asked for.
+    let is_asked = |path: &str| looks.contents.contains(path) || looks.files.contains_key(path);
+    for section in sections.iter().filter(|section| section.name == "content" && is_asked(section.argument)) {
         seen.contents.insert(section.argument.to_owned(), section.body.to_vec());
     }
     seen.kubeconfigs = super::kubeconfig::read(&sections);
@@ -290,6 +292,9 @@ fn read_unit(block: &str) -> UnitState {
     }
 }
 
+/// A kubelet removes images long before there are as many.
+const MOST_IMAGES: usize = 10_000;
+
 fn read_images(text: &str) -> Result<ImageStore, ParseError> {
     if text.trim() == "unavailable" {
         return Ok(ImageStore::Unavailable);
@@ -299,6 +304,9 @@ fn read_images(text: &str) -> Result<ImageStore, ParseError> {
         let mut words = line.split_ascii_whitespace();
         let reference = words.next().unwrap_or_default();
         let digest = words.find(|word| word.starts_with("sha256:")).ok_or_else(|| ParseError::new("images", line))?;
+        if images.len() >= MOST_IMAGES {
+            return Err(ParseError::new("images", "too many"));
+        }
         let pinned = line.contains("io.cri-containerd.pinned=pinned");
         images.insert(reference.to_owned(), ImageState { digest: digest.to_owned(), pinned });
     }

@@ -8,7 +8,10 @@ use crate::facts;
 use crate::shell::quote;
 
 /// Contents that differ are shown in plans; a file above this length is only compared.
-const CONTENT_LIMIT: usize = 64 * 1024;
+pub(super) const CONTENT_LIMIT: usize = 64 * 1024;
+
+/// What is shown of all files that differ together: nobody reads more, and of the others a plan says that they differ.
+pub(super) const SHOWN_LIMIT: usize = 1024 * 1024;
 
 /// Random text that begins each section of an answer, so that no content of a file can pass for a section.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +129,8 @@ fn push_files(script: &mut String, looks: &Looks) {
     let _ = writeln!(script, "mark sums\nsums=$(sha256sum -- {paths} 2>/dev/null)\nprintf '%s\\n' \"$sums\"");
     let _ = writeln!(
         script,
-        "show() {{ [ -f \"$1\" ] && [ \"$(stat -Lc %s -- \"$1\")\" -le {CONTENT_LIMIT} ] || return 0; mark content \"$1\"; cat <\"$1\"; }}\n\
+        "shown=0\nshow() {{\n  [ -f \"$1\" ] && size=$(stat -Lc %s -- \"$1\") && [ \"$size\" -le {CONTENT_LIMIT} ] || return 0\n  \
+         shown=$((shown + size))\n  [ \"$shown\" -le {SHOWN_LIMIT} ] || return 0\n  mark content \"$1\"\n  head -c \"$size\" <\"$1\"\n}}\n\
          unlike() {{ case \"$sums\" in *\"$1  $2\"*) ;; *) show \"$2\";; esac; }}"
     );
     for (path, expected) in &looks.files {

@@ -1,0 +1,98 @@
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::unreachable)]
+
+use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, opened, wait_before_next};
+use crate::remote::tests::harness::{LONG, Relay, Sshd};
+use crate::remote::{Prospect, Script, Target};
+use std::time::{Duration, Instant};
+
+#[tokio::test]
+async fn a_connection_that_ends_without_a_word_is_its_hosts_failure() {
+    let mut connecting = tokio::task::JoinSet::new();
+    let task = connecting.spawn(async { unreachable!("as a defect would end it") });
+    let hosts = [(task.id(), "w7".to_owned())].into();
+    let (links, failures) = opened(connecting, &hosts).await;
+    assert!(links.is_empty());
+    assert_eq!(failures.keys().collect::<Vec<_>>(), ["w7"]);
+    assert_eq!(failures["w7"].at.as_deref(), Some("host w7"));
+}
+
+async fn works(link: &Link) {
+    let connection = link.scripts().await.unwrap();
+    assert!(connection.run(Script::new("exit 0"), LONG).await.unwrap().is_success());
+}
+
+#[tokio::test]
+async fn a_lost_link_is_opened_again_and_verified_again() {
+    let (sshd, other) = (Sshd::start(), Sshd::start());
+    let relay = Relay::to(sshd.port, 0).await;
+    let port = relay.port;
+    let link = Link::open(Target { port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() }).await.unwrap();
+    works(&link).await;
+    drop(relay);
+    let began = Instant::now();
+    while !link.is_lost() {
+        assert!(began.elapsed() < LONG);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    // Nobody listens for a while, as when a host reboots; whoever asks meanwhile waits for the one that opens it.
+    let back = async {
+        tokio::time::sleep(Duration::from_millis(700)).await;
+        Relay::at(port, sshd.port, 0).await
+    };
+    let (relay, (), ()) = tokio::join!(back, works(&link), works(&link));
+    assert_eq!(sshd.count("Accepted publickey"), 2);
+
+    drop(relay);
+    while !link.is_lost() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let _relay = Relay::at(port, other.port, 0).await;
+    let error = link.scripts().await.err().unwrap();
+    assert!(error.is_host_key() && !other.saw_a_login(), "{error:?}");
+}
+
+/// How often a host is tried again that answers the same each time, and when for the last time.
+fn tries(prospect: Prospect, patience: Duration) -> (usize, Duration) {
+    let (mut count, mut waited, mut pause) = (0, Duration::ZERO, FIRST_PAUSE);
+    while let Some(wait) = wait_before_next(prospect, waited, pause, patience) {
+        (count, waited, pause) = (count + 1, waited + wait, (pause * 2).min(LONGEST_PAUSE));
+    }
+    (count, waited)
+}
+
+#[test]
+fn a_host_that_refuses_after_it_had_let_us_in_is_waited_for_and_a_password_tried_once_more() {
+    let (count, last) = tries(Prospect::Away, PATIENCE);
+    assert!(count > 8 && last > PATIENCE / 2, "{count} {last:?}");
+    assert_eq!(tries(Prospect::Away, Duration::ZERO).0, 0);
+    for patience in [PATIENCE, Duration::ZERO] {
+        let (count, last) = tries(Prospect::Closed { tried_password: false }, patience);
+        assert!((5..=15).contains(&count) && last > PATIENCE / 2, "{count} {last:?}");
+        assert_eq!(tries(Prospect::Closed { tried_password: true }, patience), (1, PATIENCE));
+        assert_eq!(tries(Prospect::Final, patience).0, 0);
+    }
+}
+
+/// As while systemd takes a host down or brings it up: sshd answers, and lets in nobody but root.
+#[tokio::test]
+async fn a_login_that_is_refused_for_a_while_is_accepted_again() {
+    let sshd = Sshd::start();
+    let relay = Relay::to(sshd.port, 0).await;
+    let port = relay.port;
+    let target = Target { user: "free".to_owned(), port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() };
+    let link = Link::open(target).await.unwrap();
+    works(&link).await;
+    let keys = std::fs::read(sshd.path("authorized_keys")).unwrap();
+    std::fs::write(sshd.path("authorized_keys"), "").unwrap();
+    drop(relay);
+    while !link.is_lost() {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let _relay = Relay::at(port, sshd.port, 0).await;
+    let open_up = async {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        std::fs::write(sshd.path("authorized_keys"), keys).unwrap();
+    };
+    tokio::join!(works(&link), open_up);
+    assert_eq!(sshd.count("Accepted publickey"), 2);
+}
