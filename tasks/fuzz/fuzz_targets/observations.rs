@@ -23,7 +23,7 @@ static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
         Look::Firewall,
         Look::Images,
         Look::Kubernetes,
-        Look::NetworkCheck,
+        Look::NetworkCheck(vec!["cp1".to_owned()]),
         Look::Warnings,
         Look::LastWords,
         Look::Etcd,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::{control_plane, images, network, node_dns};
-use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage, WorkloadReady};
+use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage, WorkloadReady, askers};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::templates::render;
 
@@ -27,9 +27,13 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let workload = WorkloadReady { kind: "DaemonSet", namespace: NETWORK_CHECK_NAMESPACE, name, at_least: hosts.len() as u64 };
     let nodes: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
     let (network_sum, proxy) = (network::sum(view)?, network::has_proxy(view));
+    let control_planes = view.cluster().control_planes().map(|host| host.name.as_str()).collect();
+    let askers = askers(&nodes, &control_planes, view.kubernetes());
     let families = view.cluster().network.pod_cidrs().len();
-    let stage =
-        |stage| Operation::NetworkCheck(NetworkCheck { stage, network: network_sum.clone(), nodes: nodes.clone(), families, proxy });
+    let stage = |stage| {
+        let (network, nodes, askers) = (network_sum.clone(), nodes.clone(), askers.clone());
+        Operation::NetworkCheck(NetworkCheck { stage, network, nodes, askers, families, proxy })
+    };
 
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
     draft.needs(&deployed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));

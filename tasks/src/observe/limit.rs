@@ -25,8 +25,8 @@ const IMAGES: usize = 2 << 20;
 /// Objects that tasks look at: the record of addons may have all of the megabyte that an object may have.
 const OBJECTS: usize = 2 << 20;
 
-/// Of each node: its line in the table, with what drivers of hardware label it with; its annotations; the pods of load balancers and of the
-/// network check on it.
+/// Of each node: its line in the table, with what drivers of hardware label it with; its annotations; the pods of load balancers on it; and
+/// what its pod of the network check says, where it asks.
 const NODE: usize = 16 << 10;
 const ANNOTATIONS: usize = 64 << 10;
 const LOAD_BALANCER: usize = 1 << 10;
@@ -69,13 +69,14 @@ impl Looks {
 
     fn of_cluster(&self, nodes: usize) -> usize {
         let of_nodes = [(self.kubernetes, NODE), (self.node_annotations, ANNOTATIONS), (self.load_balancers, LOAD_BALANCER)];
-        let of_nodes = of_nodes.into_iter().chain([(self.network_check, NETWORK_CHECK)]).filter(|(asked, _)| *asked);
+        let of_nodes = of_nodes.into_iter().filter(|(asked, _)| *asked);
         let of_nodes = of_nodes.map(|(_, bytes)| nodes.saturating_mul(bytes)).fold(0, usize::saturating_add);
+        let of_pods = self.network_check.as_ref().map_or(0, |askers| askers.len().saturating_mul(NETWORK_CHECK));
         let asked = usize::from(self.asks_api_server()) + usize::from(self.warnings) + usize::from(self.etcd);
         let words = (asked + self.api_endpoints.len() + self.etcd_endpoints.len()) * WORDS;
         let objects = if self.kubernetes { OBJECTS } else { 0 };
         let last = if self.last_words { LAST_WORDS } else { 0 };
         let addons = self.addon_objects.iter().map(|name| name.kind.len() + name.name.len() + 4 * LINE).sum::<usize>();
-        of_nodes.saturating_add(words + objects + last + addons)
+        of_nodes.saturating_add(of_pods).saturating_add(words + objects + last + addons)
     }
 }

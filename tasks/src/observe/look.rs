@@ -56,8 +56,8 @@ pub enum Look {
     Etcd,
     /// Whether the member of etcd at a URL answers this control plane, as long as that has no API server.
     EtcdEndpoint(String),
-    /// What the pods of the network check say of each other, asked through this host's API server.
-    NetworkCheck,
+    /// What the pods of the network check on these nodes say of the others, asked through this host's API server.
+    NetworkCheck(Vec<String>),
     /// The cluster's last warnings, for those who wait for it too long.
     Warnings,
     /// What etcd and the API server of this host complained of last, for those who wait for them too long.
@@ -105,7 +105,7 @@ pub struct Looks {
     pub(super) api_endpoints: BTreeSet<String>,
     pub(super) etcd: bool,
     pub(super) etcd_endpoints: BTreeSet<String>,
-    pub(super) network_check: bool,
+    pub(super) network_check: Option<Vec<String>>,
     pub(super) warnings: bool,
     pub(super) last_words: bool,
     pub(super) time: bool,
@@ -148,7 +148,7 @@ impl Looks {
             Look::ApiEndpoint(url) => drop(self.api_endpoints.insert(url)),
             Look::Etcd => self.etcd = true,
             Look::EtcdEndpoint(url) => drop(self.etcd_endpoints.insert(url)),
-            Look::NetworkCheck => self.network_check = true,
+            Look::NetworkCheck(askers) => self.network_check = Some(askers),
             Look::Warnings => self.warnings = true,
             Look::LastWords => self.last_words = true,
             Look::TimeTracking => self.time = true,
@@ -189,7 +189,7 @@ impl Looks {
         let cluster = cluster.chain(asked(self.node_annotations, Look::NodeAnnotations));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
-        let cluster = cluster.chain(asked(self.network_check, Look::NetworkCheck));
+        let cluster = cluster.chain(self.network_check.clone().map(Look::NetworkCheck));
         let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
@@ -222,7 +222,8 @@ impl Looks {
 
     /// Whether anything is asked that begins with the question whether the API server is ready.
     pub(super) fn asks_api_server(&self) -> bool {
-        let kinds = [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check, self.warnings];
+        let kinds =
+            [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check.is_some(), self.warnings];
         kinds.contains(&true) || !self.addon_objects.is_empty() || !self.api_endpoints.is_empty()
     }
 

@@ -33,6 +33,7 @@ pub use ipv6::{Ipv6Route, Ipv6State};
 pub use kubeconfig::certificate as kubeconfig_certificate;
 pub use kubernetes::{ApiServerState, KubernetesObject, KubernetesState, NodeState};
 pub use look::{Look, Looks};
+pub use network_check::{NOT_ASKED, script as network_check_script};
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};
 pub use pod_network::{Family, PodNetwork};

@@ -1,51 +1,95 @@
 //! The pods of the network check, and what they say of each other.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::parse::Section;
+use crate::operations::ASKED_BY;
+use crate::shell::quote;
 
-/// How much of an answer is passed on: the pods that did not answer it, some hundred.
-pub(super) const ANSWER_LIMIT: usize = 4096;
+/// How long pods are asked, the last ones 5 s longer. A probe has a minute for all, of which what comes before may take a half where the API
+/// server hardly answers.
+pub(super) const TIME: Duration = Duration::from_secs(20);
 
-/// Asks each pod of the network check, through the API server's proxy, to ask all pods and the service. After [`super::kubernetes::READY`].
-///
-/// Twelve at a time, for each is a kubectl of some 40 MB on a control plane, and each with a deadline of its own: a pod asks all others beside
-/// each other within 3 s, so one that takes longer than the 5 s of `kube` is not reached, and holds up few others.
-pub(super) const SCRIPT: &str = r#"mark network-check-pods
+/// How much of an answer is passed on. A pod names each address that it has asked, some 130 bytes of one that answers and twice that of one
+/// that does not; it asks at 260 addresses at the most ([`crate::operations::NetworkCheck`]).
+pub(super) const ANSWER_LIMIT: usize = 128 << 10;
+
+/// How the report of a pod begins that nobody asked, because the ones before it took all the time.
+pub const NOT_ASKED: &str = "not asked";
+
+/// The number of the asker that a pod which only answers belongs to counts up with such pods, so each asker gets as many. Names and addresses
+/// are in variables while they are expanded: `eval` sees numbers that this script has made itself.
+const SCRIPT: &str = r#"mark network-check-pods
 if [ -n "$api_server" ]; then
-  pods=$(kube -n kokctl-network-check get pods -o jsonpath='{range .items[*]}{.spec.nodeName} {.metadata.name} {.status.podIPs[*].ip}{"\n"}{end}' 2>/dev/null)
-  query="timeout=3s&target=http://network-check.kokctl-network-check:8080/"
+  folder=$(mktemp -d)
+  kube -n kokctl-network-check get pods -o jsonpath='{range .items[*]}{.spec.nodeName} {.metadata.name} {.status.podIPs[*].ip}{"\n"}{end}' 2>/dev/null | sort >"$folder/pods"
+  query="timeout=3s&target=http://network-check.kokctl-network-check:8080/" others=0
   while read -r node pod addresses; do
+    targets=
     for address in $addresses; do
       case $address in *:*) address="%5B$address%5D";; esac
-      query="$query&target=http://$address:8080/"
+      targets="$targets&target=http://$address:8080/"
     done
-  done <<PODS
-$pods
-PODS
-  answers=$(mktemp -d)
-  count=0
-  while read -r node pod addresses; do
-    [ -n "$addresses" ] || continue
-    count=$((count + 1))
-    kube get --raw "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query" >"$answers/$count" 2>&1 </dev/null &
-    [ $((count % 12)) != 0 ] || wait
-  done <<PODS
-$pods
-PODS
+    case $askers in
+      *" $node "*) query="$query$targets";;
+      *)
+        for step in $steps; do
+          share=$(((others + step) % count))
+          eval "share_$share=\${share_$share-}\$targets"
+        done
+        others=$((others + 1));;
+    esac
+  done <"$folder/pods"
+  read -r now rest </proc/uptime
+  until=$((${now%%.*} + seconds))
+  ask() {
+    number=0
+    while read -r node pod addresses; do
+      case $askers in *" $node "*) ;; *) continue;; esac
+      [ -n "$addresses" ] || continue
+      number=$((number + 1))
+      [ $((number % 12)) = "$1" ] || continue
+      read -r now rest </proc/uptime
+      if [ "${now%%.*}" -lt "$until" ]; then
+        eval "share=\${share_$((number - 1))-}"
+        kube get --raw "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query$share" >"$folder/$number" 2>&1 </dev/null
+      else
+        echo "$not_asked" >"$folder/$number"
+      fi
+    done <"$folder/pods"
+  }
+  for lane in 0 1 2 3 4 5 6 7 8 9 10 11; do ask "$lane" & done
   wait
-  count=0
+  number=0
   while read -r node pod addresses; do
+    case $askers in *" $node "*) ;; *) continue;; esac
     [ -n "$addresses" ] || continue
-    count=$((count + 1))
+    number=$((number + 1))
     mark network-check "$node"
-    head -c 4096 "$answers/$count"
-  done <<PODS
-$pods
-PODS
-  rm -rf "$answers"
+    head -c "$limit" "$folder/$number"
+  done <"$folder/pods"
+  rm -rf "$folder"
 fi
 "#;
+
+/// Asks the pods of these nodes, through the API server's proxy, to ask each other and the service, and their share of the other pods. After
+/// [`super::kubernetes::READY`].
+///
+/// Twelve at a time, for each is a kubectl of some 40 MB on a control plane, and each with a deadline of its own: a pod asks all others beside
+/// each other within 3 s, so one that takes longer than the 5 s of `kube` is not reached, and holds up few others. After `time` nobody is
+/// asked any more, whatever the number of pods that don't answer.
+#[must_use]
+pub fn script(askers: &[String], time: Duration) -> String {
+    let names = quote(&format!(" {} ", askers.join(" ")));
+    let steps = (0..ASKED_BY).map(|step| step.to_string()).collect::<Vec<_>>().join(" ");
+    let (count, seconds) = (askers.len().max(1), time.as_secs());
+    format!(
+        "askers={names} count={count} steps={} seconds={seconds} limit={ANSWER_LIMIT} not_asked={}\n{SCRIPT}",
+        quote(&steps),
+        quote(NOT_ASKED)
+    )
+}
 
 /// Answers by node.
 pub(super) fn read(sections: &[Section<'_>]) -> BTreeMap<String, String> {

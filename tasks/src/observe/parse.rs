@@ -149,7 +149,7 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.warnings {
         seen.warnings = Some(body("kube-warnings")?.trim().to_owned());
     }
-    if looks.network_check {
+    if looks.network_check.is_some() {
         body("network-check-pods")?;
         seen.network_check = Some(super::network_check::read(sections));
     }

@@ -98,8 +98,8 @@ fn push_cluster(script: &mut String, looks: &Looks) {
     if looks.last_words {
         script.push_str(super::last_words::SCRIPT);
     }
-    if looks.network_check {
-        script.push_str(super::network_check::SCRIPT);
+    if let Some(askers) = &looks.network_check {
+        script.push_str(&super::network_check::script(askers, super::network_check::TIME));
     }
 }
 

@@ -3,15 +3,16 @@
 //! Four steps share this file, because they share one condition: the check is needed while the cluster's own record of it (ConfigMap
 //! `kube-system/kokctl`) does not name exactly the present nodes and the present network manifest.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use serde::Deserialize;
 
 use super::manifest::ApplyManifest;
+use super::network_sample::ASKED_BY;
 use super::ready::{WAIT, WorkloadReady, unanswered};
 use crate::change::{Change, Verdict, seen};
-use crate::observe::{KubernetesState, Look, Observations};
+use crate::observe::{KubernetesState, Look, NOT_ASKED, Observations};
 use crate::operations::KUBECTL;
 use crate::resources::Act;
 use crate::script::Fragment;
@@ -26,6 +27,8 @@ pub struct NetworkCheck {
     pub network: String,
     /// Names of the nodes that take part: all.
     pub nodes: Vec<String>,
+    /// Those of them whose pods ask ([`super::askers`]); all where they are few.
+    pub askers: Vec<String>,
     /// How many addresses each of their pods has.
     pub families: usize,
     /// Whether kube-proxy carries packets for the service.
@@ -39,7 +42,7 @@ pub enum Stage {
     Deploy(ApplyManifest),
     /// They run.
     Running(WorkloadReady),
-    /// Each answers each, and the cluster's DNS and service addresses work from each.
+    /// Each that asks gets an answer of each that it asks, and the cluster's DNS and service addresses work from it.
     Answer,
     /// The result is recorded and the pods are removed.
     Record,
@@ -52,6 +55,9 @@ pub const NAMESPACE: &str = "kokctl-network-check";
 struct Answer {
     target: String,
     ok: bool,
+    /// Whose pod answered.
+    #[serde(default)]
+    node: String,
     #[serde(default)]
     error: Option<String>,
     #[serde(default)]
@@ -61,7 +67,7 @@ struct Answer {
 impl NetworkCheck {
     pub(super) fn looks(&self) -> Vec<Look> {
         match self.stage {
-            Stage::Answer => vec![Look::Kubernetes, Look::NetworkCheck],
+            Stage::Answer => vec![Look::Kubernetes, Look::NetworkCheck(self.askers.clone())],
             _ => vec![Look::Kubernetes],
         }
     }
@@ -100,41 +106,49 @@ impl NetworkCheck {
         }
     }
 
-    /// Each pod must have asked every pod, itself included, and the service by its name, and got an answer.
+    /// Each pod that asks must have asked every pod that asks, itself included, and the service by its name, and got an answer; each other
+    /// pod must have answered some of them.
     fn answers(&self, seen: &Observations) -> Verdict {
         let wait = |because: String| Verdict::differs(WAIT, because);
         let reports = seen!(&seen.network_check);
-        let missing: Vec<&str> = self.nodes.iter().filter(|node| !reports.contains_key(*node)).map(String::as_str).collect();
+        let missing: Vec<&str> = self.askers.iter().filter(|node| !reports.contains_key(*node)).map(String::as_str).collect();
         match missing.as_slice() {
             [] => {}
             [one] => return wait(format!("the pod of node {one} has not reported")),
             several => return wait(format!("the pods of the nodes {} have not reported", several.join(", "))),
         }
-        let unasked: Vec<&str> = reports
-            .iter()
-            .filter(|(_, report)| serde_json::from_str::<Vec<Answer>>(report).is_err())
-            .map(|(node, _)| node.as_str())
-            .collect();
-        if let Some(said) = unasked.first().filter(|_| unasked.len() > 1).and_then(|first| reports.get(*first)) {
-            let said = said.trim().chars().take(200).collect::<String>();
-            return wait(format!("the pods of the nodes {} could not be asked; of the first: {said}", unasked.join(", ")));
+        if let Some(because) = unasked(reports) {
+            return wait(because);
         }
+        let mut answered: BTreeMap<String, usize> = BTreeMap::new();
         for (node, report) in reports {
-            let Ok(answers) = serde_json::from_str::<Vec<Answer>>(report) else {
-                return wait(format!("the pod of node {node} could not be asked: {}", report.trim().chars().take(200).collect::<String>()));
-            };
-            let targets = self.nodes.len() * self.families + 1;
+            let answers = parsed(report).unwrap_or_default();
+            let targets = self.askers.len() * self.families + 1;
             if answers.len() < targets {
                 return wait(format!("the pod of node {node} asked at {} of {targets} addresses", answers.len()));
             }
             if let Some(failed) = answers.iter().find(|answer| !answer.ok) {
-                let why = failed.error.clone().unwrap_or_else(|| format!("status {}", failed.status.unwrap_or_default()));
-                let of_service = !self.proxy && !is_address(&failed.target);
-                let by = if of_service { "; there is no kube-proxy (kube_proxy_remove), so the network has to carry Services" } else { "" };
-                return wait(format!("from node {node}, {} does not answer: {why}{by}", failed.target));
+                return wait(self.failed(node, failed));
+            }
+            // Whichever pod answers for the service was not asked itself.
+            for answer in answers.into_iter().filter(|answer| is_address(&answer.target)) {
+                *answered.entry(answer.node).or_default() += 1;
             }
         }
-        Verdict::Same
+        let only_answer = self.nodes.iter().filter(|node| !self.askers.contains(node));
+        let silent = only_answer.filter(|node| answered.get(*node).is_none_or(|count| *count < ASKED_BY * self.families));
+        let silent: Vec<&str> = silent.map(String::as_str).collect();
+        if silent.is_empty() {
+            return Verdict::Same;
+        }
+        wait(format!("not every pod was asked by {ASKED_BY} others; fewer have asked those of the nodes {}", silent.join(", ")))
+    }
+
+    fn failed(&self, node: &str, failed: &Answer) -> String {
+        let why = failed.error.clone().unwrap_or_else(|| format!("status {}", failed.status.unwrap_or_default()));
+        let of_service = !self.proxy && !is_address(&failed.target);
+        let by = if of_service { "; there is no kube-proxy (kube_proxy_remove), so the network has to carry Services" } else { "" };
+        format!("from node {node}, {} does not answer: {why}{by}", failed.target)
     }
 
     pub(super) fn act(&self, change: &Change) -> Act {
@@ -155,8 +169,36 @@ impl NetworkCheck {
         match &self.stage {
             Stage::Deploy(_) => "pods of the network check".to_owned(),
             Stage::Running(_) => "pods of the network check running".to_owned(),
+            Stage::Answer if self.askers.len() < self.nodes.len() => {
+                let (askers, all) = (self.askers.len(), self.nodes.len());
+                format!("a sample: pods of {askers} of {all} nodes ask each other, and of every other node, {ASKED_BY} of them each")
+            }
             Stage::Answer => "every pod answers every other".to_owned(),
             Stage::Record => "record of the network check".to_owned(),
+        }
+    }
+}
+
+fn parsed(report: &str) -> Option<Vec<Answer>> {
+    serde_json::from_str(report).ok()
+}
+
+/// Names all pods that were asked and said nothing of others. Those that these left no time for are no culprits, so they are only counted.
+fn unasked(reports: &BTreeMap<String, String>) -> Option<String> {
+    let without = reports.iter().filter(|(_, report)| parsed(report).is_none());
+    let (late, silent): (Vec<_>, Vec<_>) = without.partition(|(_, report)| report.starts_with(NOT_ASKED));
+    let said = |report: &str| report.trim().chars().take(200).collect::<String>();
+    let left = match late.len() {
+        0 => String::new(),
+        count => format!("; there was no time left to ask {count} more"),
+    };
+    match silent.as_slice() {
+        [] if late.is_empty() => None,
+        [] => Some(format!("there was no time to ask {} of {} pods: this control plane is slow", late.len(), reports.len())),
+        [(node, report)] => Some(format!("the pod of node {node} could not be asked: {}{left}", said(report))),
+        [(_, first), ..] => {
+            let nodes: Vec<&str> = silent.iter().map(|(node, _)| node.as_str()).collect();
+            Some(format!("the pods of the nodes {} could not be asked; of the first: {}{left}", nodes.join(", "), said(first)))
         }
     }
 }

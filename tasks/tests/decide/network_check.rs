@@ -1,5 +1,7 @@
 //! The proof that pods of all nodes answer each other.
 
+mod sample;
+
 use std::collections::BTreeMap;
 
 use kok_tasks::observe::Observations;
@@ -10,7 +12,8 @@ use crate::operations::{ready, said};
 
 #[test]
 fn the_network_is_proven_by_every_answer() {
-    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: vec!["a".into(), "b".into()], families: 1, proxy };
+    let nodes = || vec!["a".to_owned(), "b".to_owned()];
+    let of = |proxy| NetworkCheck { stage: Stage::Answer, network: "sum".into(), nodes: nodes(), askers: nodes(), families: 1, proxy };
     let check = Operation::NetworkCheck(of(true));
     let answers = |count: usize, ok: bool| json!(vec![json!({"target": "http://x/", "ok": ok, "error": "timed out"}); count]).to_string();
     let seen = |a: Option<String>, b: Option<String>| {
@@ -53,7 +56,9 @@ fn pods_in_a_namespace_that_goes_are_none() {
     let manifest = ApplyManifest { what: "it", text: String::new(), namespace: NETWORK_CHECK_NAMESPACE, name: "network-check" };
     let daemon = json!({"metadata": {"annotations": {"kokctl.io/source-sha256": manifest.sum()}}});
     let with = |stage: &Stage, namespace: Value| {
-        let check = NetworkCheck { stage: stage.clone(), network: "sum".into(), nodes: vec!["a".into()], families: 1, proxy: true };
+        let nodes = vec!["a".to_owned()];
+        let check =
+            NetworkCheck { stage: stage.clone(), network: "sum".into(), nodes: nodes.clone(), askers: nodes, families: 1, proxy: true };
         let objects = [("DaemonSet/kokctl-network-check/network-check", daemon.clone()), ("Namespace//kokctl-network-check", namespace)];
         said(&Operation::NetworkCheck(check), &ready(&objects, &[]))
     };

@@ -39,7 +39,7 @@ fn looks() -> Looks {
         Look::Swap,
         Look::Images,
         Look::Kubernetes,
-        Look::NetworkCheck,
+        Look::NetworkCheck(vec!["cp1".to_owned()]),
         Look::TimeTracking,
     ]
     .into_iter()

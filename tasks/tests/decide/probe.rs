@@ -55,7 +55,8 @@ fn files_and_folders_are_seen_as_they_are() {
 #[test]
 fn what_an_earlier_run_left_at_work_is_named() {
     const SETUP: &str = "set -e; mount -t tmpfs tmpfs /run; mkdir -p /run/kokctl/jobs; cd /run/kokctl/jobs; : >reset.sh; : >'; rm -rf.sh'; \
-                         ( flock -s 9; exec sleep 60 ) 9>/run/kokctl/lock >/dev/null & sleep 0.2; cd /; sh; kill $!";
+                         mkfifo /run/begun; ( flock -s 9; echo >/run/begun; exec sleep 60 ) 9>/run/kokctl/lock >/dev/null & \
+                         read -r begun </run/begun || :; cd /; sh; kill $!";
     let script = section_marker(&nonce()) + &look_script("c1", 1) + &probe_script(&nonce(), &Looks::default(), true);
     let output = run(&["unshare", "--map-root-user", "--mount", "sh", "-c", SETUP], &[], &script);
     let facts = facts::parse(&nonce(), &output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"));
@@ -199,7 +200,7 @@ fn any_look() -> impl Strategy<Value = Look> {
         odd_name().prop_map(Look::KernelModule),
         Just(Look::Images),
         Just(Look::Kubernetes),
-        Just(Look::NetworkCheck),
+        prop::collection::vec(odd_name(), 0..3).prop_map(Look::NetworkCheck),
         odd_name().prop_map(Look::Block),
         odd_name().prop_map(Look::Command),
         odd_name().prop_map(Look::Matching),
@@ -261,7 +262,7 @@ fn an_answer_may_be_as_long_as_what_was_asked_for() {
         (Look::Images, 1000 * 3 * 350),
         (Look::Kubernetes, 1000 * 8192),
         (Look::NodeAnnotations, 1000 * 8192),
-        (Look::NetworkCheck, 1000 * 4096),
+        (Look::NetworkCheck(vec!["n1".to_owned(); 100]), 100 * 260 * 260),
         (Look::LastWords, 4 * 40 * 1001),
         (Look::Block("/etc/hosts".into()), 1000 * 100),
         (Look::PodNetwork(Vec::new()), 1000 * 100),

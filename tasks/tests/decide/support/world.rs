@@ -144,7 +144,7 @@ impl World {
                     let there = self.api.addons.get(&name).cloned();
                     seen.addon_objects.insert(name, there);
                 }
-                Look::NetworkCheck => {
+                Look::NetworkCheck(_) => {
                     seen.network_check = Some(api::reports(&self.api, &self.hosts, self.cluster.network.pod_cidrs().len() as u64))
                 }
                 Look::Ipv6 => {
