@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_tasks::holder::{begin_script, compare_script};
+use kok_tasks::holder::{WAIT_SECONDS, begin_script, compare_script};
 use kok_tasks::observe::{Looks, Nonce, Observations, ParseError, parse, probe_script, section_marker, sections};
 use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, JOBS, PRELUDE, Part, in_lines};
@@ -69,7 +69,7 @@ impl<'a> Batch<'a> {
         let mut text = format!("{PRELUDE}{}", section_marker(&self.nonce));
         let limit = self.order.deadline.as_secs().max(JOB_SECONDS);
         text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\nkokctl_limit={limit}\n", quote(&writer.run), self.order.attempt));
-        text.push_str(&begin_script(&writer.line, self.lane()));
+        text.push_str(&begin_script(&writer.line, self.lane(), WAIT_SECONDS));
         text.push_str("failed=\n");
         for (index, (step, act)) in self.order.steps.iter().enumerate() {
             let fragment = match act {

@@ -177,7 +177,7 @@ fn not_taken(host: &str, output: &Output) -> Failure {
 /// Lets go of all hosts that were asked, as far as they can be reached: one that has not answered may have been taken all the same. Says
 /// which ones could not be let go.
 pub(super) async fn release(links: &Links, held: &Held, events: &Events) {
-    let script = format!("{PRELUDE}{}", holder::release_script(&held.line, held.epoch));
+    let script = format!("{PRELUDE}{}", holder::release_script(&held.line, held.epoch, holder::RECORD_SECONDS));
     let mut still_held: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (host, because) in release_by(links, held.asked.iter(), |_| script.clone()).await {
         still_held.entry(because).or_default().insert(host);
@@ -200,7 +200,7 @@ pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>) {
     let stale = standing.iter().filter(|(_, standing)| standing.is_stale(&own.id));
     let script = |host: &String| {
         let (line, epoch) = standing.get(host).map(|standing| (standing.line.as_str(), standing.epoch)).unwrap_or_default();
-        format!("{PRELUDE}{}", holder::release_script(line, epoch))
+        format!("{PRELUDE}{}", holder::release_script(line, epoch, holder::RECORD_SECONDS))
     };
     // The next run of this controller tries again.
     release_by(links, stale.map(|(host, _)| host), script).await;

@@ -20,7 +20,7 @@ pub const HELD: u32 = 76;
 pub const BUSY: u32 = 77;
 
 /// How long the lock of the record is waited for, which is held only while the record is compared and written.
-const RECORD_SECONDS: u64 = 20;
+pub const RECORD_SECONDS: u64 = 20;
 
 /// How long a script that takes a host waits for another one that does: ending units (30 s) and [`WAIT_SECONDS`].
 const COPY_SECONDS: u64 = 150;
@@ -37,7 +37,7 @@ const LET_GO: &str = "/run/kokctl/let-go";
 const BOOT: &str = "cat /proc/sys/kernel/random/boot_id";
 
 /// How long a script waits for those before it: the longest single change of a healthy host, a unit's stop included.
-const WAIT_SECONDS: u64 = 120;
+pub const WAIT_SECONDS: u64 = 120;
 
 /// How long the first look at a host waits for scripts of an earlier run, so that what takes longer is told soon.
 pub const FIRST_LOOK_SECONDS: u32 = 2;
@@ -213,13 +213,14 @@ fn end_jobs_script(run: &str) -> String {
 }
 
 /// The script that takes `line` away and leaves the epoch, or nothing on a host that is part of no cluster. Records of jobs go too, unless
-/// another run has taken over or a job is still at work. Ends with [`BUSY`] if the record could not be had in time.
+/// another run has taken over or a job is still at work. Ends with [`BUSY`] if the record could not be had within `seconds`
+/// ([`RECORD_SECONDS`]).
 #[must_use]
-pub fn release_script(line: &str, epoch: u64) -> String {
+pub fn release_script(line: &str, epoch: u64, seconds: u64) -> String {
     let line = quote(line);
     format!(
         "mkdir -p -m 700 /run/kokctl\nexec 7>/run/kokctl/holder.lock\n\
-         flock -x -w {RECORD_SECONDS} 7 || {{ echo 'its holder is being changed' >&2; exit {BUSY}; }}\n\
+         flock -x -w {seconds} 7 || {{ echo 'its holder is being changed' >&2; exit {BUSY}; }}\n\
          printf '%s\\n' {line} | put {LET_GO} 0600\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n[ \"$held\" = {line} ] || [ -z \"$held\" ] || exit 0\n\
          if [ -e /var/lib/kokctl/cluster ]; then printf 'epoch=%s\\n' {epoch} | put {PATH} 0600 || exit 1; else\n  \
@@ -247,16 +248,16 @@ comes() {
 
 /// The beginning of a script that changes a host. No two of one `lane` are at work on a host at the same time, whatever became of the
 /// connections that they came over; all hold the host's lock shared, which says that a run is at work. A script of a run that does not hold
-/// the host any more does nothing. Needs the functions of a script's beginning; ends with [`HELD`] or [`BUSY`].
+/// the host any more does nothing. Whoever is before it is waited for `seconds` ([`WAIT_SECONDS`]). Needs the functions of a script's beginning;
+/// ends with [`HELD`] or [`BUSY`].
 #[must_use]
-pub fn begin_script(line: &str, lane: &str) -> String {
+pub fn begin_script(line: &str, lane: &str, seconds: u64) -> String {
     let busy = format!("{{ echo 'an earlier script of this run is still at work on the host' >&2; exit {BUSY}; }}");
     // Jobs are begun by one lane only, whose scripts come one after the other: whoever gets here has the results of those before.
-    let jobs =
-        if lane == "scripts" { format!("jobs_end {WAIT_SECONDS} || {busy}\nrm -f /run/kokctl/jobs/*.record\n") } else { String::new() };
+    let jobs = if lane == "scripts" { format!("jobs_end {seconds} || {busy}\nrm -f /run/kokctl/jobs/*.record\n") } else { String::new() };
     format!(
-        "mkdir -p -m 700 /run/kokctl\nkokctl_holder={}\nexec 8>/run/kokctl/lane-{lane}\nflock -x -w {WAIT_SECONDS} 8 || {busy}\n{jobs}\
-         exec 9>/run/kokctl/lock\nflock -s -w {WAIT_SECONDS} 9 || {{ echo 'another kokctl looks at this host' >&2; exit {BUSY}; }}\n{}",
+        "mkdir -p -m 700 /run/kokctl\nkokctl_holder={}\nexec 8>/run/kokctl/lane-{lane}\nflock -x -w {seconds} 8 || {busy}\n{jobs}\
+         exec 9>/run/kokctl/lock\nflock -s -w {seconds} 9 || {{ echo 'another kokctl looks at this host' >&2; exit {BUSY}; }}\n{}",
         quote(line),
         compare_script()
     )

@@ -1,6 +1,6 @@
 //! Another controller takes the hosts over: what carries pods and names goes on, and a job of the run before is ended.
 
-use kok_tasks::holder::{Holder, begin_script, take_script};
+use kok_tasks::holder::{Holder, WAIT_SECONDS, begin_script, take_script};
 use kok_tasks::script::PRELUDE;
 use kok_tests::lab::{Host, Lab};
 use std::fs;
@@ -50,7 +50,7 @@ fn is_held_by_a_third_one(host: &Host) {
     let line = holder.line(1000);
     let take = format!("{PRELUDE}{}", take_script(&present, &line, false));
     ok(host, &format!("sh <<'TAKE'\n{take}\nTAKE"));
-    let begin = begin_script(&line, "scripts");
+    let begin = begin_script(&line, "scripts", WAIT_SECONDS);
     let run = "kokctl_run=third kokctl_step=host/task/step kokctl_attempt=1\necho 'sleep 600' | job stays\n";
     ok(host, &format!("setsid sh >/dev/null 2>&1 <<'RUN' &\n{PRELUDE}{begin}{run}\nRUN"));
 }
