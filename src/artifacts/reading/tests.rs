@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
 use std::fs;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::AsyncReadExt as _;
 
@@ -75,9 +75,14 @@ async fn a_file_that_changed_after_it_was_verified_is_not_sent() {
     let mut reading = Reading::of(Source::open(&path, verified).unwrap());
     let mut part = vec![0; 100];
     reading.read_exact(&mut part).await.unwrap();
-    // A kernel's clock for files ticks some milliseconds at a time.
-    std::thread::sleep(Duration::from_millis(20));
-    fs::File::options().write(true).open(&path).unwrap().write_all_at(b"other", 2 * PIECE as u64).unwrap();
+    let began = Instant::now();
+    let write = || fs::File::options().write(true).open(&path).unwrap().write_all_at(b"other", 2 * PIECE as u64).unwrap();
+    write();
+    // A kernel's clock for files ticks some milliseconds at a time: what is written within one is not seen.
+    while Identity::of(&fs::metadata(&path).unwrap()) == verified {
+        assert!(began.elapsed() < Duration::from_secs(5), "a change is not seen");
+        write();
+    }
     let error = reading.read_to_end(&mut part).await.unwrap_err();
     assert!(error.to_string().contains("changed after it had been verified"), "{error}");
     assert!(Source::open(&path, verified).is_err());

@@ -163,6 +163,15 @@ impl Drop for Sshd {
     }
 }
 
+/// Waits for a condition; a test must fail rather than hang.
+pub(crate) async fn until(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < 2 * LONG, "it never came to this: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
 /// root at this machine.
 pub(crate) fn a_target() -> Target {
     Target {

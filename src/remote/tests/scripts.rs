@@ -128,10 +128,7 @@ async fn a_lost_connection_is_an_unknown_outcome() {
         async move { connection.run(script, LONG).await }
     });
     let start = Instant::now();
-    while !marker.exists() {
-        assert!(start.elapsed() < LONG, "the script never began");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    super::harness::until("the script has begun", || marker.exists()).await;
     relay.cut();
     let error = running.await.unwrap().unwrap_err();
     assert!(matches!(error, RunError::Unknown { .. }) && error.may_have_run(), "{error:?}");

@@ -1,9 +1,9 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::unreachable)]
 
 use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, opened, wait_before_next};
-use crate::remote::tests::harness::{LONG, Relay, Sshd};
+use crate::remote::tests::harness::{LONG, Relay, Sshd, until};
 use crate::remote::{Prospect, Script, Target};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_connection_that_ends_without_a_word_is_its_hosts_failure() {
@@ -29,12 +29,9 @@ async fn a_lost_link_is_opened_again_and_verified_again() {
     let link = Link::open(Target { port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() }).await.unwrap();
     works(&link).await;
     drop(relay);
-    let began = Instant::now();
-    while !link.is_lost() {
-        assert!(began.elapsed() < LONG);
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    // Nobody listens for a while, as when a host reboots; whoever asks meanwhile waits for the one that opens it.
+    until("the link is lost", || link.is_lost()).await;
+    // Nobody listens for a while, as when a host reboots; whoever asks meanwhile waits for the one that opens it. Who is refused by a
+    // kernel leaves no trace, so this is a time.
     let back = async {
         tokio::time::sleep(Duration::from_millis(700)).await;
         Relay::at(port, sshd.port, 0).await
@@ -43,9 +40,7 @@ async fn a_lost_link_is_opened_again_and_verified_again() {
     assert_eq!(sshd.count("Accepted publickey"), 2);
 
     drop(relay);
-    while !link.is_lost() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the link is lost", || link.is_lost()).await;
     let _relay = Relay::at(port, other.port, 0).await;
     let error = link.scripts().await.err().unwrap();
     assert!(error.is_host_key() && !other.saw_a_login(), "{error:?}");
@@ -85,12 +80,10 @@ async fn a_login_that_is_refused_for_a_while_is_accepted_again() {
     let keys = std::fs::read(sshd.path("authorized_keys")).unwrap();
     std::fs::write(sshd.path("authorized_keys"), "").unwrap();
     drop(relay);
-    while !link.is_lost() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until("the link is lost", || link.is_lost()).await;
     let _relay = Relay::at(port, sshd.port, 0).await;
     let open_up = async {
-        tokio::time::sleep(Duration::from_secs(2)).await;
+        until("two logins were refused", || sshd.count("Failed publickey for free") >= 2).await;
         std::fs::write(sshd.path("authorized_keys"), keys).unwrap();
     };
     tokio::join!(works(&link), open_up);

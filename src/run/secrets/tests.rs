@@ -75,3 +75,22 @@ fn what_is_no_secret_stays_readable() {
     let said = "error execution phase preflight: [ERROR Port-10250]: Port 10250 is in use";
     assert_eq!(join.redact(said), said);
 }
+
+/// Whoever has it owns the cluster, and nobody can take that back; a job that dies may leave it in a tmpfs.
+#[test]
+fn the_kubeconfig_that_one_step_needs_lives_a_day_however_long_others_live() {
+    let text = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: berlin}\nspec:\n  kubernetesVersion: 1.37.1
+  hosts: [{name: cp1, address: 10.0.0.11, roles: [control-plane]}]\n  certificates: {validity: 17520h}\n";
+    let file = kok_crds::File { name: "cluster.yaml".to_owned(), text: text.to_owned(), role: kok_crds::Role::Main { cluster: None } };
+    let cluster = kok_crds::read_input(&[file]).cluster.unwrap();
+    let now = OffsetDateTime::from_unix_timestamp(1_800_000_000).unwrap();
+    let signer = Signer::Keys(Authorities::generate(&Policy::default(), now, &mut SystemRandomness).unwrap().into());
+    let token = Token::generate().unwrap_or_else(|_| panic!("no randomness"));
+    let lives = |name: SecretName| {
+        let text = Secrets::none().make(&cluster, &signer, &token, now, &name).unwrap_or_else(|failure| panic!("{}", failure.what));
+        let facts = kok_pki::inspect_kubeconfig(&kok_pki::Secret::new(text.to_string())).unwrap();
+        kok_pki::inspect_certificate(&facts.certificate_pem.unwrap()).unwrap().not_after - now
+    };
+    assert_eq!(lives(SecretName::SuperAdminKubeconfig { host: "cp1".into() }), Duration::days(1));
+    assert_eq!(lives(SecretName::ControlPlaneFile { host: "cp1".into(), path: "admin.conf".into() }), Duration::days(730));
+}

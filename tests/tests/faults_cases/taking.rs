@@ -16,7 +16,8 @@ pub const IS_AWAITED: &str = "for n in $(seq 300); do cat /proc/[0-9]*/cmdline 2
                               sleep 0.1; done; exit 1";
 
 /// An earlier script is at work from now on, and the run that waits for the record has it, and waits for that script.
-const HOLD_HOST: &str = "systemd-run --quiet --collect --unit=hold-host flock -x /run/kokctl/lock sleep 300 && sleep 0.5 && \
+const HOLD_HOST: &str = "systemd-run --quiet --collect --unit=hold-host flock -x /run/kokctl/lock sleep 300 && \
+                         for n in $(seq 100); do flock -n -x /run/kokctl/lock true || break; sleep 0.1; done; \
                          systemctl stop hold-record.service && for n in $(seq 100); do grep -q run= /var/lib/kokctl/holder && exit 0; \
                          sleep 0.1; done; exit 1";
 
