@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 use kok_crds::model::{Addon, Manifest, Prune};
-use kok_crds::{MOST_MANIFEST_BYTES, Position, Problem, Source, in_two_addons, read_manifest};
+use kok_crds::{File, MOST_MANIFEST_BYTES, Position, Problem, Role, Source, in_two_addons, read_input, read_manifest};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -48,6 +48,24 @@ fn values_are_those_that_kubectl_sends() {
         })
     );
     assert_eq!(read.objects[0].name.to_string(), "ConfigMap x");
+}
+
+/// A network out of a manifest is an addon, so what leaves it goes by the same rule.
+#[test]
+fn what_goes_of_a_network_that_leaves_its_manifest_can_be_said() {
+    let of = |network: &str| {
+        let text = format!(
+            "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: a}}\nspec:\n  kubernetesVersion: 1.37.1\n  \
+             hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}]\n  network: {{{network}}}\n"
+        );
+        let input = read_input(&[File { name: "c.yaml".into(), text, role: Role::Main { cluster: None } }]);
+        input.cluster.map(|cluster| cluster.addons[0].prune).ok_or(input.problems)
+    };
+    assert_eq!(of("plugin: manifest, manifest: n.yaml").unwrap(), Prune::Objects);
+    assert_eq!(of("plugin: manifest, manifest: n.yaml, prune: All").unwrap(), Prune::All);
+    let problems = of("plugin: flannel, prune: All").unwrap_err();
+    assert_eq!(problems[0].message, "`prune` belongs to `plugin: manifest`");
+    assert!(of("plugin: manifest, manifest: n.yaml, prune: everything").is_err());
 }
 
 #[test]

@@ -54,6 +54,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     for _ in 0..MOST_PLANS {
         let planned =
             run.plan(converge(&cluster, bundle.bundle(), &selection, (&token.id, arguments.prune.prune), tolerance, &run.events)).await?;
+        report::unpruned(arguments.prune.prune, &selection, &planned.plan).iter().for_each(|text| status_line(text));
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
             make_secrets(&run, &planned, &token).await?;
             run.nothing_to_do(&planned).await;

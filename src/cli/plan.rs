@@ -73,6 +73,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     say_kept(&cluster);
     report::assumed(&plan).iter().for_each(|text| status_line(text));
     report::part(&selection, &plan).iter().for_each(|text| status_line(text));
+    report::unpruned(arguments.prune.prune, &selection, &plan).iter().for_each(|text| status_line(text));
     Ok(())
 }
 

@@ -123,6 +123,14 @@ pub(super) fn part(selection: &Selection, plan: &Plan) -> Option<String> {
     Some(format!("chosen: {}; {left}", chosen.join(" on ")))
 }
 
+/// What `--prune` does not do, because it is not in the part that was chosen.
+pub(super) fn unpruned(prune: bool, selection: &Selection, plan: &Plan) -> Option<String> {
+    let steps = if prune { selection.unpruned(plan) } else { Vec::new() };
+    let first = steps.first()?;
+    let others = if steps.len() == 1 { String::new() } else { format!(" and {} more", steps.len() - 1) };
+    Some(format!("note: --prune does nothing here for {first}{others}: not in the part that is chosen"))
+}
+
 /// On how many hosts a plan changes something.
 pub(super) fn changed_hosts(plan: &Plan) -> usize {
     plan.changes().map(|(step, _)| step.host.as_str()).collect::<BTreeSet<_>>().len()

@@ -33,7 +33,7 @@ pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
         let name = decoder.required(&fields, "name").and_then(|field| read_label(decoder, &field, "the name of an addon"));
         let namespace = fields.get("namespace").map(|field| read_label(decoder, &field, "a namespace"));
         let source = read_source(decoder, &fields, "the addon");
-        let prune = fields.get("prune").and_then(|field| decoder.choice(&field, &PRUNE)).unwrap_or_default();
+        let prune = read_prune(decoder, &fields);
         let Some(name) = name else { continue };
         if name == NETWORK_ADDON {
             let problem = Problem::new(format!("{} cannot be the name of an addon", quote(&name))).at(item.position());
@@ -49,6 +49,11 @@ pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
         names.push(name);
     }
     addons
+}
+
+/// What becomes of objects that leave the manifest.
+pub(super) fn read_prune(decoder: &mut Decoder, fields: &Fields<'_>) -> Prune {
+    fields.get("prune").and_then(|field| decoder.choice(&field, &PRUNE)).unwrap_or_default()
 }
 
 /// What a manifest is, with its digest and the place where that is said.

@@ -4,12 +4,12 @@ use std::net::Ipv4Addr;
 
 use ipnet::{IpNet, Ipv4Net};
 
-use super::addons::read_source;
+use super::addons::{read_prune, read_source};
 use super::dual_stack;
 use super::parts::{NODE_LOCAL_DNS, read_part};
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
-use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin, Prune};
+use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
 use crate::variables::Said;
@@ -25,6 +25,7 @@ pub(crate) const NETWORK: Form = Form {
         "contents",
         "url",
         "sha256",
+        "prune",
         "podCIDR",
         "serviceCIDR",
         "nodePrefix",
@@ -60,8 +61,8 @@ pub(crate) const MOST_MTU: u16 = 65_455;
 /// Plugins that people ask for; kokctl brings none of them, and installs each that has a manifest.
 const OTHER_PLUGINS: [&str; 7] = ["calico", "canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave"];
 
-/// Fields that name a manifest.
-const OF_MANIFEST: [&str; 4] = ["manifest", "contents", "url", "sha256"];
+/// Fields that name a manifest, and what becomes of what leaves it.
+const OF_MANIFEST: [&str; 5] = ["manifest", "contents", "url", "sha256", "prune"];
 
 /// What holds where nothing is said.
 fn defaults() -> Network {
@@ -99,8 +100,9 @@ pub(super) fn read<'a>(decoder: &mut Decoder, field: Option<Field<'a>>, said: &m
 }
 
 fn read_manifest(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Addon> {
+    let prune = read_prune(decoder, fields);
     let (manifest, sha256, origin) = read_source(decoder, fields, "the network")?;
-    Some(Addon { name: NETWORK_ADDON.to_owned(), namespace: None, manifest, sha256, prune: Prune::default(), origin, objects: Vec::new() })
+    Some(Addon { name: NETWORK_ADDON.to_owned(), namespace: None, manifest, sha256, prune, origin, objects: Vec::new() })
 }
 
 fn read_fields(decoder: &mut Decoder, fields: &Fields<'_>) -> Option<Network> {

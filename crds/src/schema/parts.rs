@@ -24,23 +24,24 @@ pub(super) fn host_resources() -> Value {
     schema(&HOST_RESOURCES, more)
 }
 
+const PRUNED: &str = "What is removed of it when it leaves the manifest: `Objects` (the default) leaves namespaces and definitions, with which others' objects would go.";
+
 pub(super) fn addon() -> Value {
     let properties = vec![
         text("name", "Name of the addon, a DNS label.").with("maxLength", 63),
         text("namespace", "Where objects go that name no namespace; `default` without it.").with("maxLength", 63),
     ];
-    let about = "What is removed of it when it leaves the manifest: `Objects` (the default) leaves namespaces and definitions, with which others' objects would go.";
-    let prune = word("prune", about, &PRUNE.map(|(name, _)| name));
-    map(&fields(&ADDON), &["name"], properties.into_iter().chain(manifest()).chain([prune]).collect())
+    map(&fields(&ADDON), &["name"], properties.into_iter().chain(manifest()).collect())
 }
 
-/// Where objects come from.
+/// Where objects come from, and where they go.
 pub(super) fn manifest() -> Vec<Property> {
     vec![
         text("manifest", "Path of a file with objects, as seen from the folder of this file."),
         text("contents", "The text of such a file."),
         text("url", "Where such a file comes from."),
         text("sha256", "Digest of the manifest; needed with `url`.").with("pattern", "^[0-9a-f]{64}$"),
+        word("prune", PRUNED, &PRUNE.map(|(name, _)| name)),
     ]
 }
 

@@ -16,6 +16,19 @@ struct Check<'a> {
     image: &'a str,
 }
 
+/// The steps of the check, by their stage.
+fn operation(view: &HostView<'_>) -> Result<impl Fn(Stage) -> Operation, Refusal> {
+    let nodes: Vec<String> = view.cluster().nodes().map(|host| host.name.clone()).collect();
+    let control_planes = view.cluster().control_planes().map(|host| host.name.as_str()).collect();
+    let askers = askers(&nodes, &control_planes, view.kubernetes());
+    let (network, proxy) = (network::sum(view)?, network::has_proxy(view));
+    let families = view.cluster().network.pod_cidrs().len();
+    Ok(move |stage| {
+        let (network, nodes, askers) = (network.clone(), nodes.clone(), askers.clone());
+        Operation::NetworkCheck(NetworkCheck { stage, network, nodes, askers, families, proxy })
+    })
+}
+
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.is_speaker() || !network::is_there(view) {
         return Ok(());
@@ -25,15 +38,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let name = "network-check";
     let manifest = ApplyManifest { what: "the network check", text, namespace: NETWORK_CHECK_NAMESPACE, name };
     let workload = WorkloadReady { kind: "DaemonSet", namespace: NETWORK_CHECK_NAMESPACE, name, at_least: hosts.len() as u64 };
-    let nodes: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
-    let (network_sum, proxy) = (network::sum(view)?, network::has_proxy(view));
-    let control_planes = view.cluster().control_planes().map(|host| host.name.as_str()).collect();
-    let askers = askers(&nodes, &control_planes, view.kubernetes());
-    let families = view.cluster().network.pod_cidrs().len();
-    let stage = |stage| {
-        let (network, nodes, askers) = (network_sum.clone(), nodes.clone(), askers.clone());
-        Operation::NetworkCheck(NetworkCheck { stage, network, nodes, askers, families, proxy })
-    };
+    let stage = operation(view)?;
 
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
     draft.needs(&deployed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));

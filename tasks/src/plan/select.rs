@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use kok_crds::model::Cluster;
 use kok_crds::nearest;
 
-use super::graph::{Step, StepId};
+use super::graph::{Action, Plan, Step, StepId};
 use super::refusal::Refusal;
 use crate::list::TASKS;
+use crate::operations::Operation;
 
 /// What somebody asks for, word by word.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,6 +73,13 @@ impl Selection {
     #[must_use]
     pub fn has_host(&self, host: &str) -> bool {
         self.hosts.as_ref().is_none_or(|hosts| hosts.contains(host))
+    }
+
+    /// The steps that remove what addons have no more, of those that are not wanted: whoever allows that more goes has to choose them.
+    #[must_use]
+    pub fn unpruned<'a>(&self, plan: &'a Plan) -> Vec<&'a StepId> {
+        let removes = |step: &&Step| matches!(step.action, Action::Operation(Operation::ApplyAddon(_) | Operation::RemoveAddons(_)));
+        plan.steps().filter(removes).filter(|step| !self.has(step)).map(|step| &step.id).collect()
     }
 
     pub(super) fn has_task(&self, task: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Addons: applied, repaired, and removed when they leave the list or their manifest.
 
+mod unpruned;
+
 use kok_crds::model::{Cluster, NETWORK_ADDON, NetworkPlugin, ObjectName, Prune};
 use kok_tasks::addons::Record;
 use kok_tasks::change::Change;
