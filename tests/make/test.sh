@@ -19,15 +19,21 @@ counted() {
     return "$(cat "$status")"
 }
 
+# skip NAME: what is not run this time is counted, as skipped.
+skip() { echo "skip - $1" | tee -a "$log"; }
+
 formatting() { cargo fmt --all --check; }
 clippy() { cargo clippy --locked --workspace --all-targets -- -D warnings; }
-setup_checks() { counted sh tests/make/setup_test.sh; }
+setup_checks() {
+    counted sh tests/make/setup_test.sh
+    counted sh tests/make/count_test.sh
+}
 
 # The tests of the SSH transport start an sshd in namespaces of its own.
 unit() {
     set --
     if [ "$(id -u)" -ne 0 ] || [ ! -x /usr/sbin/sshd ] || ! command -v sudo >/dev/null; then
-        say 'NOTE: the tests of the SSH transport are left out: they need root and the packages openssh-server and sudo'
+        skip 'tests of the SSH transport: they need root and the packages openssh-server and sudo'
         set -- --skip remote::tests
     fi
     counted cargo test --locked --workspace --exclude kok-tests -- "$@"
@@ -42,11 +48,7 @@ go_tests() {
 
 count() {
     print_times
-    awk '
-        /^test result:/ { passed += $4; failed += $6 }
-        /^--- PASS|^ok - / { passed++ }
-        /^--- FAIL|^not ok - / { failed++ }
-        END { printf "%d passed, %d failed\n", passed, failed }' "$log"
+    sh tests/make/count.sh <"$log"
 }
 
 bundle() {
@@ -70,8 +72,12 @@ part 'what may be in the program' sh tests/make/deny.sh
 part 'clippy' clippy
 part 'unit tests' unit
 # Not where people only want to know whether they broke something: instrumenting takes minutes.
-if [ "$which" = all ]; then part 'readers, with what nobody wrote' sh tests/make/fuzz.sh 3; fi
-if [ "$which" = all ]; then
+if [ "$which" = unit ]; then
+    skip 'readers, with what nobody wrote'
+    skip 'tests of Go programs'
+    for file in tests/tests/*.rs; do skip "the suite $(basename "$file" .rs)"; done
+else
+    part 'readers, with what nobody wrote' sh tests/make/fuzz.sh 3
     part 'tests of Go programs' go_tests
     part 'kokctl, lab and release' cargo build --locked --workspace --bins
     part 'bundle' bundle
