@@ -13,7 +13,7 @@ mod cluster_story;
 mod cluster_support;
 mod lab_support;
 
-use cluster_story::{addons, drift, journal, killed, outside, reset};
+use cluster_story::{addons, drift, journal, killed, other_clock, outside, reset};
 use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
@@ -47,6 +47,8 @@ fn hosts_become_a_cluster_and_bare_again() {
     clock.lap("checks of the cluster");
     again::costs_one_connection_each(&lab, || kokctl.has_nothing_to_do());
     clock.lap("apply again");
+    other_clock::is_refused_and_changes_nothing(&lab, &kokctl);
+    clock.lap("a controller with another clock");
     drift::is_shown_and_repaired(&lab, &kokctl);
     clock.lap("drift");
     addons::come_and_go(&lab, &kokctl);

@@ -4,5 +4,6 @@ pub mod addons;
 pub mod drift;
 pub mod journal;
 pub mod killed;
+pub mod other_clock;
 pub mod outside;
 pub mod reset;
