@@ -83,7 +83,7 @@ pub enum Resource {
 /// What is sent to a host to bring about a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Act {
-    /// A script; consecutive ones of a host become one.
+    /// A script; those of resources that can begin on a host, or only wait for each other, become one.
     Script(Fragment),
     /// A script that consumes an artifact on its standard input, on a channel of its own.
     Stream {

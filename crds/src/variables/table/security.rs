@@ -74,7 +74,7 @@ pub(super) static ROWS: &[Variable] = &[
         .reads(security::encryption_algorithm)
         .beside("kube_encrypt_secret_data", |s| s.security.encryption.enabled),
     text("kube_encrypt_token", "none", "The key to encrypt with.")
-        .moot("kokctl makes the key itself, once; it never leaves the control planes")
+        .moot("kokctl makes the key itself, once; control planes keep it, an escrow where there is one, and what reset fetches")
         .hidden(),
     value(
         "authorization_modes",
