@@ -1,15 +1,27 @@
 // Command pause holds a pod's namespaces open. As process 1 of a pod that shares its process namespace it also reaps the
 // children that others left behind. It ends with status 0 on SIGTERM or SIGINT.
+//
+// With -v it prints its version and ends at once, as upstream's does: `kubeadm upgrade` takes a Job that runs this for its proof
+// that the cluster works.
 package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 )
 
+// version is set by the linker.
+var version = "unknown"
+
 func main() {
+	if slices.Contains(os.Args[1:], "-v") {
+		fmt.Println("pause", version)
+		return
+	}
 	signals := make(chan os.Signal, 16)
 	// The kernel drops signals that process 1 has no handler for, so the ones that end a pod must be asked for by name.
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGCHLD)

@@ -1,12 +1,38 @@
 package main
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"syscall"
 	"testing"
 	"time"
 )
+
+// asProgram makes the program of the tests be pause itself.
+const asProgram = "PAUSE_TEST_AS_PROGRAM"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestVersionIsPrintedAtOnce(t *testing.T) {
+	deadline, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	command := exec.CommandContext(deadline, os.Args[0], "-v")
+	command.Env = append(os.Environ(), asProgram+"=1")
+	output, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, output)
+	}
+	if string(output) != "pause unknown\n" {
+		t.Fatalf("%q", output)
+	}
+}
 
 func TestReapCollectsEveryEndedChild(t *testing.T) {
 	const children = 3
