@@ -37,7 +37,9 @@ pub mod secret_name;
 pub mod snapshot;
 pub mod speaker;
 pub mod templates;
+pub mod uploaded;
 pub mod validity;
+pub mod versions;
 
 pub use kok_crds::model::API_SERVER_PORT;
 

@@ -20,6 +20,7 @@ mod programs;
 mod running;
 mod storage;
 mod together;
+mod versions;
 
 use kok_crds::model::{Cluster, FirewallPolicy, Host, NetworkPlugin};
 
@@ -30,12 +31,16 @@ use crate::observe::{Look, Observations};
 use crate::operations::NODE_DNS_UNIT_FILE;
 use crate::plan::{Refusal, Seen};
 
+pub(crate) use bootstrap::has_data as has_etcd_data;
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
 pub use encryption::encryption_keeper;
 pub use etcd_authority::etcd_keeper;
+pub(crate) use needed::UPGRADE_ETCD;
 pub use own_authorities::kind as authority_kind;
 pub use owner::{check_reset, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
+pub use versions::is_mixed as has_mixed_versions;
+pub(crate) use versions::kubelets_of_another_patch;
 
 /// How much a finding weighs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -156,6 +161,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("escrow", "the keys that are kept are those of the cluster", own_authorities::check_kept),
     of_cluster("founding", "the cluster is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
+    of_cluster("versions", "one version of Kubernetes runs", versions::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
     of_cluster("names-of-pods", "pods that run find names as before", node_dns::running),
 ];
@@ -170,6 +176,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
         looks.push(Look::Firewall);
     }
     looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));
+    looks.push(Look::Versions);
     looks.extend(bootstrap::looks(host));
     looks.extend(control_planes::looks(host));
     looks.extend(own_authorities::looks(cluster, host));

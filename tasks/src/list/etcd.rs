@@ -69,7 +69,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
 }
 
 /// etcd's version out of the name of its image: `…/etcd:3.6.8-0` has a number of the packing behind it.
-pub(super) fn version(reference: &str) -> &str {
+pub(crate) fn version(reference: &str) -> &str {
     let tag = reference.rsplit_once(':').map_or(reference, |(_, tag)| tag);
     let tag = tag.strip_prefix('v').unwrap_or(tag);
     tag.split_once('-').map_or(tag, |(version, _)| version)

@@ -6,7 +6,7 @@ pub(crate) mod bridge;
 pub(crate) mod certificates;
 mod container_runtime;
 mod control_plane;
-mod etcd;
+pub(crate) mod etcd;
 mod etcd_unit;
 mod firewall;
 pub(crate) mod host;

@@ -34,6 +34,8 @@ pub enum Look {
     KubeconfigCertificate(String),
     /// When controller manager and scheduler of this control plane were started.
     Programs,
+    /// Which versions run of kubelet, containerd, etcd and the programs of the control plane, and which would run after their next start.
+    Versions,
     /// Load, active and enabled state of a systemd unit and when it started.
     Unit(String),
     /// A kernel parameter, by its dotted name.
@@ -94,6 +96,7 @@ pub struct Looks {
     pub(super) contents: BTreeSet<String>,
     pub(super) kubeconfigs: BTreeSet<String>,
     pub(super) programs: bool,
+    pub(super) versions: bool,
     pub(super) units: BTreeSet<String>,
     pub(super) sysctls: BTreeSet<String>,
     pub(super) modules: BTreeSet<String>,
@@ -137,6 +140,7 @@ impl Looks {
             Look::Content(path) => drop(self.contents.insert(path)),
             Look::KubeconfigCertificate(path) => drop(self.kubeconfigs.insert(path)),
             Look::Programs => self.programs = true,
+            Look::Versions => self.versions = true,
             Look::Unit(name) => drop(self.units.insert(name)),
             Look::Sysctl(name) => drop(self.sysctls.insert(name)),
             Look::KernelModule(name) => drop(self.modules.insert(name)),
@@ -193,7 +197,7 @@ impl Looks {
         let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
-        let services = services.chain(asked(self.programs, Look::Programs));
+        let services = services.chain(asked(self.programs, Look::Programs)).chain(asked(self.versions, Look::Versions));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
         let host = host.chain(self.pod_network.clone().map(Look::PodNetwork)).chain(asked(self.ipv6, Look::Ipv6));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block)).chain(self.users.iter().cloned().map(Look::User));

@@ -119,6 +119,9 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.images {
         seen.images = Some(read_images(body("images")?)?);
     }
+    if looks.versions {
+        seen.versions = Some(super::versions::read(sections)?);
+    }
     if looks.time {
         seen.time = Some(super::time::read(body("time")?, body("time-sources").unwrap_or_default()));
     }

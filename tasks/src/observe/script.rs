@@ -39,7 +39,7 @@ pub fn section_marker(nonce: &Nonce) -> String {
 
 /// The script that answers `looks`, with the host's facts first if `with_facts`.
 ///
-/// Read-only but for the hashes of large files, which it remembers where kokctl already has a folder of its own. It needs root.
+/// Read-only but for the hashes of large files and the versions of programs, which it remembers where kokctl already has a folder of its own. It needs root.
 #[must_use]
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);
@@ -67,6 +67,9 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     if looks.programs {
         script.push_str(super::programs::SCRIPT);
     }
+    if looks.versions {
+        super::versions::push(&mut script);
+    }
     push_cluster(&mut script, looks);
     script.push_str("mark end\n");
     script
@@ -80,6 +83,9 @@ fn push_cluster(script: &mut String, looks: &Looks) {
     super::etcd::push_endpoints(script, &looks.etcd_endpoints);
     if looks.asks_api_server() {
         script.push_str(super::kubernetes::READY);
+        if looks.versions {
+            script.push_str(super::versions::OWN);
+        }
     }
     if looks.kubernetes {
         script.push_str(super::kubernetes::SCRIPT);

@@ -13,6 +13,7 @@ use super::kubernetes::{ApiServerState, KubernetesState};
 use super::pod_network::PodNetwork;
 use super::swap::SwapState;
 use super::time::TimeTracking;
+use super::versions::ProgramVersions;
 
 /// What is known of one host besides its facts. A key that is missing was never looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Observations {
     pub kubeconfigs: BTreeMap<String, Option<String>>,
     /// When programs of the control plane were started that run, in nanoseconds since 1970 by the clock that the host has now.
     pub programs: Option<BTreeMap<String, i128>>,
+    /// Which versions of programs run, and which would.
+    pub versions: Option<ProgramVersions>,
     /// systemd units.
     pub units: BTreeMap<String, UnitState>,
     /// Kernel parameters; `None` where the kernel has no such parameter.
@@ -203,6 +206,7 @@ impl Observations {
             contents: BTreeMap::new(),
             kubeconfigs: BTreeMap::new(),
             programs: None,
+            versions: None,
             units: BTreeMap::new(),
             sysctls: BTreeMap::new(),
             modules: BTreeMap::new(),
@@ -242,6 +246,7 @@ impl Observations {
         self.contents.extend(later.contents);
         self.kubeconfigs.extend(later.kubeconfigs);
         self.programs = later.programs.or(self.programs.take());
+        self.versions = later.versions.or(self.versions.take());
         self.units.extend(later.units);
         self.sysctls.extend(later.sysctls);
         self.modules.extend(later.modules);

@@ -23,6 +23,12 @@ pub(super) fn speakers(cluster: &Cluster, seen: &Seen) -> BTreeMap<String, Asked
     strangers(cluster, seen, &claim(&silent.name))
 }
 
+/// Control planes that have to be asked because a kubelet is about to be of another patch: it may not become newer than any API server.
+pub(super) fn api_servers(cluster: &Cluster, seen: &Seen) -> BTreeMap<String, Asked> {
+    let other = preconditions::kubelets_of_another_patch(cluster, seen);
+    other.first().map(|host| strangers(cluster, seen, &claim(host))).unwrap_or_default()
+}
+
 /// Control planes that nobody has asked anything yet, and could.
 fn strangers(cluster: &Cluster, seen: &Seen, needed_by: &StepId) -> BTreeMap<String, Asked> {
     unasked(cluster.control_planes(), seen, needed_by)

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use kok_crds::model::Host;
 use semver::Version;
 
 use super::make::{Inputs, Seen};
 use super::refusal::Refusal;
 use crate::bundle::{BundleError, BundleFile, BundleImage, KubernetesRelease};
-use crate::speaker::speaker;
+use crate::list::etcd;
+use crate::observe::{CONTAINERD, ETCD, Installed, version_of};
+use crate::preconditions;
+use crate::versions::{HostVersions, Versions, named};
 
 impl<'a> Inputs<'a> {
     pub(super) fn bundle_file(&self, name: &str, version: Option<&str>, architecture: &str) -> Result<&'a BundleFile, Refusal> {
@@ -40,28 +42,55 @@ impl<'a> Inputs<'a> {
         Err(self.where_containerd_is_said(refusal))
     }
 
-    /// Hosts on which a newer containerd runs, as far as the cluster says it: what it has written, an older one need not be able to read. A newer
-    /// one than runs is no obstacle: `apply` puts it on one control plane after the other, and containers go on meanwhile.
+    /// Hosts on which a newer containerd runs: what it has written, an older one need not be able to read. A newer one than runs is no obstacle:
+    /// `apply` puts it on one control plane after the other, and containers go on meanwhile.
     pub(super) fn older_containerd(&self, seen: &Seen) -> Vec<Refusal> {
-        let speaker = speaker(self.cluster, seen);
-        let Some(state) = speaker.and_then(|speaker| seen.observations(&speaker.name).kubernetes.as_ref()) else { return Vec::new() };
         let wanted = self.cluster.settings.containerd_version.as_ref();
-        let refused = |host: &Host| {
-            // A host that was installed anew may still have the node of its former life.
-            let facts = seen.facts(&host.name).filter(|facts| facts.cluster.is_some())?;
-            let runs = version_of(state.node(&host.name)?.container_runtime.strip_prefix("containerd://")?)?;
+        let refused = |host: &HostVersions| {
+            let facts = seen.facts(&host.host)?;
+            let runs = host.of(CONTAINERD)?.running.as_ref()?;
             let newest = || version_of(&self.bundle.newest_file("containerd", &facts.architecture)?.version);
             let comes = wanted.cloned().or_else(newest)?;
             let asked = if wanted.is_some() { "the file asks for" } else { "the newest of the bundle is" };
-            let refusal = Refusal::new(format!("{} runs containerd {runs}, and {asked} {comes}", host.name))
+            let refusal = Refusal::new(format!("{} runs containerd {runs}, and {asked} {comes}", host.host))
                 .because("containerd can't go back to an older version, which need not read what the newer one has stored")
                 .hint(format!(
                     "ask for containerd_version {runs} or a newer one, with a bundle that holds it; if nobody should have put {runs} there, put \
                      {comes} back by hand"
                 ));
-            (comes.cmp_precedence(&runs).is_lt()).then(|| self.where_containerd_is_said(refusal))
+            (comes.cmp_precedence(runs).is_lt()).then(|| self.where_containerd_is_said(refusal))
         };
-        self.cluster.hosts.iter().filter(|host| host.roles.is_node()).filter_map(refused).collect()
+        let is_node = |host: &&HostVersions| self.cluster.host(&host.host).is_some_and(|host| host.roles.is_node());
+        Versions::of(self.cluster, seen).0.iter().filter(is_node).filter_map(refused).collect()
+    }
+
+    /// Members of etcd of another minor version than the release has. A newer patch is put on one member after the other; a minor version needs
+    /// more than that.
+    pub(super) fn other_etcd(&self, seen: &Seen) -> Option<Refusal> {
+        let release = self.release().ok()?;
+        let comes = version_of(etcd::version(release.images.get("etcd")?))?;
+        let versions = Versions::of(self.cluster, seen);
+        let is_other = |version: &&Version| (version.major, version.minor) != (comes.major, comes.minor);
+        // One that was never started is not bound to anything yet.
+        let was_started = |host: &HostVersions, etcd: &Installed| etcd.running.is_some() || preconditions::has_etcd_data(seen, &host.host);
+        let other = |host| HostVersions::of(host, ETCD).filter(|etcd| was_started(host, etcd))?.all().find(is_other).cloned();
+        let others: Vec<(&str, Version)> = versions.0.iter().filter_map(|host| Some((host.host.as_str(), other(host)?))).collect();
+        let (_, oldest) = others.iter().min_by_key(|(_, version)| version)?;
+        let hosts: Vec<&str> = others.iter().map(|(host, _)| *host).collect();
+        let because = if *oldest < comes {
+            preconditions::UPGRADE_ETCD.because()
+        } else {
+            "etcd can't go back to an older minor version, which does not read what the newer one has stored".to_owned()
+        };
+        Some(
+            Refusal::new(format!("etcd {oldest} is on {}, and Kubernetes {} of the bundle has {comes}", named(&hosts), release.version))
+                .at(format!("hosts {}", named(&hosts)))
+                .because(format!("{because}\n{}", versions.table()))
+                .hint(format!(
+                    "give a bundle whose Kubernetes {} has the etcd that runs; or bring every member to {comes} by hand",
+                    release.version
+                )),
+        )
     }
 
     fn where_containerd_is_said(&self, refusal: Refusal) -> Refusal {
@@ -85,11 +114,6 @@ impl<'a> Inputs<'a> {
                 .hint("use a bundle that has it, given with --bundle")
         })
     }
-}
-
-/// A version as containerd says it, with or without a `v`.
-fn version_of(text: &str) -> Option<Version> {
-    text.trim_start_matches('v').parse().ok()
 }
 
 fn lacks(error: &BundleError) -> Refusal {

@@ -151,8 +151,9 @@ fn made(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Makin
         return Err(refusals);
     }
     let speakers = ask::speakers(inputs.cluster, seen);
-    if !speakers.is_empty() {
-        return Ok(Making::AskFirst(speakers));
+    let asked = if speakers.is_empty() { ask::api_servers(inputs.cluster, seen) } else { speakers };
+    if !asked.is_empty() {
+        return Ok(Making::AskFirst(asked));
     }
     let expected = HostFacts::expected();
     let plan = ordered(drafts(inputs, seen, &expected)?).map_err(|refusal| vec![refusal])?;
@@ -181,6 +182,7 @@ pub(super) fn drafts<'a>(inputs: &'a Inputs<'a>, seen: &'a Seen, expected: &'a H
     inputs.release().map_err(|refusal| vec![refusal])?;
     inputs.has_containerd().map_err(|refusal| vec![refusal])?;
     let older = inputs.older_containerd(seen);
+    let older: Vec<Refusal> = older.into_iter().chain(inputs.other_etcd(seen)).collect();
     if !older.is_empty() {
         return Err(older);
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
+use serde::Deserialize;
 
 use super::needed::{ADD_CONTROL_PLANE, ADD_MEMBER, MOVE_CONTROL_PLANE, MOVE_MEMBER, Needed, REMOVE_CONTROL_PLANE, REMOVE_MEMBER};
 use super::owner::keeper;
@@ -11,6 +12,7 @@ use crate::list::kubeadm_configuration::initial_cluster;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations, PathState};
 use crate::operations::FOUNDED;
 use crate::plan::{Refusal, Seen};
+use crate::uploaded;
 
 /// What a control plane was set up with, on the host itself. No secrets.
 pub const CONFIGURATIONS: [&str; 2] = ["/etc/kubernetes/kokctl/bootstrap.yaml", "/etc/kubernetes/kokctl/cluster.yaml"];
@@ -53,6 +55,11 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
 pub(super) fn is_member(cluster: &Cluster, seen: &Seen, host: &str) -> bool {
     let state = State::new(cluster, seen);
     state.members.values().next().is_some_and(|member| member.members.iter().any(|peer| peer.name == host))
+}
+
+/// Whether a member has data, as far as its host was looked at.
+pub(crate) fn has_data(seen: &Seen, host: &str) -> bool {
+    matches!(seen.observations(host).paths.get(DATA), Some(PathState::Present(_)))
 }
 
 /// What was seen of etcd.
@@ -199,13 +206,17 @@ impl<'a> State<'a> {
             return None;
         }
         let wanted = initial_cluster(self.cluster);
+        let path = if self.cluster.has_etcd_units() { ETCD_CONFIGURATION } else { CONFIGURATIONS[0] };
         self.cluster.etcd_hosts().filter(|host| self.has(host, DATA) == Some(true)).find_map(|host| {
-            let path = if self.cluster.has_etcd_units() { ETCD_CONFIGURATION } else { CONFIGURATIONS[0] };
             let text = String::from_utf8_lossy(self.observed(host).contents.get(path)?).into_owned();
-            let is = founded_with(&text).unwrap_or_else(|| own_address(&wanted, &host.name));
+            let founded_with = if self.cluster.has_etcd_units() { list_of_unit(&text) } else { list_of_kubeadm(&text) };
+            let at = |refusal: Refusal| refusal.at(format!("host {} ({})", host.name, host.address));
+            let is = match founded_with {
+                Ok(list) => list.unwrap_or_else(|| own_address(&wanted, &host.name)),
+                Err(because) => return Some(at(unreadable(path, &because))),
+            };
             (members_of(&is) != members_of(&wanted)).then(|| {
-                Refusal::new(format!("the {} are others than those with which the cluster was begun", self.role().0))
-                    .at(format!("host {} ({})", host.name, host.address))
+                at(Refusal::new(format!("the {} are others than those with which the cluster was begun", self.role().0)))
                     .because(format!("its etcd was started with {is}; the file now says {wanted}"))
                     .hint("write the list as it was and apply; or begin anew: `kokctl reset` with the list as it was, then apply with the new one")
             })
@@ -213,14 +224,28 @@ impl<'a> State<'a> {
     }
 }
 
-/// The list of members that a host's own configuration has; none where it founded a cluster alone.
-fn founded_with(text: &str) -> Option<String> {
-    let of_unit = text.lines().find_map(|line| line.strip_prefix("initial-cluster: "));
-    if let Some(list) = of_unit {
-        return Some(list.trim_matches('"').to_owned());
+/// The list of members that a control plane's configuration has; none where it founded a cluster alone.
+fn list_of_kubeadm(text: &str) -> Result<Option<String>, String> {
+    let cluster = uploaded::read_cluster(text).map_err(|error| error.to_string())?;
+    Ok(cluster.etcd.local.and_then(|etcd| etcd.extra_args.get("initial-cluster").map(str::to_owned)))
+}
+
+/// The list of members that the configuration of a unit has.
+fn list_of_unit(text: &str) -> Result<Option<String>, String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    struct Configuration {
+        initial_cluster: Option<String>,
     }
-    let mut lines = text.lines().skip_while(|line| line.trim().trim_start_matches("- name: ").trim_matches('"') != "initial-cluster");
-    lines.nth(1)?.trim().strip_prefix("value: ").map(|value| value.trim_matches('"').to_owned())
+    let read: Result<Configuration, _> = serde_saphyr::from_str(text);
+    read.map(|configuration| configuration.initial_cluster)
+        .map_err(|error| error.to_string().lines().next().unwrap_or_default().chars().take(200).collect())
+}
+
+fn unreadable(path: &str, because: &str) -> Refusal {
+    Refusal::new("it can't be read with which members its etcd was started")
+        .because(format!("{path}: {because}"))
+        .hint("put the file back as it was; or start the other members, which know the list (`kokctl status` shows them)")
 }
 
 fn lost_data(because: &str) -> Refusal {

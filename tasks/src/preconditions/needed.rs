@@ -2,7 +2,7 @@
 
 /// An operation that this version does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Needed {
+pub(crate) struct Needed {
     name: &'static str,
     parts: &'static str,
 }
@@ -13,7 +13,7 @@ const fn needed(name: &'static str, parts: &'static str) -> Needed {
 
 impl Needed {
     /// Why something is refused that needs it.
-    pub(super) fn because(self) -> String {
+    pub(crate) fn because(self) -> String {
         format!("{} is an operation of its own, which this version does not have yet: {}", self.name, self.parts)
     }
 }
@@ -21,6 +21,10 @@ impl Needed {
 pub(super) const UPGRADE: Needed = needed(
     "an upgrade of Kubernetes",
     "one minor version after the other; each control plane in turn, then the workers, each of them drained",
+);
+pub(crate) const UPGRADE_ETCD: Needed = needed(
+    "an upgrade of etcd by a minor version",
+    "a snapshot; one minor version after the other, from its newest patch; each member in turn while all others are healthy",
 );
 pub(super) const ADD_CONTROL_PLANE: Needed = needed(
     "adding a control plane",

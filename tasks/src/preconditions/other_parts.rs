@@ -3,17 +3,18 @@
 use kok_crds::model::Cluster;
 
 use super::needed;
-use super::running::{MANIFEST, ON_HOST, value_of};
+use super::running::{MANIFEST, ON_HOST};
 use crate::documents::{NO_SHARES, SHARES_OF_BRIDGE, shares as wanted_shares};
 use crate::observe::{Observations, PathState};
 use crate::plan::Refusal;
+use crate::uploaded::{self, ClusterConfiguration};
 
 /// Another port of the API servers. What is uploaded names no host's; the file of the host comes along where it is another one than the
 /// desired.
 pub(super) fn port(cluster: &Cluster, seen: &Observations) -> Option<Refusal> {
     let set_up = matches!(seen.paths.get(MANIFEST), Some(PathState::Present(_)));
     let on_host = String::from_utf8_lossy(seen.contents.get(ON_HOST).filter(|_| set_up)?);
-    let (is, wanted) = (value_of(&on_host, "bindPort")?, cluster.api_server_port().to_string());
+    let (is, wanted) = (uploaded::read(&on_host).ok()?.init?.local_api_endpoint.bind_port?, cluster.api_server_port());
     let written = ["spec.vars.kube_apiserver_port", "spec.vars.loadbalancer_apiserver_port"];
     let place = written.into_iter().find_map(|path| cluster.position_of(path)).or_else(|| cluster.position_of("spec.hosts"));
     (is != wanted).then(|| {
@@ -26,9 +27,8 @@ pub(super) fn port(cluster: &Cluster, seen: &Observations) -> Option<Refusal> {
 
 /// With the bridge it is kokctl that gives nodes their shares of the pods' range; with others the controller manager, unless the owner wants
 /// none.
-pub(super) fn shares(cluster: &Cluster, is: &str) -> Option<Refusal> {
-    let mut after = is.lines().skip_while(|line| !line.ends_with("name: allocate-node-cidrs")).skip(1);
-    let is = after.next().and_then(|line| line.split_once("value:")).map(|(_, value)| value.trim().trim_matches(['"', '\'']));
+pub(super) fn shares(cluster: &Cluster, is: &ClusterConfiguration) -> Option<Refusal> {
+    let is = is.controller_manager.extra_args.get("allocate-node-cidrs");
     let wanted = wanted_shares(cluster);
     let has_bridge = is == Some(SHARES_OF_BRIDGE);
     if is == wanted {

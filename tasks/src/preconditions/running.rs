@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 
 use kok_crds::model::{Cluster, EtcdDeployment, NETWORK_ADDON, NetworkPlugin};
+use semver::Version;
 use serde_json::Value;
 
 use super::needed::{self, Needed};
-use super::{Findings, bootstrap, control_planes, other_parts};
+use super::{Findings, bootstrap, control_planes, other_parts, versions};
 use crate::addons::Record;
 use crate::documents::joined;
 use crate::identity;
@@ -14,6 +15,7 @@ use crate::observe::{KubernetesState, Observations, PathState};
 use crate::operations::{API_SERVER_MANIFEST, FOUNDED, SOURCE_ANNOTATION};
 use crate::plan::{Refusal, Seen};
 use crate::speaker::speaker;
+use crate::uploaded::{self, ClusterConfiguration, Unreadable};
 
 /// kubeadm's configuration on a control plane, for when its API server does not answer.
 pub(super) const ON_HOST: &str = "/etc/kubernetes/kokctl/cluster.yaml";
@@ -25,9 +27,16 @@ pub(super) const MANIFEST: &str = API_SERVER_MANIFEST;
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let Some(speaker) = speaker(cluster, seen) else { return };
     let observed = seen.observations(&speaker.name);
-    if let Some(text) = configuration(observed) {
-        let port = other_parts::port(cluster, observed);
-        changed(cluster, &text, port.is_some()).into_iter().chain(port).for_each(|refusal| found.refuse(refusal));
+    match configuration(observed) {
+        Some(Ok(is)) => {
+            let port = other_parts::port(cluster, observed);
+            changed(cluster, &is, [port.is_some(), versions::is_mixed(cluster, seen)])
+                .into_iter()
+                .chain(port)
+                .for_each(|refusal| found.refuse(refusal));
+        }
+        Some(Err(refusal)) => found.refuse(refusal),
+        None => {}
     }
     let Some(state @ KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return };
     let founded = cluster.control_planes().any(|host| seen.observations(&host.name).contents.contains_key(FOUNDED));
@@ -61,46 +70,71 @@ fn left_out(cluster: &Cluster, name: &str, is_control_plane: bool) -> Refusal {
         ))
 }
 
-/// From the cluster, or while that does not answer from the host. The host's file comes along only if it differs from the desired one.
-fn configuration(seen: &Observations) -> Option<String> {
-    let uploaded = seen.kubernetes.as_ref().and_then(|state| state.object("ConfigMap", "kube-system", "kubeadm-config"));
-    let uploaded = uploaded.and_then(|map| map.text("/data/ClusterConfiguration")).map(str::to_owned);
+/// From the cluster, or while that does not answer from the host. The host's file comes along only if it differs from the desired one; while the
+/// cluster answers, a damaged one is written anew.
+fn configuration(seen: &Observations) -> Option<Result<ClusterConfiguration, Refusal>> {
+    if let Some(map) = seen.kubernetes.as_ref().and_then(|state| state.object("ConfigMap", "kube-system", "kubeadm-config")) {
+        let read = uploaded::read_cluster(map.text("/data/ClusterConfiguration").unwrap_or_default());
+        return Some(read.map_err(|error| {
+            unreadable(&error).at("ConfigMap kube-system/kubeadm-config").hint(
+                "correct it with `kubectl -n kube-system edit configmap kubeadm-config`: data.ClusterConfiguration is what kubeadm uploads",
+            )
+        }));
+    }
     let set_up = matches!(seen.paths.get(MANIFEST), Some(PathState::Present(_)));
-    let on_host = || seen.contents.get(ON_HOST).filter(|_| set_up).map(|text| String::from_utf8_lossy(text).into_owned());
-    uploaded.or_else(on_host)
+    let text = seen.contents.get(ON_HOST).filter(|_| set_up)?;
+    Some(uploaded::read_cluster(&String::from_utf8_lossy(text)).map_err(|error| {
+        unreadable(&error)
+            .at(format!("{ON_HOST} of the first control plane"))
+            .hint("start an API server first (`kokctl status` shows them): the cluster has it, too; or put back the file that was there")
+    }))
 }
 
-/// With another port of the API servers, which is told of by itself, the endpoint may be another one, too.
-fn changed(cluster: &Cluster, is: &str, is_other_port: bool) -> Vec<Refusal> {
+fn unreadable(error: &Unreadable) -> Refusal {
+    Refusal::new("kubeadm's configuration of the running cluster can't be read").because(error.to_string())
+}
+
+/// The version that the cluster's configuration says it has; none where nobody says it.
+pub(super) fn version(cluster: &Cluster, seen: &Seen) -> Option<Version> {
+    let observed = seen.observations(&speaker(cluster, seen)?.name);
+    Some(configuration(observed)?.ok()?.kubernetes_version)
+}
+
+/// With another port of the API servers, which is told of by itself, the endpoint may be another one, too; and of several versions all are told.
+fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixed]: [bool; 2]) -> Vec<Refusal> {
     let network = &cluster.network;
     let (pods, services) = (joined(&network.pod_cidrs()), joined(&network.service_cidrs()));
-    let field = |key: &str, desired: &str, ipv4, ipv6| other_range(value_of(is, key).unwrap_or_default(), desired, [ipv4, ipv6]);
+    let of = &is.networking;
+    let field = |is: &Option<String>, desired: &str, ipv4, ipv6| other_range(is.as_deref().unwrap_or_default(), desired, [ipv4, ipv6]);
     let desired = [
-        ("kubernetesVersion", "spec.kubernetesVersion", format!("v{}", cluster.kubernetes_version)),
-        ("podSubnet", field("podSubnet", &pods, "spec.network.podCIDR", "spec.network.podCIDRIPv6"), pods),
-        ("serviceSubnet", field("serviceSubnet", &services, "spec.network.serviceCIDR", "spec.network.serviceCIDRIPv6"), services),
-        ("dnsDomain", "spec.network.clusterDomain", network.cluster_domain.clone()),
-        ("controlPlaneEndpoint", endpoint_field(cluster), identity::endpoint_text(cluster)),
+        ("podSubnet", field(&of.pod_subnet, &pods, "spec.network.podCIDR", "spec.network.podCIDRIPv6"), &of.pod_subnet, pods),
+        (
+            "serviceSubnet",
+            field(&of.service_subnet, &services, "spec.network.serviceCIDR", "spec.network.serviceCIDRIPv6"),
+            &of.service_subnet,
+            services,
+        ),
+        ("dnsDomain", "spec.network.clusterDomain", &of.dns_domain, network.cluster_domain.clone()),
+        ("controlPlaneEndpoint", endpoint_field(cluster), &is.control_plane_endpoint, identity::endpoint_text(cluster)),
     ];
+    let version = Some(format!("v{}", is.kubernetes_version)).filter(|_| !is_mixed);
+    let version = ("kubernetesVersion", "spec.kubernetesVersion", version, format!("v{}", cluster.kubernetes_version));
     // Not a field of kubeadm's: an argument of the controller manager, which would give new nodes other shares of the range.
-    let mask = |name: &str| {
-        let line = is.lines().skip_while(|line| line.split_once("name: ").is_none_or(|(_, is)| is != name)).nth(1);
-        line.and_then(|line| value_of(line, "value"))
-    };
-    let desired = desired.map(|(key, field, desired)| (key, field, value_of(is, key), desired)).into_iter();
+    let mask = |name: &str| is.controller_manager.extra_args.get(name).map(str::to_owned);
+    let desired = desired.into_iter().map(|(key, field, is, desired)| (key, field, is.clone(), desired));
     // With dual stack there is one for each family; whether there is dual stack is told by the ranges.
     let of_ipv4 = ["node-cidr-mask-size", "node-cidr-mask-size-ipv4"].map(|name| (name, mask(name)));
     let of_ipv4 = of_ipv4.into_iter().map(|(name, mask)| (name, "spec.network.nodePrefix", mask, network.node_prefix.to_string()));
     let name = "node-cidr-mask-size-ipv6";
     let of_ipv6 = network.ipv6.map(|ipv6| (name, "spec.network.nodePrefixIPv6", mask(name), ipv6.node_prefix.to_string()));
-    let desired = desired.chain(of_ipv4).chain(of_ipv6);
+    let desired = [version].into_iter().chain(desired).chain(of_ipv4).chain(of_ipv6);
     let etcd = other_deployment(cluster, is).into_iter().chain(other_parts::shares(cluster, is));
     let differing = desired.filter_map(|(key, field, is, desired)| {
         let is = is.filter(|is| *is != desired && !(is_other_port && key == "controlPlaneEndpoint"))?;
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
         let refusal = Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
             .at(place)
-            .because(needed_for(cluster, field, is));
+            .because(needed_for(cluster, field, &is));
         Some(refusal.hint(format!("set {field} back to what the cluster has")))
     });
     differing.chain(etcd).collect()
@@ -149,9 +183,8 @@ fn endpoint_field(cluster: &Cluster) -> &'static str {
 }
 
 /// kubeadm's `etcd.local` is a pod, `etcd.external` one that it does not run.
-fn other_deployment(cluster: &Cluster, is: &str) -> Option<Refusal> {
-    let has = |key: &str| is.lines().any(|line| line.trim() == key);
-    let (is, wanted) = match (has("external:"), has("local:"), cluster.has_etcd_units()) {
+fn other_deployment(cluster: &Cluster, is: &ClusterConfiguration) -> Option<Refusal> {
+    let (is, wanted) = match (is.etcd.external.is_some(), is.etcd.local.is_some(), cluster.has_etcd_units()) {
         (true, _, false) => (EtcdDeployment::Host, EtcdDeployment::Kubeadm),
         (false, true, true) => (EtcdDeployment::Kubeadm, EtcdDeployment::Host),
         _ => return None,
@@ -236,10 +269,6 @@ fn other_backend(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> 
             .because("apply can't change it: flannel's link, the bridge and the pods that run keep what they were started with")
             .hint(format!("{back}; a cluster gets another one when it is made anew"))
     })
-}
-
-pub(super) fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix(": ")).map(|value| value.trim_matches('"'))
 }
 
 /// A cluster that was founded once and now knows nothing has lost etcd's data. To set it up anew would bury that.

@@ -39,4 +39,5 @@ mod support;
 mod targets;
 mod templates;
 mod validity;
+mod versions;
 mod why;

@@ -54,7 +54,10 @@ fn how_etcd_runs_is_not_changed_by_apply() {
         .fold(String::new(), |text, line| text + line + "\n");
     let mut world = World::bare_of(cluster_of(&beside)).converge();
     world.api.object("ConfigMap", "kube-system", "kubeadm-config", "");
-    let data = |etcd: &str| serde_json::json!({"ClusterConfiguration": format!("etcd:\n  {etcd}:\n    x: y\n")});
+    let data = |etcd: &str| {
+        let head = "apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\nkubernetesVersion: v1.37.1\n";
+        serde_json::json!({"ClusterConfiguration": format!("{head}etcd:\n  {etcd}:\n    x: y\n")})
+    };
     world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap()["data"] = data("local");
     world.cluster = cluster_of(&format!("{beside}  vars: {{etcd_deployment_type: host}}\n"));
     let told = refused(&world);

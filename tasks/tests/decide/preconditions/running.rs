@@ -50,6 +50,26 @@ fn a_running_cluster_is_not_changed_behind_its_back() {
     insta::assert_snapshot!("another_node", written(&refusals(&running(&same, &["cp1", "worker9"]))));
 }
 
+/// kubeadm and people may write the same in another form; and what nobody can read is no reason to go on.
+#[test]
+fn the_uploaded_configuration_is_read_as_a_whole() {
+    let network = cluster().network;
+    let same = CONFIGURATION.replace("POD", &network.pod_cidr.to_string()).replace("SERVICE", &network.service_cidr.to_string());
+    let document: serde_json::Value = serde_saphyr::from_str(&same).unwrap();
+    let as_json = document.to_string();
+    assert_eq!(refusals(&running(&as_json, &["cp1"])), Vec::new());
+    let other = written(&refusals(&running(&as_json.replace("v1.37.1", "v1.36.4"), &["cp1"])));
+    assert!(other.contains("the running cluster has kubernetesVersion v1.36.4, the file asks for v1.37.1"), "{other}");
+    let with_comment = same.replace("dnsDomain: cluster.local", "dnsDomain: 'example.org'   # ours");
+    let other = written(&refusals(&running(&with_comment, &["cp1"])));
+    assert!(other.contains("the running cluster has dnsDomain example.org, the file asks for cluster.local"), "{other}");
+    for broken in ["", "networking: [", &same.replace("v1beta4", "v2"), &same.replace("dnsDomain: cluster.local", "dnsDomain: {a: b}")] {
+        let said = written(&refusals(&running(broken, &["cp1"])));
+        assert!(said.contains("kubeadm's configuration of the running cluster can't be read"), "{broken}: {said}");
+        assert!(said.contains("ConfigMap kube-system/kubeadm-config") && said.contains("kubectl -n kube-system edit configmap"), "{said}");
+    }
+}
+
 #[test]
 fn a_bundle_of_another_version_is_refused_once() {
     let mut cluster = cluster();

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
-    BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, ImageStore, Kind, Look, Metadata, ModuleState, Observations, PathState, PodNetwork,
-    SwapState, TimeTracking, UnitState, kubeconfig_certificate,
+    BLOCK_BEGIN, BLOCK_END, ETCD, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look, Metadata, ModuleState, Observations,
+    PathState, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate, version_of,
 };
 
 /// Something at a path.
@@ -38,6 +38,8 @@ pub(crate) struct Host {
     pub(crate) images: BTreeMap<String, ImageState>,
     /// When controller manager and scheduler were started, in seconds since boot.
     pub(crate) programs: BTreeMap<String, u64>,
+    /// Versions of programs that somebody else has put there: what runs, and what would.
+    pub(crate) versions: ProgramVersions,
     /// Seconds since boot; every change takes one.
     pub(crate) now: u64,
 }
@@ -82,6 +84,7 @@ impl Host {
             modules: BTreeSet::new(),
             images: BTreeMap::new(),
             programs: BTreeMap::new(),
+            versions: ProgramVersions::new(),
             now: 100,
         };
         for folder in FOLDERS {
@@ -164,6 +167,25 @@ impl Host {
         };
     }
 
+    /// Somebody else puts a version there, and starts it or does not.
+    pub(crate) fn has_version(&mut self, program: &str, running: &str, next: &str) {
+        let installed = Installed { running: version_of(running), next: version_of(next) };
+        self.versions.insert(program.to_owned(), installed);
+    }
+
+    /// Those of the bundle, but for what somebody else has put there.
+    fn program_versions(&self) -> ProgramVersions {
+        let there = |program: &str| {
+            let version = version_of(if program == ETCD { "3.7.0" } else { "1.37.1" });
+            let (file, unit) = (format!("/usr/local/bin/{program}"), format!("{program}.service"));
+            let is_pod = self.has(&format!("/etc/kubernetes/manifests/{program}.yaml"));
+            let installed = Installed { running: version.clone().filter(|_| self.is_active(&unit)), next: version };
+            (is_pod || self.has(&file)).then(|| (program.to_owned(), installed))
+        };
+        let of_bundle = [KUBELET].into_iter().chain(STATIC_PODS).filter_map(there);
+        of_bundle.chain(self.versions.clone()).collect()
+    }
+
     fn enabled(&self, unit: &str) -> UnitState {
         let known = self.units.get(unit).cloned();
         let file = if self.has(&format!("/etc/systemd/system/{unit}")) { ("loaded", "disabled") } else { ("not-found", "") };
@@ -209,6 +231,7 @@ impl Host {
                 let started = |at: &u64| i128::from(BOOT + at) * 1_000_000_000;
                 seen.programs = Some(self.programs.iter().map(|(name, at)| (name.clone(), started(at))).collect());
             }
+            Look::Versions => seen.versions = Some(self.program_versions()),
             Look::Unit(name) => {
                 seen.units.insert(name.clone(), self.enabled(name));
             }

@@ -34,6 +34,9 @@ impl World {
                 self.api.object("ConfigMap", "kube-system", "kubeadm-config", &upload.source);
                 let map = self.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
                 map["metadata"]["annotations"]["kokctl.io/control-planes"] = upload.control_planes.join(",").into();
+                let text = self.hosts[host].text(&upload.configuration);
+                let configuration = text.split("---\n").find(|document| document.contains("kind: ClusterConfiguration")).unwrap();
+                map["data"] = serde_json::json!({ "ClusterConfiguration": configuration });
                 self.api.object("ConfigMap", "kube-system", "kubelet-config", "");
             }
             Operation::BootstrapToken(token) => {

@@ -1,0 +1,194 @@
+//! Which versions of programs run on a host, and which would run after their next start.
+//!
+//! What runs may be another file than the one that is there: that is asked by `/proc/PID/exe`, which leads to the program that was started even
+//! when its file was replaced. Static pods say it by their manifests, and the API server by its own word.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use semver::Version;
+use serde_json::Value;
+
+use super::STATE_DIRECTORY;
+use super::parse::{ParseError, Section, text_of};
+
+/// Versions of one program on one host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Installed {
+    /// Of the process that runs.
+    pub running: Option<Version>,
+    /// Of what its next start would run: the file of a program, the manifest of a static pod.
+    pub next: Option<Version>,
+}
+
+impl Installed {
+    /// What runs, and what would.
+    pub fn all(&self) -> impl Iterator<Item = &Version> {
+        self.running.iter().chain(&self.next)
+    }
+
+    /// What runs; of a program that does not run, what would.
+    #[must_use]
+    pub fn version(&self) -> Option<&Version> {
+        self.running.as_ref().or(self.next.as_ref())
+    }
+}
+
+/// Versions on a host, by the names of programs.
+pub type ProgramVersions = BTreeMap<String, Installed>;
+
+/// The API server.
+pub const API_SERVER: &str = "kube-apiserver";
+/// The kubelet.
+pub const KUBELET: &str = "kubelet";
+/// containerd.
+pub const CONTAINERD: &str = "containerd";
+/// etcd.
+pub const ETCD: &str = "etcd";
+
+/// Static pods of a control plane.
+pub const STATIC_PODS: [&str; 4] = [API_SERVER, "kube-controller-manager", "kube-scheduler", ETCD];
+
+/// Units that run a program of the same name.
+const UNITS: [&str; 3] = [KUBELET, CONTAINERD, ETCD];
+
+/// A program is asked once: what it said is kept beside its size, times and inode, and holds while these do. Nothing is started on a host that
+/// kokctl has no folder on.
+///
+/// A process is one that systemd calls the main one of the unit.
+const SCRIPT: &str = r#"newline='
+'
+version_of() {
+  key="$1|$(stat -Lc '%s|%.9Y|%.9Z|%i' -- "$2" 2>/dev/null)"
+  case "$newline$known_versions$newline" in
+    *"$newline$key "*)
+      said=${known_versions##*"$key "}
+      said=${said%%"$newline"*};;
+    *)
+      said=$("$2" --version </dev/null 2>/dev/null | head -n 1)
+      [ -z "$said" ] || printf '%s %s\n' "$key" "$said" >>"$versions";;
+  esac
+}
+versions_of() {
+  [ -x "/usr/local/bin/$1" ] || return 0
+  version_of "$1" "/usr/local/bin/$1"
+  printf 'next %s %s\n' "$1" "$said"
+  [ "$2" != 0 ] && [ -x "/proc/$2/exe" ] || return 0
+  version_of "$1" "/proc/$2/exe"
+  printf 'running %s %s\n' "$1" "$said"
+}
+"#;
+
+/// The API server of the host itself, after the question whether it is ready.
+pub(super) const OWN: &str = r#"mark kube-version
+[ -z "$api_server" ] || kube get --raw /version 2>/dev/null
+"#;
+
+pub(super) fn push(script: &mut String) {
+    script.push_str("mark versions\n");
+    script.push_str(SCRIPT);
+    let (units, services, pods) = (UNITS.join(" "), UNITS.map(|unit| format!("{unit}.service")).join(" "), STATIC_PODS.join(" "));
+    let _ = write!(
+        script,
+        r#"if [ -d {STATE_DIRECTORY} ]; then
+  versions={STATE_DIRECTORY}/versions
+  known_versions=$(cat "$versions" 2>/dev/null)
+  set -- $(systemctl show -p MainPID --value -- {services} 2>/dev/null)
+  for program in {units}; do
+    versions_of "$program" "${{1:-0}}"
+    [ $# = 0 ] || shift
+  done
+fi
+for program in {pods}; do
+  sed -n "s/^[- ]*image: */pod $program /p" "/etc/kubernetes/manifests/$program.yaml" 2>/dev/null
+done
+"#
+    );
+}
+
+/// What the host says of its programs.
+pub(super) fn read(sections: &[Section<'_>]) -> Result<ProgramVersions, ParseError> {
+    let mut versions = ProgramVersions::new();
+    for line in text_of(sections, "versions")?.lines().filter(|line| !line.trim().is_empty()) {
+        let mut words = line.splitn(3, ' ');
+        let (Some(kind), Some(program), said) = (words.next(), words.next(), words.next().unwrap_or_default()) else {
+            return Err(ParseError::new("versions", line));
+        };
+        let known = STATIC_PODS.iter().chain(&UNITS).any(|known| *known == program);
+        let version = if kind == "pod" { of_image(program, said) } else { of_words(said) };
+        // Beside the program a pod may have others, that its owner has put there.
+        let Some(version) = version.filter(|_| known) else { continue };
+        let installed = versions.entry(program.to_owned()).or_default();
+        match kind {
+            "running" => installed.running = Some(version),
+            "next" | "pod" => installed.next = Some(version),
+            _ => return Err(ParseError::new("versions", line)),
+        }
+    }
+    let own = text_of(sections, "kube-version").ok().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let own = own.as_ref().and_then(|value| value.pointer("/gitVersion")?.as_str()).and_then(version_of);
+    if own.is_some() {
+        versions.entry(API_SERVER.to_owned()).or_default().running = own;
+    }
+    Ok(versions)
+}
+
+/// A version as programs say it: with or without a `v`, and with what a build adds to it.
+#[must_use]
+pub fn version_of(text: &str) -> Option<Version> {
+    let version: Version = text.trim_start_matches('v').parse().ok()?;
+    Some(Version { build: semver::BuildMetadata::EMPTY, ..version })
+}
+
+/// `Kubernetes v1.37.1`, `containerd github.com/containerd/containerd/v2 v2.3.7 0123abc`, `etcd Version: 3.7.0`.
+fn of_words(said: &str) -> Option<Version> {
+    said.split_whitespace().find_map(version_of)
+}
+
+/// By the tag of a program's own image; that of etcd counts its builds after a `-`.
+fn of_image(program: &str, reference: &str) -> Option<Version> {
+    let reference = reference.trim().trim_matches(['"', '\'']);
+    let (repository, tag) = reference.split('@').next()?.rsplit_once(':')?;
+    if repository.rsplit('/').next() != Some(program) {
+        return None;
+    }
+    version_of(if program == ETCD { tag.split('-').next()? } else { tag })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+
+    fn read_of(versions: &str, own: &str) -> Result<ProgramVersions, ParseError> {
+        let section = |name, body: &'static str| Section { name, argument: "", body: body.as_bytes() };
+        read(&[section("versions", versions.to_owned().leak()), section("kube-version", own.to_owned().leak())])
+    }
+
+    #[test]
+    fn what_runs_and_what_would_run_are_told_apart() {
+        let said = "next kubelet Kubernetes v1.37.1\nrunning kubelet Kubernetes v1.36.3\n\
+                    next containerd containerd github.com/containerd/containerd/v2 v2.3.7 0123abc\nnext etcd etcd Version: 3.6.8\n\
+                    pod kube-apiserver \"registry.k8s.io/kube-apiserver:v1.37.1\"\npod kube-scheduler mirror:5000/x/kube-scheduler:v1.37.1@sha256:00\n\
+                    pod etcd registry.k8s.io/etcd:3.7.0-0\npod etcd sidecar:1.2.3\n";
+        let versions = read_of(said, "{\"gitVersion\": \"v1.36.3+build\"}").unwrap();
+        let told = |program: &str| {
+            let installed = versions[program].clone();
+            [installed.running, installed.next].map(|version| version.map_or_else(String::new, |version| version.to_string()))
+        };
+        assert_eq!(told(KUBELET), ["1.36.3", "1.37.1"]);
+        assert_eq!(told(CONTAINERD), ["", "2.3.7"]);
+        assert_eq!(told(API_SERVER), ["1.36.3", "1.37.1"]);
+        assert_eq!(told("kube-scheduler"), ["", "1.37.1"]);
+        assert_eq!(told(ETCD), ["", "3.7.0"], "a pod's manifest says more than a file that nothing runs");
+    }
+
+    #[test]
+    fn what_says_no_version_is_not_known() {
+        let versions =
+            read_of("next kubelet \nrunning kubelet broken\npod kube-apiserver kube-apiserver:latest\nrunning other v1.2.3\n", "no");
+        assert_eq!(versions, Ok(ProgramVersions::new()));
+        assert_eq!(read_of("walking kubelet v1.2.3\n", "").unwrap_err().section, "versions");
+    }
+}
