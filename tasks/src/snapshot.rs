@@ -10,15 +10,15 @@ use kok_pki::AuthorityKind;
 use crate::issued::is_kept_elsewhere;
 use crate::list::kubeadm_configuration::initial_cluster;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, PathState};
-use crate::operations::{FINALIZED, FOUNDED, RESET_BEGUN};
+use crate::operations::{FINALIZED, FOUNDED, MEMBER_DATA, RESET_BEGUN};
 use crate::plan::{Refusal, Seen};
 use crate::preconditions::ETCD_STARTED;
 
 pub use crate::api_files::ENCRYPTION;
 pub use decode::{Damage, Decoder, Form};
 
-/// Where a member has its data, once it was started.
-const DATA: &str = "/var/lib/etcd/member";
+/// Where a member has its data, once it was started. The folder around them is there earlier.
+const DATA: [&str; 2] = [MEMBER_DATA, "/var/lib/etcd/member/snap"];
 
 /// What is to be done about a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub enum Snapshot {
 #[must_use]
 pub fn looks(host: &Host) -> Vec<Look> {
     let path = |path: &str| Look::Path(path.to_owned());
-    let of_member = [Look::Etcd, path(DATA), path(RESET_BEGUN), path(ETCD_STARTED)].into_iter().filter(|_| host.roles.etcd);
+    let of_member = [RESET_BEGUN, ETCD_STARTED].into_iter().chain(DATA).map(path).chain([Look::Etcd]).filter(|_| host.roles.etcd);
     of_member.chain([path(FOUNDED), path(FINALIZED), path(ENCRYPTION)].into_iter().filter(|_| host.roles.control_plane)).collect()
 }
 
@@ -66,7 +66,7 @@ pub fn decide(cluster: &Cluster, seen: &Seen) -> Result<Snapshot, Refusal> {
     if members.iter().any(|host| hosts.has(host, RESET_BEGUN)) {
         return Ok(Snapshot::Begun("an earlier reset has begun to remove it, after what was to be kept of it had been"));
     }
-    let has_data = members.iter().any(|host| hosts.has(host, DATA));
+    let has_data = members.iter().any(|host| DATA.iter().any(|path| hosts.has(host, path)));
     if hosts.any_says_that_it_ran() || (has_data && is_told_by_founder_alone(cluster)) {
         return Err(refused(&members, seen));
     }

@@ -184,7 +184,7 @@ fn typed<T: DeserializeOwned>(document: Value, kind: &str) -> Result<T, Unreadab
 }
 
 /// A parser may show the whole text.
-fn first_line(text: &str) -> String {
+pub(crate) fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(200).collect()
 }
 

@@ -9,7 +9,8 @@ use kok_crds::model::Host;
 use serde::Serialize;
 
 use super::etcd::{MEMBER, NAME, version};
-use super::{certificates, container_runtime, kubeadm_configuration, rolling};
+use super::founding::{Founding, founding};
+use super::{certificates, container_runtime, rolling};
 use crate::artifact::{Artifact, Placed};
 use crate::etcd_options::EtcdOptions;
 use crate::operations::{BINARIES, EtcdMemberReady, Operation};
@@ -40,7 +41,7 @@ struct Configuration<'a> {
     clients: String,
     peers: String,
     initial_cluster: String,
-    cluster_name: &'a str,
+    initial_cluster_token: Option<String>,
     #[serde(flatten)]
     options: EtcdOptions,
 }
@@ -96,7 +97,7 @@ fn programs(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusa
 
 /// Members stand in the order of their names: in which order hosts stand in the file is no reason to start one again.
 fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
-    let list = kubeadm_configuration::initial_cluster(view.cluster());
+    let Founding { members: list, token, .. } = founding(view);
     let mut members: Vec<&str> = list.split(',').collect();
     members.sort_unstable();
     let url = |port: u16| format!("https://{}", SocketAddr::new(view.host.address, port));
@@ -106,7 +107,7 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
         clients: url(ETCD_CLIENT_PORT),
         peers: url(ETCD_PEER_PORT),
         initial_cluster: members.join(","),
-        cluster_name: &view.cluster().name,
+        initial_cluster_token: token,
         options: EtcdOptions::new(view.cluster()),
     };
     Ok(render("etcd/etcd.yaml.j2", &context)?)

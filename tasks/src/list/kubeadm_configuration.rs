@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
+use super::founding::{Founding, founding};
 use crate::digest::sha256;
 use crate::documents::ControlPlaneDocument;
 use crate::operations::BINARIES;
@@ -43,12 +44,11 @@ pub(super) struct Configuration {
 }
 
 /// The configuration by which this host's manifests are made: etcd founds a new cluster, with all members at once. It never leaves the host,
-/// and the list of members, which counts for a member's first start only, is no reason to make a manifest anew.
+/// and what counts for a member's first start only is no reason to make a manifest anew.
 pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = "bootstrap";
-    let several = view.cluster().is_highly_available() && !view.cluster().has_etcd_units();
-    let members = several.then(|| initial_cluster(view.cluster()));
-    let text = whole(view, FOUNDING, members.as_deref())?;
+    let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
+    let text = whole(view, FOUNDING, founding)?;
     let source = sha256(whole(view, FOUNDING, None)?.as_bytes());
     Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source })
 }
@@ -83,18 +83,21 @@ pub(super) fn etcd_endpoints(cluster: &Cluster) -> Vec<String> {
 }
 
 /// What a configuration says of this host, then what it says of the cluster.
-fn whole(view: &HostView<'_>, state: &str, members: Option<&str>) -> Result<String, Refusal> {
+fn whole(view: &HostView<'_>, state: &str, founding: Option<Founding>) -> Result<String, Refusal> {
     let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host)?)?;
-    Ok(format!("{of_host}---\n{}", common(view, state, members)?))
+    Ok(format!("{of_host}---\n{}", common(view, state, founding)?))
 }
 
-fn common(view: &HostView<'_>, initial_cluster_state: &str, initial_cluster: Option<&str>) -> Result<String, Refusal> {
+fn common(view: &HostView<'_>, initial_cluster_state: &str, founding: Option<Founding>) -> Result<String, Refusal> {
     #[derive(Serialize)]
     struct Context<'a> {
         #[serde(flatten)]
         document: ControlPlaneDocument<'a>,
         initial_cluster_state: &'a str,
-        initial_cluster: Option<&'a str>,
+        /// Where there are several members.
+        initial_cluster: Option<String>,
+        initial_cluster_token: Option<String>,
+        founders_link: Option<&'static str>,
         /// Empty where kubeadm makes etcd itself.
         etcd_endpoints: Vec<String>,
     }
@@ -103,7 +106,16 @@ fn common(view: &HostView<'_>, initial_cluster_state: &str, initial_cluster: Opt
     let document = ControlPlaneDocument::new(cluster, view.host)?;
     // What is uploaded is of no host.
     let document = if initial_cluster_state == FOUNDING { document.of_programs(cluster, view.host) } else { document };
-    Ok(render("kubeadm/cluster.yaml.j2", &Context { document, initial_cluster_state, initial_cluster, etcd_endpoints })?)
+    let Founding { members, token, link } = founding.unwrap_or(Founding { members: String::new(), token: None, link: None });
+    let context = Context {
+        document,
+        initial_cluster_state,
+        initial_cluster: Some(members).filter(|members| members.contains(',')),
+        initial_cluster_token: token,
+        founders_link: link,
+        etcd_endpoints,
+    };
+    Ok(render("kubeadm/cluster.yaml.j2", &context)?)
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {

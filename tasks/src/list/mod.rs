@@ -9,6 +9,7 @@ mod control_plane;
 pub(crate) mod etcd;
 mod etcd_unit;
 mod firewall;
+pub(crate) mod founding;
 pub(crate) mod host;
 mod images;
 pub(crate) mod kubeadm_configuration;

@@ -66,7 +66,7 @@ pub use ready::{
 pub use remove_addons::RemoveAddons;
 pub use remove_node::RemoveNode;
 pub use reset::{RESET_BEGUN, Reset};
-pub use static_pods::{Component, StaticPods};
+pub use static_pods::{Component, FOUNDERS_LINK, MEMBER_DATA, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
 pub use trust::TrustStore;

@@ -1,8 +1,8 @@
 //! Manifests of etcd, API server, controller manager and scheduler, by kubeadm's own phases.
 
 use super::record::Record;
-use crate::change::{Change, Verdict};
-use crate::observe::{Look, Observations};
+use crate::change::{Change, Verdict, seen};
+use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -58,12 +58,30 @@ fi
 "#;
 
 /// Where etcd writes first of all.
-const MEMBER_DATA: &str = "/var/lib/etcd/member/wal";
+pub const MEMBER_DATA: &str = "/var/lib/etcd/member/wal";
+
+/// A link to the certificate of etcd's authority, which lies with the data of a member. The manifest by which a member founds a cluster names it as
+/// what other members are judged by, so etcd ends at once where the data were lost, and the link with them. Neither the kubelet nor containerd,
+/// which make folders that a pod wants and are not there, would make it.
+pub const FOUNDERS_LINK: &str = "/var/lib/etcd/member/kokctl-ca.crt";
+
+/// Made after the manifest: before that one, kubeadm wants the folder empty.
+const LINK: &str = r#"if [ -n "$founds" ]; then
+  mkdir -p -m 700 /var/lib/etcd/member
+  ln -sfn /etc/kubernetes/pki/etcd/ca.crt /var/lib/etcd/member/kokctl-ca.crt
+  sync /var/lib/etcd /var/lib/etcd/member
+fi
+"#;
+
+/// What the manifest of a member says that may found a cluster.
+const NEW: &str = "--initial-cluster-state=new";
+
+const ETCD_MANIFEST: &str = "/etc/kubernetes/manifests/etcd.yaml";
 
 impl StaticPods {
     fn files(&self) -> &'static [&'static str] {
         match self.component {
-            Component::Etcd => &["/etc/kubernetes/manifests/etcd.yaml"],
+            Component::Etcd => &[ETCD_MANIFEST],
             Component::ControlPlane => &[
                 "/etc/kubernetes/manifests/kube-apiserver.yaml",
                 "/etc/kubernetes/manifests/kube-controller-manager.yaml",
@@ -88,11 +106,19 @@ impl StaticPods {
     }
 
     pub(super) fn looks(&self) -> Vec<Look> {
-        self.record().looks()
+        let mut looks = self.record().looks();
+        if self.of_member.is_some() {
+            looks.push(Look::Content(ETCD_MANIFEST.to_owned()));
+            looks.extend([MEMBER_DATA, FOUNDERS_LINK].map(|path| Look::Path(path.to_owned())));
+        }
+        looks
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        self.record().diff(seen)
+        match self.record().diff(seen) {
+            Verdict::Same if self.of_member.is_some() => founds(seen),
+            other => other,
+        }
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
@@ -102,12 +128,13 @@ impl StaticPods {
         };
         let (forget, keep) = (self.record().forget(), self.record().keep());
         let (program, manifest) = match self.component {
-            Component::Etcd => ("etcd", "/etc/kubernetes/manifests/etcd.yaml"),
+            Component::Etcd => ("etcd", ETCD_MANIFEST),
             Component::ControlPlane => ("kube-apiserver", "/etc/kubernetes/manifests/kube-apiserver.yaml"),
         };
         let script = format!(
-            "{forget}program={program}\nmanifest={manifest}\n{BEFORE}{}kubeadm init phase {phase} --config=\"$configuration\"\n{keep}{UNTIL_OLD_IS_GONE}",
-            self.choice()
+            "{forget}program={program}\nmanifest={manifest}\n{BEFORE}{}kubeadm init phase {phase} --config=\"$configuration\"\n{}{keep}{UNTIL_OLD_IS_GONE}",
+            self.choice(),
+            if self.of_member.is_some() { LINK } else { "" }
         );
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), &format!("job {}", self.name()));
@@ -117,11 +144,31 @@ impl StaticPods {
     /// Only the host knows by then whether its member was started.
     fn choice(&self) -> String {
         let first = format!("configuration={}\n", quote(&self.configuration));
-        let of_member = self.of_member.as_deref().map(|path| format!("if [ -d {MEMBER_DATA} ]; then configuration={}; fi\n", quote(path)));
+        let of_member = self
+            .of_member
+            .as_deref()
+            .map(|path| format!("founds=yes\nif [ -d {MEMBER_DATA} ]; then configuration={} founds=; fi\n", quote(path)));
         first + &of_member.unwrap_or_default()
     }
 
     pub(super) fn title(&self) -> String {
         format!("static pods of {}", self.name())
+    }
+}
+
+/// Whether a member that was started would found a cluster by its manifest, should it lose its data. Earlier versions have left such ones.
+fn founds(seen: &Observations) -> Verdict {
+    let manifest = seen.contents.get(ETCD_MANIFEST).map(|text| String::from_utf8_lossy(text)).unwrap_or_default();
+    if !manifest.contains(NEW) {
+        return Verdict::Same;
+    }
+    let is_linked = *seen!(seen.paths.get(FOUNDERS_LINK)) != PathState::Missing;
+    let has_data = *seen!(seen.paths.get(MEMBER_DATA)) != PathState::Missing;
+    match (manifest.contains(FOUNDERS_LINK), is_linked) {
+        (true, true) => Verdict::Same,
+        // Its data were restored by hand, or it has none yet.
+        (true, false) => Verdict::differs("write", format!("etcd does not start by it, for {FOUNDERS_LINK} is not there")),
+        (false, _) if has_data => Verdict::differs("write", "by it a member that has lost its data could found another cluster"),
+        (false, _) => Verdict::differs("write", "it does not keep a member from founding another cluster once it has lost its data"),
     }
 }

@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
-use serde::Deserialize;
 
 use super::needed::{ADD_CONTROL_PLANE, ADD_MEMBER, MOVE_CONTROL_PLANE, MOVE_MEMBER, Needed, REMOVE_CONTROL_PLANE, REMOVE_MEMBER};
 use super::owner::keeper;
 use super::{Findings, control_planes, etcd_authority};
+use crate::list::founding;
 use crate::list::kubeadm_configuration::initial_cluster;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations, PathState};
-use crate::operations::FOUNDED;
+use crate::operations::{FINALIZED, FOUNDED, MEMBER_DATA as DATA};
 use crate::plan::{Refusal, Seen};
-use crate::uploaded;
 
 /// What a control plane was set up with, on the host itself. No secrets.
 pub const CONFIGURATIONS: [&str; 2] = ["/etc/kubernetes/kokctl/bootstrap.yaml", "/etc/kubernetes/kokctl/cluster.yaml"];
@@ -23,12 +22,10 @@ pub const ETCD_CONFIGURATION: &str = "/etc/etcd/etcd.yaml";
 /// Says on a host that its member, which is a unit, was part of a cluster once.
 pub const ETCD_STARTED: &str = "/var/lib/kokctl/made/etcd-started";
 
-/// Where a member has its data, once it was started.
-const DATA: &str = "/var/lib/etcd/member/wal";
-
 /// What is looked at on a host besides what its steps look at.
-pub(super) fn looks(host: &Host) -> Vec<Look> {
-    let of_member = [Look::Path(DATA.to_owned()), Look::Path(ETCD_STARTED.to_owned()), Look::Etcd];
+pub(super) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
+    let configuration = founding::configuration(cluster).to_owned();
+    let of_member = [Look::Path(DATA.to_owned()), Look::Path(ETCD_STARTED.to_owned()), Look::Etcd, Look::Content(configuration)];
     let of_control_plane = [Look::Content(FOUNDED.to_owned())];
     let of_member = of_member.into_iter().filter(|_| host.roles.etcd);
     let of_control_plane = of_control_plane.into_iter().filter(|_| host.roles.control_plane);
@@ -78,7 +75,10 @@ impl<'a> State<'a> {
             Some(EtcdState::Ready(member)) => Some((host.name.as_str(), member)),
             _ => None,
         };
-        let founded = cluster.control_planes().any(|host| seen.observations(&host.name).contents.contains_key(FOUNDED));
+        // One control plane alone says that it was founded, and may have been lost since: no other one is finished without that.
+        let signs = [FOUNDED, FINALIZED];
+        let says = |host: &Host| signs.iter().any(|sign| seen.observations(&host.name).contents.contains_key(*sign));
+        let founded = cluster.control_planes().any(says);
         Self { cluster, seen, members: cluster.etcd_hosts().filter_map(member).collect(), founded }
     }
 
@@ -206,10 +206,11 @@ impl<'a> State<'a> {
             return None;
         }
         let wanted = initial_cluster(self.cluster);
-        let path = if self.cluster.has_etcd_units() { ETCD_CONFIGURATION } else { CONFIGURATIONS[0] };
+        let path = founding::configuration(self.cluster);
         self.cluster.etcd_hosts().filter(|host| self.has(host, DATA) == Some(true)).find_map(|host| {
-            let text = String::from_utf8_lossy(self.observed(host).contents.get(path)?).into_owned();
-            let founded_with = if self.cluster.has_etcd_units() { list_of_unit(&text) } else { list_of_kubeadm(&text) };
+            let text = self.observed(host).contents.get(path)?;
+            // One that founded a cluster alone has none.
+            let founded_with = founding::option(self.cluster, text, "initial-cluster");
             let at = |refusal: Refusal| refusal.at(format!("host {} ({})", host.name, host.address));
             let is = match founded_with {
                 Ok(list) => list.unwrap_or_else(|| own_address(&wanted, &host.name)),
@@ -222,24 +223,6 @@ impl<'a> State<'a> {
             })
         })
     }
-}
-
-/// The list of members that a control plane's configuration has; none where it founded a cluster alone.
-fn list_of_kubeadm(text: &str) -> Result<Option<String>, String> {
-    let cluster = uploaded::read_cluster(text).map_err(|error| error.to_string())?;
-    Ok(cluster.etcd.local.and_then(|etcd| etcd.extra_args.get("initial-cluster").map(str::to_owned)))
-}
-
-/// The list of members that the configuration of a unit has.
-fn list_of_unit(text: &str) -> Result<Option<String>, String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "kebab-case")]
-    struct Configuration {
-        initial_cluster: Option<String>,
-    }
-    let read: Result<Configuration, _> = serde_saphyr::from_str(text);
-    read.map(|configuration| configuration.initial_cluster)
-        .map_err(|error| error.to_string().lines().next().unwrap_or_default().chars().take(200).collect())
 }
 
 fn unreadable(path: &str, because: &str) -> Refusal {

@@ -11,6 +11,7 @@ mod convergence;
 mod dual_stack;
 mod endpoint;
 mod fields;
+mod founding;
 mod issued;
 mod job;
 mod load_balancer;

@@ -107,7 +107,7 @@ fn only_a_member_without_data_is_made_by_the_configuration_that_founds() {
     let Act::Script(fragment) = Operation::StaticPods(operation).act(&Change::new("create", "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
-    let choice = "configuration='/new'\nif [ -d /var/lib/etcd/member/wal ]; then configuration='/existing'; fi\n";
+    let choice = "configuration='/new'\nfounds=yes\nif [ -d /var/lib/etcd/member/wal ]; then configuration='/existing' founds=; fi\n";
     assert!(script.contains(choice) && script.contains("kubeadm init phase etcd local --config=\"$configuration\""), "{script}");
 }
 

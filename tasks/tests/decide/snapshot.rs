@@ -9,7 +9,8 @@ use kok_tasks::snapshot::{Form, Snapshot, decide, looks, script};
 use crate::support::shell::run;
 use crate::support::{cluster, good_facts, highly_available, own_etcd};
 
-const DATA: &str = "/var/lib/etcd/member";
+const DATA: &str = "/var/lib/etcd/member/wal";
+const FOLDER: &str = "/var/lib/etcd/member";
 const FOUNDED: &str = "/var/lib/kokctl/made/founded";
 const FINALIZED: &str = "/var/lib/kokctl/made/kubelet-finalized";
 const STARTED: &str = "/var/lib/kokctl/made/etcd-started";
@@ -45,7 +46,7 @@ fn decided_without(bare: &[&str], cluster: &Cluster, has: &[(&str, &str)], says:
             (path.to_owned(), if there(path) { PathState::Present(file) } else { PathState::Missing })
         };
         let etcd = says.iter().find(|(name, _)| *name == host.name).map_or(EtcdState::Absent, |(_, state)| state.clone());
-        let paths = [DATA, FOUNDED, FINALIZED, STARTED, BEGUN, KEY].map(path).into();
+        let paths = [DATA, FOLDER, FOUNDED, FINALIZED, STARTED, BEGUN, KEY].map(path).into();
         seen.add_observations(&host.name, Observations { paths, etcd: Some(etcd), ..Observations::default() });
     }
     decide(cluster, &seen)
@@ -147,6 +148,7 @@ fn where_there_is_nothing_to_keep_none_is_taken() {
         other => panic!("{other:?}"),
     };
     assert_eq!(nothing(&[]), "no host has data of etcd");
+    assert_eq!(nothing(&[("cp1", FOLDER)]), "no host has data of etcd", "what founds has made the folder, and has not begun");
     assert!(nothing(&[("cp1", DATA)]).starts_with("the cluster was never set up to its end"));
     assert!(nothing(&[("cp1", FOUNDED), ("cp2", DATA), ("cp3", BEGUN)]).starts_with("an earlier reset"));
 }
@@ -155,7 +157,7 @@ fn where_there_is_nothing_to_keep_none_is_taken() {
 fn all_that_decides_is_looked_at() {
     let cluster = own_etcd();
     assert!(looks(cluster.host("worker1").unwrap()).is_empty());
-    assert_eq!((looks(cluster.host("cp1").unwrap()).len(), looks(cluster.host("etcd1").unwrap()).len()), (3, 4));
+    assert_eq!((looks(cluster.host("cp1").unwrap()).len(), looks(cluster.host("etcd1").unwrap()).len()), (3, 5));
 }
 
 /// etcdctl writes into a pipe that another program reads: all that it writes comes, and nothing is left, also where it does not begin.

@@ -31,7 +31,7 @@ fn context(name: &str, text: &str) -> Value {
         "containerd/config.toml.j2" => json!({"pause_image": text, "extra_runtime_args": {"a": text, "b": true, "c": -7}}),
         "etcd/etcd.service.j2" => json!({"user": "etcd", "credentials": ["ca.crt", "peer.key"], "started": "/var/lib/x"}),
         "etcd/etcd.yaml.j2" => json!({
-            "name": text, "listens_at": text, "clients": text, "peers": text, "initial_cluster": text, "cluster_name": text,
+            "name": text, "listens_at": text, "clients": text, "peers": text, "initial_cluster": text, "initial_cluster_token": text,
             "top": {"a": text}, "of_clients": {"b": text}, "of_peers": {"c": text}, "of_sockets": {"d": text},
         }),
         "flannel/flannel.yaml.j2" => {
@@ -54,7 +54,7 @@ fn context(name: &str, text: &str) -> Value {
         }
         "haproxy/haproxy.yaml.j2" => json!({"image": text, "health_port": 8081, "configuration_sum": text}),
         "kubeadm/cluster.yaml.j2" => json!({
-            "cluster_name": text, "initial_cluster": text, "etcd_endpoints": [],
+            "cluster_name": text, "initial_cluster": text, "initial_cluster_token": text, "founders_link": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,
             "certificate_names": [text], "key_algorithm": text, "certificate_validity": text, "authority_validity": text, "node_prefix": text, "node_prefix_ipv6": text, "shares": text, "etcd_certificate_names": [text], "fail_cgroup_v1": true, "fail_swap_on": true, "kube_proxy_mode": text, "kube_proxy_remove": false,
             "conntrack_max_per_core": 0, "eviction_hard": {"nodefs.available": text}, "initial_cluster_state": text,

@@ -6,7 +6,7 @@ use kok_crds::model::{NETWORK_ADDON, ObjectName};
 use kok_tasks::observe::{
     ApiServerState, BootstrapTokenState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject, NodeState,
 };
-use kok_tasks::operations::{ApplyAddon, RemoveAddons};
+use kok_tasks::operations::{ApplyAddon, FOUNDERS_LINK, MEMBER_DATA, RemoveAddons};
 use serde_json::{Value, json};
 
 use super::host::Host;
@@ -113,7 +113,15 @@ fn has_image(host: &Host, name: &str) -> bool {
 fn runs(host: &Host, names: &[&str]) -> bool {
     let there = |name: &&str| host.has(&format!("/etc/kubernetes/manifests/{name}.yaml")) && has_image(host, name);
     let units = host.is_active("kubelet.service") && host.is_active("containerd.service");
-    units && has_image(host, "pause") && names.iter().all(there)
+    let begins = !names.contains(&"etcd") || !names.iter().all(there) || etcd_begins(host);
+    units && has_image(host, "pause") && names.iter().all(there) && begins
+}
+
+/// Whether etcd does not end at once, by what its manifest says: without data it joins nobody, and without a file that it is to read it ends.
+fn etcd_begins(host: &Host) -> bool {
+    let manifest = host.text("/etc/kubernetes/manifests/etcd.yaml");
+    let reads_all = !manifest.contains(FOUNDERS_LINK) || host.has(FOUNDERS_LINK);
+    reads_all && (host.has(MEMBER_DATA) || !manifest.contains("--initial-cluster-state=existing"))
 }
 
 /// Whether etcd runs on a host, alone or not.

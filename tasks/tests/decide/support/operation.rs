@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use kok_tasks::change::Change;
 use kok_tasks::observe::{NodeState, PodNetwork};
-use kok_tasks::operations::{Component, Join, KubeletStart, NetworkCheck, Operation, Preflight, Stage, StaticPods, TOKEN_VALIDITY};
+use kok_tasks::operations::{
+    Component, FOUNDERS_LINK, Join, KubeletStart, MEMBER_DATA, NetworkCheck, Operation, Preflight, Stage, StaticPods, TOKEN_VALIDITY,
+};
 
 use kok_tasks::secret_name::SecretName;
 
 use super::api;
+use super::host::Host;
 use super::world::World;
 
 const CLIENT_CERTIFICATE: &str = "/var/lib/kubelet/pki/kubelet-client-current.pem";
@@ -224,7 +227,8 @@ impl World {
         }
         host.folder("/etc/kubernetes/manifests", 0o700);
         for name in names {
-            host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}", pods.source));
+            let options = if pods.of_member.is_some() { etcd_options(host, pods) } else { String::new() };
+            host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}\n{options}", pods.source));
         }
         let runs = |name: &&&str| ["kube-controller-manager", "kube-scheduler"].contains(name);
         let now = host.now;
@@ -312,4 +316,19 @@ impl World {
             }
         }
     }
+}
+
+/// What kubeadm makes of etcd's options; where the member was never started, what has to lie with its data comes with it.
+fn etcd_options(host: &mut Host, pods: &StaticPods) -> String {
+    let of_member = pods.of_member.as_ref().filter(|_| host.has(MEMBER_DATA));
+    let text = host.text(of_member.unwrap_or(&pods.configuration)).to_owned();
+    if of_member.is_none() {
+        host.folder("/var/lib/etcd/member", 0o700);
+        host.write(FOUNDERS_LINK, 0o777, "");
+    }
+    let lines: Vec<&str> = text.split_once("\netcd:\n").unwrap().1.lines().take_while(|line| *line != "---").map(str::trim).collect();
+    let options = lines.iter().zip(lines.iter().skip(1)).filter_map(|(name, value)| {
+        Some(format!("    - --{}={}\n", name.strip_prefix("- name: ")?.trim_matches('"'), value.strip_prefix("value: ")?.trim_matches('"')))
+    });
+    options.collect()
 }

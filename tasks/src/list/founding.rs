@@ -1,0 +1,66 @@
+//! How etcd is founded, by the words that count for a member's first start only: as what was started was told, else as is said now.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::{Cluster, Host};
+use serde_json::Value;
+
+use super::kubeadm_configuration::initial_cluster;
+use crate::operations::{FOUNDERS_LINK, MEMBER_DATA};
+use crate::plan::HostView;
+use crate::preconditions::{CONFIGURATIONS, ETCD_CONFIGURATION};
+use crate::uploaded;
+
+/// What a host's own configuration says of the founding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Founding {
+    /// All members.
+    pub(super) members: String,
+    /// What tells this etcd from an earlier one on the same addresses: the ids of the cluster and of its members come of it. Nothing where
+    /// members were started without one.
+    pub(super) token: Option<String>,
+    /// A file without which etcd does not start, and that is lost with its data.
+    pub(super) link: Option<&'static str>,
+}
+
+/// What the configuration of a host says, or is to say.
+///
+/// A member that was started keeps what it was started with, so that nothing is changed where nothing is founded any more, and all others
+/// take its token, or they would not be one cluster. Before one was started, it is the id that the hosts' records have.
+pub(super) fn founding(view: &HostView<'_>) -> Founding {
+    let members = initial_cluster(view.cluster());
+    let text = |host: &Host| view.seen.observations(&host.name).contents.get(configuration(view.cluster()));
+    let is_started = |host: &&Host| view.seen.observations(&host.name).paths.get(MEMBER_DATA).is_some_and(|data| data.present().is_some());
+    // What can't be read is refused by a precondition where a member was started with it.
+    let token = |text: &Vec<u8>| option(view.cluster(), text, "initial-cluster-token").ok().flatten();
+    if let Some(text) = Some(view.host).filter(is_started).and_then(text) {
+        let link = String::from_utf8_lossy(text).contains(FOUNDERS_LINK).then_some(FOUNDERS_LINK);
+        return Founding { members, token: token(text), link };
+    }
+    let hosts = || view.cluster().etcd_hosts();
+    let of_started = hosts().filter(is_started).find_map(text).map(token);
+    let of_record = || view.cluster_id.map(str::to_owned);
+    // While not all hosts were asked there may be no id, and what another run has begun with is as good.
+    let begun = || hosts().filter_map(text).find_map(token);
+    let new = || of_record().or_else(begun).unwrap_or_else(|| view.inputs.new_cluster_id.to_owned());
+    Founding { members, token: of_started.unwrap_or_else(|| Some(new())), link: Some(FOUNDERS_LINK) }
+}
+
+/// Where a host keeps what its member is started with.
+pub(crate) fn configuration(cluster: &Cluster) -> &'static str {
+    if cluster.has_etcd_units() { ETCD_CONFIGURATION } else { CONFIGURATIONS[0] }
+}
+
+/// The value of an option of etcd in such a file, which is etcd's own or kubeadm's. No value where the file does not name it.
+///
+/// # Errors
+/// Why the file can't be read.
+pub(crate) fn option(cluster: &Cluster, text: &[u8], name: &str) -> Result<Option<String>, String> {
+    let text = String::from_utf8_lossy(text);
+    if !cluster.has_etcd_units() {
+        let read = uploaded::read_cluster(&text).map_err(|error| error.to_string())?;
+        return Ok(read.etcd.local.and_then(|etcd| etcd.extra_args.get(name).map(str::to_owned)));
+    }
+    let options: BTreeMap<String, Value> = serde_saphyr::from_str(&text).map_err(|error| uploaded::first_line(&error.to_string()))?;
+    Ok(options.get(name).and_then(Value::as_str).map(str::to_owned))
+}
