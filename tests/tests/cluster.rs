@@ -60,6 +60,7 @@ fn hosts_become_a_cluster_and_bare_again() {
     reset::takes_a_worker_out(&lab, &kokctl, &before);
     clock.lap("a worker leaves and comes back");
     let keys = secrets::nothing_was_said(&lab, &kokctl, &started);
+    let first = reset::etcd_id(&lab);
     reset::removes_everything(&lab, &kokctl);
     escrow::stays_after_reset(&kokctl);
     secrets::nothing_was_said_of(&keys, &kokctl, &started);
@@ -67,6 +68,7 @@ fn hosts_become_a_cluster_and_bare_again() {
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
     reset::apply_works_again_with_sudo(&lab, &kokctl);
+    assert_ne!(reset::etcd_id(&lab), first, "to the members of the first cluster these are strangers");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     snapshot::assert_same(&tree, &snapshot::tree(&lab), "a killed apply has to end like one that was not");
     secrets::nothing_was_said(&lab, &kokctl, &started);

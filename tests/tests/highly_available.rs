@@ -17,7 +17,7 @@ use cluster_support::arguments::Arguments;
 use cluster_support::clock::Clock;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::{again, bare, cluster, hosts, kept, ok, secrets, snapshot};
-use highly_available_story::{any, edited, endpoint, etcd, killed, lost, member, rolling, rotated, told};
+use highly_available_story::{any, edited, endpoint, etcd, killed, lost, member, rolling, rotated, told, wiped};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
 #[test]
@@ -36,6 +36,7 @@ fn three_control_planes_and_two_workers() {
     clock.lap("killed apply, and apply to its end");
     cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
     etcd::members_are_those_of_the_file(&lab, DEFAULT_KUBERNETES_VERSION);
+    etcd::is_of_this_founding(&lab);
     endpoint::survives_any_host(&lab);
     told::one_key_on_all_control_planes(&lab);
     rotated::kubelets_renew_their_certificates(&lab);
@@ -44,6 +45,9 @@ fn three_control_planes_and_two_workers() {
     clock.lap("apply again");
     edited::needs_an_operation_of_its_own(&lab, &kokctl, &manifest);
     clock.lap("edited files that are refused");
+    // By the manifests of the founding: what is changed below makes others.
+    wiped::and_started_beside_one_that_lags_behind(&lab, &kokctl);
+    clock.lap("a member that is wiped, and one that lags behind");
     rolling::one_control_plane_after_the_other(&lab, &kokctl, &manifest);
     clock.lap("an option of the API server is changed");
     rolling::what_breaks_containerd_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
@@ -84,6 +88,7 @@ fn one_host_is_a_cluster() {
     assert!(said.starts_with(&format!("cluster {} is ready: {} host", lab.name(), hosts(&lab).len())), "{said}");
     cluster::assert_complete(&lab, OTHER_VERSION);
     etcd::members_are_the_control_planes(&lab, OTHER_VERSION);
+    etcd::is_of_this_founding(&lab);
     again::costs_one_connection_each_as("ops", &lab, || kokctl.has_nothing_to_do());
     rotated::kubelets_renew_their_certificates(&lab);
     told::components_run_so(&lab);

@@ -35,6 +35,13 @@ pub fn needs_consent(lab: &Lab, kokctl: &Kokctl<'_>) {
     assert_same(&before, &fingerprint(lab), "a reset that was declined must not change anything");
 }
 
+/// What etcd calls its only member, of which it makes the name of the cluster.
+pub fn etcd_id(lab: &Lab) -> String {
+    let etcdctl = "etcdctl --cacert=/etc/kubernetes/pki/etcd/ca.crt --cert=/etc/kubernetes/pki/etcd/server.crt --key=/etc/kubernetes/pki/etcd/server.key";
+    let list = kubectl(lab, &format!("-n kube-system exec etcd-cp1 -- {etcdctl} member list"));
+    list.split(',').next().unwrap().to_owned()
+}
+
 /// Also with a user's objects in it. What etcd held is kept first. An operation in the files has agreed to it, so that nobody is asked.
 pub fn removes_everything(lab: &Lab, kokctl: &Kokctl<'_>) {
     kept::store(lab);

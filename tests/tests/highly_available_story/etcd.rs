@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use kok_tests::lab::{Host, Lab};
 use serde_json::Value;
 
@@ -45,6 +46,23 @@ pub fn members_are_those_of_the_file(lab: &Lab, release: &str) {
     members_are_the_control_planes(lab, release);
     let uploaded = kubectl(lab, "-n kube-system get configmap kubeadm-config -o jsonpath='{.data.ClusterConfiguration}'");
     assert!(uploaded.contains("controlPlaneEndpoint: lb-apiserver.kubernetes.local:6443"), "{uploaded}");
+}
+
+/// Members' ids, of which the cluster's is made, come of their addresses and of the id that the hosts' record has: those of an earlier cluster
+/// on the same hosts were others, and none of it is let in (etcd, `computeMemberID`).
+pub fn ids_come_of_the_record(host: &Host, list: &str) {
+    let id = ok(host, "sed -n 2p /var/lib/kokctl/cluster");
+    assert_eq!(id.len(), 32, "{id}");
+    for row in list.lines().map(|line| line.split(", ").collect::<Vec<_>>()) {
+        let sum = digest(&SHA1_FOR_LEGACY_USE_ONLY, format!("{}{id}", row[3]).as_bytes());
+        assert_eq!(format!("{:0>16}", row[0]), hex::encode(sum)[..16], "{list}");
+    }
+}
+
+/// The same of members that are static pods.
+pub fn is_of_this_founding(lab: &Lab) {
+    let host = hosts_of_control_planes(lab).remove(0);
+    ids_come_of_the_record(&host, &etcdctl(lab, host.name(), "member list"));
 }
 
 /// Voters only, all started, all healthy, in one cluster; and what is uploaded names no member.

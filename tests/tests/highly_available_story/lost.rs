@@ -49,6 +49,11 @@ fn is_lost(lab: &Lab, kokctl: &Kokctl<'_>, lost: &Host) {
     }
     is_refused(lab, kokctl, lost);
     lost.power_on().unwrap();
+    all_are_back(lab, kokctl);
+}
+
+/// Every control plane works, with its member of etcd, and there is nothing to do.
+pub fn all_are_back(lab: &Lab, kokctl: &Kokctl<'_>) {
     wait_for("all members of etcd and API servers are ready", 120, || {
         let said = kokctl.verb("status", &[]);
         said.code == 0 && ready(lab, &said.stdout) == control_planes(lab).len()

@@ -11,6 +11,7 @@ pub mod rolling;
 pub mod rotated;
 pub mod told;
 pub mod units;
+pub mod wiped;
 
 use kok_tests::lab::Lab;
 use std::hash::{BuildHasher as _, Hasher as _};

@@ -19,6 +19,7 @@ pub fn is_a_member(lab: &Lab, host: &Host, members: &[Host]) {
     let of_the_file = members.iter().map(|host| (host.name().to_owned(), format!("https://{}:2380", host.address()))).collect();
     assert_eq!(listed, of_the_file, "{list}");
     assert_eq!(rows.len(), members.len(), "{list}");
+    etcd::ids_come_of_the_record(host, &list);
     let healthy = ok(host, &format!("{ETCDCTL} endpoint health --cluster --write-out=json"));
     assert_eq!(healthy.matches("\"health\":true").count(), members.len(), "{healthy}");
     let status = ok(host, &format!("{ETCDCTL} endpoint status --cluster --write-out=json"));
