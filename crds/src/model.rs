@@ -62,6 +62,12 @@ pub struct Cluster {
 }
 
 impl Cluster {
+    /// The settings of a host: with what it has for itself.
+    #[must_use]
+    pub fn settings_of(&self, host: &Host) -> &Settings {
+        self.settings.of_host(&host.name)
+    }
+
     /// Hosts with the role control-plane, in the order of the file.
     pub fn control_planes(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.roles.control_plane)

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-use kok_crds::{Effect, File, Role, SUBJECTS, Variable, read_input, variable, variables};
+use kok_crds::{Effect, File, Input, Outcome, Role, SUBJECTS, Variable, read_input, variable, variables};
 
 /// Names that people of kube-on-kube, kubean and Kubespray set.
 const NAMES: &str = include_str!("variables/names.txt");
@@ -18,7 +18,8 @@ fn every_name_that_people_set_has_a_row_of_its_own() {
     assert!(NAMES.lines().count() > 250);
 }
 
-/// Names that Kubespray gives defaults to, in its roles and in its sample inventory (August 2026), and those that it has given up since 2.21.
+/// Names that Kubespray gives defaults to, in its roles and in its sample inventory (August 2026), names that only its templates and its
+/// documentation have, and those that it has given up since 2.21.
 const KUBESPRAY: &str = include_str!("variables/kubespray.txt");
 
 #[test]
@@ -37,8 +38,8 @@ says of each variable in your files what becomes of it. In a `Cluster` they stan
 |---|---|
 | honoured | it does what it says: as a setting under `spec.vars`, or as a field of the `Cluster` |
 | anyway | some values say what kokctl does anyway; others are errors |
-| no-meaning | it means nothing here; `validate` says so, and nothing fails |
-| not-yet | what it asks for is not done yet. A value that asks for nothing is fine. Others `kokctl validate` lists, and `apply` counts them, where the cluster works as well without; where it would be another cluster, they are an error |
+| no-meaning | it means nothing here: what it asks for comes otherwise, or what it is a part of is not there; `validate` says so, and nothing fails |
+| not-yet | what it asks for is not done, and the value has no effect. A value that asks for nothing is fine. Others `kokctl validate` lists, and `apply` counts them, where the cluster works as well without; where it would be another cluster, they are an error |
 | refused | nobody may set it |
 
 A name that ends with `*` stands for all that begin so and have no row of their own. The default is what holds here when nobody sets the variable.
@@ -46,10 +47,7 @@ A name that ends with `*` stands for all that begin so and have no row of their 
 
 fn row(variable: &Variable) -> String {
     let escape = |text: &str| text.replace('|', "\\|").replace('*', "\\*");
-    let effect = match variable.effect() {
-        Effect::NotYet if !variable.details().starts_with("an error") => "not-yet".to_owned(),
-        effect => format!("{}: {}", effect.as_str(), variable.details()),
-    };
+    let effect = format!("{}: {}", variable.effect().as_str(), variable.details());
     let name = variable.name;
     format!("| `{name}` | {} | {} | {} | {} |\n", variable.kind, escape(variable.default), escape(variable.about), escape(&effect))
 }
@@ -76,6 +74,74 @@ fn the_page_about_variables_is_current() {
     assert!(found == page(), "docs/variables.md is not what the table says: run `make docs`");
 }
 
+/// Wishes that would come true elsewhere, and don't here.
+const UNDONE: [&str; 24] = [
+    "common_required_pkgs: [nfs-common]",
+    "coreos_auto_upgrade: true",
+    "coreos_locksmithd_disable: true",
+    "coredns_version: 1.11.3",
+    "disable_host_nameservers: true",
+    "epel_enabled: true",
+    "etcd_backup_prefix: /srv/backups",
+    "etcd_version: 3.5.16",
+    "flush_iptables: true",
+    "kube_cert_dir: /etc/kubernetes/ssl",
+    "kube_encrypt_token: c2VjcmV0",
+    "kube_owner: kube",
+    "loadbalancer_apiserver_type: nginx",
+    "metrics_server_enabled: true",
+    "openeuler_metalink_enabled: true",
+    "pkgs_to_remove: [unattended-upgrades]",
+    "resolvconf_mode: host_resolvconf",
+    "rhel_enable_repos: true",
+    "runc_version: 1.2.1",
+    "system_upgrade: true",
+    "ubuntu_kernel_unattended_upgrades_disabled: true",
+    "ubuntu_stop_unattended_upgrades: true",
+    "use_oracle_public_repo: true",
+    "yum_repo: http://mirror.example/yum",
+];
+
+#[test]
+fn a_wish_that_is_not_done_is_called_that() {
+    for line in UNDONE {
+        let (name, _) = line.split_once(": ").unwrap();
+        let input = read_line(line);
+        assert!(input.problems.is_empty(), "{line}");
+        let given = input.variables.iter().find(|given| given.name == name).unwrap();
+        assert_eq!(given.outcome, Outcome::NotYet, "{line}");
+    }
+}
+
+/// No row of what is not done, and no line about it, can be taken for something that was done.
+#[test]
+fn what_is_not_done_does_not_read_as_if_it_were() {
+    for row in variables().filter(|row| row.effect() == Effect::NotYet) {
+        let details = row.details();
+        assert!(details.starts_with("it has no effect yet") || details.starts_with("an error"), "{}: {details}", row.name);
+    }
+    for line in UNDONE {
+        let input = read_line(line);
+        let undone = input.variables.iter().find(|given| given.outcome == Outcome::NotYet).unwrap();
+        assert!(undone.because.starts_with("it has no effect yet"), "{line}: {}", undone.because);
+    }
+}
+
+/// Rows that say of another value that it is an error are none of what means nothing, of which nothing is an error.
+#[test]
+fn what_may_be_an_error_is_not_called_meaningless() {
+    for row in variables().filter(|row| matches!(row.effect(), Effect::NoMeaning | Effect::Honoured)) {
+        assert!(!row.details().contains("an error"), "{}: {}", row.name, row.details());
+    }
+    for line in ["etcd_address: 192.0.2.1", "kube_override_hostname: other", "ansible_become_user: nobody", "skydns_server: 10.233.0.99"] {
+        let (name, _) = line.split_once(": ").unwrap();
+        assert_eq!(variable(name).unwrap().effect(), Effect::Anyway, "{name}");
+        let input = read_line(line);
+        assert!(!input.problems.is_empty(), "{line}");
+        assert!(input.variables.iter().all(|given| given.name != name || given.outcome == Outcome::Refused), "{line}");
+    }
+}
+
 #[test]
 fn all_effects_occur() {
     for effect in Effect::ALL {
@@ -90,12 +156,17 @@ const DEFAULTS: &str = include_str!("variables/defaults.yaml");
 const CHOICES: [&str; 3] = ["etcd_deployment_type: docker", "kube_network_plugin: calico", "kube_proxy_mode: ipvs"];
 
 fn problems_of(line: &str) -> Vec<String> {
+    read_line(line).problems.iter().map(ToString::to_string).collect()
+}
+
+/// A cluster whose variables have that line.
+fn read_line(line: &str) -> Input {
     let hosts = "all: {hosts: {cp1: {ip: 10.0.0.11}, w1: {ip: 10.0.0.12}}, \
                  children: {kube_control_plane: {hosts: {cp1: }}, kube_node: {hosts: {w1: }}}}";
     let flannel = if line.starts_with("kube_network_plugin:") { "" } else { "kube_network_plugin: flannel\n" };
     let main = File { name: "hosts.yaml".to_owned(), text: hosts.to_owned(), role: Role::Main { cluster: None } };
     let vars = File { name: "group_vars/all.yml".to_owned(), text: format!("{flannel}{line}\n"), role: Role::Beside };
-    read_input(&[main, vars]).problems.iter().map(ToString::to_string).collect()
+    read_input(&[main, vars])
 }
 
 #[test]

@@ -22,7 +22,7 @@ mod storage;
 mod together;
 mod versions;
 
-use kok_crds::model::{Cluster, FirewallPolicy, Host, NetworkPlugin};
+use kok_crds::model::{Cluster, FirewallPolicy, Host, NetworkPlugin, Settings};
 
 use crate::dual_stack::completed;
 use crate::facts::HostFacts;
@@ -82,7 +82,12 @@ struct Scope<'a> {
     seen: &'a Observations,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    /// The settings of the host: with what it has for itself.
+    fn settings(&self) -> &'a Settings {
+        self.cluster.settings_of(self.host)
+    }
+
     /// Whether kokctl has not been here yet: later our own programs run, listen and take space.
     fn is_fresh(&self) -> bool {
         self.facts.cluster.is_none()
@@ -172,7 +177,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     let units =
         owner::FOREIGN.iter().map(|foreign| foreign.unit).chain(owner::units(cluster, host)).chain(programs::CLOCKS.iter().copied());
     let mut looks: Vec<Look> = units.map(|unit| Look::Unit(unit.to_owned())).collect();
-    if cluster.settings.host.firewall != FirewallPolicy::Ignore {
+    if cluster.settings_of(host).host.firewall != FirewallPolicy::Ignore {
         looks.push(Look::Firewall);
     }
     looks.extend(host::modules(cluster, host).into_iter().map(|name| Look::KernelModule(name.to_owned())));

@@ -164,7 +164,8 @@ const SYSCTLS: &str = "spec.vars.additional_sysctl";
 
 /// Parameters that dual stack needs, and no user can set otherwise.
 pub(crate) fn sysctls(decoder: &mut Decoder, network: &Network, settings: &Settings, spec: &Position) {
-    let parameters = settings.host.additional_sysctl.iter().filter(|_| network.is_dual_stack());
+    let each = settings.each().flat_map(|settings| &settings.host.additional_sysctl);
+    let parameters = each.filter(|_| network.is_dual_stack());
     let written = decoder.position(SYSCTLS).unwrap_or(spec).clone();
     for (name, value) in parameters {
         let wanted = match name.strip_prefix("net.ipv6.conf.") {

@@ -11,6 +11,7 @@ mod otherwise;
 mod partly;
 mod pending;
 mod refused;
+mod remarks;
 mod sealed;
 
 use std::collections::BTreeSet;
@@ -173,6 +174,7 @@ pub fn read_input_with(files: &[File], vault: &dyn Vault) -> Input {
     let Input { problems, sealed, .. } = &mut input;
     let is_encrypted = |problem: &Problem| matches!(problem.kind, Kind::Encrypted | Kind::Locked);
     problems.retain(|problem| !is_encrypted(problem) || problem.position.as_ref().is_none_or(|at| !sealed.contains(at)));
+    remarks::remark(&mut input);
     input.problems.sort_by(|a, b| a.position.cmp(&b.position));
     // What a template says of each host it says of all.
     input.problems.dedup_by(|a, b| a.position == b.position && a.message == b.message);

@@ -46,6 +46,32 @@ pub struct Settings {
     pub security: Security,
     /// How certificates are made.
     pub certificates: Certificates,
+    /// The settings of hosts that have something of their own, whole, by the hosts' names: [`Settings::of_host`] asks.
+    pub of_hosts: BTreeMap<String, Settings>,
+}
+
+impl Settings {
+    /// The settings of a host: with its own kernel parameters, modules, proxies, authorities, mirrors and so on where it has some.
+    #[must_use]
+    pub fn of_host(&self, host: &str) -> &Self {
+        self.of_hosts.get(host).unwrap_or(self)
+    }
+
+    /// The settings of the cluster, and those of each host that has something of its own.
+    pub fn each(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.of_hosts.values())
+    }
+
+    /// Takes over what each host may have for itself.
+    pub(crate) fn take_own(&mut self, own: &Self) {
+        // These are of the whole cluster: kubelets get the first from one document, and the others name hosts to each other.
+        let HostSettings { kubelet_fail_swap_on, override_system_hostname, populate_inventory_to_hosts_file, .. } = self.host;
+        let host = own.host.clone();
+        self.host = HostSettings { kubelet_fail_swap_on, override_system_hostname, populate_inventory_to_hosts_file, ..host };
+        self.containerd_extra_runtime_args.clone_from(&own.containerd_extra_runtime_args);
+        self.containerd_limit_open_file_num = own.containerd_limit_open_file_num;
+        self.containerd_registries_mirrors.clone_from(&own.containerd_registries_mirrors);
+    }
 }
 
 /// Mirrors of a registry.
@@ -194,6 +220,7 @@ impl Default for Settings {
             components: Components::default(),
             security: Security::default(),
             certificates: Certificates::default(),
+            of_hosts: BTreeMap::new(),
         }
     }
 }

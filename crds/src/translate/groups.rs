@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::hosts::Hosts;
 use crate::inventory::Inventory;
+use crate::model::Roles;
 use crate::words::{nearest, quote};
 use crate::{Notice, Position, Problem};
 
@@ -83,6 +84,13 @@ impl<'a> Groups<'a> {
         (!self.etcd.is_empty() && (beside != self.etcd.len() || beside != self.control_planes.len())).then_some(&self.etcd)
     }
 
+    /// What a host does. Where nothing says otherwise, etcd runs on the control planes.
+    pub(super) fn roles(&self, host: &str) -> Roles {
+        let control_plane = self.control_planes.contains(host);
+        let etcd = if self.etcd.is_empty() { control_plane } else { self.etcd.contains(host) };
+        Roles { control_plane, worker: self.workers.contains(host), etcd }
+    }
+
     /// Where a group is written; where the inventory begins, if it is not.
     fn place_of<'b>(&'b self, inventory: &'b Inventory, group: &str) -> &'b Position {
         inventory.group(group).map_or(&self.position, |(_, group)| &group.position)
@@ -113,7 +121,7 @@ impl<'a> Groups<'a> {
         }
         if let Some(first) = self.reflectors.first() {
             let notice = Notice::new(format!("route reflectors are left out: {}", listed(&self.reflectors))).at(&at(first));
-            notices.push(notice.because("they are of Calico, and the network plugin here is flannel"));
+            notices.push(notice.because("they are of Calico, which this version does not install"));
         }
         let others: Vec<&str> = self.others.iter().copied().filter(|host| !self.reflectors.contains(host)).collect();
         if let Some(first) = others.first() {

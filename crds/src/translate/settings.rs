@@ -8,7 +8,7 @@ use super::definitions::Definition;
 use super::values::Values;
 use crate::resolve::{aliases, field_of_ssh_options, same};
 use crate::tree::Value;
-use crate::variables::{Given, Outcome, Rule, Variable, Verdict, are_of_kubelets, flag, judge, nearest_variable, neither, variable};
+use crate::variables::{Given, Outcome, Readers, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
 use crate::{Notice, Position, Problem};
 
 /// What became of the variables.
@@ -53,7 +53,7 @@ fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut
 /// What counts for hosts of the cluster.
 fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
     match row.rule {
-        Rule::Setting(_) => setting(values, name, row, vars),
+        Rule::Setting(_) => setting(values, name, row, vars, report),
         Rule::Field(field) => {
             check_flag(values, name, row);
             fields(values, name, row, field, report);
@@ -65,18 +65,33 @@ fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &m
             all(values, name, row, outcome, because, report);
         }
         // Nothing of it counts, so it is not rendered either: it may hang on what is only known on hosts.
-        Rule::Moot(_) if values.definitions.counts(name) => all(values, name, row, Outcome::Own, "other values use it", report),
+        Rule::Moot(_) | Rule::Follows(_) if values.definitions.counts(name) => {
+            all(values, name, row, Outcome::Own, "other values use it", report)
+        }
         Rule::Moot(because) => all(values, name, row, Outcome::NoMeaning, because, report),
+        Rule::Follows(because) => all(values, name, row, Outcome::Anyway, because, report),
         _ => judged(values, name, row, report),
     }
 }
 
-/// One value for all hosts; what kubelets are told may be another for each of them.
-fn setting(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars) {
-    let distinct = values.distinct(name);
-    let is_of_kubelets = || are_of_kubelets(row, distinct.iter().map(|value| (&value.node, &value.key_position)));
-    match values.difference(name, &distinct) {
-        Some(_) if is_of_kubelets() => {
+/// One value for all hosts, or for all that read it; what kubelets are told, and what is a host's own, may be another for each of them.
+fn setting(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
+    let mut distinct = values.distinct(name);
+    let mut problem = values.difference(name, &distinct, values.hosts);
+    let mut readers = Readers::Cluster;
+    if problem.is_some() {
+        readers = Readers::of(row, distinct.iter().map(|value| (&value.node, &value.key_position)));
+        let hosts = values.that_read(readers);
+        distinct.iter_mut().for_each(|value| value.hosts.retain(|host| hosts.contains(host)));
+        distinct.retain(|value| !value.hosts.is_empty());
+        problem = values.difference(name, &distinct, &hosts);
+        // Of one that is refused, all is said elsewhere.
+        let places = values.definitions.get(name).iter().filter(|place| !place.hosts.is_empty() && (problem.is_none() || readers.differ()));
+        let unread = places.filter(|place| !place.hosts.iter().any(|host| hosts.contains(host)));
+        report.add(name, Some(row), unread.map(|place| (place, (Outcome::NoMeaning, readers.others()))));
+    }
+    match problem {
+        Some(_) if readers.differ() => {
             for value in distinct {
                 for host in value.hosts {
                     let of_host = vars.of_hosts.entry(host.to_owned()).or_insert_with(|| Map::at(&value.key_position));
@@ -174,14 +189,14 @@ fn judged(values: &mut Values<'_>, name: &str, row: &'static Variable, report: &
     // What is not done yet counts for nothing, so that it need not be known.
     if matches!(row.rule, Rule::Later) && values.problems.len() > before {
         values.problems.truncate(before);
-        return all(values, name, row, Outcome::NotYet, row.about, report);
+        return all(values, name, row, Outcome::NotYet, "it has no effect yet, so that it need not be known", report);
     }
     for value in distinct {
         let (outcome, because) = match judge(row, name, &value.node, &value.key_position) {
             Verdict::Read => continue,
             Verdict::Anyway => (Outcome::Anyway, String::new()),
             Verdict::NoMeaning(because) => (Outcome::NoMeaning, because.to_owned()),
-            Verdict::NotYet => (Outcome::NotYet, row.about.to_owned()),
+            Verdict::NotYet => (Outcome::NotYet, row.undone()),
             Verdict::Refused(problem) => {
                 let because = problem.because.clone().unwrap_or_default();
                 values.problems.push(problem);

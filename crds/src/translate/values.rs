@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, VecDeque};
 use super::definitions::{Definition, Definitions};
 use super::groups::Groups;
 use crate::inventory::Variable as Written;
+use crate::model::Roles;
 use crate::resolve::{self, Resolved, has_template};
 use crate::tree::{Node, Value};
-use crate::variables::{Shape, Variable, flag, plain, same, spelled, variable};
+use crate::variables::{Readers, Shape, Variable, flag, plain, same, spelled, variable};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
@@ -15,6 +16,7 @@ use crate::{Notice, Position, Problem};
 pub(super) struct Values<'a> {
     pub(super) resolved: &'a Resolved,
     pub(super) hosts: &'a [&'a str],
+    roles: BTreeMap<&'a str, Roles>,
     /// The host that leads to the others.
     pub(super) bastion: Option<&'a str>,
     /// Where the inventory begins.
@@ -33,7 +35,17 @@ pub(super) struct Shared {
 impl<'a> Values<'a> {
     pub(super) fn new(resolved: &'a Resolved, hosts: &'a [&'a str], groups: &Groups<'a>) -> Self {
         let (start, bastion) = (groups.position.clone(), groups.bastion);
-        Self { resolved, hosts, bastion, start, definitions: Definitions::of(resolved, hosts), problems: Vec::new(), notices: Vec::new() }
+        let roles = hosts.iter().map(|host| (*host, groups.roles(host))).collect();
+        Self {
+            resolved,
+            hosts,
+            roles,
+            bastion,
+            start,
+            definitions: Definitions::of(resolved, hosts),
+            problems: Vec::new(),
+            notices: Vec::new(),
+        }
     }
 
     /// Whether variables may be missing only because they could not be read.
@@ -81,20 +93,26 @@ impl<'a> Values<'a> {
     /// The value of a variable that has to be the same on all hosts.
     pub(super) fn shared(&mut self, name: &str) -> Option<Shared> {
         let values = self.distinct(name);
-        let difference = self.difference(name, &values);
+        let difference = self.difference(name, &values, self.hosts);
         let is_same = difference.is_none();
         self.problems.extend(difference);
         values.into_iter().next().filter(|_| is_same).map(|only| Shared { node: only.node, key_position: only.key_position })
     }
 
-    /// What is wrong with a variable that has these values, where all hosts should have one.
-    pub(super) fn difference(&self, name: &str, values: &[Distinct<'_>]) -> Option<Problem> {
+    /// The hosts that read a setting.
+    pub(super) fn that_read(&self, readers: Readers) -> Vec<&'a str> {
+        let is_one = |host: &&&str| self.roles.get(*host).is_none_or(|roles| readers.have(*roles));
+        self.hosts.iter().filter(is_one).copied().collect()
+    }
+
+    /// What is wrong with a variable that has these values, where all of these hosts should have one.
+    pub(super) fn difference(&self, name: &str, values: &[Distinct<'_>], hosts: &[&str]) -> Option<Problem> {
         let is_default = |value: &Distinct<'_>| variable(name).is_some_and(|row| same(row, &value.node, row.default));
         match values {
             [] => None,
-            [only] if only.hosts.len() == self.hosts.len() || is_default(only) || self.is_incomplete() => None,
+            [only] if only.hosts.len() == hosts.len() || is_default(only) || self.is_incomplete() => None,
             [only] => {
-                let unset = self.hosts.iter().find(|host| !only.hosts.contains(host)).copied().unwrap_or_default();
+                let unset = hosts.iter().find(|host| !only.hosts.contains(host)).copied().unwrap_or_default();
                 Some(differs(name, only, &format!("{} does not have it", quote(unset))))
             }
             [first, second, ..] => {

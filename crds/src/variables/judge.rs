@@ -26,13 +26,14 @@ pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
     match variable.rule {
         Rule::Setting(_) | Rule::Field(_) => return Verdict::Read,
         Rule::Moot(because) => return Verdict::NoMeaning(because),
+        Rule::Follows(_) => return Verdict::Anyway,
         _ => {}
     }
     if let Some(problem) = neither(variable, name, node).or_else(|| no_number(variable, name, node)) {
         return Verdict::Refused(problem);
     }
     match variable.rule {
-        Rule::Setting(_) | Rule::Field(_) | Rule::Moot(_) => Verdict::Read,
+        Rule::Setting(_) | Rule::Field(_) | Rule::Moot(_) | Rule::Follows(_) => Verdict::Read,
         _ if is_idle(variable, node) => Verdict::Anyway,
         Rule::Reading(_) => Verdict::NoMeaning("it is about inventories only"),
         Rule::Later => Verdict::NotYet,

@@ -3,6 +3,7 @@
 //! Adding one that is honoured is a field of [`crate::model::Settings`], a reader in `read` and a row in `table`. Every other name that
 //! people bring along has a row too, which says why it does nothing here, or what would have to be done first.
 
+mod effect;
 mod given;
 mod judge;
 mod lookup;
@@ -10,21 +11,23 @@ mod members;
 mod of_hosts;
 mod plain;
 mod read;
+mod readers;
 mod row;
 mod spec;
 mod table;
 
+pub use effect::Effect;
 pub use given::{Given, Outcome};
 pub use lookup::{variable, variables};
-pub use row::{Effect, Variable};
+pub use row::Variable;
 pub use table::{SUBJECTS, Subject};
 
 pub(crate) use judge::{Verdict, judge, neither, same};
 pub(crate) use lookup::nearest_variable;
 pub(crate) use members::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port};
-pub(crate) use of_hosts::are_of_kubelets;
 pub(crate) use plain::{flag, plain, spelled};
 pub(crate) use read::host::url;
 pub(crate) use read::load_balancing::LOAD_BALANCERS;
+pub(crate) use readers::Readers;
 pub(crate) use row::{Rule, Shape};
 pub(crate) use spec::{Said, Sayings};

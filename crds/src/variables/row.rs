@@ -1,5 +1,6 @@
 //! One row of the table, and the short constructors by which a row is one to three lines.
 
+use super::effect::Effect;
 use crate::decode::{Decoder, Field};
 use crate::model::Settings;
 
@@ -32,6 +33,16 @@ pub struct Variable {
     pub(crate) secret: bool,
     /// The variable that has to be switched on for this one to count, and whether it is.
     pub(crate) beside: Option<Switch>,
+    /// What is to be known, beyond a line of the table, of a value that is not done yet.
+    pub(crate) note: Option<Remark>,
+}
+
+/// What happens instead of what was asked for.
+#[derive(Clone, Copy)]
+pub(crate) struct Remark {
+    pub(crate) message: &'static str,
+    pub(crate) because: &'static str,
+    pub(crate) hint: &'static str,
 }
 
 /// What YAML has to make of a value.
@@ -60,6 +71,8 @@ pub(crate) enum Rule {
     Only { accepted: &'static [&'static str], because: &'static str, hint: &'static str },
     /// It means nothing here.
     Moot(&'static str),
+    /// It can only say what follows from the rest of the file; whoever reads that compares it, and refuses anything else.
+    Follows(&'static str),
     /// Nobody may set it.
     Refused { because: &'static str, hint: &'static str },
     /// It is not done yet; a cluster without it works as well.
@@ -68,45 +81,13 @@ pub(crate) enum Rule {
     Needed(&'static str),
 }
 
-/// What becomes of a variable here, as the table says it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Effect {
-    /// It does what it says.
-    Honoured,
-    /// One value, or some, say what kokctl does anyway; others are refused.
-    Anyway,
-    /// It means nothing here.
-    NoMeaning,
-    /// What it asks for is not done yet.
-    NotYet,
-    /// Nobody may set it.
-    Refused,
-}
-
-impl Effect {
-    /// All of them, in the order in which they are listed.
-    pub const ALL: [Self; 5] = [Self::Honoured, Self::Anyway, Self::NoMeaning, Self::NotYet, Self::Refused];
-
-    /// The word for it, on the command line and in tables.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Honoured => "honoured",
-            Self::Anyway => "anyway",
-            Self::NoMeaning => "no-meaning",
-            Self::NotYet => "not-yet",
-            Self::Refused => "refused",
-        }
-    }
-}
-
 impl Variable {
     /// What becomes of the variable.
     #[must_use]
     pub fn effect(&self) -> Effect {
         match self.rule {
             Rule::Setting(_) | Rule::Field(_) | Rule::Reading(_) => Effect::Honoured,
-            Rule::Only { .. } => Effect::Anyway,
+            Rule::Only { .. } | Rule::Follows(_) => Effect::Anyway,
             Rule::Moot(_) => Effect::NoMeaning,
             Rule::Later | Rule::Needed(_) => Effect::NotYet,
             Rule::Refused { .. } => Effect::Refused,
@@ -127,9 +108,12 @@ impl Variable {
                 format!("only {}, because {because}; {hint}", words.join(" or "))
             }
             Rule::Reading(how) => how.to_owned(),
-            Rule::Moot(because) => because.to_owned(),
+            Rule::Moot(because) | Rule::Follows(because) => because.to_owned(),
             Rule::Refused { because, hint } => format!("{because}; {hint}"),
-            Rule::Later => "`kokctl validate` lists it".to_owned(),
+            Rule::Later => match self.note {
+                Some(note) => format!("it has no effect yet: {}", note.because),
+                None => "it has no effect yet".to_owned(),
+            },
             Rule::Needed(because) => {
                 let usual: Vec<String> = self.usual.iter().map(|value| format!("`{value}`")).collect();
                 let but =
@@ -165,9 +149,14 @@ impl Variable {
         matches!(self.rule, Rule::Setting(_)) && matches!(self.default, "unset" | "none")
     }
 
-    /// Whether its value means nothing here.
+    /// Whether its value decides nothing here.
     pub(crate) fn is_moot(&self) -> bool {
-        matches!(self.rule, Rule::Moot(_))
+        matches!(self.rule, Rule::Moot(_) | Rule::Follows(_))
+    }
+
+    /// Why a value of it that is not done yet does nothing, in words that can't be read as if it were done.
+    pub(crate) fn undone(&self) -> String {
+        format!("it has no effect yet; it is for this: {}", self.about)
     }
 
     /// Whether the row stands for all names that begin as it does.
@@ -189,6 +178,7 @@ impl Variable {
             way_out: "leave it out if the cluster may be without it",
             secret: false,
             beside: None,
+            note: None,
         }
     }
 
@@ -225,6 +215,18 @@ impl Variable {
     /// Means nothing here.
     pub(crate) const fn moot(mut self, because: &'static str) -> Self {
         self.rule = Rule::Moot(because);
+        self
+    }
+
+    /// Says what follows from the rest of the file, and is refused where it says something else.
+    pub(crate) const fn follows(mut self, because: &'static str) -> Self {
+        self.rule = Rule::Follows(because);
+        self
+    }
+
+    /// A value that is not done yet is worth a note.
+    pub(crate) const fn noting(mut self, note: Remark) -> Self {
+        self.note = Some(note);
         self
     }
 

@@ -54,6 +54,7 @@ impl<'a> Sayings<'a> {
             // A name may be missing, or be none.
             name: host.name.as_ref().map_or_else(|| format!("hosts[{index}]"), |(name, _)| name.clone()),
             vars: host.vars.clone(),
+            roles: host.roles.as_ref().map(|(roles, _)| *roles),
         };
         Self { fields, vars, hosts: hosts.iter().enumerate().map(of_host).collect() }
     }
@@ -73,9 +74,10 @@ impl<'a> Sayings<'a> {
         let mut of_all: BTreeMap<&str, &Node> = entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect();
         of_all.extend(self.fields.iter().map(|said| (said.variable, said.field.node)));
         of_all.retain(|_, node| !matches!(node.value, Value::Null));
-        let settled = super::of_hosts::read(decoder, &self.hosts, &of_all, &mut settings);
+        let of_hosts = super::of_hosts::read(decoder, &self.hosts, &of_all, &mut settings);
+        let settled = &of_hosts.settled;
         for said in &self.fields {
-            read_field(decoder, said, &settled, &mut settings);
+            read_field(decoder, said, settled, &mut settings);
         }
         for (entry, vars) in entries.iter().zip(self.vars.iter().cycle()) {
             let item = Field { path: format!("{}.{}", vars.path, entry.key), node: &entry.node };
@@ -92,6 +94,8 @@ impl<'a> Sayings<'a> {
         super::read::together::check(decoder, &given, &settings);
         super::read::certificates::check(decoder, &given, &settings);
         super::read::authorities::check(decoder, &given, &mut settings);
+        super::read::policies::check(decoder, &given, &settings);
+        settings.of_hosts = super::of_hosts::whole(&self.hosts, &of_all, &of_hosts, &settings);
         given.into_iter().for_each(|given| decoder.give(counting(given, &settings)));
         settings
     }
@@ -152,7 +156,7 @@ pub(super) fn read_one(
         }
         Verdict::Anyway => give(Outcome::Anyway, String::new()),
         Verdict::NoMeaning(because) => give(Outcome::NoMeaning, because.to_owned()),
-        Verdict::NotYet => give(Outcome::NotYet, row.about.to_owned()),
+        Verdict::NotYet => give(Outcome::NotYet, row.undone()),
         Verdict::Refused(problem) => {
             give(Outcome::Refused, problem.because.clone().unwrap_or_default());
             decoder.report(problem);
@@ -185,7 +189,7 @@ fn read_field(decoder: &mut Decoder, said: &Said<'_>, settled: &Settled, setting
 }
 
 fn overruled(name: &str, row: &Variable, node: &Node) -> Given {
-    Given::new(name, Some(row), node, Outcome::Overruled, "every host says otherwise under its own `vars`")
+    Given::new(name, Some(row), node, Outcome::Overruled, "every host that reads it says otherwise under its own `vars`")
 }
 
 fn twice(entry: &Entry, said: &Said<'_>) -> Problem {

@@ -44,7 +44,7 @@ const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 16] = [
+const NEEDED: [(&str, &[(&str, &str)]); 17] = [
     ("issued_certificates", &[("certificate_authorities", "{frontProxy: {certificate: front.crt}}")]),
     (
         "populate_loadbalancer_apiserver_to_hosts_file",
@@ -63,6 +63,7 @@ const NEEDED: [(&str, &[(&str, &str)]); 16] = [
     ),
     ("kube_apiserver_tracing", &[("kube_apiserver_tracing_endpoint", "first:4317")]),
     (EVENTS, &[("kube_apiserver_enable_admission_plugins", "[EventRateLimit]")]),
+    ("kubelet_cpu_manager_policy_options", &[("kubelet_cpu_manager_policy", "static")]),
     ("ip6", &[DUAL_STACK]),
     ("access_ip6", &[DUAL_STACK]),
     ("kube_pods_subnet_ipv6", &[DUAL_STACK]),

@@ -62,11 +62,11 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let text = render("containerd/config.toml.j2", &configuration(view)?)?;
     let configuration = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
     draft.needs(&configuration, &settings, Reason::Inside);
-    let limits = Limits { open_files: view.cluster().settings.containerd_limit_open_file_num };
+    let limits = Limits { open_files: view.settings().containerd_limit_open_file_num };
     let unit_file = draft.add("unit", Resource::File(File::text(UNIT, render("containerd/containerd.service.j2", &limits)?)));
 
     let mut reads = [CONFIGURATION, UNIT, "/usr/local/bin/containerd"].map(str::to_owned).to_vec();
-    reads.extend(proxy::drop_in(view.cluster(), "containerd"));
+    reads.extend(proxy::drop_in(view, "containerd"));
     let unit = Unit { name: "containerd.service".to_owned(), goal: UnitGoal::Running, reads };
     let service = draft.add(SERVICE, Resource::Unit(unit));
     draft.follows(&service, &containerd, Reason::Runs);
@@ -89,7 +89,7 @@ fn folders(draft: &mut Draft<'_>) -> StepId {
 }
 
 fn configuration(view: &HostView<'_>) -> Result<Containerd, Refusal> {
-    let extra = &view.cluster().settings.containerd_extra_runtime_args;
+    let extra = &view.settings().containerd_extra_runtime_args;
     let scalar = |value: &TomlScalar| match value {
         TomlScalar::Bool(value) => Value::from(*value),
         TomlScalar::Integer(value) => Value::from(*value),

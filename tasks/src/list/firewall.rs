@@ -12,7 +12,7 @@ use crate::resources::{OpenFirewall, Resource};
 pub(super) const NAME: &str = "firewall";
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if view.cluster().settings.host.firewall == FirewallPolicy::Open {
+    if view.settings().host.firewall == FirewallPolicy::Open {
         let opening = Opening::of(view.cluster(), view.host, view.facts);
         let zones = match &view.observations().firewall {
             Some(Firewall::Firewalld(firewalld)) => zones(firewalld, &opening),

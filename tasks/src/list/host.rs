@@ -70,7 +70,7 @@ fn needed(cluster: &Cluster, host: &Host) -> Vec<&'static str> {
 /// These, and those of the user.
 pub(crate) fn modules<'a>(cluster: &'a Cluster, host: &Host) -> Vec<&'a str> {
     let needed = needed(cluster, host);
-    let users = cluster.settings.host.additional_kernel_modules.iter().map(String::as_str);
+    let users = cluster.settings_of(host).host.additional_kernel_modules.iter().map(String::as_str);
     let users: Vec<&str> = users.filter(|name| !needed.contains(name)).collect();
     [needed, users].concat()
 }
@@ -80,7 +80,7 @@ fn sysctls<'a>(cluster: &'a Cluster, host: &Host) -> BTreeMap<&'a str, &'a str> 
     let of_ipv6 = if cluster.network.is_dual_stack() { SYSCTLS_IPV6 } else { &[] };
     let needed = [SYSCTLS, of_ipv6].concat();
     let needed = needed.into_iter().filter(|_| host.roles.is_node());
-    let users = cluster.settings.host.additional_sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let users = cluster.settings_of(host).host.additional_sysctl.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let kubelets = cluster.settings.components.kubelet_of(host).fields.get("protectKernelDefaults").is_some_and(|value| *value == true);
     let protected = KUBELET_SYSCTLS.iter().copied().filter(|_| kubelets && host.roles.is_node());
     users.chain(protected).chain(needed).collect()
@@ -95,7 +95,7 @@ fn heeds_routers(view: &HostView<'_>) -> Option<String> {
     let has_address = |(_, interface): &(&String, &Interface)| interface.addresses.contains(&view.host.address);
     let (interface, _) = view.facts.interfaces.iter().find(has_address)?;
     let name = accept_ra(interface);
-    let is_users = view.cluster().settings.host.additional_sysctl.contains_key(&name);
+    let is_users = view.settings().host.additional_sysctl.contains_key(&name);
     let heeds = state.accept_ra.get(&name).is_some_and(|value| value != "0");
     (heeds && !is_users).then_some(name)
 }

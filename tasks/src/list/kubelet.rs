@@ -24,7 +24,7 @@ pub(super) fn reads(view: &HostView<'_>) -> Vec<String> {
     let files = vec![format!("{BINARIES}/kubelet"), UNIT.to_owned(), DROP_IN.to_owned()];
     // Where kubelets renew their certificates, kubelet.conf names a file that they read again by themselves.
     let kubeconfig = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes).then(|| KUBECONFIG.to_owned());
-    files.into_iter().chain(proxy::drop_in(view.cluster(), "kubelet")).chain(kubeconfig).collect()
+    files.into_iter().chain(proxy::drop_in(view, "kubelet")).chain(kubeconfig).collect()
 }
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {

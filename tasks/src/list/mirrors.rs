@@ -43,7 +43,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     }
     let parent = container_runtime::MIRRORS;
     let mut except = Vec::new();
-    for registry in &view.cluster().settings.containerd_registries_mirrors {
+    for registry in &view.settings().containerd_registries_mirrors {
         let path = format!("{parent}/{}", registry.prefix);
         let folder = draft.add(&registry.prefix, Resource::Directory(Directory { path: path.clone(), mode: 0o755 }));
         draft.needs(&folder, &view.id(container_runtime::NAME, container_runtime::MIRRORS_FOLDER), Reason::Inside);

@@ -17,14 +17,14 @@ const DEADLINE: Duration = Duration::from_secs(900);
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let facts = view.facts;
-    let missing = missing_programs(facts, view.cluster());
+    let missing = missing_programs(facts, view.cluster(), view.settings());
     if missing.is_empty() {
         return Ok(());
     }
     let manager = if facts.commands.contains("apt-get") { Manager::Apt } else { Manager::Dnf };
     let command = |program: &&Program| (program.name.to_owned(), facts.package_of(program).to_owned());
     let commands = missing.iter().copied().map(|program| command(&program)).collect();
-    let environment = super::proxy::variables(view.cluster()).into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
+    let environment = super::proxy::variables(view).into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
     let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands, environment }));
     draft.within(DEADLINE);
     if manager == Manager::Apt {

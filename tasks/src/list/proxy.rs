@@ -25,17 +25,17 @@ fn folder(service: &str) -> String {
 }
 
 /// The file of a service's proxy, if there is one.
-pub(super) fn drop_in(cluster: &Cluster, service: &str) -> Option<String> {
-    cluster.settings.host.has_proxy().then(|| format!("{}/50-kokctl-proxy.conf", folder(service)))
+pub(super) fn drop_in(view: &HostView<'_>, service: &str) -> Option<String> {
+    view.settings().host.has_proxy().then(|| format!("{}/50-kokctl-proxy.conf", folder(service)))
 }
 
 /// The variables of the proxy; none without one.
-pub(super) fn variables(cluster: &Cluster) -> Vec<(&'static str, String)> {
-    let settings = &cluster.settings.host;
+pub(super) fn variables(view: &HostView<'_>) -> Vec<(&'static str, String)> {
+    let settings = &view.settings().host;
     if !settings.has_proxy() {
         return Vec::new();
     }
-    let without = settings.no_proxy.clone().unwrap_or_else(|| without_proxy(cluster));
+    let without = settings.no_proxy.clone().unwrap_or_else(|| without_proxy(view.cluster()));
     let without: Vec<String> = without.into_iter().chain(settings.additional_no_proxy.iter().cloned()).collect();
     let proxies = [("HTTP_PROXY", &settings.http_proxy), ("HTTPS_PROXY", &settings.https_proxy)];
     let proxies = proxies.into_iter().filter_map(|(name, url)| Some((name, url.clone()?)));
@@ -59,12 +59,12 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if !view.host.roles.is_node() {
         return Ok(());
     }
-    let variables = variables(view.cluster());
+    let variables = variables(view);
     let mut except = Vec::new();
     if !variables.is_empty() {
         let text = render("proxy/proxy.conf.j2", &Environment { variables })?;
         for service in SERVICES {
-            let Some(path) = drop_in(view.cluster(), service) else { continue };
+            let Some(path) = drop_in(view, service) else { continue };
             let file = draft.add(service, Resource::File(File::text(path.clone(), text.clone())));
             // The folder of the kubelet's other settings is made by its own task.
             let inside = match service {
@@ -82,7 +82,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 /// Says that a step starts a service that reads these settings.
 pub(super) fn read_by(view: &HostView<'_>, draft: &mut Draft<'_>, service: &str, step: &StepId) {
     draft.follows(step, &view.id(NAME, "no-others"), Reason::Reads);
-    if view.cluster().settings.host.has_proxy() {
+    if view.settings().host.has_proxy() {
         draft.follows(step, &view.id(NAME, service), Reason::Reads);
     }
 }

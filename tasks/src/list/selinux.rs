@@ -8,7 +8,7 @@ pub(super) const NAME: &str = "selinux";
 const STATE: &str = "state";
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if let Some(state) = view.cluster().settings.host.preinstall_selinux_state {
+    if let Some(state) = view.settings().host.preinstall_selinux_state {
         draft.add(STATE, Resource::Selinux(Selinux { state }));
     }
     Ok(())
@@ -16,7 +16,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 
 /// Says that a step starts a program that SELinux would not let do its work.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    if view.cluster().settings.host.preinstall_selinux_state.is_some() {
+    if view.settings().host.preinstall_selinux_state.is_some() {
         draft.needs(step, &view.id(NAME, STATE), Reason::Because("SELinux would forbid what it does"));
     }
 }

@@ -9,7 +9,7 @@ pub(super) const NAME: &str = "trust";
 const STORE: &str = "store";
 
 pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    let certificates = &view.cluster().settings.host.trusted_certificates;
+    let certificates = &view.settings().host.trusted_certificates;
     let store = TrustStore::of(view.facts);
     let mut steps = Vec::new();
     let mut except = Vec::new();

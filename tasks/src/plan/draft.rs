@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, Settings};
 
 use super::graph::{Action, Reason, Step, StepId};
 use super::make::{Inputs, Seen};
@@ -50,6 +50,12 @@ impl<'a> HostView<'a> {
     #[must_use]
     pub fn cluster(&self) -> &'a Cluster {
         self.inputs.cluster
+    }
+
+    /// The settings of the host: with what it has for itself.
+    #[must_use]
+    pub fn settings(&self) -> &'a Settings {
+        self.inputs.cluster.settings_of(self.host)
     }
 
     /// What was seen of the host, nothing before it was probed.

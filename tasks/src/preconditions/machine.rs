@@ -164,7 +164,7 @@ pub(super) fn swap(scope: &Scope<'_>, found: &mut Findings) {
 
 pub(super) fn selinux(scope: &Scope<'_>, found: &mut Findings) {
     let has_pods = scope.host.roles.is_node();
-    if has_pods && scope.facts.selinux == Selinux::Enforcing && scope.cluster.settings.host.preinstall_selinux_state.is_none() {
+    if has_pods && scope.facts.selinux == Selinux::Enforcing && scope.settings().host.preinstall_selinux_state.is_none() {
         found.refuse(
             Refusal::new("SELinux enforces its policy")
                 .because("this version brings no policy for containers, so SELinux would forbid what they do")

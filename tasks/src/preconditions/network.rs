@@ -81,7 +81,7 @@ fn taken(scope: &Scope<'_>) -> Vec<String> {
 
 /// With the policy `open` a step opens what is closed; with `ignore` nobody looks.
 pub(super) fn firewall(scope: &Scope<'_>, found: &mut Findings) {
-    if scope.cluster.settings.host.firewall != FirewallPolicy::Refuse {
+    if scope.settings().host.firewall != FirewallPolicy::Refuse {
         return;
     }
     let Some(state) = &scope.seen.firewall else { return };

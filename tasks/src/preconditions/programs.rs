@@ -1,16 +1,16 @@
 //! Commands, packages, and what keeps the clock.
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Settings};
 
 use super::{Findings, Scope};
 use crate::facts::{CHRONY, COMMANDS, HostFacts, INDISPENSABLE, Program, TRUST_DEBIAN, TRUST_RHEL};
 use crate::plan::Refusal;
 
 /// Commands that are missing on a host, for what its cluster asks for.
-pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster) -> Vec<&'static Program> {
+pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, settings: &Settings) -> Vec<&'static Program> {
     let chrony = cluster.time.is_managed().then_some(&CHRONY);
     let trust = if facts.is_rhel_family() { &TRUST_RHEL } else { &TRUST_DEBIAN };
-    let trust = Some(trust).filter(|_| !cluster.settings.host.trusted_certificates.is_empty());
+    let trust = Some(trust).filter(|_| !settings.host.trusted_certificates.is_empty());
     COMMANDS.iter().chain(chrony).chain(trust).filter(|program| !facts.commands.contains(program.name)).collect()
 }
 
@@ -25,8 +25,8 @@ fn is_installable(facts: &HostFacts, program: &Program) -> bool {
 }
 
 pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
-    let (facts, settings) = (scope.facts, &scope.cluster.settings.host);
-    let missing = missing(facts, scope.cluster);
+    let (facts, settings) = (scope.facts, &scope.settings().host);
+    let missing = missing(facts, scope.cluster, scope.settings());
     let (can, cannot): (Vec<&Program>, Vec<&Program>) =
         missing.into_iter().partition(|program| settings.install_packages && is_installable(facts, program));
     if !cannot.is_empty() {

@@ -43,7 +43,7 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
 
 /// Whether this host's roles and settings put files into a folder. Others may be as they are.
 fn is_written(scope: &Scope<'_>, folder: &str) -> bool {
-    let (roles, settings) = (&scope.host.roles, &scope.cluster.settings);
+    let (roles, settings) = (&scope.host.roles, scope.settings());
     let balanced = scope.cluster.has_load_balancers() && !roles.control_plane && roles.is_node();
     let writes = |writer: Writer| match writer {
         Writer::Host => true,
@@ -60,7 +60,7 @@ fn is_written(scope: &Scope<'_>, folder: &str) -> bool {
         Writer::StaticPods => roles.control_plane || balanced,
         Writer::Mirrors => roles.is_node() && !settings.containerd_registries_mirrors.is_empty(),
         Writer::Name => settings.host.override_system_hostname,
-        Writer::Packages => !missing_programs(scope.facts, scope.cluster).is_empty(),
+        Writer::Packages => !missing_programs(scope.facts, scope.cluster, settings).is_empty(),
         Writer::Proxy => roles.is_node() && settings.host.has_proxy(),
         Writer::Selinux => settings.host.preinstall_selinux_state.is_some(),
         Writer::Time => scope.cluster.time.is_managed(),

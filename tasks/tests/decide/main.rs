@@ -19,6 +19,7 @@ mod marked;
 mod network_check;
 mod node_dns;
 mod observe;
+mod of_hosts;
 mod operations;
 mod own_authorities;
 mod own_etcd;

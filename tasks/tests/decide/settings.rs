@@ -26,9 +26,10 @@ const IN_CERTIFICATES: [&str; 2] = ["etcd_cert_alt_names", "etcd_cert_alt_ips"];
 const WITHOUT_FLANNEL: [&str; 2] = ["kube_proxy_remove", "kube_controller_manager_allocate_node_cidrs"];
 
 /// What has to be said besides for a setting to say something.
-const BESIDE: [(&str, &str); 3] = [
+const BESIDE: [(&str, &str); 4] = [
     ("no_proxy", "http_proxy: \"http://other:3128\", "),
     ("additional_no_proxy", "http_proxy: \"http://other:3128\", "),
+    ("additional_no_proxy_list", "http_proxy: \"http://other:3128\", "),
     (
         "kube_apiserver_admission_control_config_file",
         "kube_apiserver_admission_plugins_podnodeselector_default_node_selector: zone=b, \

@@ -104,14 +104,35 @@ pub(crate) fn url(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Optio
 /// Names, addresses and ranges with commas between, as in the variable NO_PROXY.
 pub(crate) fn without_proxy(decoder: &mut Decoder, field: &Field<'_>) -> Option<Vec<String>> {
     let text = decoder.text(field)?;
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '/' | '*' | '[' | ']');
     let entries: Vec<String> = text.split(',').map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect();
-    let Some(wrong) = entries.iter().find(|entry| !entry.chars().all(allowed)) else {
+    let Some(wrong) = entries.iter().find(|entry| !is_reached(entry)) else {
         return Some(entries);
     };
-    let problem = Problem::new(format!("{} is nothing that could be reached without a proxy", quote(wrong))).at(field.position());
-    decoder.report(problem.because("an entry is a DNS name, an address or a range of addresses"));
+    decoder.report(unreachable(wrong).at(field.position()));
     None
+}
+
+/// The same as a list.
+pub(crate) fn without_proxy_list(decoder: &mut Decoder, field: &Field<'_>) -> Vec<String> {
+    let texts = decoder.texts(field, "it is a list of names, addresses and ranges");
+    let mut entries = Vec::new();
+    for (text, item) in texts.into_iter().map(|(text, item)| (text.trim(), item)).filter(|(text, _)| !text.is_empty()) {
+        if is_reached(text) {
+            entries.push(text.to_owned());
+        } else {
+            decoder.report(unreachable(text).at(item.position()));
+        }
+    }
+    entries
+}
+
+fn is_reached(entry: &str) -> bool {
+    entry.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '/' | '*' | '[' | ']'))
+}
+
+fn unreachable(entry: &str) -> Problem {
+    let problem = Problem::new(format!("{} is nothing that could be reached without a proxy", quote(entry)));
+    problem.because("an entry is a DNS name, an address or a range of addresses")
 }
 
 pub(crate) fn firewall(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {

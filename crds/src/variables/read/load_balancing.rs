@@ -77,7 +77,14 @@ pub(crate) fn name(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
         decoder.report(problem.because("it is the name of the API; an address needs none").hint("leave it out"));
         return;
     }
-    settings.api_endpoint.name = Some(text);
+    let said = settings.api_endpoint.name.get_or_insert_with(|| text.clone());
+    if *said != text {
+        let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
+        let because = format!(
+            "`apiserver_loadbalancer_domain_name` and `kubeadm_config_api_fqdn` are the same here, and the other one says `{said}`"
+        );
+        decoder.report(problem.because(because).hint("write one of the two"));
+    }
 }
 
 pub(crate) fn name_in_hosts_file(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {

@@ -14,6 +14,7 @@ pub(crate) mod kubelet;
 pub(crate) mod load_balancing;
 pub(crate) mod node_dns;
 pub(crate) mod pods;
+pub(crate) mod policies;
 pub(crate) mod security;
 mod structure;
 pub(crate) mod together;

@@ -2,7 +2,7 @@
 
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
-const CALICO: &str = "it is of Calico, and the network plugin here is flannel";
+const CALICO: &str = "it is of Calico, which this version does not install";
 
 pub(super) static ROWS: &[Variable] = &[
     text("calico_version", "none", "Which Calico.").moot(CALICO),
@@ -29,5 +29,9 @@ pub(super) static ROWS: &[Variable] = &[
     value("typha_*", "none", "none", "A setting of Calico's typha.").moot(CALICO),
     flag("peer_with_router", "none", "Whether Calico speaks BGP with routers.").moot(CALICO),
     flag("peer_with_calico_rr", "none", "Whether Calico speaks BGP with route reflectors.").moot(CALICO),
+    value("peers", "list", "none", "With which routers Calico speaks BGP.").moot(CALICO),
+    number("local_as", "none", "The BGP number of a node with Calico.").moot(CALICO),
+    flag("ipip", "false", "An old name of `calico_ipip_mode`.").moot(CALICO),
+    value("policy_controller_extra_tolerations", "list", "[]", "Further taints of nodes that Calico's controllers run on.").moot(CALICO),
     number("global_as_num", "none", "The BGP number of Calico.").moot(CALICO),
 ];

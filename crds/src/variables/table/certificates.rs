@@ -1,9 +1,7 @@
 //! Variables of certificates.
 
 use crate::variables::read::{authorities, certificates, load_balancing};
-use crate::variables::row::{Variable, flag, number, text, value, word};
-
-const KEY: &str = "all keys are of the kind of kube_asymmetric_encryption_algorithm";
+use crate::variables::row::{Remark, Variable, flag, number, text, value, word};
 
 pub(super) static ROWS: &[Variable] = &[
     word("cert_management", "script", "script", "Who makes certificates.").only(
@@ -11,12 +9,12 @@ pub(super) static ROWS: &[Variable] = &[
         "kokctl makes all certificates itself",
         "leave it out",
     ),
-    flag("auto_renew_certificates", "false", "Renews the control plane's certificates by a timer.")
-        .needed("they would end after a year, unless somebody renews them")
-        .instead(
-            "leave it out, and within a year type `kubeadm certs renew all` on the control planes and restart \
-their static pods",
-        ),
+    flag("auto_renew_certificates", "false", "Renews the control plane's certificates by a timer.").noting(Remark {
+        message: "`auto_renew_certificates` sets up no timer",
+        because: "`kokctl apply` makes anew what has ended, and nothing renews certificates between two runs",
+        hint: "run `kokctl status` now and then: it warns 30 days before the first one ends; `kubeadm certs renew all` on each control \
+plane and a restart of its static pods renew them before that",
+    }),
     value("auto_renew_certificates_*", "none", "none", "When that is.").moot("it is read with auto_renew_certificates only"),
     word(
         "kube_asymmetric_encryption_algorithm",
@@ -60,9 +58,12 @@ signed: HOST/pki/apiserver.crt, HOST/kubelet.conf and so on.",
         "A file of the machine that kokctl runs on, as seen from the folder of the file, that keeps all keys that can't be replaced.",
     )
     .reads(certificates::escrow),
-    number("certificates_duration", "none", "How many days etcd's certificates are valid.")
-        .moot("they are valid as long as the others: kube_cert_validity_period"),
-    number("certificates_key_size", "none", "How long etcd's keys are.").moot(KEY),
+    number(
+        "certificates_duration",
+        "none",
+        "How many days etcd's certificates are valid; here as long as kube_cert_validity_period says of all.",
+    ),
+    number("certificates_key_size", "none", "How long etcd's keys are; here as kube_asymmetric_encryption_algorithm says of all."),
     flag("kubeadm_upgrade_auto_cert_renewal", "true", "Renews certificates at an upgrade.").moot("this version upgrades no cluster"),
     flag("kube_external_ca_mode", "false", "Certificates are made by somebody else.")
         .needed("kokctl would make certificates itself, unless it gets those that somebody else has made")

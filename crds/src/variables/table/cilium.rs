@@ -2,7 +2,7 @@
 
 use crate::variables::row::{Variable, flag, text, value, word};
 
-const CILIUM: &str = "it is of Cilium, and the network plugin here is flannel";
+const CILIUM: &str = "it is of Cilium, which this version does not install";
 
 pub(super) static ROWS: &[Variable] = &[
     text("cilium_version", "none", "Which Cilium.").moot(CILIUM),

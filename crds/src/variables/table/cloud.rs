@@ -1,6 +1,6 @@
 //! Variables of clouds.
 
-use crate::variables::row::{Variable, flag, text, value, word};
+use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const CLOUD: &str = "nodes would be without what the cloud's controller does";
 const STORAGE: &str = "pods that ask for such storage could not start";
@@ -34,6 +34,10 @@ pub(super) static ROWS: &[Variable] = &[
     flag("upcloud_csi_enabled", "false", "Storage of UpCloud.").needed(STORAGE).instead(DRIVER),
     value("upcloud_*", "none", "none", "A setting of that storage.").moot("it is read with upcloud_csi_enabled only").hidden(),
     value("oci_*", "none", "none", "A setting of Oracle's cloud, by its old name.").moot(UNREAD).hidden(),
+    value("aws_*", "none", "none", "A setting of AWS, from before clouds had controllers of their own.").moot(UNREAD),
+    number("node_volume_attach_limit", "none", "How many volumes of OpenStack a node may have.")
+        .moot("it is read with cinder_csi_enabled only"),
+    text("gce_node_tags", "none", "Tags of nodes in Google's cloud.").moot(UNREAD),
     value("aws_ebs_availability_zones", "list", "none", "Where that storage is.").moot(VOLUMES),
     value("gcp_pd_*", "none", "none", "A setting of Google's storage.").moot(VOLUMES),
     flag("restrict_az_provisioning", "false", "Whether it is there only.").moot(VOLUMES),

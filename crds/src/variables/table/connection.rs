@@ -37,13 +37,13 @@ pub(super) static ROWS: &[Variable] = &[
     word("ansible_ssh_args", "options of ssh", "none", "Options of ssh, of which ProxyJump and ProxyCommand with -W are understood.")
         .field_of("spec.hosts[].ssh.bastion"),
     word("ansible_connection", "ssh", "ssh", "How the host is reached.")
-        .moot("kokctl reaches every host over SSH; another way is an error"),
+        .follows("kokctl reaches every host over SSH; another way is an error"),
     flag("ansible_become", "true", "Whether what is done needs root.").moot("kokctl becomes root by sudo, unless the login is root"),
     word("ansible_become_method", "sudo", "sudo", "How the login becomes root.")
-        .moot("kokctl becomes root by sudo; another way is an error"),
-    word("ansible_become_user", "root", "root", "Who the login becomes.").moot("what is done needs root; somebody else is an error"),
+        .follows("kokctl becomes root by sudo; another way is an error"),
+    word("ansible_become_user", "root", "root", "Who the login becomes.").follows("what is done needs root; somebody else is an error"),
     word("ansible_sudo_user", "root", "root", "An old name of ansible_become_user.")
-        .moot("what is done needs root; somebody else is an error"),
+        .follows("what is done needs root; somebody else is an error"),
     text("ansible_become_password", "none", "What sudo asks the login for.").field_of("spec.hosts[].ssh.sudoPassword").hidden(),
     text("ansible_become_pass", "none", "Another name of ansible_become_password.").field_of("spec.hosts[].ssh.sudoPassword").hidden(),
     text("ansible_sudo_pass", "none", "An old name of ansible_become_password.").field_of("spec.hosts[].ssh.sudoPassword").hidden(),

@@ -20,8 +20,8 @@ pub(super) static ROWS: &[Variable] =
         ),
         text("containerd_version", "the newest of the bundle", "Which containerd; the bundle has to have it.")
             .reads(containerd::containerd_version),
-        text("runc_version", "that of the bundle", "Which runc.").moot(BUNDLE),
-        text("cni_version", "those of the bundle", "Which CNI plugins.").moot(BUNDLE),
+        text("runc_version", "that of the bundle", "Which runc."),
+        text("cni_version", "those of the bundle", "Which CNI plugins."),
         flag("containerd_static_binary", "true", "Whether containerd is the static one.").moot(BUNDLE),
         value(
             "containerd_extra_runtime_args",
@@ -43,6 +43,8 @@ pub(super) static ROWS: &[Variable] =
             "Where containerd fetches images instead of their own registries.",
         )
         .reads(containerd::containerd_registries_mirrors),
+        text("containerd_config", "none", "The whole configuration of containerd, in a form that Kubespray refuses.")
+            .refused("Kubespray refuses it too", "write what it says of registries as `containerd_registries_mirrors`"),
         value("containerd_insecure_registries", "map", "{}", "Registries without certificates, in a form that Kubespray no longer reads.")
             .moot("Kubespray has not read it since 2.23; write the registry under containerd_registries_mirrors with skip_verify"),
         value("containerd_registries", "map", "{}", "Mirrors of registries, in a form that Kubespray no longer reads.")
@@ -159,5 +161,5 @@ pub(super) static ROWS: &[Variable] =
         text("containerd_ubuntu_repo_*", "none", "Where containerd's packages come from.").moot(BUNDLE),
         value("nerdctl_*", "none", "none", "A setting of nerdctl.").moot("kokctl does not install nerdctl"),
         text("crictl_image_*", "none", "How Kubespray handles images.").moot("Kubespray works it out itself for its own use"),
-        text("crictl_version", "that of the bundle", "Which crictl.").moot(BUNDLE),
+        text("crictl_version", "that of the bundle", "Which crictl."),
     ];

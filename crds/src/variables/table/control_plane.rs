@@ -15,10 +15,10 @@ pub(super) static ROWS: &[Variable] = &[
         "this version lets it listen at all addresses of the host",
         "leave it out, and close the others by the host's firewall",
     ),
-    text("kube_apiserver_address", "the host's address", "The address that the API server tells others.").moot(ADDRESS),
-    text("kube_apiserver_access_address", "the host's address", "The address at which others reach the API server.").moot(ADDRESS),
-    value("kube_apiserver_endpoint", "URL", "the control plane's address", "Where nodes reach the API server.").moot(ENDPOINT),
-    value("kube_apiserver_global_endpoint", "URL", "the control plane's address", "Where others reach the API server.").moot(ENDPOINT),
+    text("kube_apiserver_address", "the host's address", "The address that the API server tells others.").follows(ADDRESS),
+    text("kube_apiserver_access_address", "the host's address", "The address at which others reach the API server.").follows(ADDRESS),
+    value("kube_apiserver_endpoint", "URL", "the control plane's address", "Where nodes reach the API server.").follows(ENDPOINT),
+    value("kube_apiserver_global_endpoint", "URL", "the control plane's address", "Where others reach the API server.").follows(ENDPOINT),
     word("kube_apiserver_node_port_range", "range of ports", "30000-32767", "The ports of services of type NodePort.")
         .reads(|d, f, s| control_plane::port_range(d, f, &mut s.components.api_server.options, "service-node-port-range")),
     word("event_ttl_duration", "time", "1h0m0s", "How long events are kept.")

@@ -17,7 +17,7 @@ const ON_HOSTS: &str = "leave it out, and set this up on the hosts";
 pub(super) static ROWS: &[Variable] = &[
     word("dns_mode", "coredns", "coredns", "What answers DNS in the cluster.").only(
         &["coredns"],
-        "kokctl installs CoreDNS",
+        "kokctl installs CoreDNS, one with two pods, and no second one with a service of its own",
         "write `coredns`, or leave it out",
     ),
     text("dns_domain", "cluster.local", "The DNS domain of services.").field_of("spec.network.clusterDomain"),
@@ -27,8 +27,7 @@ pub(super) static ROWS: &[Variable] = &[
         "The DNS domain of services, by Kubespray's other name for it; the cluster's name is `metadata.name`.",
     )
     .field_of("spec.network.clusterDomain"),
-    word("resolvconf_mode", "none", "none", "Whether hosts ask the cluster's DNS.")
-        .moot("kokctl leaves the name resolution of hosts as it is; pods ask the cluster's DNS all the same"),
+    word("resolvconf_mode", "none", "none", "Whether hosts ask the cluster's DNS; pods do in any case."),
     flag("enable_nodelocaldns", "false", "A DNS cache on each node, which pods ask.").reads(node_dns::enable),
     flag("enable_nodelocaldns_secondary", "false", "A second DNS cache on each node.")
         .needed("while a cache is replaced, its node has no other one")
@@ -90,9 +89,9 @@ pub(super) static ROWS: &[Variable] = &[
     flag("dns_late", "false", "When Kubespray changes the name resolution of hosts.").moot(HOSTS),
     value("cloud_resolver", "list of addresses", "[]", "Name servers of a cloud.").needed("hosts would not ask them").instead(ON_HOSTS),
     text("resolveconf_cloud_init_conf", "none", "Where Kubespray tells cloud-init of name servers.").moot(HOSTS),
-    flag("systemd_resolved_disable_stub_listener", "false", "Switches a part of systemd-resolved off.").moot(HOSTS),
-    flag("disable_host_nameservers", "false", "Keeps the hosts' name servers from being asked.").moot(HOSTS),
-    flag("remove_default_searchdomains", "false", "Leaves the hosts' search domains out.").moot(HOSTS),
+    flag("systemd_resolved_disable_stub_listener", "false", "Switches a part of systemd-resolved off."),
+    flag("disable_host_nameservers", "false", "Keeps the hosts' name servers from being asked."),
+    flag("remove_default_searchdomains", "false", "Leaves the hosts' search domains out."),
     value("coredns_external_zones", "list", "[]", "Zones that CoreDNS asks other servers for.").needed(ANSWERS).instead(COREFILE),
     text("coredns_rewrite_block", "none", "Names that CoreDNS takes for others.").needed(ANSWERS).instead(COREFILE),
     value("coredns_additional_configs", "text", "none", "Further configuration of CoreDNS.").needed(ANSWERS).instead(COREFILE),
@@ -111,6 +110,11 @@ pub(super) static ROWS: &[Variable] = &[
     ),
     flag("deploy_coredns", "true", "Whether CoreDNS is installed.").only(&["true"], "pods need it", "leave it out"),
     number("coredns_replicas", "2", "How many CoreDNS there are."),
+    value("dns_extra_tolerations", "list", "[]", "Further taints of nodes that CoreDNS runs on.")
+        .needed("CoreDNS could not run where all nodes have such taints")
+        .instead("leave it out; by hand they go into the Deployment `coredns` of kube-system, which later runs leave as it is"),
+    number("dns_replicas", "2", "How many CoreDNS there are, by a name that only Kubespray's documentation has.")
+        .moot("nothing reads it, in Kubespray neither"),
     value("coredns_affinity", "map", "none", "Where CoreDNS runs."),
     text("coredns_deployment_nodeselector", "kubernetes.io/os: linux", "Where CoreDNS runs.").or(&["{kubernetes.io/os: linux}"]),
     text("coredns_svc_name", "kube-dns", "How the service is called."),
@@ -118,7 +122,7 @@ pub(super) static ROWS: &[Variable] = &[
     flag("coredns_pod_disruption_budget", "false", "Keeps all CoreDNS from being evicted at once."),
     text("coredns_pod_disruption_budget_max_unavailable", "none", "How many may be.")
         .moot("it is read with coredns_pod_disruption_budget only"),
-    text("coredns_version", "that of the bundle", "Which CoreDNS.").moot("the bundle has it"),
+    text("coredns_version", "that of the bundle", "Which CoreDNS."),
     text("dns_cpu_requests", "100m", "Processor time for CoreDNS."),
     text("dns_cpu_limit", "none", "Most processor time of CoreDNS."),
     text("dns_memory_requests", "70Mi", "Memory for CoreDNS."),

@@ -13,6 +13,7 @@ pub(super) static ROWS: &[Variable] = &[
     text("registry_host", "none", "A registry of the user's own.").moot(BASE),
     text("minio_address", "none", "A file server of the user's own.").moot(BASE),
     text("files_repo", "none", "A file server of the user's own.").moot(BASE),
+    text("files_repo_*", "none", "A part of the address of a file server of the user's own.").moot(BASE).hidden(),
     text("kube_image_repo", "registry.k8s.io", "Where images of Kubernetes come from.").moot(BUNDLE),
     text("docker_image_repo", "docker.io", "Where images of Docker's registry come from.").moot(BUNDLE),
     text("gcr_image_repo", "gcr.io", "Where images of Google's registry come from.").moot(BUNDLE),

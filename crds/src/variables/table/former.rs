@@ -95,7 +95,7 @@ pub(super) static ROWS: &[Variable] = &[
     flag("populate_localhost_entries_to_hosts_file", "none", "Writes those lines.")
         .moot("kokctl leaves the lines about localhost as they are"),
     text("etcd_cert_dir_mode", "none", "Who may read etcd's certificates.").moot("only root may"),
-    flag("growpart_azure_enabled", "none", "Makes the root partition larger on Azure.").moot("kokctl leaves partitions as they are"),
+    flag("growpart_azure_enabled", "false", "Makes the root partition larger on Azure."),
     text("is_etcd_master", "computed", "Whether the host has etcd.").moot(COMPUTED),
     text("is_kube_master", "computed", "Whether the host is a control plane.").moot(COMPUTED),
     text("kube_apiserver_count", "computed", "How many control planes there are.").moot(COMPUTED),

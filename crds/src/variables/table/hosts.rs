@@ -17,7 +17,7 @@ pub(super) static ROWS: &[Variable] = &[
     value("node_labels", "map of keys to texts", "{}", "Labels of the node.").field_of("spec.hosts[].labels"),
     value("node_taints", "list of key=value:Effect", "[]", "Taints of the node.").field_of("spec.hosts[].taints"),
     text("kube_override_hostname", "the host's name", "The name of the node, which is the host's name here.")
-        .moot("a node has the name of its host here; another name is an error"),
+        .follows("a node has the name of its host here; another name is an error"),
     flag("override_system_hostname", "true", "Whether each host gets the name that it has in the file.").reads(
         |decoder, field, settings| {
             settings.host.override_system_hostname = decoder.boolean(field).unwrap_or(settings.host.override_system_hostname);
@@ -104,6 +104,6 @@ pub(super) static ROWS: &[Variable] = &[
     text("host_os", "that of the host", "The kernel of the host.").moot("kokctl finds it out"),
     flag("is_fedora_coreos", "found out", "Whether the host runs CoreOS.").moot("kokctl finds out what each host runs"),
     text("cluster_id", "none", "An identifier of a route reflector of Calico.")
-        .moot("it is of Calico, and the network plugin here is flannel"),
+        .moot("it is of Calico, which this version does not install"),
     text("inventory_dir", "the folder of the inventory", "Where the inventory lies.").moot("Ansible sets it itself"),
 ];

@@ -1,6 +1,6 @@
 //! Variables of the kubelet.
 
-use crate::variables::read::{component, kubelet, values};
+use crate::variables::read::{component, kubelet, policies, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const OPEN: &str = "the kubelet would be less secure than asked for";
@@ -30,8 +30,8 @@ pub(super) static ROWS: &[Variable] = &[
     number("kubelet_pods_per_core", "0", "How many pods per processor.").reads(|d, f, s| values::count(d, f, &mut s.components.kubelet.fields, "podsPerCore")),
     number("kubelet_pod_pids_limit", "-1", "How many processes a pod may have.").reads(|d, f, s| values::number(d, f, &mut s.components.kubelet.fields, "podPidsLimit", -1..=i64::MAX)),
     word("kubelet_bind_address", "address", "0.0.0.0", "Where the kubelet listens.")
-        .moot("it listens at all addresses of the host, also where the host's own is meant, as with Kubespray; another one is an error"),
-    text("kubelet_address", "the host's address", "The address of the node.").moot("it is the host's address; another one is an error"),
+        .follows("it listens at all addresses of the host, also where the host's own is meant, as with Kubespray; another one is an error"),
+    text("kubelet_address", "the host's address", "The address of the node.").follows("it is the host's address; another one is an error"),
     word("kubelet_healthz_bind_address", "address", "127.0.0.1", "Where the kubelet tells whether it is well.").reads(|d, f, s| values::address(d, f, &mut s.components.kubelet.fields, "healthzBindAddress")),
     number("kubelet_healthz_port", "10248", "The port at which it tells it.").reads(|d, f, s| values::number(d, f, &mut s.components.kubelet.fields, "healthzPort", 0..=65_535)),
     number("kubelet_max_parallel_image_pulls", "1", "How many images a node fetches at once.").reads(kubelet::parallel_pulls),
@@ -135,5 +135,9 @@ pub(super) static ROWS: &[Variable] = &[
     word("kubelet_logfiles_max_size", "amount", "10Mi", "How large such a file becomes.")
         .reads(|d, f, s| kubelet::amount(d, f, s, "containerLogMaxSize")),
     word("kubelet_topology_manager_policy", "none", "none", "How processors and memory are given to pods.").reads(|d, f, s| values::word(d, f, &mut s.components.kubelet.fields, "topologyManagerPolicy", &["none", "best-effort", "restricted", "single-numa-node"])),
+    word("kubelet_topology_manager_scope", "container or pod", "container", "Whether that is done for each container or for the whole pod.")
+        .reads(|d, f, s| values::word(d, f, &mut s.components.kubelet.fields, "topologyManagerScope", &["container", "pod"])),
     word("kubelet_cpu_manager_policy", "none", "none", "Whether pods get processors of their own.").reads(|d, f, s| values::word(d, f, &mut s.components.kubelet.fields, "cpuManagerPolicy", &["none", "static"])),
+    value("kubelet_cpu_manager_policy_options", "map of names to texts", "{}", "More about that.")
+        .reads(policies::options),
 ];

@@ -6,7 +6,6 @@ use crate::variables::row::{Variable, flag, number, text, value, word};
 const OWN_PATHS: (&str, &str) = ("kokctl has its files at places of its own", "leave it out");
 const PHASES: &str = "kubeadm would do what it is to leave out";
 const WAITS: &str = "kokctl waits for what has to become ready, each step with a limit of its own";
-const ROOT: &str = "all files belong to root here, and only root reads keys";
 
 // What to do as long as it is not done.
 const ALL_PHASES: &str = "leave it out, and take what kubeadm installs";
@@ -29,17 +28,15 @@ pub(super) static ROWS: &[Variable] = &[
         OWN_PATHS.0,
         OWN_PATHS.1,
     ),
-    text("kube_cert_dir", "/etc/kubernetes/pki", "Where the certificates of Kubernetes lie.")
-        .moot("kokctl has them where kubeadm has them, in /etc/kubernetes/pki"),
-    text("kube_manifest_dir", "/etc/kubernetes/manifests", "Where the manifests of static pods lie.")
-        .moot("kokctl has them where kubeadm has them"),
+    text("kube_cert_dir", "/etc/kubernetes/pki", "Where the certificates of Kubernetes lie; with kokctl always there."),
+    text("kube_manifest_dir", "/etc/kubernetes/manifests", "Where the manifests of static pods lie; with kokctl always there."),
     text("kube_script_dir", "none", "Where Kubespray has scripts.").moot("kokctl leaves no scripts on hosts"),
     text("kube_token_dir", "none", "Where Kubespray has tokens.").moot("kokctl leaves no tokens on hosts"),
     text("credentials_dir", "none", "Where Kubespray keeps generated passwords.").moot("kokctl keeps no passwords"),
     text("default_kubelet_config_dir", "none", "Where Kubespray once had the kubelet's configuration.")
         .moot("no Kubernetes of today reads it"),
-    text("kube_owner", "root", "Who owns the files of Kubernetes.").moot(ROOT),
-    text("kube_cert_group", "root", "Which group owns the certificates.").moot(ROOT),
+    text("kube_owner", "root", "Who owns the files of Kubernetes."),
+    text("kube_cert_group", "root", "Which group owns the certificates."),
     number("kube_log_level", "0", "How much the components of Kubernetes log.").reads(control_plane::log_level),
     value("kube_feature_gates", "list of Name=true or Name=false", "[]", "Feature gates of all components.")
         .reads(|d, f, s| component::gates(d, f, &mut s.components.feature_gates.all)),
@@ -85,6 +82,7 @@ pub(super) static ROWS: &[Variable] = &[
         .moot("`kokctl kubeconfig` prints it at any time"),
     text("kubeconfig_localhost_ansible_host", "false", "Which address that kubeconfig has.")
         .moot("`kokctl kubeconfig` prints it at any time"),
+    text("kubectl_alias", "none", "A short name of kubectl in the shells of control planes."),
     flag("kubectl_localhost", "false", "Copies kubectl to the machine that runs the installer.").moot("the bundle has it"),
     text("artifacts_dir", "none", "Where those copies lie.").moot("kokctl copies nothing to the machine that it runs on"),
     flag("volume_cross_zone_attachment", "false", "Whether volumes of other zones may be attached."),

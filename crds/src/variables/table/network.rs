@@ -109,7 +109,7 @@ pub(super) static ROWS: &[Variable] = &[
     text("kube_apiserver_ip", "the first address of the services' range", "Address of the service `kubernetes`.")
         .moot("it is the first of the services' range, as the API server chooses it"),
     text("skydns_server", "the tenth address of the services' range", "Address of the DNS service.")
-        .moot("it is the tenth of the services' range, as kubeadm chooses it; of others Kubespray's default, the third, is no error"),
+        .follows("it is the tenth of the services' range, as kubeadm chooses it; of others Kubespray's default, the third, is no error"),
     flag("nat_outgoing_ipv6", "true", "Whether packets of pods leave the cluster with the node's IPv6 address; `false` is for the bridge.")
         .field_of("spec.network.masqueradeIPv6"),
     value("kube_pods_subnets", "text", "kube_pods_subnet", "The ranges of the pods' addresses.").moot(COMPUTED),

@@ -16,9 +16,8 @@ pub(super) static ROWS: &[Variable] = &[
     flag("delete_nodes_confirmation", "false", "Answers the question whether hosts are to be removed.").moot(ASKED),
     flag("skip_confirmation", "false", "Answers the question whether hosts are to be removed.").moot(ASKED),
     flag("reset_confirmation", "false", "Answers the question whether the cluster is to be removed.").moot(ASKED),
-    flag("flush_iptables", "false", "Removes all rules of iptables at a reset.")
-        .moot("kokctl removes the rules of Kubernetes, and no others"),
-    flag("reset_restart_network", "false", "Restarts the host's network at a reset.").moot("kokctl leaves the host's network as it is"),
+    flag("flush_iptables", "false", "Removes all rules of iptables at a reset, and not those of Kubernetes alone."),
+    flag("reset_restart_network", "false", "Restarts the host's network at a reset."),
     flag("undo", "false", "Reverses an action of kubean's.").moot("it belongs to actions of kubean that change one thing on hosts"),
     text("etcd_snapshot", "none", "A backup to restore etcd from.")
         .moot("it belongs to the action recover-control-plane, which this version does not have"),

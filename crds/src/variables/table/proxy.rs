@@ -1,7 +1,7 @@
 //! Variables of proxies.
 
 use crate::variables::read::host;
-use crate::variables::row::{Variable, flag, text, value, word};
+use crate::variables::row::{Variable, flag, value, word};
 
 pub(super) static ROWS: &[Variable] = &[
     word("http_proxy", "URL", "unset", "Proxy for HTTP of containerd, the kubelet and the package manager.")
@@ -21,7 +21,7 @@ pub(super) static ROWS: &[Variable] = &[
         "unset",
         "Names, addresses and ranges that are reached without the proxy, besides those of the cluster.",
     )
-    .reads(|decoder, field, settings| settings.host.additional_no_proxy = host::without_proxy(decoder, field).unwrap_or_default()),
+    .reads(|decoder, field, settings| settings.host.additional_no_proxy.extend(host::without_proxy(decoder, field).unwrap_or_default())),
     word("https_proxy_cert_file", "path", "none", "A certificate authority of the proxy.")
         .needed("the proxy would not be trusted")
         .instead("write its certificate under `trusted_certificates`"),
@@ -31,6 +31,7 @@ pub(super) static ROWS: &[Variable] = &[
         .moot("kokctl works it out from `http_proxy`, `https_proxy` and `no_proxy`"),
     value("proxy_disable_env", "map", "none", "What Kubespray unsets for programs.")
         .moot("kokctl calls no programs through a proxy but the package manager"),
-    text("additional_no_proxy_list", "none", "What is in additional_no_proxy.").moot("write `additional_no_proxy`"),
+    value("additional_no_proxy_list", "list", "that of additional_no_proxy", "The same as a list.")
+        .reads(|decoder, field, settings| settings.host.additional_no_proxy.extend(host::without_proxy_list(decoder, field))),
     flag("skip_http_proxy_on_os_packages", "false", "Keeps the package manager from using the proxy."),
 ];

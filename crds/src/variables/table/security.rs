@@ -73,9 +73,12 @@ pub(super) static ROWS: &[Variable] = &[
     word("kube_encryption_algorithm", "secretbox, aesgcm or aescbc", "secretbox", "How it is encrypted.")
         .reads(security::encryption_algorithm)
         .beside("kube_encrypt_secret_data", |s| s.security.encryption.enabled),
-    text("kube_encrypt_token", "none", "The key to encrypt with.")
-        .moot("kokctl makes the key itself, once; control planes keep it, an escrow where there is one, and what reset fetches")
-        .hidden(),
+    text(
+        "kube_encrypt_token",
+        "none",
+        "The key to encrypt with; kokctl makes one itself, once: control planes keep it, an escrow where there is one, and what reset fetches.",
+    )
+    .hidden(),
     value(
         "authorization_modes",
         "list of Node, RBAC, Webhook, AlwaysAllow and AlwaysDeny",

@@ -14,6 +14,7 @@ pub(super) static ROWS: &[Variable] = &[
     text("ntp_driftfile", "chrony's", "Where the drift of the clock is kept.").moot(CHRONY),
     flag("ntp_tinker_panic", "true", "Whether a clock that is far off is set.").moot("chrony steps a clock that is far off, in its first three updates"),
     text("ntp_filter_interface", "none", "Which interfaces the daemon listens on.").moot(CHRONY),
+    value("ntp_interfaces", "list of names", "none", "Which interfaces the daemon listens on.").moot(CHRONY),
     flag("ntp_force_sync_immediately", "true", "Sets the clock at once.").moot("with `spec.time` the run always waits until each host's clock follows"),
     text("ntp_timezone", "none", "The time zone of hosts."),
 ];

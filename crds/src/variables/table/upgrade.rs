@@ -22,5 +22,6 @@ pub(super) static ROWS: &[Variable] = &[
     flag("upgrade_node_always_cordon", "none", "Keeps new pods away although nothing is upgraded.").moot(UPGRADE),
     flag("upgrade_node_uncordon_after_drain_failure", "none", "Lets new pods come again after a failure.").moot(UPGRADE),
     value("upgrade_node_post_upgrade_*", "none", "none", "Asks or waits after each node.").moot(UPGRADE),
+    value("post_upgrade_hooks", "list of paths", "[]", "Tasks of Ansible that are run after a node is upgraded.").moot(UPGRADE),
     value("upgrade_node_*", "none", "none", "A setting of upgrades.").moot(UPGRADE),
 ];
