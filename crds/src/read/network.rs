@@ -184,7 +184,12 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
             Wording::Inventory => by_convert(text),
         })
     } else {
-        with_nearest(problem, text, &NetworkPlugin::ALL.map(NetworkPlugin::as_str))
+        let problem = with_nearest(problem, text, &NetworkPlugin::ALL.map(NetworkPlugin::as_str));
+        match decoder.wording() {
+            // Kubespray's name for one of the user's own.
+            Wording::Inventory if problem.hint.is_none() => problem.hint(by_convert(if text == "custom_cni" { "yours" } else { text })),
+            _ => problem,
+        }
     });
     None
 }
