@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-unit test-faults bench bench-create build bundle crds docs fmt lint advisories
+.PHONY: help demo demo-down test test-unit test-faults bench bench-create build bundle tables crds docs fmt lint advisories
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -35,6 +35,9 @@ bundle: ## build the bundle that kokctl installs from, and print its folder
 	@sh tests/make/setup.sh bundle
 	@cargo build --locked -p kok-tests --bin release
 	@$(CARGO_TARGET_DIR)/debug/release build
+
+tables: ## write what each version of Kubernetes knows: options, feature gates, fields
+	@sh tests/make/tables.sh
 
 docs: ## write the pages that are made from tables in the code
 	KOK_WRITE_DOCS=1 cargo test --locked -p kok-crds --test variables

@@ -1,8 +1,10 @@
 //! Rules that tie several values together.
 
+mod components;
 mod endpoint;
 mod etcd;
 mod implied;
+mod known;
 mod network;
 mod node_dns;
 
@@ -16,6 +18,7 @@ use crate::read::ReadHost;
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
+pub(crate) use components::components;
 pub(crate) use endpoint::endpoint;
 pub(crate) use etcd::etcd_deployment;
 pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, max_pods_ipv6, other_address};

@@ -1,5 +1,6 @@
 //! Taking typed values out of the tree, while collecting everything that is wrong.
 
+mod origins;
 mod scalars;
 mod tolerant;
 mod wording;
@@ -22,6 +23,7 @@ pub(crate) struct Decoder {
     notices: Vec<Notice>,
     positions: Positions,
     given: Vec<Given>,
+    origins: Vec<origins::Origin>,
     wording: Wording,
 }
 

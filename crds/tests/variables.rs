@@ -155,8 +155,15 @@ const DEFAULTS: &str = include_str!("variables/defaults.yaml");
 /// Defaults that say what kind of a cluster it is. kokctl makes another, and whoever writes them down is told.
 const CHOICES: [&str; 3] = ["etcd_deployment_type: docker", "kube_network_plugin: calico", "kube_proxy_mode: ipvs"];
 
+/// Defaults that a component does not start with alone, and those that Kubespray has beside them.
+const BESIDE_DEFAULTS: [(&str, &str); 2] = [
+    ("etcd_heartbeat_interval:", "etcd_election_timeout: 5000"),
+    ("kubelet_shutdown_grace_period_critical_pods:", "kubelet_shutdown_grace_period: 60s"),
+];
+
 fn problems_of(line: &str) -> Vec<String> {
-    read_line(line).problems.iter().map(ToString::to_string).collect()
+    let beside = BESIDE_DEFAULTS.iter().find(|(name, _)| line.starts_with(name)).map(|(_, beside)| format!("\n{beside}"));
+    read_line(&format!("{line}{}", beside.unwrap_or_default())).problems.iter().map(ToString::to_string).collect()
 }
 
 /// A cluster whose variables have that line.

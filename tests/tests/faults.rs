@@ -54,7 +54,7 @@ const LONG: [Fault; 14] = [
 
 /// With whole clusters, which take minutes each: only with `all`, or by name.
 const LONGEST: [Fault; 5] = [
-    ("unknown-option", never_up::unknown_option),
+    ("missing-file", never_up::missing_file),
     ("each-control-plane-lost", lost::each_control_plane),
     ("rejoined-by-kubeadm", rejoined::by_kubeadm_alone),
     ("founding-killed", founding::killed),

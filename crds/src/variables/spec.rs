@@ -94,7 +94,6 @@ impl<'a> Sayings<'a> {
         super::read::together::check(decoder, &given, &settings);
         super::read::certificates::check(decoder, &given, &settings);
         super::read::authorities::check(decoder, &given, &mut settings);
-        super::read::policies::check(decoder, &given, &settings);
         settings.of_hosts = super::of_hosts::whole(&self.hosts, &of_all, &of_hosts, &settings);
         given.into_iter().for_each(|given| decoder.give(counting(given, &settings)));
         settings

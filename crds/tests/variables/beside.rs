@@ -44,7 +44,7 @@ const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 17] = [
+const NEEDED: [(&str, &[(&str, &str)]); 24] = [
     ("issued_certificates", &[("certificate_authorities", "{frontProxy: {certificate: front.crt}}")]),
     (
         "populate_loadbalancer_apiserver_to_hosts_file",
@@ -63,7 +63,14 @@ const NEEDED: [(&str, &[(&str, &str)]); 17] = [
     ),
     ("kube_apiserver_tracing", &[("kube_apiserver_tracing_endpoint", "first:4317")]),
     (EVENTS, &[("kube_apiserver_enable_admission_plugins", "[EventRateLimit]")]),
-    ("kubelet_cpu_manager_policy_options", &[("kubelet_cpu_manager_policy", "static")]),
+    ("kubelet_cpu_manager_policy_options", &[("kubelet_cpu_manager_policy", "static"), ("kube_cpu_reserved", "100m")]),
+    ("etcd_heartbeat_interval", &[("etcd_election_timeout", "3000")]),
+    ("eviction_soft", &[("eviction_soft_grace_period", "{memory.available: 1m}")]),
+    ("kube_controller_manager_leader_elect_renew_deadline", &[("kube_controller_manager_leader_elect_lease_duration", "40s")]),
+    ("kube_scheduler_leader_elect_renew_deadline", &[("kube_scheduler_leader_elect_lease_duration", "40s")]),
+    ("kubelet_cpu_manager_policy", &[("kube_cpu_reserved", "100m")]),
+    ("kubelet_image_gc_high_threshold", &[("kubelet_image_gc_low_threshold", "50")]),
+    ("kubelet_shutdown_grace_period_critical_pods", &[("kubelet_shutdown_grace_period", "30s")]),
     ("ip6", &[DUAL_STACK]),
     ("access_ip6", &[DUAL_STACK]),
     ("kube_pods_subnet_ipv6", &[DUAL_STACK]),

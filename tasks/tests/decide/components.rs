@@ -55,21 +55,24 @@ fn option<'a>(component: &'a Value, name: &str) -> &'a str {
 
 #[test]
 fn options_and_gates_are_where_kubeadm_looks_for_them() {
-    let vars = "kube_feature_gates: [A=true], kube_scheduler_feature_gates: [B=false], kube_profiling: false, kube_reserved: true, \
+    let vars = "kube_feature_gates: [AllBeta=true], kube_scheduler_feature_gates: [AllAlpha=false], kube_profiling: false, kube_reserved: true, \
                 kube_cpu_reserved: 300m, kubelet_max_pods: 90, kubelet_config_extra_args: {registryBurst: 3}, \
                 kube_kubeadm_apiserver_extra_args: {max-requests-inflight: 800}, etcd_extra_vars: {ETCD_MAX_WALS: 2}, \
                 kube_proxy_sync_period: 20s, kube_proxy_conntrack_max_per_core: 0, kube_proxy_conntrack_min: 7, \
-                kubelet_custom_flags: [\"--v=4\"], kubeadm_feature_gates: [C=true]";
+                kubelet_custom_flags: [\"--v=4\"], kubeadm_feature_gates: [RootlessControlPlane=true]";
     let world = converged(CLUSTER, vars);
     let cluster = of_kind(&world, "ClusterConfiguration");
     assert_eq!(option(&cluster["apiServer"], "max-requests-inflight"), "800");
-    assert_eq!(option(&cluster["apiServer"], "feature-gates"), "A=true");
+    assert_eq!(option(&cluster["apiServer"], "feature-gates"), "AllBeta=true");
     assert_eq!(option(&cluster["controllerManager"], "profiling"), "false");
-    assert_eq!(option(&cluster["scheduler"], "feature-gates"), "B=false");
+    assert_eq!(option(&cluster["scheduler"], "feature-gates"), "AllAlpha=false");
     assert_eq!(option(&cluster["etcd"]["local"], "max-wals"), "2");
-    assert_eq!(cluster["featureGates"]["C"], true);
+    assert_eq!(cluster["featureGates"]["RootlessControlPlane"], true);
     let kubelet = of_kind(&world, "KubeletConfiguration");
-    assert_eq!((&kubelet["maxPods"], &kubelet["registryBurst"], &kubelet["featureGates"]["A"]), (&90.into(), &3.into(), &true.into()));
+    assert_eq!(
+        (&kubelet["maxPods"], &kubelet["registryBurst"], &kubelet["featureGates"]["AllBeta"]),
+        (&90.into(), &3.into(), &true.into())
+    );
     assert_eq!(kubelet["kubeReserved"]["cpu"], "300m");
     assert_eq!(kubelet["kubeReserved"]["memory"], "256Mi");
     let proxy = of_kind(&world, "KubeProxyConfiguration");

@@ -25,7 +25,7 @@ const SAID: &[(&str, &str, &str)] = &[
     ("ClusterConfiguration", "encryptionAlgorithm", "RSA-3072"),
     ("ClusterConfiguration", "certificateValidityPeriod", "4000h0m0s"),
     ("ClusterConfiguration", "caCertificateValidityPeriod", "50000h0m0s"),
-    ("ClusterConfiguration", "featureGates/AllAlpha", "false"),
+    ("ClusterConfiguration", "featureGates/RootlessControlPlane", "false"),
     ("ClusterConfiguration", "kubernetesVersion", "v1.37.1"),
     ("ClusterConfiguration", "controlPlaneEndpoint", "10.20.0.11:7443"),
     ("ClusterConfiguration", "networking/dnsDomain", "demo.example"),

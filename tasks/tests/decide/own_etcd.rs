@@ -268,7 +268,7 @@ fn who_signs_for_etcd_is_a_host_of_etcd() {
 #[test]
 fn a_unit_is_told_what_a_pod_would_be_told() {
     let vars = "etcd_quota_backend_bytes: 4294967296, etcd_compaction_retention: 8, etcd_log_level: warn, \
-                etcd_listen_metrics_urls: \"http://127.0.0.1:2382\", etcd_tls_cipher_suites: \"A,B\", \
+                etcd_listen_metrics_urls: \"http://127.0.0.1:2382\", etcd_tls_cipher_suites: \"TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256\", \
                 etcd_extra_vars: {ETCD_GRPC_KEEPALIVE_TIMEOUT: 10s, pre-vote: false, log-outputs: \"stderr,stdout\", \
                 peer-cert-allowed-cn: a, client-cert-allowed-hostname: b, socket-reuse-port: true}";
     let world = bare().converge();
@@ -292,7 +292,7 @@ fn a_unit_is_told_what_a_pod_would_be_told() {
     let file = file(&told);
     let expected = serde_json::json!({
         "quota-backend-bytes": 4_294_967_296_u64, "auto-compaction-retention": "8", "log-level": "warn",
-        "listen-metrics-urls": "http://127.0.0.1:2382", "cipher-suites": ["A", "B"], "grpc-keepalive-timeout": 10_000_000_000_u64,
+        "listen-metrics-urls": "http://127.0.0.1:2382", "cipher-suites": ["TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"], "grpc-keepalive-timeout": 10_000_000_000_u64,
         "pre-vote": false, "log-outputs": ["stderr", "stdout"], "socket-options": {"reuse-port": true}
     });
     for (name, value) in expected.as_object().unwrap() {

@@ -8,15 +8,19 @@ use crate::cluster_support::cluster;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::up;
 
-/// An option of the API server that no version of Kubernetes has. kokctl does not know them all.
-pub fn unknown_option() {
+/// An option of the API server that names files which are not there. kokctl can't know that.
+pub fn missing_file() {
     let lab = up(1);
     let kokctl = Kokctl::new(&lab);
     let right = fs::read_to_string(kokctl.manifest()).unwrap().replace("roles: [control-plane]}", "roles: [control-plane, worker]}");
-    kokctl.write_manifest(&format!("{}\n    kube_kubeadm_apiserver_extra_args: {{no-such-option: x}}\n", right.trim_end()));
+    kokctl.write_manifest(&format!(
+        "{}\n    kube_kubeadm_apiserver_extra_args: {{tls-sni-cert-key: \"/no/such.crt,/no/such.key\"}}\n",
+        right.trim_end()
+    ));
     let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
     assert_eq!(said.code, 4, "{said:?}");
-    for part in ["kube-apiserver said last: Error: unknown flag: --no-such-option", "(likely: an option in your file", "hint: "] {
+    let why = ["/no/such.crt: no such file or directory", "(likely: a file that an option names is not there"];
+    for part in ["kube-apiserver said last: ", "hint: "].into_iter().chain(why) {
         assert!(said.stderr.contains(part), "{part} in {}", said.stderr);
     }
     kokctl.write_manifest(&right);

@@ -121,6 +121,7 @@ pub(crate) fn gates(decoder: &mut Decoder, field: &Field<'_>, to: &mut BTreeMap<
         let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric());
         let problem = match value {
             Some(value) if is_name && !to.contains_key(&name) => {
+                decoder.tell(&item, &name, &value.into());
                 to.insert(name, value);
                 continue;
             }

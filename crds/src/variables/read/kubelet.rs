@@ -97,6 +97,7 @@ pub(crate) fn reserved(decoder: &mut Decoder, field: &Field<'_>, to: &mut BTreeM
 /// When the kubelet evicts pods after a while, or how long that is.
 pub(crate) fn soft(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings, name: &str) {
     let what = format!("`{}`", field.name());
+    let wrong_before = decoder.count();
     for entry in decoder.entries(field, &what).unwrap_or_default() {
         if !EVICTION_SIGNALS.contains(&entry.key.as_str()) {
             let problem = Problem::new(format!("{} is no eviction signal of the kubelet", quote(&entry.key))).at(&entry.key_position);
@@ -107,7 +108,10 @@ pub(crate) fn soft(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
             decoder.report(problem.because("it is text: an amount like `1Gi`, a share like `10%`, or a time like `1m30s`"));
         }
     }
-    super::values::map(decoder, field, &mut settings.components.kubelet.fields, name);
+    // What is wrong is told of once.
+    if decoder.count() == wrong_before {
+        super::values::map(decoder, field, &mut settings.components.kubelet.fields, name);
+    }
 }
 
 /// For whom reserved amounts are limits, too.

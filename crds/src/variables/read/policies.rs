@@ -3,7 +3,6 @@
 use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::model::Settings;
-use crate::variables::given::Given;
 use crate::variables::spelled;
 use crate::words::{quote, with_nearest};
 
@@ -36,17 +35,5 @@ pub(crate) fn options(decoder: &mut Decoder, field: &Field<'_>, settings: &mut S
     }
     if !options.is_empty() {
         super::values::put(decoder, field, &mut settings.components.kubelet.fields, "cpuManagerPolicyOptions", options.into());
-    }
-}
-
-/// A kubelet does not start with options of a policy that has none.
-pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings) {
-    const POLICY: &str = "cpuManagerPolicy";
-    let kubelets = || settings.components.kubelets();
-    let is_said = kubelets().any(|kubelet| kubelet.fields.contains_key("cpuManagerPolicyOptions"));
-    if is_said && !kubelets().any(|kubelet| kubelet.fields.get(POLICY).is_some_and(|policy| policy == "static")) {
-        let problem = Problem::new("`kubelet_cpu_manager_policy_options` needs `kubelet_cpu_manager_policy: static`");
-        let problem = super::security::at(given, "kubelet_cpu_manager_policy_options", problem);
-        decoder.report(problem.because("the policy `none` has no options, and a kubelet that is given some does not start"));
     }
 }

@@ -18,6 +18,7 @@ pub(super) const TIME: &str = "it is a time like `30s`, `1m30s` or `1h`";
 
 /// Adds a value under a name that nothing else may have said.
 pub(crate) fn put(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, name: &str, value: Json) {
+    decoder.tell(field, name, &value);
     // Kubespray's own files make one variable of another.
     if to.get(name) == Some(&value) {
         return;

@@ -1,0 +1,94 @@
+//! Feature gates: whether they exist, can be as they are said, and have what they need.
+
+use std::collections::BTreeMap;
+
+use super::{Judge, Told};
+use crate::Problem;
+use crate::check::known::{Gate, Known, Program};
+use crate::model::Settings;
+use crate::words::{quote, with_nearest};
+
+pub(super) fn gates(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
+    let gates = &settings.components.feature_gates;
+    let own = [
+        (Program::ApiServer, &gates.api_server),
+        (Program::ControllerManager, &gates.controller_manager),
+        (Program::Scheduler, &gates.scheduler),
+        (Program::Kubelet, &gates.kubelet),
+        (Program::KubeProxy, &gates.kube_proxy),
+    ];
+    // A kube-proxy that is left out reads nothing.
+    let own = own.into_iter().filter(|(program, _)| *program != Program::KubeProxy || !settings.kube_proxy_remove);
+    let own: Vec<_> = own.collect();
+    let with_those_of_all: Vec<Program> = own.iter().filter(|(_, own)| own.is_empty()).map(|(program, _)| *program).collect();
+    gates_of(judge, known, (&with_those_of_all, &["spec.vars.kube_feature_gates"]), &gates.all);
+    for (program, own) in own.into_iter().chain([(Program::Kubeadm, &gates.kubeadm)]) {
+        gates_of(judge, known, (&[program], program.likely()), own);
+    }
+}
+
+/// The gates that some programs are told alike.
+fn gates_of(judge: &mut Judge<'_>, known: &Known, (programs, likely): (&[Program], &[&str]), said: &BTreeMap<String, bool>) {
+    for (name, value) in said {
+        let problem = unknown(known, programs, name).or_else(|| otherwise(known, programs, (name, *value)));
+        if let Some(problem) = problem {
+            judge.report(Told { name, value: &(*value).into(), likely }, problem);
+        }
+    }
+    for program in programs.iter().filter(|_| !said.is_empty()) {
+        for (name, other) in lacking(known, *program, said) {
+            let blamed = if said.contains_key(name) { name } else { other };
+            let Some(value) = said.get(blamed) else { continue };
+            let problem = Problem::new(format!("the feature gate {} needs {}", quote(name), quote(other)));
+            let problem = problem.because(format!("{} does not start with the one on and the other off", program.words()));
+            let problem = problem.hint(format!("write `{other}=true` too, or `{name}=false`"));
+            judge.report(Told { name: blamed, value: &(*value).into(), likely }, problem);
+            break;
+        }
+    }
+}
+
+fn unknown(known: &Known, programs: &[Program], name: &str) -> Option<Problem> {
+    let strangers: Vec<Program> = programs.iter().copied().filter(|program| known.gate(*program, name).is_none()).collect();
+    let first = strangers.first()?;
+    let of = if strangers.len() > 1 && strangers.len() == programs.len() { String::new() } else { format!("{} in ", words(&strangers)) };
+    let problem = Problem::new(format!("{} is no feature gate of {of}{}", quote(name), known.version()));
+    let problem = problem.because(
+        "a component does not start with a gate that it does not know; one whose feature is finished is removed some versions later",
+    );
+    let names: Vec<&str> = known.gates(*first).map(|(name, _)| name).collect();
+    let problem = with_nearest(problem, name, &names);
+    Some(if problem.hint.is_some() { problem } else { problem.hint("leave it out") })
+}
+
+fn words(programs: &[Program]) -> String {
+    programs.iter().map(|program| program.words()).collect::<Vec<_>>().join(" and ")
+}
+
+fn otherwise(known: &Known, programs: &[Program], (name, value): (&str, bool)) -> Option<Problem> {
+    let gate = programs.iter().find_map(|program| known.gate(*program, name))?;
+    let problem = Problem::new(format!("the feature gate {} cannot be {value}", quote(name)));
+    if gate.is_locked && gate.default != value {
+        let because = format!("{} has it locked to {}, and no component starts otherwise", known.version(), gate.default);
+        return Some(problem.because(because).hint("leave it out"));
+    }
+    let because = format!("its feature is not there yet in {}, and no component starts with it", known.version());
+    (gate.stage == "pre-alpha").then(|| problem.because(because).hint("leave it out"))
+}
+
+/// Gates that are on without one that they need, each with that.
+fn lacking(known: &Known, program: Program, said: &BTreeMap<String, bool>) -> Vec<(&'static str, &'static str)> {
+    let is_on = |name: &str| known.gate(program, name).is_some_and(|gate| is_on(name, gate, said));
+    let on = known.gates(program).filter(|(name, gate)| gate.needs().next().is_some() && is_on(name));
+    on.filter_map(|(name, gate)| gate.needs().find(|other| !is_on(other)).map(|other| (name, other))).collect()
+}
+
+/// As `featureEnabled` of Kubernetes: what is said, and where nothing is said what all of a stage are, or the default.
+fn is_on(name: &str, gate: Gate, said: &BTreeMap<String, bool>) -> bool {
+    let of_stage = match gate.stage {
+        "alpha" => said.get("AllAlpha"),
+        "beta" => said.get("AllBeta"),
+        _ => None,
+    };
+    said.get(name).or(of_stage).copied().unwrap_or(gate.default)
+}

@@ -1,0 +1,103 @@
+//! Numbers and times that are out of their range.
+
+use std::time::Duration;
+
+use super::{Judge, Told, servers, text};
+use crate::Problem;
+use crate::check::known::Program;
+use crate::model::Settings;
+use crate::syntax::duration::duration;
+use crate::words::quote;
+
+/// Fields of the kubelet's configuration, and options that say the same: the least and the most that it takes.
+const OF_KUBELET: [(&str, &str, i64, i64); 22] = [
+    ("containerLogMaxFiles", "container-log-max-files", 2, i32::MAX as i64),
+    ("containerLogMaxWorkers", "", 1, i32::MAX as i64),
+    ("eventBurst", "event-burst", 0, i32::MAX as i64),
+    ("eventRecordQPS", "event-qps", 0, i32::MAX as i64),
+    ("healthzPort", "healthz-port", 0, PORTS),
+    ("imageGCHighThresholdPercent", "image-gc-high-threshold", 0, 100),
+    ("imageGCLowThresholdPercent", "image-gc-low-threshold", 0, 100),
+    ("iptablesDropBit", "iptables-drop-bit", 0, 31),
+    ("iptablesMasqueradeBit", "iptables-masquerade-bit", 0, 31),
+    ("kubeAPIBurst", "kube-api-burst", 0, i32::MAX as i64),
+    ("kubeAPIQPS", "kube-api-qps", 0, i32::MAX as i64),
+    ("maxOpenFiles", "max-open-files", 0, i64::MAX),
+    ("maxParallelImagePulls", "", 1, i32::MAX as i64),
+    ("maxPods", "max-pods", 0, i32::MAX as i64),
+    ("nodeLeaseDurationSeconds", "", 1, i32::MAX as i64),
+    ("nodeStatusMaxImages", "node-status-max-images", -1, i32::MAX as i64),
+    ("oomScoreAdj", "oom-score-adj", -1000, 1000),
+    ("podsPerCore", "pods-per-core", 0, i32::MAX as i64),
+    ("port", "port", 1, PORTS),
+    ("readOnlyPort", "read-only-port", 0, PORTS),
+    ("registryBurst", "registry-burst", 0, i32::MAX as i64),
+    ("registryPullQPS", "registry-qps", 0, i32::MAX as i64),
+];
+const PORTS: i64 = 65_535;
+
+/// Options of servers of that kind.
+const OF_SERVERS: [(Program, &str, i64, i64); 9] = [
+    (Program::ApiServer, "audit-log-maxage", 0, i64::MAX),
+    (Program::ApiServer, "audit-log-maxbackup", 0, i64::MAX),
+    (Program::ApiServer, "audit-log-maxsize", 0, i64::MAX),
+    (Program::ApiServer, "kubernetes-service-node-port", 0, PORTS),
+    (Program::ApiServer, "max-mutating-requests-inflight", 0, i64::MAX),
+    (Program::ApiServer, "max-requests-inflight", 0, i64::MAX),
+    (Program::ApiServer, "min-request-timeout", 0, i64::MAX),
+    (Program::ControllerManager, "secure-port", 1, PORTS),
+    (Program::Scheduler, "secure-port", 1, PORTS),
+];
+
+/// Times of the kubelet, in milliseconds.
+const TIMES: [(&str, &str, u64, u64); 2] =
+    [("containerLogMonitorInterval", "", 3_000, u64::MAX), ("cpuCFSQuotaPeriod", "cpu-cfs-quota-period", 1, 1_000)];
+
+pub(super) fn numbers(judge: &mut Judge<'_>, settings: &Settings) {
+    for kubelet in settings.components.kubelets() {
+        for (field, option, least, most) in OF_KUBELET {
+            let said = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
+            for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+                number(judge, Told::new(Program::Kubelet, name, value), (least, most));
+            }
+        }
+        for (field, option, least, most) in TIMES {
+            let said = [(field, kubelet.fields.get(field)), (option, kubelet.options.get(option))];
+            for (name, value) in said.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+                time(judge, Told::new(Program::Kubelet, name, value), (least, most));
+            }
+        }
+    }
+    for (program, component) in servers(settings) {
+        let own = OF_SERVERS.into_iter().filter(|(of, ..)| *of == program);
+        for (_, name, least, most) in own {
+            if let Some(value) = component.options.get(name) {
+                number(judge, Told::new(program, name, value), (least, most));
+            }
+        }
+    }
+}
+
+/// What is no number at all is told as such.
+fn number(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (i64, i64)) {
+    let Some(number) = told.value.as_i64().or_else(|| told.value.as_str()?.parse().ok()) else { return };
+    if (least..=most).contains(&number) {
+        return;
+    }
+    let range = if most >= i64::from(i32::MAX) { format!("{least} or more") } else { format!("{least} to {most}") };
+    judge.report(told, out_of_range(told, &range));
+}
+
+fn time(judge: &mut Judge<'_>, told: Told<'_>, (least, most): (u64, u64)) {
+    let Some(time) = told.value.as_str().and_then(duration) else { return };
+    if (Duration::from_millis(least)..=Duration::from_millis(most)).contains(&time) {
+        return;
+    }
+    let range = if most == u64::MAX { format!("{least}ms or more") } else { format!("{least}ms to {most}ms") };
+    judge.report(told, out_of_range(told, &range));
+}
+
+fn out_of_range(told: Told<'_>, range: &str) -> Problem {
+    let problem = Problem::new(format!("`{}` cannot be {}", told.name, quote(&text(told.value))));
+    problem.because(format!("it is {range}, and the component does not start with anything else")).hint("write a value in that range")
+}

@@ -1,0 +1,63 @@
+//! Admission plugins and groups of the API: the API server starts with no others than it has.
+
+use serde_json::Value as Json;
+
+use super::{Judge, Told};
+use crate::Problem;
+use crate::check::known::{Known, Program};
+use crate::model::Settings;
+use crate::words::{quote, with_nearest};
+
+const ENABLED: &str = "enable-admission-plugins";
+const DISABLED: &str = "disable-admission-plugins";
+
+pub(super) fn plugins(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
+    let options = &settings.components.api_server.options;
+    let said = |option: &'static str| {
+        let value = options.get(option)?;
+        Some((Told::new(Program::ApiServer, option, value), names(value)))
+    };
+    for (told, names) in [ENABLED, DISABLED].into_iter().filter_map(said) {
+        for name in names.iter().filter(|name| !known.plugins.contains(name)) {
+            let problem = Problem::new(format!("{} is no admission plugin of {}", quote(name), known.version()));
+            let problem = problem.because("the API server does not start with one that it does not know");
+            let problem = with_nearest(problem, name, &known.plugins);
+            judge.report(told, if problem.hint.is_some() { problem } else { problem.hint("leave it out") });
+        }
+    }
+    if let (Some((told, enabled)), Some((_, disabled))) = (said(ENABLED), said(DISABLED)) {
+        for name in enabled.iter().filter(|name| disabled.contains(name)) {
+            let problem = Problem::new(format!("the admission plugin {} is on and off at once", quote(name)));
+            judge.report(told, problem.because("the API server does not start with both").hint("leave it out of one of the two lists"));
+        }
+    }
+    groups(judge, known, settings);
+}
+
+/// Versions of groups that are switched on or off, and resources of them (`ParseGroupVersions` of `apiserver/pkg/server/resourceconfig`).
+fn groups(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
+    let Some(value) = settings.components.api_server.options.get("runtime-config") else { return };
+    for entry in names(value) {
+        let name = entry.split_once('=').map_or(entry, |(name, _)| name);
+        let parts: Vec<&str> = name.splitn(3, '/').collect();
+        let is_known = match parts.as_slice() {
+            // The first group has no name.
+            [version] => *version == "v1",
+            ["api", kind] => ["all", "ga", "beta", "alpha", "legacy"].contains(kind),
+            [group, version, ..] => known.groups.contains(&format!("{group}/{version}").as_str()),
+            [] => true,
+        };
+        if is_known {
+            continue;
+        }
+        let problem = Problem::new(format!("{} is no version of a group of the API of {}", quote(name), known.version()));
+        let problem = problem.because("the API server does not start where one is switched on or off that it does not have");
+        let problem = with_nearest(problem, name, &known.groups);
+        let told = Told::new(Program::ApiServer, "runtime-config", value);
+        judge.report(told, if problem.hint.is_some() { problem } else { problem.hint("leave it out") });
+    }
+}
+
+fn names(value: &Json) -> Vec<&str> {
+    value.as_str().unwrap_or_default().split(',').filter(|name| !name.is_empty()).collect()
+}
