@@ -40,7 +40,8 @@ pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option
     for (name, position) in hosts.iter().filter_map(|host| host.name.as_ref()) {
         if name == "localhost" {
             let problem = Problem::new("no host can have the name `localhost`").at(position);
-            decoder.report(problem.because("every host has that name for itself"));
+            decoder
+                .report(problem.because("every host has that name for itself").hint("give the host a name of its own, for example `cp1`"));
         }
     }
     control_planes(decoder, hosts, field);
@@ -70,6 +71,7 @@ fn control_planes(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option<&
     if all_known && !roles.clone().any(|(roles, _)| roles.control_plane) {
         let problem =
             Problem::new("no host has the role `control-plane`").because("a cluster needs a host for its API server and its etcd");
+        let problem = problem.hint("give one, three or five of the hosts `roles: [control-plane]`");
         decoder.report(match field {
             Some(field) => problem.at(field.position()),
             None => problem,
@@ -175,7 +177,7 @@ pub(crate) fn time_sources(decoder: &mut Decoder, time: Option<&Field<'_>>, host
             let problem = Problem::new(format!("{} is no host of the cluster", quote(text)))
                 .at(position)
                 .because("a source of time is one of the hosts; others stand under `servers`");
-            decoder.report(with_nearest(problem, text, &names));
+            decoder.report(with_nearest(problem, text, &names, "name a host of the cluster"));
         }
     }
 }

@@ -168,6 +168,7 @@ impl Decoder {
             ));
             let did_you_mean = || near.map(|name| format!("did you mean `{name}`?"));
             let hint = refused.map(|(_, hint)| (*hint).to_owned()).or_else(did_you_mean).or_else(|| for_anchors(&entry.key));
+            let hint = Some(hint.unwrap_or_else(|| "leave it out, or write one of these fields".to_owned()));
             self.report(Problem { hint, ..problem });
         }
         Some(Fields::new(field, form, entries, misspelled))
@@ -178,7 +179,11 @@ impl Decoder {
         self.place(field);
         match &field.node.value {
             Value::Map(entries) => Some(entries),
-            _ => self.wrong_type(field, &format!("{what} is a map of names to values")),
+            _ => self.wrong_type(
+                field,
+                &format!("{what} is a map of names to values"),
+                "write each of its fields as `name: value` in a line of its own, further to the right",
+            ),
         }
     }
 
@@ -191,7 +196,11 @@ impl Decoder {
             if let Some(variable) = self.wording.variable(&join(&fields.path, name)) {
                 problem = problem.of_variable(variable);
             }
-            self.report(problem.because(format!("{} needs it", fields.what)));
+            let hint = match self.wording {
+                Wording::Inventory => "set it, for example in group_vars/all.yml".to_owned(),
+                Wording::Cluster => format!("add `{name}:` there, with its value"),
+            };
+            self.report(problem.because(format!("{} needs it", fields.what)).hint(hint));
         }
         field
     }
@@ -204,7 +213,7 @@ impl Decoder {
                 let item = |(index, node)| Field { path: format!("{}[{index}]", field.path), node };
                 Some(items.iter().enumerate().map(item).collect())
             }
-            _ => self.wrong_type(field, because),
+            _ => self.wrong_type(field, because, "write each entry behind a `- ` in a line of its own, or `[]` for none"),
         }
     }
 
@@ -219,7 +228,7 @@ impl Decoder {
         self.positions.insert(field.path.clone(), field.node.position.clone());
     }
 
-    fn wrong_type<T>(&mut self, field: &Field<'_>, because: &str) -> Option<T> {
+    fn wrong_type<T>(&mut self, field: &Field<'_>, because: &str, hint: &str) -> Option<T> {
         let found = field.node.value.kind();
         let name = field.name();
         let problem = if name.is_empty() {
@@ -227,7 +236,7 @@ impl Decoder {
         } else {
             Problem::new(format!("`{name}` cannot be {found}"))
         };
-        self.report(problem.at(field.position()).because(because));
+        self.report(problem.at(field.position()).because(because).hint(hint));
         None
     }
 }

@@ -74,7 +74,8 @@ struct Reading {
 impl Reading {
     fn report(&mut self, message: impl Into<String>, at: &Position) {
         let because = "an object of Kubernetes has an `apiVersion`, a `kind` and a `metadata.name`, each of them text";
-        self.problems.push(Problem::new(message).at(at).because(because));
+        let hint = "look whether it is the manifest that was meant; `kubectl apply --dry-run=client -f` judges it too";
+        self.problems.push(Problem::new(message).at(at).because(because).hint(hint));
     }
 
     fn document(&mut self, node: &Node) {

@@ -29,6 +29,12 @@ impl Word {
     }
 }
 
+/// The letters of a text that no shell reads: each is itself.
+pub(crate) fn letters(text: &str) -> Vec<Letter> {
+    let placed = places(text).into_iter().rev();
+    placed.map(|(character, place)| Letter { character, place, quoted: true }).collect()
+}
+
 /// Letters as text.
 pub(crate) fn text(letters: &[Letter]) -> String {
     letters.iter().map(|letter| letter.character).collect()

@@ -37,11 +37,11 @@ pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     if names.len() > MAX_LISTED { format!("{first} and {} more", names.len() - MAX_LISTED) } else { first }
 }
 
-/// Adds the known word that is nearest to what was written, if one is near.
-pub(crate) fn with_nearest(problem: Problem, written: &str, known: &[&str]) -> Problem {
+/// Adds the known word that is nearest to what was written, or else what to do where none is near.
+pub(crate) fn with_nearest(problem: Problem, written: &str, known: &[&str], otherwise: &str) -> Problem {
     match nearest(written, known) {
         Some(word) => problem.hint(format!("did you mean `{word}`?")),
-        None => problem,
+        None => problem.hint(otherwise),
     }
 }
 

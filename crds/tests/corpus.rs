@@ -166,6 +166,8 @@ fn broken_inputs_are_explained() {
         let found = report(&input);
         assert!(input.cluster.is_none() && !input.problems.is_empty(), "{}: accepted", folder.display());
         assert!(input.problems.iter().all(|problem| problem.position.is_some()), "{}: a problem has no place\n{found}", folder.display());
+        let idle = input.problems.iter().filter(|problem| problem.hint.as_deref().is_none_or(str::is_empty));
+        wrong.extend(idle.map(|problem| format!("{}: nobody says what to do:\n{problem}", folder.display())));
         assert!(!["dangerous", "DANGEROUS", "p4ssword", "MTIzNDU2"].iter().any(|secret| found.contains(secret)), "{found}");
         wrong.extend(compare(&folder, &found));
     }

@@ -30,6 +30,7 @@ fn check(text: &str) -> Result<(), TestCaseError> {
                 prop_assert!(position.line >= 1 && position.column >= 1);
                 prop_assert!(!problem.to_string().chars().any(|c| c.is_control() && c != '\n'));
                 prop_assert!(problem.to_string().lines().count() <= 4);
+                prop_assert!(problem.hint.is_some(), "nothing to do: {}", problem);
             }
         }
     }

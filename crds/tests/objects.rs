@@ -42,16 +42,19 @@ fn referenced(objects: &Objects) -> &Inputs {
 fn every_wrong_file_is_explained() {
     let files = files("bad");
     assert!(files.len() >= 6, "the files of this test are missing");
+    let mut idle = Vec::new();
     for file in files {
         let name = file.file_stem().unwrap().to_str().unwrap();
         let Err(problems) = read(&fs::read_to_string(&file).unwrap()) else { panic!("{name}: accepted") };
         let output = rendered(&problems);
         assert!(problems.iter().all(|problem| problem.position.is_some()), "{name}: a problem has no place\n{output}");
+        idle.extend(problems.iter().filter(|problem| problem.hint.is_none()).map(ToString::to_string));
         assert!(!output.contains("hush"), "{name}: a secret is shown");
         insta::with_settings!({omit_expression => true, prepend_module_to_snapshot => false, snapshot_path => "snapshots/objects"}, {
             insta::assert_snapshot!(name, output);
         });
     }
+    assert!(idle.is_empty(), "nobody says what to do:\n{}", idle.join("\n"));
 }
 
 #[test]

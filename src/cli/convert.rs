@@ -23,7 +23,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     let Some(text) = input.inline_file() else {
         let failure = Failure::new(Kind::Input, "there is nothing to convert").at(arguments.cluster.path().display().to_string());
-        return Err(vec![failure.because("the Cluster is in the inline form already")]);
+        return Err(vec![failure.because("the Cluster is in the inline form already").hint("use the file as it is")]);
     };
     line(text.trim_end());
     input.notices.iter().for_each(|notice| status_line(&format!("\n{notice}")));

@@ -126,7 +126,12 @@ impl Outcome {
             Ok(false) => status_line(&format!("{server}: {file} has got a line for it meanwhile; nothing was added")),
             Err(error) => {
                 let failure = Failure::new(Kind::Input, format!("the keys of {server} can't be added to known_hosts"));
-                self.failures.push(failure.at(file).because(error.to_string()));
+                self.failures.push(
+                    failure
+                        .at(file)
+                        .because(error.to_string())
+                        .hint("let that file and its folder be writable for you, or leave --write out"),
+                );
             }
         }
     }

@@ -53,7 +53,8 @@ pub(super) fn run_text(record: &Record) -> String {
     for step in &record.steps {
         if let Fate::Failed { error, unknown } = &step.fate {
             let what = if *unknown { "it is not known whether it was done" } else { "failed" };
-            lines.push(format!("\n{}", Failure::new(Kind::Incomplete, format!("{}: {what}", step.title)).at(&step.step).because(error)));
+            let failure = Failure::new(Kind::Incomplete, format!("{}: {what}", step.title)).at(&step.step).because(error);
+            lines.push(format!("\n{}", failure.hint("mend the cause and run the same command again: it goes on where this run stopped")));
         }
     }
     lines.extend(in_doubt(record));

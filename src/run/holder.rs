@@ -169,7 +169,9 @@ fn not_taken(host: &str, output: &Output) -> Failure {
         ExitStatus::Exited(BUSY) => {
             Failure::new(Kind::Host, said).hint("wait for it, or look at `systemctl list-units 'kokctl-job-*'` there")
         }
-        _ => Failure::new(Kind::Host, "the holder's record can't be written").because(said),
+        _ => Failure::new(Kind::Host, "the holder's record can't be written")
+            .because(said)
+            .hint("look at the disk of the host: /var/lib/kokctl has to be writable"),
     };
     failure.at(format!("host {host}"))
 }

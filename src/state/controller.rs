@@ -27,8 +27,7 @@ pub struct Controller {
 pub fn controller() -> Result<Controller, Failure> {
     let folder = folder()?;
     let path = folder.join("controller");
-    let failure =
-        |error: io::Error| Failure::new(Kind::Internal, format!("{} can't be written", path.display())).because(error.to_string());
+    let failure = |error: io::Error| unwritable(&path, &error);
     fs::create_dir_all(&folder).map_err(failure)?;
     let number = number_of(&path)?;
     let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
@@ -39,10 +38,14 @@ pub fn controller() -> Result<Controller, Failure> {
     Ok(Controller { id, name: who() })
 }
 
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let failure = Failure::new(Kind::Internal, format!("{} can't be written", path.display())).because(error.to_string());
+    failure.hint("let that folder be yours and writable; XDG_STATE_HOME names another place")
+}
+
 /// The number that stands in this file, made if there is none.
 fn number_of(path: &Path) -> Result<String, Failure> {
-    let failure =
-        |error: io::Error| Failure::new(Kind::Internal, format!("{} can't be written", path.display())).because(error.to_string());
+    let failure = |error: io::Error| unwritable(path, &error);
     let number = match fs::read_to_string(path) {
         Ok(number) => number,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -53,8 +53,10 @@ impl ClusterLock {
     pub fn take(cluster: &str) -> Result<Self, Failure> {
         let folder = folder()?.join("clusters").join(cluster);
         let path = folder.join("lock");
-        let failure =
-            |error: std::io::Error| Failure::new(Kind::Internal, format!("{} can't be locked", path.display())).because(error.to_string());
+        let failure = |error: std::io::Error| {
+            let failure = Failure::new(Kind::Internal, format!("{} can't be locked", path.display())).because(error.to_string());
+            failure.hint("let that folder be yours and writable; XDG_STATE_HOME names another place")
+        };
         fs::create_dir_all(&folder).map_err(failure)?;
         let mut file = File::options().create(true).truncate(false).read(true).write(true).open(&path).map_err(failure)?;
         match file.try_lock() {

@@ -97,7 +97,9 @@ impl SnapshotFile {
     fn failure(&self, trouble: Trouble) -> Failure {
         match trouble {
             Trouble::Disk(error) => cannot(&self.path, &error),
-            Trouble::Damage(damage) => Failure::new(Kind::Host, "the snapshot of etcd did not come whole").because(damage.to_string()),
+            Trouble::Damage(damage) => Failure::new(Kind::Host, "the snapshot of etcd did not come whole")
+                .because(damage.to_string())
+                .hint("try again; if it comes again, look at etcd on the host that was asked"),
         }
     }
 }

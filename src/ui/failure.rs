@@ -72,11 +72,15 @@ pub struct Failure {
     pub hint: Option<String>,
 }
 
+/// What to do about what nobody foresaw.
+const DEFECT: &str = "run it again with `-vv --log-file FILE`; if it comes again, report it with that file, for it is a defect of kokctl";
+
 impl Failure {
-    /// A failure that so far says only what is wrong.
+    /// A failure that so far says only what is wrong; what nobody can do anything about is a defect.
     #[must_use]
     pub fn new(kind: Kind, what: impl Into<String>) -> Self {
-        Self { kind, what: what.into(), whose: None, at: None, because: None, hint: None }
+        let hint = (kind == Kind::Internal).then(|| DEFECT.to_owned());
+        Self { kind, what: what.into(), whose: None, at: None, because: None, hint }
     }
 
     /// Says whose it is.
@@ -224,6 +228,12 @@ pub(crate) fn printable(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_defect_has_something_to_do_too() {
+        assert!(Failure::new(Kind::Internal, "what").hint.is_some_and(|hint| hint.contains("--log-file")));
+        assert_eq!(Failure::new(Kind::Internal, "what").hint("do").hint.as_deref(), Some("do"));
+    }
 
     #[test]
     fn shows_escapes_instead_of_obeying_them() {

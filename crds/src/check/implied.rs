@@ -43,7 +43,8 @@ pub(crate) fn other_address(name: &str, host: &str, node: &Node, own: &str) -> O
         return None;
     }
     let problem = Problem::new(format!("`{name}` of the host {} cannot be {}", quote(host), quote(&other))).at(&node.position);
-    Some(problem.of_host(host).because(format!("all parts of the cluster have the host's own address here, {}", quote(own))))
+    let because = format!("all parts of the cluster have the host's own address here, {}", quote(own));
+    Some(problem.of_host(host).because(because).hint("leave it out, or write that address"))
 }
 
 /// Another place of the DNS service; but for Kubespray's default, which people copy with the rest of its samples.

@@ -99,7 +99,8 @@ fn family(decoder: &mut Decoder, family: &Family, addresses: &[(IpAddr, &Positio
         problems.push(
             Problem::new(format!("the ranges of pods ({pods}) and services ({services}) overlap"))
                 .at(&services_at)
-                .because("an address belongs to a pod or to a service, not to both"),
+                .because("an address belongs to a pod or to a service, not to both")
+                .hint("give one of the two a range that lies elsewhere"),
         );
     }
     problems.extend(addresses.iter().flat_map(|(address, position)| swallowed(*address, family, position, words)));
@@ -121,14 +122,17 @@ fn swallowed(address: IpAddr, family: &Family, position: &Position, words: Wordi
     hit.map(problem).collect()
 }
 
+/// What to do about subnets of nodes that are too large or too small.
+const OTHER_PREFIX: &str = "write a prefix between that of the range and that limit, or a larger range; left out, one that fits is taken";
+
 fn node_prefix_problem(family: &Family, hosts: usize, words: Wording) -> Option<Problem> {
     let (pods, prefix, most) = (family.pods, family.prefix, family.bits() - LEAST_BITS);
     let problem = Problem::new(format!("the pods' range {pods} cannot be split into subnets of /{prefix}"));
     if prefix < pods.prefix_len() {
-        return Some(problem.because("a subnet is not larger than the whole range"));
+        return Some(problem.because("a subnet is not larger than the whole range").hint(OTHER_PREFIX));
     }
     if prefix > most {
-        return Some(problem.because(format!("a node needs at least a /{most}")));
+        return Some(problem.because(format!("a node needs at least a /{most}")).hint(OTHER_PREFIX));
     }
     if prefix - pods.prefix_len() > MAX_SUBNET_BITS {
         let because = format!("that would be more than 2^{MAX_SUBNET_BITS} subnets, which Kubernetes cannot count");
@@ -151,10 +155,11 @@ fn service_range_problem(range: IpNet) -> Option<Problem> {
     let (largest, smallest) = (range.max_prefix_len() - MOST_SERVICE_BITS, range.max_prefix_len() - LEAST_BITS);
     if range.prefix_len() > smallest {
         let because = format!("it is too small: the DNS service has the tenth address; a /{smallest} does");
-        return Some(problem.because(because));
+        return Some(problem.because(because).hint(format!("write a range with a prefix from /{largest} to /{smallest}")));
     }
     if range.prefix_len() < largest {
-        return Some(problem.because(format!("it is too large: Kubernetes takes at most a /{largest}")));
+        let because = format!("it is too large: Kubernetes takes at most a /{largest}");
+        return Some(problem.because(because).hint(format!("write a range with a prefix from /{largest} to /{smallest}")));
     }
     None
 }

@@ -14,14 +14,14 @@ impl Decoder {
             Value::Bool(_) | Value::Integer(_) | Value::Float => {
                 let spelling = &field.node.spelling;
                 self.report(
-                    Problem::new(format!("`{}` is text, not {}", field.name(), field.node.value.kind()))
+                    Problem::new(format!("`{}` cannot be {}", field.name(), field.node.value.kind()))
                         .at(field.position())
-                        .because(format!("without quotes YAML takes {} for {}", quote(spelling), field.node.value.kind()))
+                        .because(format!("it is text, and without quotes YAML takes {} for {}", quote(spelling), field.node.value.kind()))
                         .hint(format!("write \"{}\"", spelling.escape_debug())),
                 );
                 None
             }
-            _ => self.wrong_type(field, "it is text"),
+            _ => self.wrong_type(field, "it is text", "write one text in its place"),
         }
     }
 
@@ -31,12 +31,13 @@ impl Decoder {
         let reason = match &field.node.value {
             Value::Text(text) => match wrong_secret(text) {
                 None => return Some(Secret::new(text.as_bytes())),
-                Some(reason) => reason,
+                Some((because, hint)) => (because, hint),
             },
-            Value::Bool(_) | Value::Integer(_) | Value::Float => "without quotes YAML does not take it for text: write it in quotes",
-            Value::Null | Value::List(_) | Value::Map(_) => "it is text",
+            Value::Bool(_) | Value::Integer(_) | Value::Float => ("without quotes YAML does not take it for text", "write it in quotes"),
+            Value::Null | Value::List(_) | Value::Map(_) => ("it is text", "write one text in its place"),
         };
-        self.report(Problem::new(format!("`{}` is no password", field.name())).at(field.position()).because(reason));
+        let problem = Problem::new(format!("`{}` is no password", field.name())).at(field.position());
+        self.report(problem.because(reason.0).hint(reason.1));
         None
     }
 
@@ -48,17 +49,17 @@ impl Decoder {
             Value::Integer(value) if range.contains(value) => Some(*value),
             Value::Integer(_) | Value::Float => {
                 let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&field.node.spelling)));
-                self.report(problem.at(field.position()).because(because));
+                self.report(problem.at(field.position()).because(because).hint(IN_RANGE));
                 None
             }
             Value::Text(text) => {
                 let problem = Problem::new(format!("`{}` cannot be the text {}", field.name(), quote(text))).at(field.position());
                 let is_number = text.trim().parse::<i64>().is_ok_and(|value| range.contains(&value));
                 let problem = problem.because(because);
-                self.report(if is_number { problem.hint("write it without quotes") } else { problem });
+                self.report(problem.hint(if is_number { "write it without quotes" } else { IN_RANGE }));
                 None
             }
-            _ => self.wrong_type(field, &because),
+            _ => self.wrong_type(field, &because, IN_RANGE),
         }
     }
 
@@ -67,7 +68,7 @@ impl Decoder {
         self.place(field);
         match field.node.value {
             Value::Bool(value) => Some(value),
-            _ => self.wrong_type(field, "it is `true` or `false`"),
+            _ => self.wrong_type(field, "it is `true` or `false`", "write one of the two without quotes"),
         }
     }
 
@@ -81,21 +82,24 @@ impl Decoder {
         let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(text)))
             .at(field.position())
             .because(format!("it is one of {}", words.join(", ")));
-        self.report(with_nearest(problem, text, &words));
+        self.report(with_nearest(problem, text, &words, "write one of these, or leave it out"));
         None
     }
 }
 
-/// What is wrong with a password, apart from being the wrong one.
-fn wrong_secret(text: &str) -> Option<&'static str> {
+/// What to do about a number that is none, or none of those that are taken.
+const IN_RANGE: &str = "write such a number, or leave it out";
+
+/// What is wrong with a password, apart from being the wrong one, and what to do.
+fn wrong_secret(text: &str) -> Option<(&'static str, &'static str)> {
     /// PAM takes 512 bytes with the NUL at the end (`PAM_MAX_RESP_SIZE`).
     const MAX_BYTES: usize = 511;
     if text.is_empty() {
-        Some("it is empty")
+        Some(("it is empty", "write it, or leave the field out where none is needed"))
     } else if text.len() > MAX_BYTES {
-        Some("it is longer than the 511 bytes that PAM takes")
+        Some(("it is longer than the 511 bytes that PAM takes", "give the user a shorter one, or log in with a key"))
     } else if text.chars().any(char::is_control) {
-        Some("it has control characters, such as the end of a line")
+        Some(("it has control characters, such as the end of a line", "write it in one line: a block of YAML (`|`) ends with a line break"))
     } else {
         None
     }

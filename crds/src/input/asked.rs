@@ -55,7 +55,9 @@ impl Input {
         let hosts: Vec<String> = named.iter().filter(|name| cluster.host(name).is_some()).map(|name| (*name).to_owned()).collect();
         if hosts.is_empty() {
             let problem = Problem::new(format!("{} names no host of the cluster", quote(pattern))).at(at);
-            return Err(vec![problem.because(format!("it names {}", named.join(", ")))]);
+            return Err(vec![
+                problem.because(format!("it names {}", named.join(", "))).hint("name hosts that have a role, or groups of them"),
+            ]);
         }
         Ok(hosts)
     }

@@ -42,7 +42,9 @@ pub(super) fn by_reference(
         return if is_known {
             Input::default()
         } else {
-            Input::wrong(vec![Problem::new(format!("the cluster {} has no hosts", quote(name.0))).at(name.1)])
+            let problem = Problem::new(format!("the cluster {} has no hosts", quote(name.0))).at(name.1);
+            let because = "neither its own object nor a file beside it has an inventory";
+            Input::wrong(vec![problem.because(because).hint("name a ConfigMap with an inventory as `hostsConfRef`, and give its file too")])
         };
     };
     let mut problems = Vec::new();

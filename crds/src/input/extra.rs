@@ -4,7 +4,7 @@ use super::{File, Role, Text, file_name};
 use crate::decode::Decoder;
 use crate::inventory::{Variable, Vars};
 use crate::model::Cluster;
-use crate::operation::{Arguments, ExtraVars, Operation, Placed, read_arguments};
+use crate::operation::{Arguments, ExtraVars, Operation, Placed, read_extra_vars};
 use crate::tree::{Node, Value};
 use crate::variables::{Effect, Given, Outcome, plain, variable};
 use crate::words::quote;
@@ -27,27 +27,25 @@ pub(super) fn of_command_line(texts: &[Text<'_>], problems: &mut Vec<Problem>) -
     all
 }
 
-/// The shell of the user has taken the quotes away; the one reader of `-e` wants them.
 fn of_text(file: &File, problems: &mut Vec<Problem>) -> Vars {
-    let line = format!("-e '{}'", file.text.replace('\'', "'\\''"));
     let mut decoder = Decoder::default();
-    let arguments = read_arguments(&Source::file(file_name(&file.name), line), &mut decoder);
+    let given = read_extra_vars(&Source::file(file_name(&file.name), file.text.as_str()), &mut decoder);
     problems.extend(decoder.finish().0);
-    named(&arguments, problems, "write `-e @FILE` with nothing before the `@`")
+    named(&given, problems, "write `-e @FILE` with nothing before the `@`")
 }
 
 /// What the arguments of an operation's action say.
 pub(super) fn of_operation(operation: &Operation, problems: &mut Vec<Problem>) -> Vec<Vars> {
-    vec![named(&operation.main.arguments, problems, TO_CONFIG_MAP)]
+    vec![named(&operation.main.arguments.extra_vars, problems, TO_CONFIG_MAP)]
 }
 
 /// What to do about a file of variables where they stand in a ConfigMap, and where the Cluster says them itself.
 pub(super) const TO_CONFIG_MAP: &str = "write its variables into the ConfigMap of `varsConfRef`, or into `extraArgs` as `-e NAME=VALUE`; or leave it out there and type `-e @FILE`";
 const TO_FIELDS: &str = "leave it out, and write its variables in the Cluster under `spec.vars`";
 
-fn named(arguments: &Arguments, problems: &mut Vec<Problem>, hint: &str) -> Vars {
+fn named(given: &[ExtraVars], problems: &mut Vec<Problem>, hint: &str) -> Vars {
     let mut vars = Vars::default();
-    for extra in &arguments.extra_vars {
+    for extra in given {
         match extra {
             ExtraVars::Named(variable) => {
                 let found = Variable { key_position: variable.position.clone(), node: variable.node.clone() };
@@ -112,7 +110,7 @@ pub(super) fn inline_login(operation: &Operation, cluster: &mut Cluster) -> Vec<
 /// What an operation sets that a Cluster in the inline form has to say itself; what of it means nothing anyway is returned.
 pub(super) fn not_for_inline(operation: &Operation, known: &[Given], problems: &mut Vec<Problem>) -> Vec<Given> {
     let mut given = Vec::new();
-    let vars = named(&operation.main.arguments, problems, TO_FIELDS);
+    let vars = named(&operation.main.arguments.extra_vars, problems, TO_FIELDS);
     given.extend(vars.iter().filter_map(|(name, written)| {
         let row = variable(name).filter(|row| row.effect() == Effect::NoMeaning)?;
         Some(Given::new(name, Some(row), &written.node, Outcome::NoMeaning, row.details()))

@@ -108,6 +108,18 @@ fn is_manifest(text: &str) -> bool {
     is_json || text.lines().any(is_object)
 }
 
+impl File {
+    /// Whether the text has an object that is a cluster. Of folders, it is asked before anything is read.
+    #[must_use]
+    pub fn holds_cluster(&self) -> bool {
+        let is_cluster = |line: &str| {
+            let (line, json) = (line.trim_start_matches([' ', '-']).trim_end(), line.replace(' ', ""));
+            line == "kind: Cluster" || json.contains("\"kind\":\"Cluster\"")
+        };
+        self.is_manifest() && self.text.lines().any(is_cluster)
+    }
+}
+
 /// What a user's files say, right or wrong.
 #[derive(Default)]
 pub struct Input {
@@ -195,7 +207,9 @@ fn of_texts(texts: &[Text<'_>], vault: &dyn Vault) -> Input {
     let closed: Vec<Problem> = inventories.iter().filter_map(|text| text.source.closed()).collect();
     match (manifests.as_slice(), inventories.as_slice()) {
         ([], [only]) => of_inventory(only, texts, vault),
-        ([], []) => Input::wrong(vec![Problem::new("there is no file with a cluster")]),
+        ([], []) => {
+            Input::wrong(vec![Problem::new("there is no file with a cluster").hint("give the file of a Cluster, or an inventory, with -f")])
+        }
         (_, []) => of_objects(&manifests, texts, vault),
         _ if !closed.is_empty() => Input::wrong(closed),
         ([], [_, second, ..]) => Input::wrong(vec![described_twice(&second.file.name, "there is another inventory")]),

@@ -100,7 +100,8 @@ fn place(path: &str) -> Result<Option<Place<'_>>, Problem> {
     });
     let Some((owner, rest)) = found else {
         return Err(Problem::new(format!("{} is in neither group_vars nor host_vars", quote(path)))
-            .because("beside an inventory stand `group_vars/GROUP.yml`, `host_vars/HOST.yml`, or folders of those names"));
+            .because("beside an inventory stand `group_vars/GROUP.yml`, `host_vars/HOST.yml`, or folders of those names")
+            .hint("move the file there"));
     };
     let is_hidden = |part: &&str| part.starts_with('.') || part.ends_with('~');
     let (Some((first, inner)), Some(last)) = (rest.split_first(), rest.last()) else { return Ok(None) };

@@ -95,7 +95,7 @@ impl Builder {
             Ok(expanded) => expanded,
             Err(wrong) => {
                 let problem = Problem::new(format!("{} is no name of a host", quote(written))).at(position).because(wrong.because);
-                self.problems.push(Problem { hint: wrong.hint.map(str::to_owned), ..problem });
+                self.problems.push(problem.hint(wrong.hint));
                 return Vec::new();
             }
         };
@@ -159,7 +159,8 @@ impl Builder {
             other => self.problems.push(
                 Problem::new(format!("`{name}` cannot be {}", other.kind()))
                     .at(&variable.node.position)
-                    .because("it is a whole number; of groups at the same depth the one with the larger number counts"),
+                    .because("it is a whole number; of groups at the same depth the one with the larger number counts")
+                    .hint("write a number, or leave it out"),
             ),
         }
     }

@@ -123,7 +123,7 @@ impl Reader<'_> {
             let known = KINDS.map(|(word, _)| word);
             let problem = Problem::new(format!("{} is no kind of section", quote(kind))).at(&line.at(name.chars().count() + 3));
             let problem = problem.because("a section is `[group]`, `[group:children]` or `[group:vars]`");
-            self.problem(with_nearest(problem, kind, &known));
+            self.problem(with_nearest(problem, kind, &known, "write one of these three"));
             return true;
         };
         self.begin(name, *kind, &line.at(2));
@@ -196,7 +196,11 @@ impl Reader<'_> {
         let behind = line.text.strip_prefix(name).unwrap_or_default().trim_start();
         if name.is_empty() || (!behind.is_empty() && !behind.starts_with('#')) {
             let problem = Problem::new("this is no name of a group").at(&line.at(1));
-            return self.problem(problem.because("each line below `[…:children]` is the name of one group"));
+            return self.problem(
+                problem
+                    .because("each line below `[…:children]` is the name of one group")
+                    .hint("write the name alone; variables of a group stand below `[GROUP:vars]`"),
+            );
         }
         let position = line.at(1);
         let child = self.builder.group(name, &position);
@@ -208,7 +212,11 @@ impl Reader<'_> {
     fn var(&mut self, line: &Line<'_>) {
         let Some((key, value)) = line.text.split_once('=') else {
             let problem = Problem::new("this line is no variable").at(&line.at(1));
-            return self.problem(problem.because("each line below `[…:vars]` is a variable as `name=value`"));
+            return self.problem(
+                problem
+                    .because("each line below `[…:vars]` is a variable as `name=value`")
+                    .hint("write it so, or move it below the section that it belongs to"),
+            );
         };
         let blanks = value.chars().take_while(|c| c.is_whitespace()).count();
         let value_at = line.at(key.chars().count() + blanks + 2);
@@ -224,7 +232,8 @@ impl Reader<'_> {
         let mut said = BTreeSet::new();
         for mention in self.mentions.iter().filter(|mention| !is_known(&mention.name) && said.insert(mention.name.as_str())) {
             let problem = Problem::new(format!("there is no group {}", quote(&mention.name))).at(&mention.position);
-            let problem = with_nearest(problem.because(&*mention.because), &mention.name, &known);
+            let problem =
+                with_nearest(problem.because(&*mention.because), &mention.name, &known, "write a section for it, or leave the name out");
             let hint = problem.hint.clone().unwrap_or_else(|| format!("add a section `[{}]`, which may be empty", mention.name));
             self.builder.problems.push(problem.hint(hint));
         }

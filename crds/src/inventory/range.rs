@@ -8,10 +8,10 @@ pub(super) const MAX_HOSTS: usize = 10_000;
 /// What is wrong with a name, and what to do.
 pub(super) struct Wrong {
     pub(super) because: String,
-    pub(super) hint: Option<&'static str>,
+    pub(super) hint: &'static str,
 }
 
-fn wrong<T>(because: impl Into<String>, hint: Option<&'static str>) -> Result<T, Wrong> {
+fn wrong<T>(because: impl Into<String>, hint: &'static str) -> Result<T, Wrong> {
     Err(Wrong { because: because.into(), hint })
 }
 
@@ -19,10 +19,13 @@ fn wrong<T>(because: impl Into<String>, hint: Option<&'static str>) -> Result<T,
 pub(super) fn expand(text: &str) -> Result<(Vec<String>, Option<u16>), Wrong> {
     let (name, port) = split_port(text)?;
     if name.is_empty() {
-        return wrong("it is empty", None);
+        return wrong("it is empty", "write a name, such as `worker1`");
     }
     if name.chars().any(|c| c.is_whitespace() || c.is_control() || matches!(c, ',' | '/')) {
-        return wrong("a name has no blanks, commas or slashes", None);
+        return wrong(
+            "a name has no blanks, commas or slashes",
+            "write each name in a line of its own; variables of a host stand behind it",
+        );
     }
     if name.parse::<Ipv6Addr>().is_ok() {
         return Ok((vec![name.to_owned()], port));
@@ -30,7 +33,7 @@ pub(super) fn expand(text: &str) -> Result<(Vec<String>, Option<u16>), Wrong> {
     let parts = parts(name)?;
     let count = parts.iter().try_fold(1_usize, |count, part| count.checked_mul(part.len()));
     if count.is_none_or(|count| count > MAX_HOSTS) {
-        return wrong(format!("it stands for more than {MAX_HOSTS} hosts"), Some("count the digits of its ranges"));
+        return wrong(format!("it stands for more than {MAX_HOSTS} hosts"), "count the digits of its ranges");
     }
     let empty = vec![String::new()];
     let all =
@@ -55,7 +58,7 @@ fn split_port(text: &str) -> Result<(&str, Option<u16>), Wrong> {
     };
     match port.map(str::parse::<u16>) {
         Some(Ok(port)) if port > 0 => Ok((name, Some(port))),
-        _ => wrong("what stands behind its colon is no port: a number from 1 to 65535", None),
+        _ => wrong("what stands behind its colon is no port: a number from 1 to 65535", "write such a number, or the name alone"),
     }
 }
 
@@ -65,14 +68,14 @@ fn parts(name: &str) -> Result<Vec<Vec<String>>, Wrong> {
     let mut rest = name;
     while let Some((before, after)) = rest.split_once('[') {
         let Some((range, behind)) = after.split_once(']') else {
-            return wrong("a bracket is opened and not closed", Some("write a range as `[01:10]`"));
+            return wrong("a bracket is opened and not closed", "write a range as `[01:10]`");
         };
         parts.push(vec![before.to_owned()]);
         parts.push(one_range(range)?);
         rest = behind;
     }
     if rest.contains(']') {
-        return wrong("a bracket is closed and not opened", Some("write a range as `[01:10]`"));
+        return wrong("a bracket is closed and not opened", "write a range as `[01:10]`");
     }
     parts.push(vec![rest.to_owned()]);
     Ok(parts)
@@ -84,33 +87,33 @@ fn one_range(range: &str) -> Result<Vec<String>, Wrong> {
     let (begin, end, step) = match fields.as_slice() {
         [begin, end] => (*begin, *end, "1"),
         [begin, end, step] => (*begin, *end, *step),
-        _ => return wrong("a range has a begin and an end", Some("write it as `[01:10]` or `[a:f]`, with a step as `[01:10:2]`")),
+        _ => return wrong("a range has a begin and an end", "write it as `[01:10]` or `[a:f]`, with a step as `[01:10:2]`"),
     };
     let begin = if begin.is_empty() { "0" } else { begin };
     let step = match step.parse::<usize>() {
         Ok(step) if step > 0 => step,
-        _ => return wrong("the step of a range is a number from 1", None),
+        _ => return wrong("the step of a range is a number from 1", "write it as `[01:10:2]`, or leave the step out"),
     };
     match (number(begin), number(end), letter(begin), letter(end)) {
         (Some(first), Some(last), ..) => {
             let padded = begin.len() > 1 && begin.starts_with('0');
             if padded && begin.len() != end.len() {
-                return wrong("begin and end of a range with leading zeros have the same length", Some("write it as `[01:10]`"));
+                return wrong("begin and end of a range with leading zeros have the same length", "write it as `[01:10]`");
             }
             let width = if padded { begin.len() } else { 0 };
             steps(first, last, step).map(|numbers| numbers.map(|number| format!("{number:0width$}")).collect())
         }
         (.., Some(first), Some(last)) => steps(first, last, step).map(|letters| letters.filter_map(nth_letter).collect()),
-        _ => wrong("a range goes from a number to a number or from a letter to a letter", Some("write it as `[01:10]` or `[a:f]`")),
+        _ => wrong("a range goes from a number to a number or from a letter to a letter", "write it as `[01:10]` or `[a:f]`"),
     }
 }
 
 fn steps(first: usize, last: usize, step: usize) -> Result<impl Iterator<Item = usize>, Wrong> {
     let Some(span) = last.checked_sub(first) else {
-        return wrong("a range ends behind its begin", None);
+        return wrong("a range ends behind its begin", "write the smaller one first, as in `[01:10]`");
     };
     if span / step >= MAX_HOSTS {
-        return wrong(format!("it stands for more than {MAX_HOSTS} hosts"), Some("count the digits of its ranges"));
+        return wrong(format!("it stands for more than {MAX_HOSTS} hosts"), "count the digits of its ranges");
     }
     Ok((first..=last).step_by(step))
 }

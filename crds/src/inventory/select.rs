@@ -119,7 +119,9 @@ fn named<'a>(inventory: &'a Inventory, term: &str) -> Result<Vec<&'a str>, Probl
 
 fn no_such(inventory: &Inventory, term: &str) -> Problem {
     if glob::is_glob(term) {
-        return Problem::new(format!("no host or group matches {}", quote(term))).because("an operation on no host would change nothing");
+        return Problem::new(format!("no host or group matches {}", quote(term)))
+            .because("an operation on no host would change nothing")
+            .hint(format!("the hosts are {}", crate::words::listed(inventory.hosts())));
     }
     let mut known = inventory.hosts();
     known.extend(inventory.groups());
@@ -152,7 +154,9 @@ fn part<'a>(base: &str, hosts: Vec<&'a str>, first: i64, last: Option<i64>) -> R
     let (first, last) = (from_end(first), last.map_or(count - 1, from_end));
     if first < 0 || first >= count || last < first {
         let problem = Problem::new(format!("{} has no hosts at these places", quote(base)));
-        return Err(problem.because(format!("it has {count} hosts; the first one is `[0]`, the last one `[-1]`")));
+        return Err(problem
+            .because(format!("it has {count} hosts; the first one is `[0]`, the last one `[-1]`"))
+            .hint("write numbers of hosts that it has"));
     }
     let numbered = hosts.into_iter().zip(0..);
     Ok(numbered.filter(|(_, index)| (first..=last).contains(index)).map(|(host, _)| host).collect())

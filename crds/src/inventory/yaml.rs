@@ -57,7 +57,11 @@ fn read_group(builder: &mut Builder, entry: Entry) -> Arc<str> {
         Value::Null => return group,
         other => {
             let problem = Problem::new(format!("the group {} cannot be {}", quote(&entry.key), other.kind())).at(&entry.node.position);
-            builder.problems.push(problem.because("a group is a map with the fields hosts, children and vars, or empty"));
+            builder.problems.push(
+                problem
+                    .because("a group is a map with the fields hosts, children and vars, or empty")
+                    .hint("write `hosts:` below the group, and the names of its hosts below that"),
+            );
             return group;
         }
     };
@@ -76,7 +80,7 @@ fn unknown(field: &Entry, group: &str) -> Problem {
     let problem = Problem::new(format!("unknown field {} in the group {}", quote(&field.key), quote(group)))
         .at(&field.key_position)
         .because("a group has the fields hosts, children and vars");
-    let problem = with_nearest(problem, &field.key, &FIELDS);
+    let problem = with_nearest(problem, &field.key, &FIELDS, "move it below one of these");
     match (&problem.hint, &field.node.value) {
         (Some(_), _) => problem,
         (None, Value::Map(_) | Value::Null) => problem.hint("write a host under `hosts:` and a group under `children:`"),
@@ -106,7 +110,7 @@ fn entries(builder: &mut Builder, node: Node, what: &str) -> Vec<Entry> {
             let problem = problem.because("it is a map of names, each with what belongs to it or with nothing behind the colon");
             builder.problems.push(match other {
                 Value::List(_) => problem.hint("write `name:` instead of `- name`"),
-                _ => problem,
+                _ => problem.hint("write each name as `name:` in a line of its own, further to the right"),
             });
             Vec::new()
         }
@@ -124,7 +128,11 @@ fn read_hosts(builder: &mut Builder, group: &Arc<str>, node: Node) {
             Value::Null => Vec::new(),
             other => {
                 let problem = Problem::new(format!("the host {} cannot be {}", quote(&entry.key), other.kind())).at(&entry.node.position);
-                builder.problems.push(problem.because("a host is a map of its variables, or empty"));
+                builder.problems.push(
+                    problem
+                        .because("a host is a map of its variables, or empty")
+                        .hint("write `NAME:` with nothing behind it, or its variables below it"),
+                );
                 Vec::new()
             }
         };
@@ -170,7 +178,11 @@ fn read_vars(builder: &mut Builder, group: &str, node: Node) {
         Value::Null => {}
         other => {
             let problem = Problem::new(format!("`vars` cannot be {}", other.kind())).at(&node.position);
-            builder.problems.push(problem.because("it is a map of names of variables to values"));
+            builder.problems.push(
+                problem
+                    .because("it is a map of names of variables to values")
+                    .hint("write each variable as `name: value` in a line of its own, without `- `"),
+            );
         }
     }
 }

@@ -80,10 +80,19 @@ fn referenced(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Deco
     let is_named = reference::read(&fields, "hostsConfRef", decoder).is_some();
     if !is_named && decoder.count() == before && !fields.is_misspelled("hostsConfRef") {
         let problem = Problem::new("the cluster has no hosts").at(spec.position());
-        decoder.report(problem.because("`hostsConfRef` names a ConfigMap with an inventory, or `hosts` lists them"));
+        decoder.report(
+            problem
+                .because("`hostsConfRef` names a ConfigMap with an inventory, or `hosts` lists them")
+                .hint("add one of the two below `spec:`"),
+        );
     }
     let Some(name) = head.name else {
-        decoder.report(Problem::new("the cluster has no name").at(&head.position).because("operations name the cluster that they mean"));
+        decoder.report(
+            Problem::new("the cluster has no name")
+                .at(&head.position)
+                .because("operations name the cluster that they mean")
+                .hint("add `metadata: {name: NAME}`"),
+        );
         return None;
     };
     Some(ClusterObject { name, position: head.position, form: ClusterForm::Referenced(Box::new(inputs)) })

@@ -149,7 +149,7 @@ fn place<'a>(node: &'a Node, name: &str) -> &'a crate::Position {
 
 fn wrong_version(node: &Node, kind: &str, api_version: &str, versions: &[&str]) -> Problem {
     let problem = Problem::new(format!("`apiVersion` of a {kind} is {}", quote(api_version))).at(place(node, "apiVersion"));
-    with_nearest(problem.because(format!("this version reads {}", versions.join(" and "))), api_version, versions)
+    with_nearest(problem.because(format!("this version reads {}", versions.join(" and "))), api_version, versions, "write one of these")
 }
 
 fn other_kind(node: &Node, kind: &str, api_version: &str, decoder: &mut Decoder) {
@@ -162,7 +162,12 @@ fn other_kind(node: &Node, kind: &str, api_version: &str, decoder: &mut Decoder)
     let kinds = KINDS.map(|(name, _, _)| name);
     if is_of_group || nearest(kind, &kinds).is_some() {
         let problem = Problem::new(format!("unknown kind {}", quote(kind))).at(position);
-        return decoder.report(with_nearest(problem.because(format!("this version reads {}", kinds.join(", "))), kind, &kinds));
+        return decoder.report(with_nearest(
+            problem.because(format!("this version reads {}", kinds.join(", "))),
+            kind,
+            &kinds,
+            "leave the object out of what is given here",
+        ));
     }
     let notice = Notice::new(format!("the object of kind {} is not used", quote(kind))).at(position);
     decoder.note(notice.because("nothing that is read here can name it"));
@@ -179,7 +184,11 @@ fn items(node: Node, decoder: &mut Decoder) -> Vec<Node> {
         Some(Value::Null) => Vec::new(),
         _ => {
             let problem = Problem::new("the list has no `items`").at(&position);
-            decoder.report(problem.because("an object of kind List holds others under `items`"));
+            decoder.report(
+                problem
+                    .because("an object of kind List holds others under `items`")
+                    .hint("write the objects there, or each as a document of its own, with `---` between them"),
+            );
             Vec::new()
         }
     }

@@ -42,6 +42,11 @@ fn checked(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
         return Some(text.to_owned());
     };
     let problem = Problem::new(format!("{} cannot be the name of an object: {reason}", quote(text)));
-    decoder.report(problem.at(field.position()).because("names of objects are DNS names (RFC 1123)"));
+    decoder.report(
+        problem
+            .at(field.position())
+            .because("names of objects are DNS names (RFC 1123)")
+            .hint("write a name of lower-case letters, digits, `-` and `.`"),
+    );
     None
 }

@@ -123,7 +123,7 @@ impl Objects {
                 .hint("give the files of one of them, or with them the only operation that has not ended: its `cluster` is meant then")),
             (Some(name), clusters) => clusters.iter().find(|cluster| cluster.name == name).ok_or_else(|| {
                 let problem = Problem::new(format!("there is no Cluster {}", quote(name))).because(listed());
-                with_nearest(problem, name, &names)
+                with_nearest(problem, name, &names, "name one of these, or give the file with that Cluster too")
             }),
         }
     }
@@ -156,7 +156,8 @@ pub(crate) fn read_partly(files: &[(&str, &str)], encrypted: &[&str], vault: &dy
     if documents.is_empty() && decoder.is_clean() {
         decoder.report(
             Problem::new("the files hold no object that is read here")
-                .because(format!("read are Cluster and ClusterOperation of {}, ConfigMap and Secret", API_VERSIONS.join(" and "))),
+                .because(format!("read are Cluster and ClusterOperation of {}, ConfigMap and Secret", API_VERSIONS.join(" and ")))
+                .hint("give the file with the Cluster; docs/cluster.md shows one"),
         );
     }
     let holders = Holders::read(&documents, &mut decoder);
@@ -194,7 +195,7 @@ fn known_clusters(decoder: &mut Decoder, documents: usize, clusters: &[ClusterOb
         let problem = Problem::new(format!("there is no Cluster {}", quote(&cluster.text)))
             .at(&cluster.position)
             .because(format!("the files hold {}", names.join(", ")));
-        decoder.report(with_nearest(problem, &cluster.text, &names));
+        decoder.report(with_nearest(problem, &cluster.text, &names, "name one of these, or give the file with that Cluster too"));
     }
 }
 

@@ -87,7 +87,12 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
 fn placed(decoder: &mut Decoder, field: &Field<'_>) -> Option<Placed> {
     let text = decoder.text(field)?;
     if text.trim().is_empty() {
-        decoder.report(Problem::new(format!("`{}` is empty", field.name())).at(field.position()));
+        decoder.report(
+            Problem::new(format!("`{}` is empty", field.name()))
+                .at(field.position())
+                .because("it says what is meant, and nothing does not")
+                .hint("write it, or leave the field out"),
+        );
         return None;
     }
     Some(Placed { text: text.to_owned(), position: field.position().clone() })

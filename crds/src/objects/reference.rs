@@ -99,7 +99,11 @@ fn ssh_key(reference: &DataRef, holders: &Holders<'_>, decoder: &mut Decoder) ->
         && !SSH_TYPES.contains(&text)
     {
         let problem = Problem::new(format!("{} has the type {}", holder.title(), quote(text))).at(field.position());
-        decoder.report(problem.because(format!("`sshAuthRef` names a Secret of the type {}", SSH_TYPES.join(" or "))));
+        decoder.report(
+            problem
+                .because(format!("`sshAuthRef` names a Secret of the type {}", SSH_TYPES.join(" or ")))
+                .hint("write one of these types, with the key as `ssh-privatekey`"),
+        );
         return None;
     }
     let held = value(holder, SSH_KEY, reference, decoder)?;
@@ -152,7 +156,12 @@ fn missing(kind: Kind, reference: &DataRef, holders: &Holders<'_>) -> Problem {
         let problem = problem.because(format!("the files hold no {word}"));
         return problem.hint(format!("give the file that holds it too; `{kubectl}` prints one that is in a cluster"));
     }
-    with_nearest(problem.because(format!("the files hold {}", names.join(", "))), &reference.name, &names)
+    with_nearest(
+        problem.because(format!("the files hold {}", names.join(", "))),
+        &reference.name,
+        &names,
+        "give the file that holds it too, or name one of these",
+    )
 }
 
 fn value<'h>(holder: &'h Holder<'_>, key: &str, reference: &DataRef, decoder: &mut Decoder) -> Option<&'h Held<'h>> {
@@ -160,7 +169,12 @@ fn value<'h>(holder: &'h Holder<'_>, key: &str, reference: &DataRef, decoder: &m
         if !matches!(held.node.value, Value::Null) {
             return Some(held);
         }
-        decoder.report(Problem::new(format!("{} of {} is empty", quote(key), holder.title())).at(&held.node.position));
+        decoder.report(
+            Problem::new(format!("{} of {} is empty", quote(key), holder.title()))
+                .at(&held.node.position)
+                .because("what it should hold is read from there")
+                .hint("write the text there, as `key: |` with the text below it"),
+        );
         return None;
     }
     let keys: Vec<&str> = holder.values.iter().map(|held| held.key).collect();

@@ -141,7 +141,7 @@ pub(crate) fn problem(written: &str) -> Option<Problem> {
         let names: Vec<&str> = ACTIONS.iter().map(|action| action.name).collect();
         let problem = Problem::new(format!("unknown action {}", quote(written)))
             .because("kokctl runs no playbooks; it knows those of Kubespray and kubean by their names, and does what they are for itself");
-        return Some(with_nearest(problem, &canonical(written), &names));
+        return Some(with_nearest(problem, &canonical(written), &names, "write one of these: cluster.yml, scale.yml, reset.yml, ping.yml"));
     };
     match action.effect {
         Effect::Runs(_) | Effect::Covered { .. } => None,

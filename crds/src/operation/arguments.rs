@@ -91,9 +91,9 @@ fn explained(fault: &Fault, source: &Source) -> Problem {
         What::OpenQuote(quote) => Problem::new(format!("a quote is not closed: {quote}"))
             .because(format!("`{name}` is read as a shell reads it"))
             .hint("close it, or put it into quotes of the other kind"),
-        What::LastBackslash => {
-            Problem::new(format!("`{name}` ends with a backslash")).because("it takes away the meaning of a character that follows")
-        }
+        What::LastBackslash => Problem::new(format!("`{name}` ends with a backslash"))
+            .because("it takes away the meaning of a character that follows")
+            .hint("leave it out, or write it twice if a backslash is meant"),
         What::Replaced(character) => Problem::new(format!("a shell would put something else in the place of \"{character}\""))
             .because("no shell runs here, and nothing else could be put in its place")
             .hint("if it is meant as it stands, put it into single quotes, or a `\\` before it"),
@@ -171,7 +171,7 @@ impl Reader<'_> {
         if !option.meaning.takes_value() {
             if attached.is_some() {
                 let problem = Problem::new(format!("`{name}` takes no value")).at(&self.position(place));
-                return self.decoder.report(problem);
+                return self.decoder.report(problem.because("it stands alone").hint(format!("write `{name}`")));
             }
             let given = Given { option: name, letters: &[], begin: place, source: self.source };
             return option.apply(&given, self.arguments, self.decoder);
@@ -179,7 +179,8 @@ impl Reader<'_> {
         let next = if attached.is_none() { self.value() } else { None };
         let Some(letters) = attached.or(next.as_ref().map(|word| word.letters.as_slice())) else {
             let problem = Problem::new(format!("`{name}` has no value")).at(&self.position(place));
-            return self.decoder.report(problem.because("it takes the word that follows, which may not begin with `-`"));
+            let problem = problem.because("it takes the word that follows, which may not begin with `-`");
+            return self.decoder.report(problem.hint(format!("write `{name} VALUE`, or `{name}=VALUE` where that begins with `-`")));
         };
         let begin = letters.first().map_or(next.as_ref().map_or(place, |word| word.place), |letter| letter.place);
         let given = Given { option: name, letters, begin, source: self.source };
@@ -201,7 +202,8 @@ impl Reader<'_> {
         let known: Vec<&str> = OPTIONS.iter().flat_map(|option| option.names).copied().filter(|name| name.len() > 2).collect();
         let problem = problem.because(format!("`{}` has the options of ansible-playbook", self.source.name));
         // One letter is near to every other.
-        self.decoder.report(if name.starts_with("--") { with_nearest(problem, name, &known) } else { problem });
+        const OTHERWISE: &str = "leave it out; what belongs to the value before it goes into one pair of quotes with it";
+        self.decoder.report(if name.starts_with("--") { with_nearest(problem, name, &known, OTHERWISE) } else { problem.hint(OTHERWISE) });
     }
 
     fn position(&self, (line, column): At) -> crate::Position {

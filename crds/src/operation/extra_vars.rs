@@ -7,7 +7,7 @@ use super::key_values;
 use super::options::Given;
 use crate::decode::Decoder;
 use crate::inventory::check_named;
-use crate::shell::{Letter, text};
+use crate::shell::{Letter, letters, text};
 use crate::tree::{Dialect, Node, Value};
 use crate::words::quote;
 use crate::{Place, Position, Problem, Source};
@@ -55,6 +55,12 @@ impl ExtraVar {
     }
 }
 
+/// Reads the value of an `-e` of the command line, of which the shell has taken the quotes away.
+pub(crate) fn read_extra_vars(source: &Source, decoder: &mut Decoder) -> Vec<ExtraVars> {
+    let letters = letters(&source.text);
+    read(&Given { option: "-e", letters: &letters, begin: (1, 1), source }, decoder)
+}
+
 /// Reads the value of one `-e`.
 pub(super) fn read(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
     let mut vars = of_kind(given, decoder);
@@ -82,7 +88,8 @@ fn of_kind(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
     };
     match first.character {
         '@' if rest.is_empty() => {
-            decoder.report(Problem::new("`-e @` names no file").at(&given.position()));
+            let problem = Problem::new("`-e @` names no file").at(&given.position());
+            decoder.report(problem.because("behind the `@` stands the path of a file with variables").hint("write `-e @FILE`"));
             Vec::new()
         }
         '@' => vec![ExtraVars::File(Placed { text: text(rest), position: given.position() })],
@@ -94,7 +101,8 @@ fn of_kind(given: &Given<'_>, decoder: &mut Decoder) -> Vec<ExtraVars> {
         }
         '/' | '.' => {
             let problem = Problem::new(format!("`-e` cannot be {}", quote(&text(given.letters)))).at(&given.position());
-            decoder.report(problem.because("the name of a file with variables has an `@` before it"));
+            let problem = problem.because("the name of a file with variables has an `@` before it");
+            decoder.report(problem.hint("write `-e @FILE`, or `-e NAME=VALUE`"));
             Vec::new()
         }
         _ => key_values::read(given, decoder).into_iter().map(ExtraVars::Named).collect(),
@@ -159,5 +167,10 @@ pub(super) fn wrong_name(name: &str) -> Option<Problem> {
     if first && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         return None;
     }
-    Some(Problem::new(format!("{} cannot be the name of a variable", quote(name))).because("it may only have letters, digits and `_`"))
+    let problem = Problem::new(format!("{} cannot be the name of a variable", quote(name)));
+    Some(
+        problem
+            .because("it may only have letters, digits and `_`")
+            .hint("write it so; a value with spaces goes into quotes: -e \"name='two words'\""),
+    )
 }

@@ -14,6 +14,7 @@ use crate::{Notice, Position};
 pub(crate) use actions::{find, problem as action_problem};
 pub(crate) use arguments::read as read_arguments;
 pub(crate) use chain::check as check_chain;
+pub(crate) use extra_vars::read_extra_vars;
 
 pub use actions::{ACTIONS, Action, Effect, Verb};
 pub use arguments::Arguments;

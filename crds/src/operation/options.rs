@@ -81,7 +81,12 @@ impl Given<'_> {
         if !placed.text.trim().is_empty() {
             return Some(placed);
         }
-        decoder.report(Problem::new(format!("`{}` is empty", self.option)).at(&placed.position).because("it chooses what is done"));
+        decoder.report(
+            Problem::new(format!("`{}` is empty", self.option))
+                .at(&placed.position)
+                .because("it chooses what is done")
+                .hint("write what is meant, or leave the option out"),
+        );
         None
     }
 
@@ -177,7 +182,12 @@ fn forks(arguments: &mut Arguments, given: &Given<'_>, decoder: &mut Decoder) {
             arguments.forks = Some(forks);
             decoder.note(unused(&format!("`{}`", given.option), "kokctl itself finds out how much can be done at once", &given.position()));
         }
-        _ => decoder.report(given.problem().because(format!("it is a whole number from 1 to {MOST_FORKS}"))),
+        _ => decoder.report(
+            given
+                .problem()
+                .because(format!("it is a whole number from 1 to {MOST_FORKS}"))
+                .hint("leave it out: kokctl itself finds out how much can be done at once"),
+        ),
     }
 }
 

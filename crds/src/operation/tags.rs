@@ -124,7 +124,7 @@ fn tasks_of(tag: &Placed, known: &[&str]) -> Result<Vec<String>, Problem> {
         problem.because("tasks of kokctl have no tags but their names").hint("leave it out")
     } else {
         let names: Vec<&str> = known.iter().copied().chain(TAGS.iter().map(|tag| tag.name)).collect();
-        with_nearest(problem.because(format!("tasks are {}", known.join(", "))), text, &names)
+        with_nearest(problem.because(format!("tasks are {}", known.join(", "))), text, &names, "name one of these, or leave it out")
     })
 }
 

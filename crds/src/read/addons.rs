@@ -90,7 +90,7 @@ pub(super) fn read_source(decoder: &mut Decoder, fields: &Fields<'_>, what: &str
         [] if ["manifest", "contents", "url"].iter().any(|name| fields.is_misspelled(name)) => None,
         [] => {
             let because = "it has a `manifest`, the path of a file; `contents`, the text of one; or a `url` and its `sha256`";
-            decoder.report(problem("has no manifest").because(because));
+            decoder.report(problem("has no manifest").because(because).hint("write one of the three"));
             None
         }
         [(one, ..), (other, ..), ..] => {
@@ -108,6 +108,10 @@ fn read_digest(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
         return Some(text.to_owned());
     }
     let problem = Problem::new(format!("`sha256` cannot be {}", quote(text))).at(field.position());
-    decoder.report(problem.because("it has 64 digits of 0 to 9 and a to f, as `sha256sum` prints it"));
+    decoder.report(
+        problem
+            .because("it has 64 digits of 0 to 9 and a to f, as `sha256sum` prints it")
+            .hint("write what `sha256sum FILE` prints of the manifest"),
+    );
     None
 }

@@ -17,7 +17,7 @@ pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> BTreeMap<String,
     for entry in decoder.entries(field, "the annotations of a host").unwrap_or_default() {
         if let Some(reason) = label::key(&entry.key) {
             let problem = Problem::new(format!("{} cannot be the key of an annotation", quote(&entry.key)));
-            decoder.report(problem.at(&entry.key_position).because(reason));
+            decoder.report(problem.at(&entry.key_position).because(reason).hint("write a key like `example.org/owner`"));
         }
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         if let Some(value) = decoder.text(&item) {
@@ -27,7 +27,11 @@ pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> BTreeMap<String,
     let bytes: usize = annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
     if bytes > MAX_BYTES {
         let problem = Problem::new(format!("the annotations of a host cannot have {bytes} bytes")).at(field.position());
-        decoder.report(problem.because(format!("all of a node may have {MAX_BYTES}: they are asked for with those of all other nodes")));
+        decoder.report(
+            problem
+                .because(format!("all of a node may have {MAX_BYTES}: they are asked for with those of all other nodes"))
+                .hint("keep what is long elsewhere, and write where it is"),
+        );
     }
     annotations
 }

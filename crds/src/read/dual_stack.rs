@@ -66,7 +66,7 @@ fn read_range(decoder: &mut Decoder, field: &Field<'_>, example: Ipv6Net) -> Opt
             .hint(format!("did you mean `{}`?", range.trunc())),
         Ok(IpNet::V6(range)) => match address::reserved_ipv6(&range) {
             None => return Some(range),
-            Some(reason) => problem.because(reason),
+            Some(reason) => problem.because(reason).hint(format!("write a range of unique local addresses, for example `{example}`")),
         },
     };
     decoder.report(problem);

@@ -126,7 +126,7 @@ fn read_address(decoder: &mut Decoder, field: &Field<'_>) -> Option<IpAddr> {
         }),
         Ok(IpAddr::V4(address)) => match address::reserved(&Ipv4Net::from(address)) {
             None => return Some(address.into()),
-            Some(reason) => problem.because(reason),
+            Some(reason) => problem.because(reason).hint("write the address by which the other hosts reach it"),
         },
     };
     decoder.report(problem);
@@ -140,7 +140,7 @@ fn read_address_ipv6(decoder: &mut Decoder, field: &Field<'_>) -> Option<Ipv6Add
         Err(_) => problem.because("it is no IPv6 address").hint("write it without a prefix length, for example `fd00:20::11`"),
         Ok(address) => match address::reserved_ipv6(&Ipv6Net::from(address)) {
             None => return Some(address),
-            Some(reason) => problem.because(reason),
+            Some(reason) => problem.because(reason).hint("write the address by which the other hosts reach it"),
         },
     };
     decoder.report(problem);
@@ -152,7 +152,7 @@ fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
     if items.is_empty() {
         // In inventories, that follows from their groups.
         let problem = Problem::new("the host has no role").of_kind(Kind::NoRole).at(field.position());
-        decoder.report(problem.because(ROLES));
+        decoder.report(problem.because(ROLES).hint("write those that it has, for example `roles: [worker]`"));
         return None;
     }
     let mut roles = Roles::default();
@@ -175,21 +175,29 @@ fn read_roles(decoder: &mut Decoder, field: &Field<'_>) -> Option<Roles> {
 fn role_problem(text: &str) -> Problem {
     let known = ["control-plane", "worker", "etcd"];
     if known.contains(&text) {
-        return Problem::new(format!("the role {} stands twice", quote(text)));
+        return Problem::new(format!("the role {} stands twice", quote(text)))
+            .because("a host has a role once")
+            .hint("keep one of the two");
     }
     let problem = Problem::new(format!("unknown role {}", quote(text))).because(ROLES);
     match FOREIGN_ROLES.iter().find(|(foreign, _)| *foreign == text) {
         Some((_, ours)) => problem.hint(format!("did you mean `{ours}`?")),
-        None => with_nearest(problem, text, &known),
+        None => with_nearest(problem, text, &known, "write one of these"),
     }
 }
+
+/// What to do about a key of a label or a taint that is none.
+const KEY: &str = "write a key like `zone` or `example.org/zone`";
 
 fn read_labels(decoder: &mut Decoder, field: &Field<'_>) -> BTreeMap<String, String> {
     let mut labels = BTreeMap::new();
     for entry in decoder.entries(field, "the labels of a host").unwrap_or_default() {
         if let Some(reason) = label::key(&entry.key) {
             decoder.report(
-                Problem::new(format!("{} cannot be the key of a label", quote(&entry.key))).at(&entry.key_position).because(reason),
+                Problem::new(format!("{} cannot be the key of a label", quote(&entry.key)))
+                    .at(&entry.key_position)
+                    .because(reason)
+                    .hint(KEY),
             );
         }
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
@@ -212,7 +220,8 @@ fn read_taints(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Taint> {
             decoder.report(
                 Problem::new(format!("the taint {} stands twice", quote(&what)))
                     .at(item.position())
-                    .because("the taints of a node differ in their key or their effect"),
+                    .because("the taints of a node differ in their key or their effect")
+                    .hint("keep one of the two"),
             );
         }
         taints.push(taint);
@@ -229,7 +238,7 @@ fn read_taint(decoder: &mut Decoder, item: &Field<'_>) -> Option<Taint> {
             return Some(text.to_owned());
         };
         let problem = Problem::new(format!("{} cannot be the key of a taint", quote(text)));
-        decoder.report(problem.at(field.position()).because(reason));
+        decoder.report(problem.at(field.position()).because(reason).hint(KEY));
         None
     });
     let value = match fields.get("value") {
@@ -251,6 +260,7 @@ fn label_value(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<S
         return Some(text.to_owned());
     };
     let problem = Problem::new(format!("{} cannot be {what}", quote(text)));
-    decoder.report(problem.at(field.position()).because(reason));
+    decoder
+        .report(problem.at(field.position()).because(reason).hint("write a word of at most 63 letters, digits, `-`, `_` and `.`, or \"\""));
     None
 }

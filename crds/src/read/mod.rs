@@ -28,7 +28,7 @@ pub(crate) const API_VERSION: &str = "kubeonkube.clay.io/v1alpha1";
 pub(crate) const KIND: &str = "Cluster";
 
 /// The first minor version whose kubeadm reads the configuration that we write (`kubeadm.k8s.io/v1beta4`).
-const FIRST_MINOR: u64 = 31;
+pub const FIRST_MINOR: u64 = 31;
 
 const CLUSTER: Form = Form { what: "a Cluster", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
 
@@ -129,7 +129,7 @@ fn outcome(cluster: Option<Cluster>, mut decoder: Decoder) -> Reading {
     let cluster = cluster.filter(|_| clean).map(|cluster| Cluster { positions, ..cluster });
     // Cannot happen: whoever returns nothing has said why.
     if cluster.is_none() && problems.is_empty() {
-        problems.push(Problem::new("the file holds no cluster"));
+        problems.push(Problem::new("the file holds no cluster").hint("give the file of a Cluster; docs/cluster.md shows one"));
     }
     Reading { cluster, variables, problems }
 }
@@ -139,7 +139,7 @@ fn only_document<'a>(file_name: &str, documents: &'a [Node], decoder: &mut Decod
     match documents {
         [] => {
             let start = Position { file: file_name.into(), line: 1, column: 1 };
-            decoder.report(Problem::new("the file is empty").at(&start).because(expected));
+            decoder.report(Problem::new("the file is empty").at(&start).because(expected).hint("docs/cluster.md shows one to begin with"));
             None
         }
         [only] => Some(only),
@@ -193,7 +193,7 @@ fn is_expected(decoder: &mut Decoder, entry: &tree::Entry, expected: &[(&str, &s
         Some(text) => {
             let problem =
                 Problem::new(format!("`{name}` is {}", quote(text))).at(field.position()).because(format!("this version reads `{word}`"));
-            decoder.report(with_nearest(problem, text, &[word]));
+            decoder.report(with_nearest(problem, text, &[word], &format!("write `{name}: {word}`")));
             false
         }
         None => false,
@@ -215,7 +215,8 @@ fn read_label(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<St
             decoder.report(
                 Problem::new(format!("{} cannot be {what}: {reason}", quote(text)))
                     .at(field.position())
-                    .because(format!("{what} is a DNS label (RFC 1123)")),
+                    .because(format!("{what} is a DNS label (RFC 1123)"))
+                    .hint("write a name of lower-case letters, digits and `-`, of 63 at the most, that begins and ends with a letter or digit"),
             );
             None
         }
@@ -298,7 +299,8 @@ fn read_version(decoder: &mut Decoder, field: &Field<'_>) -> Option<Version> {
     if version.major != 1 || version.minor < FIRST_MINOR || !version.build.is_empty() {
         decoder.report(
             problem(format!("this version cannot build Kubernetes {version}"))
-                .because(format!("it builds upstream releases from 1.{FIRST_MINOR} on")),
+                .because(format!("it builds upstream releases from 1.{FIRST_MINOR} on"))
+                .hint("write a version that the bundle has"),
         );
         return None;
     }

@@ -184,12 +184,12 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
             Wording::Inventory => by_convert(text),
         })
     } else {
-        let problem = with_nearest(problem, text, &NetworkPlugin::ALL.map(NetworkPlugin::as_str));
-        match decoder.wording() {
+        let otherwise = match decoder.wording() {
             // Kubespray's name for one of the user's own.
-            Wording::Inventory if problem.hint.is_none() => problem.hint(by_convert(if text == "custom_cni" { "yours" } else { text })),
-            _ => problem,
-        }
+            Wording::Inventory => by_convert(if text == "custom_cni" { "yours" } else { text }),
+            _ => "write one of these".to_owned(),
+        };
+        with_nearest(problem, text, &NetworkPlugin::ALL.map(NetworkPlugin::as_str), &otherwise)
     });
     None
 }
@@ -221,7 +221,7 @@ fn read_range(decoder: &mut Decoder, field: &Field<'_>) -> Option<Ipv4Net> {
             .hint(format!("did you mean `{}`?", range.trunc())),
         Ok(IpNet::V4(range)) => match address::reserved(&range) {
             None => return Some(range),
-            Some(reason) => problem.because(reason),
+            Some(reason) => problem.because(reason).hint("write a private range, for example one of `10.0.0.0/8`"),
         },
     };
     decoder.report(problem);
@@ -236,7 +236,8 @@ fn read_domain(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
     decoder.report(
         Problem::new(format!("`{}` cannot be {}", field.name(), quote(text)))
             .at(field.position())
-            .because(format!("it is a DNS name without a dot at its end, but {reason}")),
+            .because(format!("it is a DNS name without a dot at its end, but {reason}"))
+            .hint("write one like `cluster.local`, or leave it out"),
     );
     None
 }

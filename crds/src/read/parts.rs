@@ -298,7 +298,7 @@ fn is_amount(decoder: &mut Decoder, item: &Field<'_>) -> bool {
         return true;
     }
     let problem = Problem::new(format!("`{}` cannot be {}", item.name(), quote(text))).at(item.position());
-    decoder.report(problem.because("it is an amount like `500m`, `2` or `1Gi`"));
+    decoder.report(problem.because("it is an amount like `500m`, `2` or `1Gi`").hint("write such an amount, or leave it out"));
     false
 }
 

@@ -162,7 +162,12 @@ fn check_chain(decoder: &mut Decoder, field: &Field<'_>, first: Option<&Via>) {
             next = bastion.ssh.via.as_ref();
             continue;
         };
-        return decoder.report(Problem::new(format!("`{}` leads nowhere", field.name())).at(field.position()).because(reason));
+        return decoder.report(
+            Problem::new(format!("`{}` leads nowhere", field.name()))
+                .at(field.position())
+                .because(reason)
+                .hint("write the bastions in their order, each once, and the host last"),
+        );
     }
 }
 
@@ -186,7 +191,7 @@ fn checked(decoder: &mut Decoder, field: Option<Field<'_>>, check: fn(&str) -> O
         return Some(text.to_owned());
     };
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(text)));
-    decoder.report(problem.at(field.position()).because(reason));
+    decoder.report(problem.at(field.position()).because(reason).hint("write it so, or leave it out"));
     None
 }
 

@@ -27,7 +27,12 @@ pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync 
             let is_server = text.parse::<IpAddr>().is_ok() || dns_name(&text.to_ascii_lowercase()).is_none();
             if !is_server {
                 let problem = Problem::new(format!("{} is no NTP server", quote(text)));
-                decoder.report(problem.at(item.position()).because("it is a DNS name or an IP address"));
+                decoder.report(
+                    problem
+                        .at(item.position())
+                        .because("it is a DNS name or an IP address")
+                        .hint("write one, for example `ntp1.example.org`"),
+                );
             }
             remember(decoder, &mut time.servers, text, &item);
         }
@@ -52,7 +57,8 @@ pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync 
 
 fn remember(decoder: &mut Decoder, list: &mut Vec<String>, text: &str, item: &Field<'_>) {
     if list.iter().any(|other| other == text) {
-        decoder.report(Problem::new(format!("{} stands twice", quote(text))).at(item.position()));
+        let problem = Problem::new(format!("{} stands twice", quote(text))).at(item.position());
+        decoder.report(problem.because("a list of sources of time has each of them once").hint("keep one of the two"));
     }
     list.push(text.to_owned());
 }

@@ -115,15 +115,15 @@ impl Reader<'_> {
         None
     }
 
-    fn wrong(&mut self, name: &str, position: &Position, because: &str) {
+    fn wrong(&mut self, name: &str, position: &Position, (because, hint): (&str, &str)) {
         let problem = Problem::new(format!("`{name}` of the host {} cannot have this value", quote(self.host))).of_host(self.host);
-        self.problems.push(problem.at(position).because(because));
+        self.problems.push(problem.at(position).because(because).hint(hint));
     }
 
     fn text(&mut self, names: &[&'static str], check: fn(&str) -> Option<&'static str>) -> Option<String> {
         let (name, node) = self.first(names)?;
         let Value::Text(text) = &node.value else {
-            self.wrong(name, &node.position, "it is text: write it in quotes");
+            self.wrong(name, &node.position, no_text(&node));
             return None;
         };
         // Text that is empty says nothing, as in Ansible.
@@ -131,7 +131,7 @@ impl Reader<'_> {
             return None;
         }
         let Some(reason) = check(text) else { return Some(text.clone()) };
-        self.wrong(name, &node.position, reason);
+        self.wrong(name, &node.position, (reason, "write it so, or leave it out"));
         None
     }
 
@@ -139,14 +139,15 @@ impl Reader<'_> {
         let (name, node) = self.first(names)?;
         match &node.value {
             Value::Text(text) if text.chars().any(char::is_control) => {
-                self.wrong(name, &node.position, "it has control characters, such as the end of a line");
+                const ONE_LINE: &str = "write it in one line: a block of YAML (`|`) ends with a line break";
+                self.wrong(name, &node.position, ("it has control characters, such as the end of a line", ONE_LINE));
                 None
             }
             Value::Text(text) => (!text.is_empty()).then(|| Secret::new(text.as_bytes())),
             // INI takes digits for a number, and there is no doubt which text they were.
             Value::Integer(_) | Value::Float if !node.spelling.is_empty() => Some(Secret::new(node.spelling.as_bytes())),
             _ => {
-                self.wrong(name, &node.position, "it is text: write it in quotes");
+                self.wrong(name, &node.position, no_text(&node));
                 None
             }
         }
@@ -161,7 +162,7 @@ impl Reader<'_> {
         };
         let port = port.filter(|port| *port > 0);
         if port.is_none() {
-            self.wrong(name, &node.position, "it is a number from 1 to 65535");
+            self.wrong(name, &node.position, ("it is a number from 1 to 65535", "write such a number, or leave it out: 22 holds then"));
         }
         port
     }
@@ -177,7 +178,7 @@ impl Reader<'_> {
             "yes" | "true" | "on" | "1" => Some(true),
             "no" | "false" | "off" | "0" => Some(false),
             _ => {
-                self.wrong(name, &node.position, "it is `true` or `false`");
+                self.wrong(name, &node.position, ("it is `true` or `false`", "write one of the two"));
                 None
             }
         }
@@ -213,17 +214,32 @@ impl Reader<'_> {
         for name in ["ansible_ssh_args", "ansible_ssh_common_args", "ansible_ssh_extra_args"] {
             let Some((_, node)) = self.first(&[name]) else { continue };
             let Value::Text(text) = &node.value else {
-                self.wrong(name, &node.position, "it is text with options of ssh");
+                self.wrong(
+                    name,
+                    &node.position,
+                    ("it is text with options of ssh", "write them in one pair of quotes, for example \"-J jump.example.org\""),
+                );
                 continue;
             };
             match ssh_options::read(text, &mut options) {
                 Ok(ignored) => {
                     self.notices.extend(ignored.iter().map(|option| ssh_meaning::notice(option, name).at(&node.position)));
                 }
-                Err(reason) => self.wrong(name, &node.position, &reason),
+                Err(reason) => self.wrong(name, &node.position, (&reason, WAYS)),
             }
         }
         options
+    }
+}
+
+/// What to do about options of ssh that are not understood.
+const WAYS: &str = "write the way as `-J user@host:port`, or say it in your ~/.ssh/config, which kokctl reads";
+
+/// What is wrong with a value that should be text, and what to do.
+fn no_text(node: &Node) -> (&'static str, &'static str) {
+    match node.value {
+        Value::List(_) | Value::Map(_) => ("it is text", "write one text in its place"),
+        _ => ("it is text, and without quotes YAML takes it for something else", "write it in quotes"),
     }
 }
 

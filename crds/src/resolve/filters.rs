@@ -237,9 +237,9 @@ fn limit(bytes: usize) -> Result<(), Error> {
 fn lookup(kind: String, _: Rest<Value>) -> Result<Value, Error> {
     let name = kind.rsplit('.').next().unwrap_or_default();
     Err(refused(match name {
-        "env" => "it reads the environment, which differs from one machine to the next: write out the value".to_owned(),
+        "env" => "it reads the environment, which differs from one machine to the next".to_owned(),
         "password" => "it makes a password and keeps it in a file of Ansible: write out the password that the cluster has".to_owned(),
-        "file" | "template" | "fileglob" | "pipe" | "url" => "it reads what is not in this file: write out the value".to_owned(),
-        _ => format!("the lookup {} is not known here: write out the value", crate::words::quote(&kind)),
+        "file" | "template" | "fileglob" | "pipe" | "url" => "it reads what is not in this file".to_owned(),
+        _ => format!("the lookup {} is not known here", crate::words::quote(&kind)),
     }))
 }

@@ -112,7 +112,7 @@ impl Session {
 
     fn too_long(&self, host: &str, name: &str) -> Problem {
         let problem = Problem::new(format!("{} cannot be worked out: it becomes too long", quote(name)));
-        let problem = problem.because(format!("what it needs has more than {MAX_TEXT} bytes"));
+        let problem = problem.because(format!("what it needs has more than {MAX_TEXT} bytes")).hint("write out a shorter value");
         match self.data.find(host, name) {
             Some(variable) => problem.at(&variable.node.position),
             None => problem,
@@ -173,7 +173,10 @@ impl Session {
         }
         if state.chain.len() >= MAX_CHAIN {
             let problem = Problem::new(format!("{} cannot be worked out: too many variables need each other", quote(name)));
-            return Err(problem.at(&node.position).because(format!("more than {MAX_CHAIN} are not followed")));
+            return Err(problem
+                .at(&node.position)
+                .because(format!("more than {MAX_CHAIN} are not followed"))
+                .hint("write out the value of one of them"));
         }
         state.chain.push((Arc::clone(host), name.to_owned()));
         Ok(())
@@ -273,6 +276,7 @@ fn may_hold_a_secret(name: &str) -> bool {
 
 fn failed((name, host, text): (&str, &str, &str), reason: &str, hides: bool) -> Problem {
     let problem = Problem::new(format!("{} cannot be worked out: {reason}", quote(name))).of_variable(name);
+    let problem = problem.hint("write out the value; docs/migrating.md names what is understood of templates");
     if hides { problem } else { problem.of_host(host).because(format!("for the host {} it is {}", quote(host), quote(text))) }
 }
 

@@ -11,7 +11,7 @@ use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
 /// The version of Kubernetes for inventories that name none: the newest that bundles of this kokctl have.
-pub(super) const DEFAULT_VERSION: &str = "1.37.1";
+pub const DEFAULT_VERSION: &str = "1.37.1";
 
 /// Kubespray's plugin where nobody names one.
 const CALICO: &str = "calico";
@@ -211,7 +211,12 @@ pub(super) fn check(values: &mut Values<'_>, prefixes: Prefixes) {
         let word = spelled(&node);
         if !words.contains(&word.as_str()) {
             let problem = Problem::new(format!("`{name}` cannot be {}", quote(&word))).at(&node.position);
-            values.problems.push(crate::words::with_nearest(problem.because(format!("it is one of {}", words.join(", "))), &word, words));
+            values.problems.push(crate::words::with_nearest(
+                problem.because(format!("it is one of {}", words.join(", "))),
+                &word,
+                words,
+                "write one of these, or leave it out",
+            ));
         }
     }
     for value in values.distinct("kubelet_max_pods") {

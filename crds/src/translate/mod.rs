@@ -23,6 +23,7 @@ use build::{Map, implied, text};
 use groups::Groups;
 use values::Values;
 
+pub use cluster::DEFAULT_VERSION;
 pub(crate) use defaults::defaults;
 
 /// What an inventory says, as a Cluster.

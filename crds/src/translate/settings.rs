@@ -7,8 +7,9 @@ use super::cluster;
 use super::definitions::Definition;
 use super::values::Values;
 use crate::resolve::{aliases, field_of_ssh_options, same};
-use crate::tree::Value;
+use crate::tree::{Tag, Value};
 use crate::variables::{Given, Outcome, Readers, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
+use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
 /// What became of the variables.
@@ -43,6 +44,8 @@ pub(super) fn read(values: &mut Values<'_>, start: &Position) -> (Vars, Report) 
 fn known(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &mut Vars, report: &mut Report) {
     let idle = values.definitions.get(name).iter().filter(|place| place.hosts.is_empty());
     report.add(name, Some(row), idle.map(|place| (place, beside(values, place, row))));
+    let (without, is_moot) = (values.definitions.get(name).iter().filter(|place| has_no_value(place)), matches!(row.rule, Rule::Moot(_)));
+    report.add(name, Some(row), without.filter(|_| !is_moot).map(|place| (place, (Outcome::Anyway, NO_VALUE))));
     let before = (values.problems.len(), report.given.len());
     counted(values, name, row, vars, report);
     if values.problems.len() > before.0 && report.given.len() == before.1 {
@@ -179,7 +182,17 @@ fn time(values: &mut Values<'_>) -> (Outcome, &'static str) {
 
 fn all(values: &Values<'_>, name: &str, row: &'static Variable, outcome: Outcome, because: &'static str, report: &mut Report) {
     let places = values.definitions.get(name).iter().filter(|place| !place.hosts.is_empty());
+    let places = places.filter(|place| matches!(row.rule, Rule::Moot(_)) || !has_no_value(place));
     report.add(name, Some(row), places.map(|place| (place, (outcome, because))));
+}
+
+/// Why a variable without a value does nothing.
+const NO_VALUE: &str = "it has no value, and counts as not set";
+
+/// Whether `name:` stands there for hosts of the cluster with nothing behind it. What was encrypted has nothing left, and had a value.
+fn has_no_value(place: &Definition<'_>) -> bool {
+    let node = &place.variable.node;
+    !place.hosts.is_empty() && matches!(node.value, Value::Null) && node.tag == Tag::None
 }
 
 /// Values that are compared with what is known of them.
@@ -242,7 +255,7 @@ fn unknown(values: &Values<'_>, name: &str, report: &mut Report) {
     let places = values.definitions.get(name);
     report.add(name, None, places.iter().map(|place| (place, (outcome, because))));
     if let Some(place) = places.first().filter(|_| !is_used) {
-        let notice = Notice::new(format!("nothing here reads the variable `{name}`")).at(&place.variable.key_position);
+        let notice = Notice::new(format!("nothing here reads the variable {}", quote(name))).at(&place.variable.key_position);
         let notice =
             notice.because("neither kokctl nor Kubespray has one of that name, as far as is known here, and no other value uses it");
         report.notices.push(match nearest_variable(name) {

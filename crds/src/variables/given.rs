@@ -66,8 +66,14 @@ impl Given {
     /// A value, with the row of its variable if it has one.
     pub(crate) fn new(name: &str, row: Option<&Variable>, node: &Node, outcome: Outcome, because: impl Into<String>) -> Self {
         let value = if is_hidden(name, row, node) { HIDDEN.to_owned() } else { shown(node) };
-        Self { name: name.to_owned(), value, position: node.position.clone(), outcome, because: because.into(), hosts: None }
+        Self { name: in_one_line(name), value, position: node.position.clone(), outcome, because: because.into(), hosts: None }
     }
+}
+
+/// A name as tables show it: YAML lets a key hold anything, also ends of lines and what a terminal obeys.
+pub(crate) fn in_one_line(name: &str) -> String {
+    let shown = |c: char| if c.is_control() { c.escape_default().collect() } else { String::from(c) };
+    name.chars().map(shown).collect()
 }
 
 /// Whether a value may be a secret: by its row, by its name, or by the name that was meant.

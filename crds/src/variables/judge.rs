@@ -41,7 +41,7 @@ pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
         Rule::Only { accepted, .. } if accepted.iter().any(|accepted| same(variable, node, accepted)) => Verdict::Anyway,
         Rule::Only { because, hint, .. } => {
             let value = if variable.secret { String::new() } else { format!(" {}", quote(&shown(node))) };
-            Verdict::Refused(problem(format!("`{name}` cannot be{value}")).because(because).hint(hint))
+            Verdict::Refused(problem(format!("{} cannot be{value}", quote(name))).because(because).hint(hint))
         }
         Rule::Refused { because, hint } => Verdict::Refused(problem(format!("{} may not be set", quote(name))).because(because).hint(hint)),
         Rule::Needed(because) => Verdict::Refused(
@@ -54,7 +54,12 @@ pub(crate) fn judge(variable: &Variable, name: &str, node: &Node, at: &Position)
 pub(crate) fn neither(variable: &Variable, name: &str, node: &Node) -> Option<Problem> {
     let is_empty = matches!(&node.value, Value::Null) || matches!(&node.value, Value::Text(text) if text.is_empty());
     let is_wrong = variable.shape == Shape::Flag && flag(node).is_none() && !is_empty;
-    let problem = || Problem::new(format!("`{name}` is neither true nor false")).at(&node.position).because("it is `true` or `false`");
+    let problem = || {
+        Problem::new(format!("{} is neither true nor false", quote(name)))
+            .at(&node.position)
+            .because("it is `true` or `false`")
+            .hint("write one of the two")
+    };
     is_wrong.then(problem)
 }
 
@@ -67,7 +72,12 @@ fn no_number(variable: &Variable, name: &str, node: &Node) -> Option<Problem> {
     };
     let is_wrong = variable.shape == Shape::Number && matches!(variable.rule, Rule::Later | Rule::Needed(_));
     let value = || if variable.secret { String::new() } else { format!(" {}", quote(&shown(node))) };
-    let problem = || Problem::new(format!("`{name}` cannot be{}", value())).at(&node.position).because("it is a whole number");
+    let problem = || {
+        Problem::new(format!("{} cannot be{}", quote(name), value()))
+            .at(&node.position)
+            .because("it is a whole number")
+            .hint("write one, or leave it out")
+    };
     (is_wrong && !is_number && !is_idle(variable, node)).then(problem)
 }
 

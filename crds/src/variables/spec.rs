@@ -86,7 +86,7 @@ impl<'a> Sayings<'a> {
                 (Some(said), _) => decoder.report(twice(entry, said)),
                 (None, Some(row)) if settled.contains(row.name) => decoder.give(overruled(&entry.key, row, &entry.node)),
                 (None, Some(row)) => read_one(decoder, &item, (&entry.key, &entry.key_position), row, &mut settings),
-                (None, None) => {}
+                (None, None) => without_value(decoder, entry),
             }
         }
         let given = decoder.take_given();
@@ -115,6 +115,15 @@ fn counting(given: Given, settings: &Settings) -> Given {
 
 fn is_of_kube_proxy(name: &str) -> bool {
     name.starts_with("kube_proxy_") && name != "kube_proxy_remove"
+}
+
+/// What is written with nothing behind it is listed, as in an inventory.
+fn without_value(decoder: &mut Decoder, entry: &Entry) {
+    let row = variable(&entry.key).filter(|row| !matches!(row.rule, Rule::Field(_)));
+    if let Some(row) = row.filter(|_| matches!(entry.node.value, Value::Null)) {
+        let because = "it has no value, and counts as not set";
+        decoder.give(Given::new(&entry.key, Some(row), &entry.node, Outcome::Anyway, because));
+    }
 }
 
 /// The row of a variable that somebody sets; `None` if it is no variable here, which is reported, or if it has no value, as with fields.
@@ -215,6 +224,6 @@ fn unknown(name: &str) -> Problem {
         .because("this version does not know it; docs/variables.md and `kokctl vars` list those that it knows");
     match nearest_variable(name) {
         Some(near) => problem.hint(format!("did you mean `{near}`?")),
-        None => problem,
+        None => problem.hint("leave it out: nothing here would read it"),
     }
 }

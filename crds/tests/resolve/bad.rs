@@ -44,7 +44,7 @@ fn every_failure_is_explained() {
     let resolved = resolved(VARS);
     let names: Vec<_> = resolved.names("cp1").into_iter().filter(|name| !["known", "ip", "ip6", "ansible_host"].contains(name)).collect();
     let problems: Vec<_> = names.iter().map(|name| resolved.get("cp1", name).map(|_| ()).expect_err(name)).collect();
-    assert!(problems.iter().all(|problem| problem.position.is_some()));
+    assert!(problems.iter().all(|problem| problem.position.is_some() && problem.hint.is_some()), "{}", rendered(&problems));
     let text = rendered(&problems);
     assert!(!text.contains("cret"), "a secret is shown");
     insta::with_settings!({snapshot_path => "../snapshots", prepend_module_to_snapshot => false, omit_expression => true}, {

@@ -19,7 +19,12 @@ pub(super) fn merge(into: Option<&Path>, name: &str, admin: &Secret, server: &Se
     };
     let admin = inspect_kubeconfig(admin).map_err(|error| {
         let failure = Failure::new(Kind::Host, "the administrator's kubeconfig can't be read");
-        vec![failure.at(format!("host {}: /etc/kubernetes/admin.conf", server.host)).because(error.to_string())]
+        vec![
+            failure
+                .at(format!("host {}: /etc/kubernetes/admin.conf", server.host))
+                .because(error.to_string())
+                .hint("`kokctl apply` writes it anew"),
+        ]
     })?;
     let servers: Vec<String> = all.iter().map(Server::url).collect();
     let new = NewCluster { name, server: &server.url(), tls_server_name: server.tls_server_name, servers: &servers, admin: &admin };

@@ -63,6 +63,7 @@ impl Own {
             Failure::new(Kind::Input, format!("{} is no kubeconfig", name.display()))
                 .at(format!("{}:{line}:{column}", name.display()))
                 .because("it is no text in UTF-8")
+                .hint("mend it, or name another file with --into")
         })?;
         Ok(Self { name: name.to_owned(), file, metadata, text: Secret::new(text), _lock: lock })
     }
@@ -109,7 +110,9 @@ impl Own {
 }
 
 fn failed(what: &str, path: &Path, error: &io::Error) -> Failure {
-    Failure::new(Kind::Input, format!("{} {what}", path.display())).because(error.to_string())
+    Failure::new(Kind::Input, format!("{} {what}", path.display()))
+        .because(error.to_string())
+        .hint("let it be a file that you may read and write, or name another one with --into")
 }
 
 /// The file itself, which need not be there: renaming over a link would replace the link.

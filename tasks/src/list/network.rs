@@ -70,7 +70,8 @@ pub(super) fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
         fields.insert("EnableIPv6".to_owned(), true.into());
         fields.insert("IPv6Network".to_owned(), ipv6.pod_cidr.to_string().into());
     }
-    let api = endpoint(view.cluster()).ok_or_else(|| Refusal::new("the cluster has no control plane"))?;
+    let api = endpoint(view.cluster())
+        .ok_or_else(|| Refusal::new("the cluster has no control plane").hint("give a host `roles: [control-plane]`"))?;
     let context = Flannel {
         image: &view.image("flannel")?.reference,
         network_configuration: configuration.to_string(),

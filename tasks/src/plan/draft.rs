@@ -69,7 +69,8 @@ impl<'a> HostView<'a> {
     /// # Errors
     /// [`Refusal`] if there is none; the reader of the file has made sure that there is one.
     pub fn speaker(&self) -> Result<&'a Host, Refusal> {
-        speaker(self.cluster(), self.seen).ok_or_else(|| Refusal::new("the cluster has no control plane"))
+        speaker(self.cluster(), self.seen)
+            .ok_or_else(|| Refusal::new("the cluster has no control plane").hint("give a host `roles: [control-plane]`"))
     }
 
     /// Whether this host is that one.

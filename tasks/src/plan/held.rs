@@ -121,7 +121,7 @@ fn lacks(error: &BundleError) -> Refusal {
         BundleError::NoRelease { version, held } => (format!("Kubernetes {version}"), held),
         BundleError::NoFile { name, version, architecture, held } => (format!("{name} {version} for {architecture}"), held),
         BundleError::NoImage { reference, architecture, held } => (format!("image {reference} for {architecture}"), held),
-        other => return Refusal::new(other.to_string()),
+        other => return Refusal::new(other.to_string()).hint("give another bundle with --bundle, or build it again"),
     };
     Refusal::new(format!("the bundle holds no {what}"))
         .because(format!("it holds {held}"))

@@ -196,15 +196,22 @@ fn servers<'a>(scope: &Scope<'a>) -> (&'a [IpAddr], &'static str) {
     }
 }
 
+/// What to do about a server that would be the cluster itself.
+const OTHER_SERVER: &str = "let the host have a name server that does not depend on the cluster";
+
 /// A server that would have to ask the host that asks it.
 fn of_the_cluster(scope: &Scope<'_>, server: IpAddr) -> Option<Refusal> {
     if let Some(services) = scope.cluster.network.service_cidrs().iter().find(|services| services.contains(&server)) {
         let what = format!("its name server {server} lies in the range of the services ({services})");
-        return Some(Refusal::new(what).because("CoreDNS would ask itself for ever"));
+        return Some(Refusal::new(what).because("CoreDNS would ask itself for ever").hint(OTHER_SERVER));
     }
     let is_cache = scope.cluster.settings.node_dns.answers_at(server);
     let what = || format!("its name server {server} is the address of the node's DNS cache");
-    is_cache.then(|| Refusal::new(what()).because("the cache asks the host's servers for names outside, and would ask itself for ever"))
+    is_cache.then(|| {
+        Refusal::new(what())
+            .because("the cache asks the host's servers for names outside, and would ask itself for ever")
+            .hint(OTHER_SERVER)
+    })
 }
 
 /// The pods that answer for names ask the servers that the kubelet gives them: those of systemd-resolved where that runs (kubeadm sets it

@@ -89,8 +89,7 @@ fn unknown(known: &Known, (configuration, fields): Table<'_>, path: &str) -> Pro
     let names: Vec<&str> = beside.collect();
     let problem = Problem::new(format!("{} of {} has no field {}", configuration.what, known.version(), quote(&plain(path))));
     let because = format!("{} would take no notice of it, and kubeadm takes no such configuration", configuration.program.words());
-    let problem = with_nearest(problem.because(because), name, &names);
-    if problem.hint.is_some() { problem } else { problem.hint("leave it out") }
+    with_nearest(problem.because(because), name, &names, "leave it out")
 }
 
 fn mistaken(configuration: Configuration, path: &str, value: &Json, rule: &str) -> Problem {

@@ -57,8 +57,7 @@ fn unknown(known: &Known, programs: &[Program], name: &str) -> Option<Problem> {
         "a component does not start with a gate that it does not know; one whose feature is finished is removed some versions later",
     );
     let names: Vec<&str> = known.gates(*first).map(|(name, _)| name).collect();
-    let problem = with_nearest(problem, name, &names);
-    Some(if problem.hint.is_some() { problem } else { problem.hint("leave it out") })
+    Some(with_nearest(problem, name, &names, "leave it out"))
 }
 
 fn words(programs: &[Program]) -> String {

@@ -153,8 +153,7 @@ fn texts<'a>(fields: &'a Values, name: &str) -> Vec<(&'a str, &'a str)> {
 
 /// Adds the nearest word, or else this hint.
 fn nearest_or(problem: Problem, written: &str, known: &[&str], hint: &str) -> Problem {
-    let problem = with_nearest(problem, written, known);
-    if problem.hint.is_some() { problem } else { problem.hint(hint) }
+    with_nearest(problem, written, known, hint)
 }
 
 /// A share like `10%`, or an amount that is more than nothing.

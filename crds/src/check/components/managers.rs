@@ -40,8 +40,7 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
         for option in options(kubelet, name).iter().filter(|option| !known.contains(&option.as_str())) {
             let problem = Problem::new(format!("{} is none of the `{}`", quote(option), name.0));
             let problem = problem.because(format!("the kubelet knows {}, and does not start with others", known.join(", ")));
-            let problem = with_nearest(problem, option, known);
-            kubelet.blame(judge, &[name], if problem.hint.is_some() { problem } else { problem.hint("leave it out") });
+            kubelet.blame(judge, &[name], with_nearest(problem, option, known, "leave it out"));
         }
     }
 }

@@ -45,15 +45,13 @@ fn wrong(known: &Known, program: Program, told: Told<'_>) -> Option<Problem> {
     }
     let (_, _, words) = WORDS.iter().find(|(of, option, words)| *of == program && *option == name && !words.contains(&text.as_str()))?;
     let problem = problem().because(format!("it is one of {}", words.join(", ")));
-    let problem = with_nearest(problem, &text, words);
-    Some(if problem.hint.is_some() { problem } else { problem.hint("write one of them") })
+    Some(with_nearest(problem, &text, words, "write one of them"))
 }
 
 fn unknown(known: &Known, program: Program, name: &str) -> Problem {
     let problem = Problem::new(format!("{} of {} has no option {}", program.words(), known.version(), quote(name)));
     let problem = problem.because("it does not start with an option that it does not know");
     let names: Vec<&str> = known.options(program).keys().copied().collect();
-    let problem = with_nearest(problem, name, &names);
     let hint = "leave it out; one that Kubernetes has removed did something in former versions only";
-    if problem.hint.is_some() { problem } else { problem.hint(hint) }
+    with_nearest(problem, name, &names, hint)
 }

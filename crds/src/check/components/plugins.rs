@@ -21,8 +21,7 @@ pub(super) fn plugins(judge: &mut Judge<'_>, known: &Known, settings: &Settings)
         for name in names.iter().filter(|name| !known.plugins.contains(name)) {
             let problem = Problem::new(format!("{} is no admission plugin of {}", quote(name), known.version()));
             let problem = problem.because("the API server does not start with one that it does not know");
-            let problem = with_nearest(problem, name, &known.plugins);
-            judge.report(told, if problem.hint.is_some() { problem } else { problem.hint("leave it out") });
+            judge.report(told, with_nearest(problem, name, &known.plugins, "leave it out"));
         }
     }
     if let (Some((told, enabled)), Some((_, disabled))) = (said(ENABLED), said(DISABLED)) {
@@ -52,9 +51,8 @@ fn groups(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
         }
         let problem = Problem::new(format!("{} is no version of a group of the API of {}", quote(name), known.version()));
         let problem = problem.because("the API server does not start where one is switched on or off that it does not have");
-        let problem = with_nearest(problem, name, &known.groups);
         let told = Told::new(Program::ApiServer, "runtime-config", value);
-        judge.report(told, if problem.hint.is_some() { problem } else { problem.hint("leave it out") });
+        judge.report(told, with_nearest(problem, name, &known.groups, "leave it out"));
     }
 }
 

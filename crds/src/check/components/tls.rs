@@ -24,8 +24,7 @@ pub(super) fn ciphers(judge: &mut Judge<'_>, known: &Known, settings: &Settings)
         for name in names(told.value).iter().filter(|name| !known.ciphers.contains(name)) {
             let problem = Problem::new(format!("{} is no cipher that Kubernetes and etcd know", quote(name)));
             let problem = problem.because("who is told to use it does not start; names are those of IANA, as Go has them");
-            let problem = with_nearest(problem, name, &known.ciphers);
-            judge.report(told, if problem.hint.is_some() { problem } else { problem.hint(format!("write one of these: {}", good(known))) });
+            judge.report(told, with_nearest(problem, name, &known.ciphers, &format!("write one of these: {}", good(known))));
         }
     }
     for (program, component) in servers(settings) {

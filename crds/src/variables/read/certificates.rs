@@ -80,7 +80,7 @@ fn period(decoder: &mut Decoder, field: &Field<'_>) -> Option<Duration> {
         Some(_) => problem.because("a certificate is valid for 100 years (`876000h`) at most"),
         None => problem.because("it is a time like `8760h`, of hours, minutes and seconds (`h`, `m`, `s`)"),
     };
-    decoder.report(problem);
+    decoder.report(problem.hint("write a time from `24h` to `876000h`, or leave it out"));
     None
 }
 

@@ -29,7 +29,11 @@ pub(crate) fn options(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values,
             continue;
         }
         let problem = Problem::new(format!("{} is no name of an option", quote(&entry.key))).at(&entry.key_position);
-        decoder.report(problem.because("it has small letters, digits, `-` and `.`, and no `--` before it"));
+        decoder.report(
+            problem
+                .because("it has small letters, digits, `-` and `.`, and no `--` before it")
+                .hint("write it as the component's own `--help` has it, without the `--`"),
+        );
     }
 }
 
@@ -58,7 +62,12 @@ fn no_option_of_etcd(key: &str, name: &str) -> Problem {
     let problem = Problem::new(format!("{} is no option of etcd", quote(key)));
     match name.strip_prefix("experimental-").filter(|name| EtcdOption::of(name).is_some()) {
         Some(new) => problem.because("etcd 3.7 has given up that name").hint(format!("write `{new}`")),
-        None => with_nearest(problem.because("etcd would not start with it, or read over it"), name, &etcd_options()),
+        None => with_nearest(
+            problem.because("etcd would not start with it, or read over it"),
+            name,
+            &etcd_options(),
+            "leave it out; `etcd --help` lists its options",
+        ),
     }
 }
 
@@ -74,7 +83,7 @@ fn put_etcd(decoder: &mut Decoder, item: &Field<'_>, to: &mut Values, option: &E
         Some(value) => put(decoder, item, to, option.name, value),
         None => {
             let problem = Problem::new(format!("{} cannot be {}", quote(option.name), quote(&text))).at(item.position());
-            decoder.report(problem.because(rule));
+            decoder.report(problem.because(rule).hint("write such a value, or leave it out"));
         }
     }
 }
@@ -125,8 +134,10 @@ pub(crate) fn gates(decoder: &mut Decoder, field: &Field<'_>, to: &mut BTreeMap<
                 to.insert(name, value);
                 continue;
             }
-            Some(_) if is_name => Problem::new(format!("the feature gate {} stands twice", quote(&name))),
-            _ => Problem::new(format!("{} is no feature gate", quote(&name))).because(RULE),
+            Some(_) if is_name => Problem::new(format!("the feature gate {} stands twice", quote(&name)))
+                .because("a gate is open or closed")
+                .hint("keep one of the two"),
+            _ => Problem::new(format!("{} is no feature gate", quote(&name))).because(RULE).hint("write it as `Name=true` or `Name=false`"),
         };
         decoder.report(problem.at(item.position()));
     }

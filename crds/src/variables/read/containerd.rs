@@ -42,7 +42,8 @@ pub(crate) fn containerd_extra_runtime_args(decoder: &mut Decoder, field: &Field
             decoder.report(
                 Problem::new(format!("{} is no name of an option of containerd", quote(&entry.key)))
                     .at(&entry.key_position)
-                    .because("it may only have letters, digits, `_` and `-`"),
+                    .because("it may only have letters, digits, `_` and `-`")
+                    .hint("write it as containerd's configuration has it, for example `BinaryName`"),
             );
         }
         let value = match &entry.node.value {
@@ -53,7 +54,8 @@ pub(crate) fn containerd_extra_runtime_args(decoder: &mut Decoder, field: &Field
                 decoder.report(
                     Problem::new(format!("{} cannot have that value", quote(&entry.key)))
                         .at(&entry.node.position)
-                        .because("an option of a runtime is text, a whole number or a boolean"),
+                        .because("an option of a runtime is text, a whole number or a boolean")
+                        .hint("write such a value, or leave it out"),
                 );
                 continue;
             }

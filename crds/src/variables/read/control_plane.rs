@@ -76,7 +76,7 @@ pub(crate) fn authorization_modes(decoder: &mut Decoder, field: &Field<'_>, sett
     if let Some(wrong) = said.iter().find(|mode| !MODES.contains(&mode.as_str())) {
         let problem = Problem::new(format!("`{}` cannot have {}", field.name(), quote(wrong))).at(field.position());
         let problem = problem.because(format!("the words are {}", MODES.join(", ")));
-        return decoder.report(with_nearest(problem, wrong, &MODES));
+        return decoder.report(with_nearest(problem, wrong, &MODES, "write those that are meant, with commas between them"));
     }
     if said.iter().enumerate().any(is_again) {
         let problem = Problem::new(format!("`{}` has a word twice", field.name())).at(field.position());
@@ -99,9 +99,13 @@ pub(crate) fn port_range(decoder: &mut Decoder, field: &Field<'_>, to: &mut Valu
         Some((first, last)) if first > 0 && first <= last => {
             match super::load_balancing::OTHERS.into_iter().find(|port| (first..=last).contains(port)) {
                 None => put(decoder, field, to, name, text.into()),
-                Some(port) => decoder.report(problem.because(format!("the hosts themselves need the port {port}"))),
+                Some(port) => decoder.report(
+                    problem
+                        .because(format!("the hosts themselves need the port {port}"))
+                        .hint("write a range without it, for example `30000-32767`"),
+                ),
             }
         }
-        _ => decoder.report(problem.because("it is a range of ports, like `30000-32767`")),
+        _ => decoder.report(problem.because("it is a range of ports, like `30000-32767`").hint("write such a range, or leave it out")),
     }
 }

@@ -39,7 +39,11 @@ fn sysctl(decoder: &mut Decoder, item: &Field<'_>) -> Option<(String, String)> {
             return Some(text.to_owned());
         }
         let problem = Problem::new(format!("{} is no name of a kernel parameter", quote(text))).at(field.position());
-        decoder.report(problem.because("it has words of letters, digits, `_` and `-` with dots between, as `kernel.pid_max`"));
+        decoder.report(
+            problem
+                .because("it has words of letters, digits, `_` and `-` with dots between, as `kernel.pid_max`")
+                .hint("write it as `sysctl -a` prints it"),
+        );
         None
     });
     let value = decoder.required(&fields, "value").and_then(|field| {
@@ -53,7 +57,7 @@ fn sysctl(decoder: &mut Decoder, item: &Field<'_>) -> Option<(String, String)> {
             return Some(text.trim().to_owned());
         }
         let problem = Problem::new(format!("{} is no value of a kernel parameter", quote(text))).at(field.position());
-        decoder.report(problem.because("it is one line that is not empty"));
+        decoder.report(problem.because("it is one line that is not empty").hint("write the value as `sysctl` prints it"));
         None
     });
     Some((name?, value?))
@@ -66,9 +70,11 @@ pub(crate) fn additional_kernel_modules(decoder: &mut Decoder, field: &Field<'_>
         let name = text.replace('-', "_");
         let problem = if text.is_empty() || text.starts_with('-') || !text.chars().all(allowed) {
             let problem = Problem::new(format!("{} is no name of a kernel module", quote(text)));
-            problem.because("it has letters, digits, `_` and `-`")
+            problem.because("it has letters, digits, `_` and `-`").hint("write it as `lsmod` prints it")
         } else if settings.host.additional_kernel_modules.contains(&name) {
             Problem::new(format!("the kernel module {} stands twice", quote(text)))
+                .because("the kernel makes no difference between `-` and `_` there")
+                .hint("keep one of the two")
         } else {
             settings.host.additional_kernel_modules.push(name);
             continue;
@@ -94,8 +100,10 @@ pub(crate) fn url(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Optio
             .because("it would stand readable in files, plans and journals")
             .hint(format!("use a {what} that knows the hosts by their addresses")),
         Some(rest) if !rest.is_empty() && !rest.starts_with(['/', ':']) && rest.chars().all(allowed) => return Some(text.to_owned()),
-        Some(_) => problem.because("behind `//` stand a name or an address, perhaps a port and a path"),
-        None => problem.because("it begins with `http://` or `https://`"),
+        Some(_) => problem
+            .because("behind `//` stand a name or an address, perhaps a port and a path")
+            .hint("write it like `http://proxy.example.org:3128`"),
+        None => problem.because("it begins with `http://` or `https://`").hint("write one of the two before it"),
     };
     decoder.report(problem);
     None
@@ -132,7 +140,7 @@ fn is_reached(entry: &str) -> bool {
 
 fn unreachable(entry: &str) -> Problem {
     let problem = Problem::new(format!("{} is nothing that could be reached without a proxy", quote(entry)));
-    problem.because("an entry is a DNS name, an address or a range of addresses")
+    problem.because("an entry is a DNS name, an address or a range of addresses").hint("write such entries with commas between them")
 }
 
 pub(crate) fn firewall(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
@@ -159,7 +167,9 @@ pub(crate) fn trusted_certificates(decoder: &mut Decoder, field: &Field<'_>, set
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
         if let Some(reason) = crate::syntax::name::dns_label(&entry.key) {
             let problem = Problem::new(format!("{} is no name of a certificate: {reason}", quote(&entry.key)));
-            decoder.report(problem.at(&entry.key_position).because("it becomes part of the name of a file"));
+            decoder.report(
+                problem.at(&entry.key_position).because("it becomes part of the name of a file").hint("write a name like `company-ca`"),
+            );
         }
         if let Some(text) = pem(decoder, &item) {
             settings.host.trusted_certificates.insert(entry.key.clone(), text);

@@ -36,7 +36,11 @@ pub(crate) fn nodeport_addresses(decoder: &mut Decoder, field: &Field<'_>, setti
     let is_range = |name: &&String| *name != "primary" && name.parse::<ipnet::IpNet>().is_err();
     if let Some(wrong) = names.iter().find(is_range) {
         let problem = Problem::new(format!("{} is no range of addresses", quote(wrong))).at(field.position());
-        return decoder.report(problem.because("an entry is a range like `10.0.0.0/8`, or `primary` for the node's own address"));
+        return decoder.report(
+            problem
+                .because("an entry is a range like `10.0.0.0/8`, or `primary` for the node's own address")
+                .hint("write the range with its prefix length, for example `192.0.2.0/24`"),
+        );
     }
     if !names.is_empty() {
         super::values::put(decoder, field, &mut settings.components.kube_proxy, "nodePortAddresses", names.into());
@@ -51,7 +55,9 @@ pub(crate) fn bind(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
         Some(address) => super::values::put(decoder, field, &mut settings.components.kube_proxy, name, address.to_string().into()),
         None => {
             let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-            decoder.report(problem.because(format!("it is an address with a port, like `127.0.0.1:{port}`")));
+            decoder.report(
+                problem.because(format!("it is an address with a port, like `127.0.0.1:{port}`")).hint("write it so, or leave it out"),
+            );
         }
     }
 }

@@ -30,6 +30,7 @@ pub(crate) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: 
                 problem.because(format!("it knows {}", EVICTION_SIGNALS.join(", "))),
                 &entry.key,
                 &EVICTION_SIGNALS,
+                "write one of these, or leave it out",
             ));
             continue;
         }
@@ -38,7 +39,7 @@ pub(crate) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: 
             thresholds.insert(entry.key.clone(), text.to_owned());
         } else {
             let problem = Problem::new(format!("{} is no threshold", quote(text))).at(&entry.node.position);
-            decoder.report(problem.because("it is an amount like `500Mi`, or a share like `10%`"));
+            decoder.report(problem.because("it is an amount like `500Mi`, or a share like `10%`").hint("write one of the two"));
         }
     }
 }
@@ -91,7 +92,11 @@ pub(crate) fn reserved(decoder: &mut Decoder, field: &Field<'_>, to: &mut BTreeM
         return;
     }
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-    decoder.report(problem.because("it is an amount of that resource, like `500m` of processors, `512Mi` of memory or `1000` processes"));
+    decoder.report(
+        problem
+            .because("it is an amount of that resource, like `500m` of processors, `512Mi` of memory or `1000` processes")
+            .hint("write such an amount, or leave it out"),
+    );
 }
 
 /// When the kubelet evicts pods after a while, or how long that is.
@@ -102,10 +107,14 @@ pub(crate) fn soft(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
         if !EVICTION_SIGNALS.contains(&entry.key.as_str()) {
             let problem = Problem::new(format!("{} is no eviction signal of the kubelet", quote(&entry.key))).at(&entry.key_position);
             let problem = problem.because(format!("it knows {}", EVICTION_SIGNALS.join(", ")));
-            decoder.report(with_nearest(problem, &entry.key, &EVICTION_SIGNALS));
+            decoder.report(with_nearest(problem, &entry.key, &EVICTION_SIGNALS, "write one of these, or leave it out"));
         } else if !matches!(entry.node.value, crate::tree::Value::Text(_)) {
             let problem = Problem::new(format!("{} cannot have that value", quote(&entry.key))).at(&entry.node.position);
-            decoder.report(problem.because("it is text: an amount like `1Gi`, a share like `10%`, or a time like `1m30s`"));
+            decoder.report(
+                problem
+                    .because("it is text: an amount like `1Gi`, a share like `10%`, or a time like `1m30s`")
+                    .hint("write it so, in quotes"),
+            );
         }
     }
     // What is wrong is told of once.
@@ -167,5 +176,5 @@ pub(crate) fn amount(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Se
         return super::values::put(decoder, field, &mut settings.components.kubelet.fields, name, text.into());
     }
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-    decoder.report(problem.because("it is an amount like `10Mi`"));
+    decoder.report(problem.because("it is an amount like `10Mi`").hint("write such an amount, or leave it out"));
 }

@@ -99,7 +99,9 @@ pub(crate) fn certificate_names(decoder: &mut Decoder, field: &Field<'_>, to: &m
         let label = name.strip_prefix("*.").unwrap_or(name);
         if let Some(wrong) = dns_name(label).filter(|_| name.parse::<IpAddr>().is_err()) {
             let problem = Problem::new(format!("no certificate can have the name {}", quote(name))).at(field.position());
-            decoder.report(problem.because(format!("it is an IP address or a DNS name, and {wrong}")));
+            decoder.report(
+                problem.because(format!("it is an IP address or a DNS name, and {wrong}")).hint("write such a name, or leave it out"),
+            );
         }
     }
     for name in given {

@@ -52,7 +52,7 @@ pub(crate) fn port(decoder: &mut Decoder, field: &Field<'_>, to: &mut u16) {
     let Some(port) = values::integer(decoder, field, 1..=65535).and_then(|port| u16::try_from(port).ok()) else { return };
     if port == DNS_PORT {
         let problem = Problem::new(format!("`{}` cannot be {port}", field.name())).at(field.position());
-        return decoder.report(problem.because("there the cache answers for names"));
+        return decoder.report(problem.because("there the cache answers for names").hint("write another port, or leave it out"));
     }
     *to = port;
 }
@@ -80,14 +80,19 @@ pub(crate) fn zones(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Set
 fn names(decoder: &mut Decoder, field: &Field<'_>, seen: &mut BTreeSet<String>) -> Vec<String> {
     let texts = decoder.texts(field, "it is a list of DNS names");
     if texts.is_empty() {
-        decoder.report(Problem::new("an entry has no zone").at(field.position()).because("it says who answers for which zones"));
+        let problem = Problem::new("an entry has no zone").at(field.position()).because("it says who answers for which zones");
+        decoder.report(problem.hint("name its zones, for example `zones: [corp.example]`, or leave the entry out"));
     }
     let mut names = Vec::new();
     for (text, item) in texts {
         let name = text.trim_end_matches('.').to_lowercase();
         let problem = Problem::new(format!("{} cannot be a zone here", quote(text))).at(item.position());
         if let Some(reason) = dns_name(&name) {
-            decoder.report(problem.because(format!("{reason}; it is a plain DNS name, for pods ask the cache at port 53")));
+            decoder.report(
+                problem
+                    .because(format!("{reason}; it is a plain DNS name, for pods ask the cache at port 53"))
+                    .hint("write it like `corp.example`"),
+            );
         } else if !seen.insert(name.clone()) {
             decoder.report(problem.because("the cache has that zone already").hint("name each zone once"));
         } else {
@@ -100,7 +105,8 @@ fn names(decoder: &mut Decoder, field: &Field<'_>, seen: &mut BTreeSet<String>) 
 fn servers(decoder: &mut Decoder, field: &Field<'_>) -> Vec<SocketAddr> {
     let texts = decoder.texts(field, "it is a list of addresses of name servers");
     if texts.is_empty() {
-        decoder.report(Problem::new("an entry has no name server").at(field.position()).because("somebody has to answer for its zones"));
+        let problem = Problem::new("an entry has no name server").at(field.position()).because("somebody has to answer for its zones");
+        decoder.report(problem.hint("name one, for example `nameservers: [192.0.2.53]`, or leave the entry out"));
     }
     let mut servers = Vec::new();
     for (text, item) in texts {
@@ -109,7 +115,11 @@ fn servers(decoder: &mut Decoder, field: &Field<'_>) -> Vec<SocketAddr> {
             Some(server) => servers.push(server),
             None => {
                 let problem = Problem::new(format!("{} is no name server", quote(text))).at(item.position());
-                decoder.report(problem.because("it is an address, perhaps with a port, like `192.0.2.53` or `192.0.2.53:5353`"));
+                decoder.report(
+                    problem
+                        .because("it is an address, perhaps with a port, like `192.0.2.53` or `192.0.2.53:5353`")
+                        .hint("write its address: a name could only be asked of itself"),
+                );
             }
         }
     }

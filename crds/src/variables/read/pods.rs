@@ -38,7 +38,9 @@ pub(crate) fn volumes(decoder: &mut Decoder, field: &Field<'_>, to: &mut Vec<Vol
         let Some(volume) = volume(decoder, &item) else { continue };
         if VOLUMES.contains(&volume.name.as_str()) || !seen.insert(volume.name.clone()) {
             let problem = Problem::new(format!("the volume {} stands twice", quote(&volume.name))).at(item.position());
-            decoder.report(problem.because(format!("names are unique, and these are taken: {}", VOLUMES.join(", "))));
+            decoder.report(
+                problem.because(format!("names are unique, and these are taken: {}", VOLUMES.join(", "))).hint("give it another name"),
+            );
         }
         to.push(volume);
     }
@@ -49,7 +51,8 @@ fn volume(decoder: &mut Decoder, item: &Field<'_>) -> Option<Volume> {
     let name = decoder.required(&fields, "name").and_then(|field| {
         let text = decoder.text(&field)?;
         let Some(reason) = dns_label(text) else { return Some(text.to_owned()) };
-        decoder.report(Problem::new(format!("{} is no name of a volume: {reason}", quote(text))).at(field.position()));
+        let problem = Problem::new(format!("{} is no name of a volume: {reason}", quote(text))).at(field.position());
+        decoder.report(problem.because("it is a DNS label (RFC 1123)").hint("write a name like `audit-log`"));
         None
     });
     let host_path = decoder.required(&fields, "hostPath").and_then(|field| path(decoder, &field));
@@ -69,7 +72,9 @@ pub(crate) fn path(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {
         return Some(text.to_owned());
     }
     let problem = Problem::new(format!("{} is no path", quote(text))).at(field.position());
-    decoder.report(problem.because("it begins with `/`, and has no `..` and no `:` in it"));
+    decoder.report(
+        problem.because("it begins with `/`, and has no `..` and no `:` in it").hint("write the whole path, for example `/srv/kubernetes`"),
+    );
     None
 }
 
@@ -140,6 +145,10 @@ fn patch(decoder: &mut Decoder, field: &Field<'_>, kind: Option<&str>) -> Option
         return super::values::json(decoder, field);
     }
     let problem = Problem::new("a patch has the wrong form").at(field.position());
-    decoder.report(problem.because("of the type `json` it is a list of operations, else a map of what is to be there"));
+    decoder.report(
+        problem
+            .because("of the type `json` it is a list of operations, else a map of what is to be there")
+            .hint("write it so, or write the `type` that it has"),
+    );
     None
 }

@@ -25,10 +25,10 @@ pub(crate) fn options(decoder: &mut Decoder, field: &Field<'_>, settings: &mut S
         if !OPTIONS.contains(&entry.key.as_str()) {
             let problem = Problem::new(format!("{} is no option of the static CPU policy", quote(&entry.key))).at(&entry.key_position);
             let problem = problem.because(format!("the kubelet knows {}", OPTIONS.join(", ")));
-            decoder.report(with_nearest(problem, &entry.key, &OPTIONS));
+            decoder.report(with_nearest(problem, &entry.key, &OPTIONS, "leave it out"));
         } else if !["true", "false"].contains(&value.as_str()) {
             let problem = Problem::new(format!("{} cannot have that value", quote(&entry.key))).at(&entry.node.position);
-            decoder.report(problem.because("it is `true` or `false`"));
+            decoder.report(problem.because("it is `true` or `false`").hint("write one of them"));
         } else {
             options.insert(entry.key.clone(), value.into());
         }

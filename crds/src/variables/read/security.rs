@@ -20,7 +20,11 @@ pub(crate) fn server(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, 
         return put(decoder, field, to, name, text.into());
     }
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-    decoder.report(problem.because("who gets in is decided by what that server says, so that it has to be asked by `https://`"));
+    decoder.report(
+        problem
+            .because("who gets in is decided by what that server says, so that it has to be asked by `https://`")
+            .hint("write `https://` before it; a CA of its own goes beside it"),
+    );
 }
 
 /// A certificate, as PEM or as base64 of that.
@@ -55,7 +59,12 @@ pub(crate) fn audit_rules(decoder: &mut Decoder, field: &Field<'_>, settings: &m
         Some(Json::Array(rules)) if !rules.is_empty() && rules.iter().all(is_level) => {
             put(decoder, field, &mut settings.security.audit.values, "rules", Json::Array(rules));
         }
-        _ => decoder.report(Problem::new(format!("`{}` has no rules", field.name())).at(field.position()).because(RULE)),
+        _ => decoder.report(
+            Problem::new(format!("`{}` has no rules", field.name()))
+                .at(field.position())
+                .because(RULE)
+                .hint("write such rules, or leave it out for those of Kubespray"),
+        ),
     }
 }
 
@@ -91,11 +100,15 @@ pub(crate) fn audit_log_path(decoder: &mut Decoder, field: &Field<'_>, settings:
     let is_normal = text.strip_prefix('/').is_some_and(|rest| rest.split('/').all(|part| !["", ".", ".."].contains(&part)));
     let problem = || Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
     if text != "-" && (!is_normal || text.contains(':')) {
-        return decoder.report(problem().because("it is `-`, or a path like `/var/log/audit/audit.log`"));
+        return decoder.report(
+            problem().because("it is `-`, or a path like `/var/log/audit/audit.log`").hint("write one of the two, or leave it out"),
+        );
     }
     if text != "-" && (["", "/var"].contains(&folder) || TAKEN.iter().any(|taken| is_within(folder, taken))) {
         let because = "its folder is taken by files of the API server and of Kubernetes, which a folder of the host would hide";
-        return decoder.report(problem().because(because).hint("write a path like `/var/log/audit/audit.log`"));
+        return decoder.report(
+            problem().because(because).hint("write a path like `/var/log/audit/audit.log`").hint("write one of the two, or leave it out"),
+        );
     }
     put(decoder, field, &mut settings.security.audit.values, "audit-log-path", text.into());
 }
@@ -162,7 +175,7 @@ pub(crate) fn pod_standard_version(decoder: &mut Decoder, field: &Field<'_>, set
         return put(decoder, field, &mut settings.security.pod_security.values, name, text.into());
     }
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-    decoder.report(problem.because("it is `latest`, or a release like `v1.36`"));
+    decoder.report(problem.because("it is `latest`, or a release like `v1.36`").hint("write one of the two"));
 }
 
 pub(crate) fn encryption_algorithm(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
@@ -196,7 +209,11 @@ pub(crate) fn event_limits(decoder: &mut Decoder, field: &Field<'_>, settings: &
         Some(Json::Array(limits)) if limits.iter().all(Json::is_object) => any(decoder, field, values, "EventRateLimit"),
         _ => {
             let problem = Problem::new(format!("`{}` has no limits", field.name())).at(field.position());
-            decoder.report(problem.because("it is a map of names to limits, each with `type`, `qps` and `burst`"));
+            decoder.report(
+                problem
+                    .because("it is a map of names to limits, each with `type`, `qps` and `burst`")
+                    .hint("write such limits, or leave it out"),
+            );
         }
     }
 }
@@ -229,7 +246,9 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings)
         // One that is wrong is told of as such.
         let is_said = |variable: &str| given.iter().any(|given| given.name == variable);
         for (_, variable) in values.iter().filter(|(name, variable)| !group.values.contains_key(*name) && !is_said(variable)) {
-            let problem = Problem::new(format!("`{variable}` is missing")).because(format!("`{switch}` needs it"));
+            let problem = Problem::new(format!("`{variable}` is missing"))
+                .because(format!("`{switch}` needs it"))
+                .hint("set it too, or leave out what needs it");
             decoder.report(at(given, switch, problem));
         }
     }

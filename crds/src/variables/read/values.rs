@@ -38,7 +38,12 @@ pub(crate) fn time(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values, na
     if duration(&text).is_some() {
         return put(decoder, field, to, name, text.into());
     }
-    decoder.report(Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position()).because(TIME));
+    decoder.report(
+        Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text)))
+            .at(field.position())
+            .because(TIME)
+            .hint("write such a time, or leave it out"),
+    );
 }
 
 /// A whole number, also where it stands in quotes, as Kubespray has many.
@@ -101,7 +106,12 @@ pub(crate) fn names(decoder: &mut Decoder, field: &Field<'_>) -> Option<Vec<Stri
     };
     for (name, item) in &listed {
         if name.is_empty() || name.chars().any(|c| c.is_whitespace() || c.is_control() || c == ',') {
-            decoder.report(Problem::new(format!("{} is no name", quote(name))).at(item.position()).because(RULE));
+            decoder.report(
+                Problem::new(format!("{} is no name", quote(name)))
+                    .at(item.position())
+                    .because(RULE)
+                    .hint("write each as an entry of its own, without blanks and commas"),
+            );
             return None;
         }
     }
@@ -137,7 +147,8 @@ pub(crate) fn scalar(decoder: &mut Decoder, field: &Field<'_>) -> Option<String>
     };
     if text.chars().any(char::is_control) {
         let problem = Problem::new(format!("`{}` has control characters", field.name())).at(field.position());
-        decoder.report(problem.because("it is one line of text"));
+        decoder
+            .report(problem.because("it is one line of text").hint("write it in one line: a block of YAML (`|`) ends with a line break"));
         return None;
     }
     Some(text)
@@ -150,5 +161,5 @@ pub(crate) fn address(decoder: &mut Decoder, field: &Field<'_>, to: &mut Values,
         return put(decoder, field, to, name, text.into());
     }
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
-    decoder.report(problem.because("it is an address"));
+    decoder.report(problem.because("it is an address").hint("write an IP address, or leave it out"));
 }
