@@ -4,6 +4,7 @@
 
 pub mod artifacts;
 pub mod cli;
+mod plain_file;
 pub mod pools;
 pub mod remote;
 pub mod run;

@@ -23,11 +23,14 @@ pub(super) use noted::Noted;
 use vault::{Passwords, VaultArguments};
 
 /// The cluster's files.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct ClusterFiles {
     /// The file with the Cluster: a manifest, of which several may be given, or their folder; or an Ansible inventory (YAML or INI), or its
     /// folder with group_vars and host_vars; or `-` for standard input
-    #[arg(short, long = "filename", value_name = "FILE", required = true)]
+    #[arg(value_name = "FILE", required_unless_present = "files")]
+    given: Vec<PathBuf>,
+    /// The same, as kubectl has it
+    #[arg(short = 'f', long = "filename", value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
@@ -49,6 +52,11 @@ impl ExtraVars {
 }
 
 impl ClusterFiles {
+    /// All of them.
+    fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.given.iter().chain(&self.files)
+    }
+
     /// The cluster for a verb that brings nothing to it, whatever an operation asks for, or everything that is wrong. What the user should
     /// know is said in one line: `validate` shows it.
     pub(super) fn read(&self, extra: &ExtraVars) -> Result<Cluster, Vec<Failure>> {
@@ -91,8 +99,8 @@ impl ClusterFiles {
     fn texts(&self, extra: &ExtraVars) -> Result<(Vec<File>, Vec<Notice>), Vec<Failure>> {
         let mut files = Vec::new();
         let mut notices = Vec::new();
-        read::once_from_standard_input(&self.files)?;
-        for path in &self.files {
+        read::once_from_standard_input(self.all())?;
+        for path in self.all() {
             files.extend(read::read(path, &mut notices).map_err(|failure| vec![failure])?);
         }
         for (vars, number) in extra.extra.iter().zip(1..) {
@@ -106,13 +114,13 @@ impl ClusterFiles {
 
     /// The first of the files, for hints.
     pub(super) fn path(&self) -> &Path {
-        self.files.first().map_or(Path::new("cluster.yaml"), PathBuf::as_path)
+        self.all().next().map_or(Path::new("cluster.yaml"), PathBuf::as_path)
     }
 
     /// All files as they were given, for a command that reads the same. What variables say may be secret.
-    fn options(&self, extra: &ExtraVars) -> String {
+    pub(super) fn options(&self, extra: &ExtraVars) -> String {
         let variables = (!extra.extra.is_empty()).then(|| "-e …".to_owned());
-        let files = self.files.iter().map(|path| format!("-f {}", path.display()));
+        let files = self.all().map(|path| format!("-f {}", path.display()));
         files.chain(variables).chain(extra.vault.options()).collect::<Vec<_>>().join(" ")
     }
 }

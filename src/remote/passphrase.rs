@@ -42,7 +42,7 @@ pub(crate) fn is_terminal() -> bool {
 
 /// The first line of a file that only its owner may read.
 pub(super) fn read_file(path: &Path) -> io::Result<Zeroizing<String>> {
-    let file = File::open(path)?;
+    let file = crate::plain_file::open(path)?;
     let metadata = file.metadata()?;
     if metadata.mode() & 0o077 != 0 {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, format!("others may read it (mode {:04o})", metadata.mode() & 0o7777)));

@@ -98,7 +98,7 @@ impl<'a> Keeping<'a> {
     }
 
     fn text(&self) -> Result<Secret, String> {
-        let file = File::open(&self.path).map_err(|error| error.to_string())?;
+        let file = crate::plain_file::open(&self.path).map_err(|error| error.to_string())?;
         let mut text = Zeroizing::new(String::new());
         file.take(MOST_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
         let is_short = u64::try_from(text.len()).is_ok_and(|length| length <= MOST_BYTES);

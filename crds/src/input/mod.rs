@@ -93,6 +93,16 @@ impl File {
     pub fn is_manifest(&self) -> bool {
         is_manifest(&self.text)
     }
+
+    /// Whether the text has an object that is a cluster. Of folders, it is asked before anything is read.
+    #[must_use]
+    pub fn holds_cluster(&self) -> bool {
+        let is_cluster = |line: &str| {
+            let (line, json) = (line.trim_start_matches([' ', '-']).trim_end(), line.replace(' ', ""));
+            line == "kind: Cluster" || json.contains("\"kind\":\"Cluster\"")
+        };
+        self.is_manifest() && self.text.lines().any(is_cluster)
+    }
 }
 
 fn is_manifest(text: &str) -> bool {
@@ -106,18 +116,6 @@ fn is_manifest(text: &str) -> bool {
         line.starts_with("apiVersion:") || line.strip_prefix("kind:").is_some_and(|kind| KINDS.contains(&kind.trim()))
     };
     is_json || text.lines().any(is_object)
-}
-
-impl File {
-    /// Whether the text has an object that is a cluster. Of folders, it is asked before anything is read.
-    #[must_use]
-    pub fn holds_cluster(&self) -> bool {
-        let is_cluster = |line: &str| {
-            let (line, json) = (line.trim_start_matches([' ', '-']).trim_end(), line.replace(' ', ""));
-            line == "kind: Cluster" || json.contains("\"kind\":\"Cluster\"")
-        };
-        self.is_manifest() && self.text.lines().any(is_cluster)
-    }
 }
 
 /// What a user's files say, right or wrong.

@@ -7,7 +7,7 @@ use kok_crds::{Input, Problem, Secret};
 use kok_pki::{Authority, PkiError};
 use time::OffsetDateTime;
 
-use super::read::bounded;
+use crate::plain_file;
 use crate::remote::mode_if_open;
 use crate::run::Clock;
 use crate::state::beside;
@@ -87,8 +87,7 @@ fn text(name: AuthorityName, what: &str, pem: &Pem) -> Result<Secret, Problem> {
             .because(format!("{}: {because}", path.display()))
             .hint("name a file in PEM, as seen from the folder of this file")
     };
-    let file = fs::File::open(&path).map_err(|error| unreadable(error.to_string()))?;
-    bounded(file, MOST_BYTES).map(Secret::new).map_err(unreadable)
+    plain_file::read(&path, MOST_BYTES).map(Secret::new).map_err(unreadable)
 }
 
 /// Whoever reads the key of an authority owns the cluster.

@@ -11,7 +11,7 @@ use kok_crds::model::Addon;
 use kok_crds::{MOST_MANIFEST_BYTES, Problem, Source};
 use kok_tasks::digest::sha256;
 
-use super::read::bounded;
+use crate::plain_file::bounded;
 use crate::state;
 
 /// Seconds that a download may take: the largest manifest in a minute is less than a megabit per second.

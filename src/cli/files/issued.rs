@@ -11,8 +11,8 @@ use kok_tasks::issued::{self, Files};
 use rustix::fs::{Mode, OFlags, open};
 use time::OffsetDateTime;
 
-use super::read::bounded;
 use crate::cli::status::{SOON, day};
+use crate::plain_file::bounded;
 use crate::remote::mode_if_open;
 use crate::run::Clock;
 use crate::state::beside;

@@ -1,12 +1,10 @@
 //! Manifests of addons: read where the cluster's file says they are, and checked before any host is asked.
 
-use std::fs;
-
 use kok_crds::model::{Addon, Manifest};
 use kok_crds::{Input, MOST_MANIFEST_BYTES, Place, Problem, Source, in_two_addons, not_text, read_manifest};
 use kok_tasks::digest::sha256;
 
-use super::read::bounded;
+use crate::plain_file;
 use crate::state::beside;
 
 /// Reads the objects of all addons of the cluster. With anything wrong there is no cluster left, only what is wrong.
@@ -53,8 +51,7 @@ fn of_file(addon: &Addon, path: &str) -> Result<Source, Problem> {
             .because(format!("{name}: {because}"))
             .hint("name a file with objects of Kubernetes, as seen from the folder of this file")
     };
-    let file = fs::File::open(&place).map_err(|error| unreadable(error.to_string()))?;
-    let bytes = bounded(file, MOST_MANIFEST_BYTES as u64).map_err(unreadable)?;
+    let bytes = plain_file::read(&place, MOST_MANIFEST_BYTES as u64).map_err(unreadable)?;
     match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => Ok(Source::file(name, text)),
         Ok(text) => Err(unreadable(not_text(text.as_bytes()).0)),

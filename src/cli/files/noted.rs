@@ -37,7 +37,8 @@ impl Noted {
         if self.notices > 0 {
             parts.push(of(self.notices, "notice", "notices"));
         }
-        (!parts.is_empty()).then(|| format!("note: {}; `kokctl validate {files}` says which and why", parts.join(", ")))
+        let all = if self.meaningless > 0 { " --all" } else { "" };
+        (!parts.is_empty()).then(|| format!("note: {}; `kokctl validate {files}{all}` says which and why", parts.join(", ")))
     }
 }
 
@@ -50,7 +51,7 @@ mod tests {
         let line = |idle, meaningless, notices| Noted { idle, meaningless, notices }.line("-f c.yaml");
         assert_eq!(line(0, 0, 0), None);
         let expected =
-            "note: 2 variables are not honoured, 1 means nothing here, 3 notices; `kokctl validate -f c.yaml` says which and why";
+            "note: 2 variables are not honoured, 1 means nothing here, 3 notices; `kokctl validate -f c.yaml --all` says which and why";
         assert_eq!(line(2, 1, 3).as_deref(), Some(expected));
         assert_eq!(line(0, 0, 1).as_deref(), Some("note: 1 notice; `kokctl validate -f c.yaml` says which and why"));
     }

@@ -1,11 +1,12 @@
 //! Reading files, folders and standard input.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use kok_crds::{File, Notice, Position, Role, not_text};
+use kok_crds::{File, Notice, Position, Role, listed, not_text};
 
+use crate::plain_file;
 use crate::ui::{Failure, Kind};
 
 /// Names of an inventory in its folder, in the order in which they are looked for.
@@ -20,15 +21,15 @@ const MANIFESTS: [&str; 3] = ["yaml", "yml", "json"];
 /// A folder in a folder of group_vars is all that Ansible has; links in a circle end here.
 const MAX_DEPTH: usize = 8;
 
-/// What is larger is refused by whoever parses it; it need not be read into memory to find that out.
-const MAX_BYTES: u64 = 64 << 20;
+/// What is larger is refused by whoever parses it (inventories and variables may be the longest); it need not be read to find that out.
+const MAX_BYTES: u64 = 16 << 20;
 
 /// The name by which standard input is given.
 const STANDARD_INPUT: &str = "-";
 
 /// Standard input is at its end once it has been read.
-pub(super) fn once_from_standard_input(files: &[PathBuf]) -> Result<(), Vec<Failure>> {
-    if files.iter().filter(|path| path.as_os_str() == STANDARD_INPUT).count() < 2 {
+pub(super) fn once_from_standard_input<'a>(files: impl Iterator<Item = &'a PathBuf>) -> Result<(), Vec<Failure>> {
+    if files.filter(|path| path.as_os_str() == STANDARD_INPUT).count() < 2 {
         return Ok(());
     }
     let failure = Failure::new(Kind::Input, "standard input is given twice").at("the command line");
@@ -60,9 +61,11 @@ pub(super) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, 
 /// An inventory on standard input has no folder, and so no name and nothing beside it.
 fn standard_input() -> Result<File, Failure> {
     let name = "standard input".to_owned();
-    match bounded(std::io::stdin().lock(), MAX_BYTES) {
+    match plain_file::bounded(std::io::stdin().lock(), MAX_BYTES) {
         Ok(bytes) => text(name, bytes, Role::Main { cluster: None }),
-        Err(because) => Err(Failure::new(Kind::Input, "standard input can't be read").at(name).because(because)),
+        Err(because) => {
+            Err(Failure::new(Kind::Input, "standard input can't be read").at(name).because(because).hint("give a file in place of `-`"))
+        }
     }
 }
 
@@ -72,11 +75,15 @@ enum Folder {
     Manifests(Vec<File>),
 }
 
-/// The first inventory of a folder, or else its manifests; of other files that may have been meant the user is told.
+/// The first inventory of a folder, or else its manifests; of other files that may have been meant the user is told. What a file is, its
+/// text says: objects of Kubernetes may be called `hosts.yaml` too.
 fn of_folder(folder: &Path, notices: &mut Vec<Notice>) -> Result<Folder, Failure> {
-    let mut paths = INVENTORIES.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
-    if let Some(first) = paths.next() {
-        notices.extend(paths.map(|other| not_read(&other, &first)));
+    let named = INVENTORIES.iter().map(|name| folder.join(name)).filter(|path| path.is_file());
+    let read = named.map(|path| one(&path, Role::Main { cluster: None }).map(|file| (path, file))).collect::<Result<Vec<_>, _>>()?;
+    let mut inventories = read.into_iter().filter(|(_, file)| !file.is_manifest()).map(|(path, _)| path);
+    if let Some(first) = inventories.next() {
+        notices.extend(inventories.map(|other| not_read(&other, &first)));
+        beside_inventory(folder, &first, notices)?;
         return Ok(Folder::Inventory(first));
     }
     let manifests = manifests_of(folder, notices)?;
@@ -93,10 +100,36 @@ fn of_folder(folder: &Path, notices: &mut Vec<Notice>) -> Result<Folder, Failure
         .hint("give the inventory itself with -f, or the file of a Cluster"))
 }
 
-/// The manifests that lie in a folder, but not in folders below it, in the order of their names.
-fn manifests_of(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
+/// What lies beside an inventory and could be a manifest: with a Cluster of its own the folder says two things, and others are left out.
+fn beside_inventory(folder: &Path, inventory: &Path, notices: &mut Vec<Notice>) -> Result<(), Failure> {
+    let role = || Role::Main { cluster: None };
+    // What can't be read is nothing that was asked for.
+    let files = maybe_manifests(folder)?.into_iter().filter_map(|path| one(&path, role()).ok());
+    let manifests: Vec<File> = files.filter(File::is_manifest).collect();
+    if let Some(other) = manifests.iter().find(|file| file.holds_cluster()) {
+        return Err(Failure::new(Kind::Input, "the folder describes the cluster twice")
+            .at(folder.display().to_string())
+            .because(format!("`{}` is an inventory, and `{}` holds a Cluster", inventory.display(), other.name))
+            .hint(format!("give the one that is meant itself: -f {} or -f {}", inventory.display(), other.name)));
+    }
+    if let Some(first) = manifests.first() {
+        let names = listed(manifests.iter().map(|file| file.name.as_str()));
+        let notice = Notice::new(format!("of the folder not read: {names}")).at(&start_of(&first.name));
+        let because = format!("`{}` is an inventory, and of a folder with one no objects are read", inventory.display());
+        notices.push(notice.because(because).hint("if they are meant, give them themselves with -f"));
+    }
+    Ok(())
+}
+
+/// Files of a folder, but not of folders below it, that may be manifests by their names, in the order of these.
+fn maybe_manifests(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let is_named = |path: &PathBuf| path.extension().is_some_and(|end| MANIFESTS.iter().any(|known| end == *known));
-    let paths = sorted(folder)?.into_iter().filter(is_named).filter(|path| path.is_file());
+    Ok(sorted(folder)?.into_iter().filter(is_named).filter(|path| path.is_file()).collect())
+}
+
+/// The manifests that lie in a folder.
+fn manifests_of(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
+    let paths = maybe_manifests(folder)?.into_iter();
     let files: Vec<File> = paths.map(|path| one(&path, Role::Main { cluster: None })).collect::<Result<_, _>>()?;
     let (manifests, others): (Vec<File>, Vec<File>) = files.into_iter().partition(File::is_manifest);
     if !manifests.is_empty() {
@@ -163,37 +196,32 @@ fn is_read(path: &Path) -> bool {
     !name.starts_with('.') && !name.ends_with('~')
 }
 
-/// One file. A device or a pipe has no end, or none that comes; what a shell has opened (`<(…)`, `/dev/stdin`) is read to its end.
+/// One file; what a shell has opened (`<(…)`, `/dev/stdin`) is read to its end.
 pub(super) fn one(path: &Path, role: Role) -> Result<File, Failure> {
-    let failed = |because: String| unreadable(path, because, role.clone());
-    let metadata = fs::metadata(path).map_err(|error| failed(error.to_string()))?;
-    let is_opened = ["/dev/fd", "/dev/stdin", "/proc/self/fd"].iter().any(|start| path.starts_with(start));
-    if metadata.is_dir() || (!metadata.is_file() && !is_opened) {
-        return Err(failed(format!("it is {}, and no file", if metadata.is_dir() { "a folder" } else { "a device or a pipe" })));
-    }
-    let file = fs::File::open(path).map_err(|error| failed(error.to_string()))?;
-    // A pipe has no size that could be asked for.
-    let bytes = bounded(file, MAX_BYTES).map_err(failed)?;
-    text(path.display().to_string(), bytes, role.clone())
+    let bytes = plain_file::read(path, MAX_BYTES).map_err(|because| unreadable(path, because, role.clone()))?;
+    text(path.display().to_string(), bytes, role)
+}
+
+/// What to do about `-f 20`.
+const FORKS: &str = "`-f` names a file here, not forks: leave it out, for kokctl itself finds out how much can be done at once";
+
+fn is_number(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.parse::<u32>().is_ok())
 }
 
 fn unreadable(path: &Path, because: String, role: Role) -> Failure {
     let (what, hint) = match role {
-        Role::Main { .. } => ("the cluster's file can't be read", "give the file of a Cluster with -f; docs/cluster.md shows one"),
+        Role::Main { .. } if is_number(path) => ("the cluster's file can't be read", FORKS),
+        Role::Main { .. } => (
+            "the cluster's file can't be read",
+            "give the file of a Cluster or an inventory, by itself or with -f; docs/cluster.md shows one",
+        ),
         Role::Beside => ("a file beside the inventory can't be read", "it belongs to the inventory: let it be readable, or move it away"),
         Role::ExtraFile | Role::Extra => {
             ("the file of -e can't be read", "`-e @FILE` names a file with variables, in YAML or JSON, from here; or write `-e NAME=VALUE`")
         }
     };
     Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(hint)
-}
-
-/// All bytes, or why they can't be had.
-pub(super) fn bounded(source: impl Read, most: u64) -> Result<Vec<u8>, String> {
-    let mut bytes = Vec::new();
-    source.take(most + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    let is_short = u64::try_from(bytes.len()).is_ok_and(|length| length <= most);
-    if is_short { Ok(bytes) } else { Err(format!("it is longer than {most} bytes, and more are not read")) }
 }
 
 fn text(name: String, bytes: Vec<u8>, role: Role) -> Result<File, Failure> {
@@ -205,15 +233,4 @@ fn text(name: String, bytes: Vec<u8>, role: Role) -> Result<File, Failure> {
     };
     let (because, hint) = not_text(&bytes);
     Err(Failure::new(Kind::Input, "the file is not in UTF-8").at(name).because(because).hint(hint))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{MAX_BYTES, bounded, io};
-
-    #[test]
-    fn what_does_not_end_is_not_waited_for() {
-        assert_eq!(bounded(b"all:\n".as_slice(), MAX_BYTES).as_deref(), Ok(b"all:\n".as_slice()));
-        assert!(bounded(io::repeat(b' '), MAX_BYTES).is_err_and(|because| because.contains(&MAX_BYTES.to_string())));
-    }
 }

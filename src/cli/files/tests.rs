@@ -1,6 +1,9 @@
 //! What is read, and what is said where nothing can be read.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
+mod doors;
+mod folders;
+
 use super::{ClusterFiles, ExtraVars};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -22,7 +25,7 @@ fn folder() -> tempfile::TempDir {
 
 fn read(path: std::path::PathBuf, extra: &[&str]) -> kok_crds::model::Cluster {
     let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect(), ..ExtraVars::default() };
-    ClusterFiles { files: vec![path] }.read(&extra).unwrap()
+    ClusterFiles { files: vec![path], ..Default::default() }.read(&extra).unwrap()
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn a_file_with_a_private_key_is_judged_as_ssh_judges_a_key() {
     fs::set_permissions(&cluster, fs::Permissions::from_mode(0o644)).unwrap();
     let refused = |mode: u32| {
         fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
-        let files = ClusterFiles { files: vec![cluster.clone(), key.clone()] };
+        let files = ClusterFiles { files: vec![cluster.clone(), key.clone()], ..Default::default() };
         files.read(&ExtraVars::default()).err().unwrap_or_default()
     };
     assert_eq!(refused(0o600), []);
@@ -112,48 +115,21 @@ fn extra_variables_win_and_come_from_files_too() {
 fn several_extra_variables_have_names_of_their_own() {
     let folder = folder();
     let extra = ["kube_proxy_mode=ipvs", "cert_management=none"].map(str::to_owned).to_vec();
-    let input = ClusterFiles { files: vec![folder.path().join("berlin")] }.input(&ExtraVars { extra, ..ExtraVars::default() }).unwrap();
+    let input = ClusterFiles { files: vec![folder.path().join("berlin")], ..Default::default() }
+        .input(&ExtraVars { extra, ..ExtraVars::default() })
+        .unwrap();
     let said: Vec<String> = input.problems.iter().filter_map(|problem| problem.position.as_ref()).map(ToString::to_string).collect();
-    assert_eq!(said, ["-e no. 1:1:21", "-e no. 2:1:21"]);
-    let files = ClusterFiles { files: vec!["a.yaml".into()] };
+    assert_eq!(said, ["-e no. 1:1:17", "-e no. 2:1:17"]);
+    let files = ClusterFiles { files: vec!["a.yaml".into()], ..Default::default() };
     assert_eq!(files.options(&ExtraVars { extra: vec!["ansible_password=sesame".to_owned()], ..ExtraVars::default() }), "-f a.yaml -e …");
     assert_eq!(files.options(&ExtraVars::default()), "-f a.yaml");
 }
 
-#[test]
-fn of_two_inventories_one_is_read_and_that_is_said() {
-    let folder = folder();
-    let path = folder.path().join("berlin");
-    fs::write(path.join("inventory.ini"), "[all]\n").unwrap();
-    let input = ClusterFiles { files: vec![path] }.input(&ExtraVars::default()).unwrap();
-    let notice = input.notices.first().unwrap().to_string();
-    assert!(notice.contains("inventory.ini` is not read") && notice.contains("hosts.yaml` is"), "{notice}");
-    assert!(input.cluster.is_some());
-}
-
 const CLUSTER: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: bern}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts: [{name: cp1, address: 192.0.2.11, roles: [control-plane]}]\n";
-
-#[test]
-fn a_folder_of_manifests_is_read_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
-    write("cluster.yaml", CLUSTER);
-    write(
-        "operation.yml",
-        "apiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {name: o}\nspec: {cluster: bern, actionType: playbook, action: cluster.yml}\n",
-    );
-    write("values.yaml", "a: b\n");
-    write("README.md", "no manifest");
-    let input = ClusterFiles { files: vec![folder.path().to_owned()] }.input(&ExtraVars::default()).unwrap();
-    assert_eq!(input.cluster.as_ref().unwrap().name, "bern");
-    assert_eq!(input.operations.len(), 1);
-    let notices: Vec<String> = input.notices.iter().map(|notice| notice.message.clone()).collect();
-    assert!(notices.len() == 1 && notices.concat().contains("values.yaml` is not read"), "{notices:?}");
-}
 
 fn refused(path: &std::path::Path, extra: &[&str]) -> crate::ui::Failure {
     let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect(), ..ExtraVars::default() };
-    ClusterFiles { files: vec![path.to_owned()] }.input(&extra).err().unwrap().remove(0)
+    ClusterFiles { files: vec![path.to_owned()], ..Default::default() }.input(&extra).err().unwrap().remove(0)
 }
 
 #[test]
@@ -217,18 +193,6 @@ fn what_ansible_passes_over_may_be_anything() {
     assert_eq!(read(cluster, &[]).settings.kube_proxy_mode.as_str(), "iptables");
 }
 
-/// A device has no end, and a pipe none that comes; a shell's `<(…)` has.
-#[test]
-fn only_files_and_what_a_shell_has_opened_are_read() {
-    use std::io::Write as _;
-    use std::os::fd::AsRawFd as _;
-    assert!(refused("/dev/zero".as_ref(), &[]).because.unwrap().contains("a device"));
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    writer.write_all(CLUSTER.as_bytes()).unwrap();
-    drop(writer);
-    assert_eq!(read(format!("/dev/fd/{}", reader.as_raw_fd()).into(), &[]).name, "bern");
-}
-
 #[test]
 fn a_file_of_variables_that_is_not_there_is_told_as_one() {
     let folder = folder();
@@ -239,7 +203,7 @@ fn a_file_of_variables_that_is_not_there_is_told_as_one() {
 
 #[test]
 fn standard_input_is_read_once() {
-    let files = ClusterFiles { files: vec!["-".into(), "-".into()] };
+    let files = ClusterFiles { files: vec!["-".into(), "-".into()], ..Default::default() };
     let failure = files.input(&ExtraVars::default()).err().unwrap().remove(0);
     assert!(failure.because.unwrap().contains("once"));
 }
@@ -247,7 +211,7 @@ fn standard_input_is_read_once() {
 #[test]
 fn what_is_not_there_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let files = ClusterFiles { files: vec![folder.path().to_owned()] };
+    let files = ClusterFiles { files: vec![folder.path().to_owned()], ..Default::default() };
     let failures = files.read(&ExtraVars::default()).unwrap_err();
     assert!(failures.first().unwrap().because.as_deref().unwrap().contains("hosts.yaml"), "{failures:?}");
 }
@@ -261,7 +225,9 @@ fn with_addons(addons: &str, files: &[(&str, &str)]) -> Result<kok_crds::model::
     for (name, text) in [("c.yaml", text.as_str())].iter().chain(files) {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    super::ClusterFiles { files: vec![folder.path().join("c.yaml")] }.whole(&super::ExtraVars::default()).map(|(_, cluster)| cluster)
+    super::ClusterFiles { files: vec![folder.path().join("c.yaml")], ..Default::default() }
+        .whole(&super::ExtraVars::default())
+        .map(|(_, cluster)| cluster)
 }
 
 /// Who takes a cluster down or asks it how it is needs nothing of what was once brought to it.
@@ -270,7 +236,7 @@ fn manifests_are_read_for_what_is_brought_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("cluster.yaml");
     fs::write(&path, format!("{CLUSTER}  addons: [{{name: a, manifest: gone.yaml}}]\n")).unwrap();
-    let files = ClusterFiles { files: vec![path] };
+    let files = ClusterFiles { files: vec![path], ..Default::default() };
     assert_eq!(files.read(&ExtraVars::default()).unwrap().name, "bern");
     assert!(files.without_manifests(&ExtraVars::default()).is_ok());
     assert!(files.whole(&ExtraVars::default()).err().unwrap().remove(0).to_string().contains("can't be read"));

@@ -30,11 +30,13 @@ fn write(folder: &Path, name: &str, text: &str, mode: u32) {
 /// The cluster, or all that is wrong as one text.
 fn read(folder: &Path, authorities: &str) -> Result<Cluster, String> {
     write(folder, "cluster.yaml", &format!("{CLUSTER}{authorities}"), 0o644);
-    let failures =
-        match (ClusterFiles { files: vec![folder.join("cluster.yaml")] }.whole(&ExtraVars::default()).map(|(_, cluster)| cluster)) {
-            Ok(cluster) => return Ok(cluster),
-            Err(failures) => failures,
-        };
+    let failures = match (ClusterFiles { files: vec![folder.join("cluster.yaml")], ..Default::default() }
+        .whole(&ExtraVars::default())
+        .map(|(_, cluster)| cluster))
+    {
+        Ok(cluster) => return Ok(cluster),
+        Err(failures) => failures,
+    };
     Err(failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 

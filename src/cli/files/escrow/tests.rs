@@ -22,7 +22,7 @@ fn write(folder: &Path, name: &str, text: &str) {
 /// The cluster, or all that is wrong as one text.
 fn read(folder: &Path, more: &str) -> Result<Cluster, String> {
     write(folder, "cluster.yaml", &format!("{CLUSTER}{more}"));
-    let files = ClusterFiles { files: vec![folder.join("cluster.yaml")] };
+    let files = ClusterFiles { files: vec![folder.join("cluster.yaml")], ..Default::default() };
     let read = files.whole(&ExtraVars::default()).map(|(_, cluster)| cluster);
     read.map_err(|failures| failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }

@@ -28,7 +28,7 @@ fn write(folder: &Path, name: &str, text: &str, mode: u32) {
 /// The cluster, or all that is wrong as one text.
 fn read(folder: &Path) -> Result<Cluster, String> {
     write(folder, "cluster.yaml", CLUSTER, 0o644);
-    let files = ClusterFiles { files: vec![folder.join("cluster.yaml")] };
+    let files = ClusterFiles { files: vec![folder.join("cluster.yaml")], ..Default::default() };
     files
         .whole(&ExtraVars::default())
         .map(|(_, cluster)| cluster)

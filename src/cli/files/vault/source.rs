@@ -8,7 +8,7 @@ use std::{env, fs};
 use kok_crds::{Secret, VaultPassword};
 use zeroize::Zeroizing;
 
-use super::super::read::bounded;
+use crate::plain_file;
 use crate::remote::{ask_hidden, is_terminal};
 use crate::ui::{Failure, Kind};
 
@@ -105,8 +105,7 @@ fn of_file(path: &Path, label: Option<&str>) -> Result<Zeroizing<Vec<u8>>, Failu
     if metadata.is_dir() {
         return Err(failed("it is a folder".to_owned()));
     }
-    let file = fs::File::open(path).map_err(|error| failed(error.to_string()))?;
-    let bytes = Zeroizing::new(bounded(file, MOST_BYTES).map_err(failed)?);
+    let bytes = Zeroizing::new(plain_file::read(path, MOST_BYTES).map_err(failed)?);
     if bytes.starts_with(b"$ANSIBLE_VAULT;") {
         return Err(failed("it is encrypted itself".to_owned()));
     }

@@ -20,7 +20,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 fn files() -> ClusterFiles {
-    ClusterFiles { files: vec![fixture("berlin")] }
+    ClusterFiles { files: vec![fixture("berlin")], ..Default::default() }
 }
 
 fn extra(files: &[PathBuf], ids: &[&str]) -> ExtraVars {
@@ -71,7 +71,7 @@ fn encrypted_passwords_are_not_warned_of() {
         fs::copy(fixture("berlin").join(name), &path).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     }
-    let files = ClusterFiles { files: vec![folder.path().to_owned()] };
+    let files = ClusterFiles { files: vec![folder.path().to_owned()], ..Default::default() };
     assert_eq!(exposed::passwords(&files.read(&both()).unwrap()), []);
     fs::write(folder.path().join("host_vars/cp1.yml"), "ansible_password: x\n").unwrap();
     assert_eq!(exposed::passwords(&files.read(&both()).unwrap()).len(), 1);
@@ -141,7 +141,7 @@ fn without_anything_encrypted_no_password_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let hosts = fs::read_to_string(fixture("berlin/hosts.yaml")).unwrap();
     fs::write(folder.path().join("hosts.yaml"), hosts + "  vars: {kube_network_plugin: flannel}\n").unwrap();
-    let files = ClusterFiles { files: vec![folder.path().to_owned()] };
+    let files = ClusterFiles { files: vec![folder.path().to_owned()], ..Default::default() };
     assert!(files.input(&extra(&[folder.path().join("missing")], &[])).unwrap().cluster.is_some());
 }
 
