@@ -4,6 +4,7 @@ mod apply;
 mod changing;
 mod check;
 mod common;
+mod completions;
 mod converge;
 mod convert;
 mod exposed;
@@ -20,14 +21,16 @@ mod run_show;
 mod run_text;
 mod runs;
 mod status;
+mod tips;
 mod validate;
 mod vars;
+mod version;
 mod wanted;
 mod why;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::ui::{Failure, Kind, grouped, status_line, written};
 
@@ -64,12 +67,22 @@ enum Verb {
     Runs(runs::Arguments),
     Run(run_show::Arguments),
     KnownHosts(known_hosts::Arguments),
+    Completions(completions::Arguments),
+    Version(version::Arguments),
 }
 
 /// Runs the program with the arguments of this process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            let error = tips::with_tip(error);
+            // As clap ends itself: what can't be printed can't be told either.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+    };
     let result = cli.log.start().and_then(|()| runtime()).and_then(|runtime| {
         runtime.block_on(async {
             match cli.verb {
@@ -85,6 +98,8 @@ pub fn main() -> ExitCode {
                 Verb::Runs(arguments) => runs::run(&arguments),
                 Verb::Run(arguments) => run_show::run(&arguments),
                 Verb::KnownHosts(arguments) => known_hosts::run(&arguments).await,
+                Verb::Completions(arguments) => completions::run(&arguments, Cli::command()),
+                Verb::Version(arguments) => version::run(&arguments),
             }
         })
     });

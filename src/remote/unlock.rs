@@ -1,5 +1,5 @@
 //! Encrypted private keys, opened once.
-use super::identity::{Identity, load};
+use super::identity::{Identity, Surroundings, load};
 use super::identity_fault::IdentityFault;
 use super::passphrase::{self, Passphrases};
 use super::text::printable;
@@ -16,6 +16,27 @@ enum Unlocked {
     Key(Arc<PrivateKey>),
     WrongPassphrase,
     NotGiven,
+}
+
+impl Surroundings {
+    /// What is wrong with a key file, with the passphrase that a file gives where one is named. Nobody is asked.
+    pub(crate) fn key_fault(&self, path: &Path) -> Option<IdentityFault> {
+        match load(path, None) {
+            Err(fault @ IdentityFault::Encrypted { .. }) if matches!(self.passphrases, Passphrases::File(_)) => {
+                unlock_with(path, &self.passphrases, fault).err()
+            }
+            other => other.err(),
+        }
+    }
+
+    /// Whether a key with this fault may log in all the same: an agent holds it, or a person knows its passphrase.
+    pub(crate) fn may_help(&self, fault: &IdentityFault) -> bool {
+        match fault {
+            IdentityFault::Encrypted { .. } => true,
+            IdentityFault::WrongPassphrase { .. } | IdentityFault::NoPassphrase { .. } => self.agent_socket.is_some(),
+            _ => false,
+        }
+    }
 }
 
 pub(super) async fn load_with(path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {

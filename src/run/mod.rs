@@ -25,6 +25,7 @@ pub use carry_out::{Carried, Means, carry_out};
 pub use clock::{Clock, random_bytes};
 pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, elapsed};
 pub use holder::{Taking, forget, may_write};
+pub(crate) use keys::judged_keys;
 pub use link::{Link, Links, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};

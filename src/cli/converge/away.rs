@@ -76,7 +76,7 @@ mod tests {
         assert!(said.starts_with("check address and port") && said.contains("kubectl delete node"), "{said}");
         let doubt = ConnectFault::HostKey(HostKeyFault::BadPin { pinned: "x".to_owned() });
         assert!(!hint(failure(doubt)).contains("delete node"));
-        assert_eq!(hint(Failure::new(Kind::Internal, "x")), "");
+        assert_eq!(hint(Failure::new(Kind::Host, "x")), "");
     }
 
     #[test]

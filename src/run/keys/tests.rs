@@ -67,3 +67,16 @@ fn keys_that_are_right_or_of_nobody_who_is_wanted_are_not_spoken_of() {
     let told = keys.wrong(HOSTS, |host| host == "w2");
     assert!(told.len() == 2 && told.iter().all(|(at, _)| at.starts_with("c.yaml:13:")), "the place is that of the whole file: {told:?}");
 }
+
+/// Whether somebody will know the passphrase, nobody can tell here: it is no mistake, and no news for whoever has an agent.
+#[test]
+fn an_encrypted_key_is_noted_and_nobody_is_asked() {
+    let keys = Keys::new();
+    keygen(&keys.path("all"), &["-t", "ed25519", "-N", "sesame"]);
+    let hosts = HOSTS.replace("~/own", "KEYS/all").replace("KEYS/gate", "KEYS/all").replace("KEYS", &keys.0.path().display().to_string());
+    let (problems, notices) = judged_keys(&cluster(&hosts));
+    assert_eq!(problems, []);
+    let noted: Vec<_> = notices.iter().map(|notice| notice.position.as_ref().unwrap().line).collect();
+    assert_eq!(noted, [6, 13, 13], "each place once");
+    assert!(notices.iter().all(|notice| notice.message.ends_with("is encrypted") && notice.hint.is_some()), "{notices:?}");
+}

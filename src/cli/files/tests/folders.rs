@@ -55,7 +55,7 @@ fn manifests_are_told_by_their_text_and_not_by_their_names() {
         fs::write(folder.path().join("cluster.yaml"), REFERS).unwrap();
         fs::write(folder.path().join("values.yaml"), "a: b\n").unwrap();
         let input = input(folder.path());
-        assert!(input.problems.iter().all(|problem| problem.message.contains("calico")), "{name}: {:?}", input.problems);
+        assert!(input.problems.iter().all(|problem| problem.message.contains("network plugin")), "{name}: {:?}", input.problems);
         assert!(notices(&input).iter().any(|notice| notice.contains("values.yaml` is not read")), "{name}: {:?}", notices(&input));
     }
 }
