@@ -98,6 +98,20 @@ fn every_form_is_opened_and_shown_nowhere() {
     }
 }
 
+/// Logins are known by many names.
+#[test]
+fn logins_take_it_by_any_of_their_names() {
+    let block = |text: &str| format!("!vault |\n    {}\n", sealed("", "key", text, 4));
+    let vars =
+        format!("ansible_ssh_pass: {}vault_sudo: {}ansible_become_pass: '{{{{ vault_sudo }}}}'\n", block("Sesame"), block("Marmalade"));
+    let input = read(&with(&vars), &keys(&[("", "key")]));
+    let ssh = &input.cluster.as_ref().unwrap().host("cp1").unwrap().ssh;
+    assert_eq!(ssh.password.as_ref().unwrap().expose(), b"Sesame");
+    assert_eq!(ssh.sudo_password.as_ref().unwrap().expose(), b"Marmalade");
+    let said = said(&input);
+    assert!(!said.contains("Sesame") && !said.contains("Marmalade"), "{said}");
+}
+
 /// Where the password is missing or wrong, only what needs it is lost, and all of it is told at once.
 #[test]
 fn what_stays_closed_says_where_and_what_to_do() {

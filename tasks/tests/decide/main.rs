@@ -9,6 +9,7 @@ mod components;
 mod container_runtime;
 mod convergence;
 mod dual_stack;
+mod encrypted;
 mod endpoint;
 mod fields;
 mod founding;
