@@ -22,6 +22,7 @@ static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
         Look::Swap,
         Look::Firewall,
         Look::Images,
+        Look::Versions,
         Look::Kubernetes,
         Look::NetworkCheck(vec!["cp1".to_owned()]),
         Look::Warnings,

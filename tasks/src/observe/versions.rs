@@ -133,9 +133,15 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<ProgramVersions, ParseErr
     Ok(versions)
 }
 
+/// No program has a longer one; a host may say anything, and tables have to stay tables.
+const LONGEST: usize = 40;
+
 /// A version as programs say it: with or without a `v`, and with what a build adds to it.
 #[must_use]
 pub fn version_of(text: &str) -> Option<Version> {
+    if text.len() > LONGEST {
+        return None;
+    }
     let version: Version = text.trim_start_matches('v').parse().ok()?;
     Some(Version { build: semver::BuildMetadata::EMPTY, ..version })
 }

@@ -53,6 +53,7 @@ fn each_missing_section_is_named() {
         "swap-units",
         "firewall",
         "images",
+        "versions",
         "kube-ready",
         "kube-objects",
         "kube-tokens",
