@@ -3,6 +3,9 @@
 mod certificates;
 mod drift;
 mod endpoint;
+mod versions;
+
+use std::collections::BTreeMap;
 
 use clap::Args;
 use kok_crds::count;
@@ -13,6 +16,7 @@ use kok_tasks::plan::Seen;
 use kok_tasks::preconditions;
 use kok_tasks::speaker::speaker;
 use kok_tasks::validity;
+use kok_tasks::versions::Versions;
 use serde::Serialize;
 
 use self::certificates::Certificate;
@@ -45,6 +49,9 @@ struct Status {
     api_server: String,
     endpoint: Endpoint,
     drift: Drift,
+    /// What is said of several versions of Kubernetes at once, for people; as JSON each host has its versions.
+    #[serde(skip)]
+    versions: Vec<String>,
     hosts: Vec<HostStatus>,
     certificates: Vec<Certificate>,
 }
@@ -66,6 +73,7 @@ struct HostStatus {
     etcd: Option<String>,
     node: String,
     kubelet_version: Option<String>,
+    versions: BTreeMap<String, versions::Document>,
 }
 
 const UNITS: [&str; 2] = ["containerd.service", "kubelet.service"];
@@ -85,7 +93,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let strangers = preconditions::strangers(&cluster, &seen);
     failures.extend(strangers.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)));
     // Where a host does not answer, a plan would say no more than that.
-    let drift = if failures.is_empty() {
+    let drift = if preconditions::has_mixed_versions(&cluster, &seen) {
+        Drift::Upgrading
+    } else if failures.is_empty() {
         Drift::find(input, bundle.as_ref()).await
     } else {
         Drift::Unknown { because: "not all hosts answer".to_owned() }
@@ -103,7 +113,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 
 /// What to look at on a host.
 fn looks(cluster: &Cluster, host: &Host) -> Looks {
-    let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).collect();
+    let mut looks: Looks = UNITS.iter().map(|unit| Look::Unit((*unit).to_owned())).chain([Look::Versions]).collect();
     if host.roles.control_plane {
         looks.extend([Look::ApiServer, Look::Kubernetes, Look::Path(API_SERVER_MANIFEST.to_owned())]);
         looks.extend(endpoint::looks(cluster));
@@ -124,7 +134,8 @@ fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
     let kubernetes = told.and_then(|told| told.kubernetes.as_ref());
     let asked = cluster.control_planes().any(|host| seen.facts(&host.name).is_some());
     let without_node = if kubernetes.is_some() || asked { "none" } else { "unknown" };
-    let hosts = cluster.hosts.iter().map(|host| host_status(cluster, seen, host, (kubernetes, without_node)));
+    let versions = Versions::of(cluster, seen);
+    let hosts = cluster.hosts.iter().map(|host| host_status(cluster, seen, host, (kubernetes, without_node), &versions));
     let certificates = certificates::certificates(cluster, seen, Clock::seconds());
     let endpoint = Endpoint::new(cluster, told);
     Status {
@@ -132,13 +143,20 @@ fn status(cluster: &Cluster, seen: &Seen, drift: Drift) -> Status {
         api_server: api_server(cluster, seen, speaker),
         endpoint,
         drift,
+        versions: versions::lines(&versions),
         hosts: hosts.collect(),
         certificates,
     }
 }
 
 /// What was seen of a host, and what the cluster says of its node; `without_node` is said where it has none.
-fn host_status(cluster: &Cluster, seen: &Seen, host: &Host, (kubernetes, without_node): (Option<&KubernetesState>, &str)) -> HostStatus {
+fn host_status(
+    cluster: &Cluster,
+    seen: &Seen,
+    host: &Host,
+    (kubernetes, without_node): (Option<&KubernetesState>, &str),
+    versions: &Versions,
+) -> HostStatus {
     let observations = seen.observations(&host.name);
     let unit = |name: &str| {
         // What runs etcd alone has neither.
@@ -166,6 +184,7 @@ fn host_status(cluster: &Cluster, seen: &Seen, host: &Host, (kubernetes, without
             .map_or(if roles.is_node() { without_node } else { "-" }, |node| if node.ready { "Ready" } else { "NotReady" })
             .to_owned(),
         kubelet_version: node.map(|node| node.kubelet_version.clone()),
+        versions: versions::of_host(versions, &host.name),
     }
 }
 
@@ -231,6 +250,7 @@ fn print(status: &Status) {
         line(&format!("  {host}: {said}{end}"));
     }
     certificates::line(&status.certificates).iter().for_each(|text| line(text));
+    status.versions.iter().for_each(|text| line(text));
     line(&status.drift.line());
     line(&format!(
         "{:<16} {:<16} {:<20} {:<12} {:<11} {:<11} {:<9} {}",

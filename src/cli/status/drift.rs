@@ -22,6 +22,8 @@ pub(super) enum Drift {
     None,
     /// What `apply` would change, by host.
     Found { changes: BTreeMap<String, usize> },
+    /// It is not judged: somebody is upgrading the cluster by other means, and what differs is no drift.
+    Upgrading,
     /// It could not be found out.
     Unknown { because: String },
 }
@@ -55,6 +57,9 @@ impl Drift {
     pub(super) fn line(&self) -> String {
         match self {
             Self::None => "drift: none; apply would have nothing to do".to_owned(),
+            Self::Upgrading => {
+                "drift: not judged, for what differs belongs to the upgrade; apply is refused until one version runs".to_owned()
+            }
             Self::Unknown { because } => format!("drift: unknown; {because}"),
             Self::Found { changes } => {
                 let number = counted(changes.values().sum(), "change", "changes");

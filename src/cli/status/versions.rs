@@ -1,0 +1,66 @@
+//! Which versions run where, and whether somebody is upgrading the cluster by other means.
+
+use std::collections::BTreeMap;
+
+use kok_tasks::observe::Installed;
+use kok_tasks::versions::{HostVersions, Versions};
+use serde::Serialize;
+
+/// Versions of one program on one host.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Document {
+    /// Of the process that runs.
+    running: Option<String>,
+    /// Of what its next start would run.
+    next: Option<String>,
+}
+
+impl Document {
+    fn new(installed: &Installed) -> Self {
+        Self { running: installed.running.as_ref().map(ToString::to_string), next: installed.next.as_ref().map(ToString::to_string) }
+    }
+}
+
+/// Versions on a host by the names of programs.
+pub(super) fn of_host(versions: &Versions, host: &str) -> BTreeMap<String, Document> {
+    let programs = versions.0.iter().find(|it| it.host == host).map(|HostVersions { programs, .. }| programs);
+    programs.into_iter().flatten().map(|(name, installed)| (name.clone(), Document::new(installed))).collect()
+}
+
+/// What is said where several versions of Kubernetes run; with the table of them, line by line.
+pub(super) fn lines(versions: &Versions) -> Vec<String> {
+    let several: Vec<String> = versions.of_kubernetes().into_iter().map(ToString::to_string).collect();
+    if several.len() < 2 {
+        return Vec::new();
+    }
+    let said = format!("versions: Kubernetes {} run side by side: somebody is upgrading the cluster, not kokctl", several.join(" and "));
+    [said].into_iter().chain(versions.table().lines().map(|line| format!("  {line}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use kok_tasks::observe::{KUBELET, version_of};
+
+    use super::*;
+
+    fn host(name: &str, kubelet: &str) -> HostVersions {
+        let installed = Installed { running: version_of(kubelet), next: version_of(kubelet) };
+        HostVersions { host: name.to_owned(), is_control_plane: false, is_asked: true, programs: [(KUBELET.to_owned(), installed)].into() }
+    }
+
+    #[test]
+    fn several_versions_are_told_by_host_and_one_is_not() {
+        let versions = Versions(vec![host("cp1", "v1.37.1"), host("worker1", "v1.36.3"), host("worker2", "v1.36.3")]);
+        let expected = [
+            "versions: Kubernetes 1.36.3 and 1.37.1 run side by side: somebody is upgrading the cluster, not kokctl",
+            "  host              kubelet",
+            "  cp1               1.37.1",
+            "  worker1, worker2  1.36.3",
+        ];
+        assert_eq!(lines(&versions), expected);
+        assert_eq!(lines(&Versions(vec![host("cp1", "v1.37.1"), host("worker1", "v1.37.1")])), Vec::<String>::new());
+        let document = serde_json::to_value(of_host(&versions, "worker1")).unwrap_or_default();
+        assert_eq!(document, serde_json::json!({KUBELET: {"running": "1.36.3", "next": "1.36.3"}}));
+    }
+}
