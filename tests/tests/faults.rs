@@ -26,7 +26,9 @@ use std::time::Instant;
 use bad_input_cases::Refusals;
 use cluster_support::kokctl::Kokctl;
 use cluster_support::up;
-use faults_cases::{away, disk, founding, host_key, killed, link, login, never_up, power, reach, rejoined, shell, taking, writers};
+use faults_cases::{
+    away, disk, founding, host_key, killed, link, login, never_up, power, reach, rejoined, shell, taking, upgraded, writers,
+};
 use highly_available_story::lost;
 
 const CHOICE: &str = "KOK_TEST_FAULTS";
@@ -53,10 +55,11 @@ const LONG: [Fault; 14] = [
 ];
 
 /// With whole clusters, which take minutes each: only with `all`, or by name.
-const LONGEST: [Fault; 5] = [
+const LONGEST: [Fault; 6] = [
     ("missing-file", never_up::missing_file),
     ("each-control-plane-lost", lost::each_control_plane),
     ("rejoined-by-kubeadm", rejoined::by_kubeadm_alone),
+    ("upgraded-by-kubeadm", upgraded::by_kubeadm_alone),
     ("founding-killed", founding::killed),
     ("founding-cut-off", founding::cut_off),
 ];

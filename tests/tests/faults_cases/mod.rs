@@ -13,6 +13,7 @@ pub mod reach;
 pub mod rejoined;
 pub mod shell;
 pub mod taking;
+pub mod upgraded;
 pub mod writers;
 
 use std::collections::BTreeMap;
