@@ -36,8 +36,7 @@ fn of_name(problem: &Problem) -> Option<((&str, u64, &str), &Problem)> {
     Some(((&*position.file, position.line, problem.variable()?), problem))
 }
 
-/// The first thing that is wrong in a value; `within` gets the beginnings of all lists in which something is. A map may be of several
-/// variables.
+/// The first thing that is wrong in a value; `within` gets the beginnings of all lists and maps in which something is.
 fn find<'a>(node: &'a Node, wrong: &Wrong<'a>, within: &mut Wrong<'a>) -> Option<&'a Problem> {
     let own = wrong.get(&node.position).copied();
     match &node.value {
@@ -48,6 +47,7 @@ fn find<'a>(node: &'a Node, wrong: &Wrong<'a>, within: &mut Wrong<'a>) -> Option
         }
         Value::Map(entries) => {
             let found: Vec<&Problem> = entries.iter().filter_map(|entry| find(&entry.node, wrong, within)).collect();
+            found.first().into_iter().for_each(|problem| _ = within.insert(&node.position, problem));
             own.or(found.first().copied())
         }
         _ => own,
