@@ -28,6 +28,7 @@ pub(crate) use members::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_m
 pub(crate) use plain::{flag, plain, spelled};
 pub(crate) use read::host::url;
 pub(crate) use read::load_balancing::LOAD_BALANCERS;
+pub(crate) use read::policies::STATIC_POLICY_OPTIONS;
 pub(crate) use readers::Readers;
 pub(crate) use row::{Rule, Shape};
 pub(crate) use spec::{Said, Sayings};

@@ -7,6 +7,7 @@ use super::kubelet::{Kubelet, Name};
 use super::{Judge, text, values};
 use crate::Problem;
 use crate::model::Reserved;
+use crate::variables::STATIC_POLICY_OPTIONS;
 use crate::words::{quote, with_nearest};
 
 const PROCESSORS: Name = ("cpuManagerPolicy", "cpu-manager-policy");
@@ -16,15 +17,6 @@ const MEMORY: Name = ("memoryManagerPolicy", "memory-manager-policy");
 const RESERVED_MEMORY: Name = ("reservedMemory", "reserved-memory");
 const TOPOLOGY_OPTIONS: Name = ("topologyManagerPolicyOptions", "topology-manager-policy-options");
 
-/// Options of the policy `static` of processors, in 1.36 and 1.37.
-const OF_PROCESSORS: [&str; 6] = [
-    "align-by-socket",
-    "distribute-cpus-across-cores",
-    "distribute-cpus-across-numa",
-    "full-pcpus-only",
-    "prefer-align-cpus-by-uncorecache",
-    "strict-cpu-reservation",
-];
 const OF_TOPOLOGY: [&str; 2] = ["max-allowable-numa-nodes", "prefer-closest-numa-nodes"];
 
 /// The kubelet's own threshold of memory (`memory.available` of `evictionHard`).
@@ -36,7 +28,7 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     if policy(MEMORY) == "Static" {
         memory(judge, kubelet);
     }
-    for (name, known) in [(PROCESSOR_OPTIONS, &OF_PROCESSORS[..]), (TOPOLOGY_OPTIONS, &OF_TOPOLOGY[..])] {
+    for (name, known) in [(PROCESSOR_OPTIONS, &STATIC_POLICY_OPTIONS[..]), (TOPOLOGY_OPTIONS, &OF_TOPOLOGY[..])] {
         for option in options(kubelet, name).iter().filter(|option| !known.contains(&option.as_str())) {
             let problem = Problem::new(format!("{} is none of the `{}`", quote(option), name.0));
             let problem = problem.because(format!("the kubelet knows {}, and does not start with others", known.join(", ")));

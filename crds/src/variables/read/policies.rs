@@ -7,7 +7,7 @@ use crate::variables::spelled;
 use crate::words::{quote, with_nearest};
 
 /// Options of the policy `static` (pkg/kubelet/cm/cpumanager/policy_options.go of Kubernetes 1.36); the policy `none` has none.
-const OPTIONS: [&str; 6] = [
+pub(crate) const STATIC_POLICY_OPTIONS: [&str; 6] = [
     "align-by-socket",
     "distribute-cpus-across-cores",
     "distribute-cpus-across-numa",
@@ -22,10 +22,10 @@ pub(crate) fn options(decoder: &mut Decoder, field: &Field<'_>, settings: &mut S
     let mut options = serde_json::Map::new();
     for entry in entries {
         let value = spelled(&entry.node).to_ascii_lowercase();
-        if !OPTIONS.contains(&entry.key.as_str()) {
+        if !STATIC_POLICY_OPTIONS.contains(&entry.key.as_str()) {
             let problem = Problem::new(format!("{} is no option of the static CPU policy", quote(&entry.key))).at(&entry.key_position);
-            let problem = problem.because(format!("the kubelet knows {}", OPTIONS.join(", ")));
-            decoder.report(with_nearest(problem, &entry.key, &OPTIONS, "leave it out"));
+            let problem = problem.because(format!("the kubelet knows {}", STATIC_POLICY_OPTIONS.join(", ")));
+            decoder.report(with_nearest(problem, &entry.key, &STATIC_POLICY_OPTIONS, "leave it out"));
         } else if !["true", "false"].contains(&value.as_str()) {
             let problem = Problem::new(format!("{} cannot have that value", quote(&entry.key))).at(&entry.node.position);
             decoder.report(problem.because("it is `true` or `false`").hint("write one of them"));
