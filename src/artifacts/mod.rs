@@ -3,7 +3,7 @@
 mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -15,10 +15,14 @@ use kok_tasks::bundle::{Bundle, INDEX};
 pub use reading::Reading;
 use reading::{Identity, Source};
 
+use crate::plain_file;
 use crate::ui::{Failure, Kind};
 
 /// Names the bundle where `--bundle` does not.
 pub const BUNDLE_VARIABLE: &str = "KOKCTL_BUNDLE";
+
+/// One with all minor versions that upstream supports has some hundred kilobytes.
+const MOST_INDEX_BYTES: u64 = 16 << 20;
 
 /// A bundle whose index was read and checked.
 #[derive(Debug)]
@@ -39,9 +43,10 @@ impl BundleFolder {
     pub fn open(path: &Path) -> Result<Self, Failure> {
         let index = path.join(INDEX);
         let failure = |what: String| Failure::new(Kind::Input, what).at(index.display().to_string());
-        let text = fs::read_to_string(&index).map_err(|error| {
+        let bytes = plain_file::read(&index, MOST_INDEX_BYTES);
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not text".to_owned())).map_err(|because| {
             failure("there is no bundle".to_owned())
-                .because(error.to_string())
+                .because(because)
                 .hint("give the folder of a bundle with --bundle; in a checkout of kokctl, `make bundle` builds one")
         })?;
         let bundle = Bundle::parse(&text).map_err(|error| {

@@ -1,6 +1,7 @@
 //! `kokctl convert`
 
 use clap::Args;
+use kok_crds::Notice;
 
 use super::files::{ClusterFiles, ExtraVars};
 use crate::ui::{Failure, Kind, line, status_line};
@@ -26,6 +27,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return Err(vec![failure.because("the Cluster is in the inline form already").hint("use the file as it is")]);
     };
     line(text.trim_end());
+    let left_out = input.secrets_left_out();
+    if !left_out.is_empty() {
+        let places = left_out.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let notice = Notice::new(format!("{} left out of the file, for what is secret is in no copy", values(left_out.len())));
+        let notice = notice.because(format!("see {places}"));
+        status_line(&format!(
+            "\n{}",
+            notice.hint("a comment stands in the place of each; write it there, or give it beside the file by `-e @FILE`")
+        ));
+    }
     input.notices.iter().for_each(|notice| status_line(&format!("\n{notice}")));
     Ok(())
+}
+
+fn values(count: usize) -> String {
+    if count == 1 { "a value is".to_owned() } else { format!("{count} values are") }
 }

@@ -16,10 +16,17 @@ const VERBS: Table = &[
         &["scale", "join", "add", "add-node", "add-nodes", "facts-and-scale"],
         "write the new worker into the file, then `kokctl apply FILE`: what is there already stays as it is",
     ),
+    (&["remove-node", "remove_node", "remove", "leave"], "`kokctl reset FILE --limit HOST` takes a worker out of the cluster"),
+    (&["drain", "cordon", "uncordon"], "that is kubectl's: `kokctl kubeconfig FILE --merge`, then `kubectl drain NODE`"),
     (
-        &["remove-node", "remove_node", "remove", "drain", "cordon", "leave"],
-        "`kokctl reset FILE --limit HOST` takes a worker out of the cluster",
+        &["resume", "retry", "rerun", "restart", "continue", "repair", "reinstall"],
+        "`kokctl apply FILE` again: a run goes on where the last one ended, and does only what is left",
     ),
+    (
+        &["renew", "certs-renew", "rotate"],
+        "`kokctl status FILE` shows when certificates end, and `kokctl apply FILE` makes anew what has ended",
+    ),
+    (&["revert", "rollback", "undo"], "put the former file back; `kokctl plan FILE` shows what that would change"),
     (&["delete", "destroy", "down", "uninstall", "teardown", "purge"], "`kokctl reset FILE` takes the cluster down"),
     (
         &["create", "up", "install", "deploy", "cluster", "site", "init", "run-playbook", "playbook", "bootstrap", "sync"],
@@ -41,10 +48,7 @@ const VERBS: Table = &[
         &["recover", "recover-control-plane", "restore"],
         "this version has no such verb yet; docs/bootstrap.md says what to do about a member that lost its data",
     ),
-    (
-        &["etcd", "snapshot", "backup"],
-        "`kokctl reset FILE` takes a snapshot of etcd before the cluster goes; by itself this version takes none",
-    ),
+    (&["etcd", "snapshot", "backup"], "this version has no verb for it; `etcdctl snapshot save` on a control plane takes a snapshot"),
     (&["keyscan", "ssh-keyscan", "trust"], "`kokctl known-hosts scan FILE` shows the host keys"),
 ];
 
@@ -66,6 +70,10 @@ const OPTIONS: Table = &[
     (
         &["-k", "--ask-pass", "-K", "--ask-become-pass", "--connection-password-file", "--become-password-file"],
         "passwords stand in the file or beside it, as `password` and `sudoPassword`, or `ansible_password` and `ansible_become_password`; docs/ssh.md",
+    ),
+    (
+        &["--ask-vault-pass", "--ask-vault-password", "-J"],
+        "leave it out: who is at a terminal is asked for the password; or `--vault-id LABEL@prompt`",
     ),
     (&["--forks"], "leave it out: kokctl itself finds out how much can be done at once"),
     (&["--list-hosts", "--syntax-check"], "`kokctl validate FILE` shows the hosts, and reads everything"),
@@ -91,7 +99,25 @@ pub(super) fn with_tip(mut error: Error) -> Error {
         error.remove(ContextKind::SuggestedSubcommand);
         error.remove(ContextKind::SuggestedArg);
     }
+    for kind in [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg] {
+        if error.get(kind).is_some_and(is_dangerous) {
+            error.remove(kind);
+            // It shows the same word.
+            error.remove(ContextKind::Usage);
+        }
+    }
     error
+}
+
+/// What nobody is to try because it is spelled much like what they typed: one takes a cluster down, the other ends what another run does.
+const DANGEROUS: [&str; 2] = ["reset", "--take-over"];
+
+fn is_dangerous(suggested: &ContextValue) -> bool {
+    match suggested {
+        ContextValue::String(word) => DANGEROUS.contains(&word.as_str()),
+        ContextValue::Strings(words) => words.iter().any(|word| DANGEROUS.contains(&word.as_str())),
+        _ => false,
+    }
 }
 
 fn tip(error: &Error) -> Option<&'static str> {
@@ -143,6 +169,16 @@ mod tests {
             let said = said(line);
             let tips: Vec<&str> = said.lines().filter(|line| line.contains("tip:")).collect();
             assert!(tips.len() == 1 && tips.concat().contains(expected), "{line}: {said}");
+        }
+    }
+
+    #[test]
+    fn nobody_is_led_to_what_takes_something_away() {
+        for line in
+            ["rescue", "render", "rese", "apply c.yaml --server x", "apply c.yaml --take-ove", "drain w1", "backup", "resume", "renew"]
+        {
+            let said = said(&format!("kokctl {line}"));
+            assert!(!said.contains("reset") && !said.contains("--take-over"), "{line}: {said}");
         }
     }
 

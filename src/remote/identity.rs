@@ -227,12 +227,13 @@ pub(crate) fn mode_if_open(metadata: &std::fs::Metadata) -> Option<u32> {
 pub(super) fn load(path: &Path, passphrase: Option<&str>) -> Result<Identity, IdentityFault> {
     let unreadable = |source| IdentityFault::Unreadable { path: path.to_owned(), source };
     let metadata = std::fs::metadata(path).map_err(unreadable)?;
-    if let Some(mode) = mode_if_open(&metadata) {
-        return Err(IdentityFault::TooOpen { path: path.to_owned(), mode });
-    }
     let not_a_key = |reason: String| IdentityFault::NotAKey { path: path.to_owned(), reason };
+    // First of all: the mode of a device or a folder is nothing that anybody should change for a key.
     if !metadata.is_file() {
         return Err(not_a_key("it is not a regular file".to_owned()));
+    }
+    if let Some(mode) = mode_if_open(&metadata) {
+        return Err(IdentityFault::TooOpen { path: path.to_owned(), mode });
     }
     if metadata.len() > MAX_KEY_FILE {
         return Err(not_a_key(format!("it is {} bytes long", metadata.len())));

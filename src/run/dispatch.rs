@@ -60,6 +60,8 @@ pub(super) struct Dispatcher<'a, H> {
     /// The same by the wall clock, in nanoseconds since 1970, of those whose work does not last.
     began_nanoseconds: BTreeMap<StepId, i128>,
     attempts: BTreeMap<StepId, u32>,
+    /// How many of them there were when a step was put back because its work would not last: these were no failures.
+    renewed: BTreeMap<StepId, u32>,
     waits: BTreeMap<String, Wait>,
     /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
     kubelets_started: BTreeMap<String, (i128, Instant)>,
@@ -92,6 +94,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             began: BTreeMap::new(),
             began_nanoseconds: BTreeMap::new(),
             attempts: BTreeMap::new(),
+            renewed: BTreeMap::new(),
             waits: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
             stopping: false,
@@ -178,8 +181,11 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         self.remember(&order.host, &answer.seen);
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
             match (acted, step.diff(&answer.seen)) {
-                // Nothing may be left to do only because what it needs was not done either, such as a restart for a file that is not written.
-                (Acted::Unknown, _) if !self.schedule.has_its_needs(&step.id) => self.schedule.set(&step.id, Status::Pending),
+                // Nothing may be left to do only because what it needs was not done either, such as a restart for a file that is not written in
+                // the same script. What stands alone had all that it needs when it was begun, also if that is made anew for others by now.
+                (Acted::Unknown, _) if order.steps.len() > 1 && !self.schedule.has_its_needs(&step.id) => {
+                    self.schedule.set(&step.id, Status::Pending)
+                }
                 (Acted::Ended | Acted::Unknown, Verdict::Same) => self.done(&step.id),
                 // The cluster went away while it was asked, as it does when an API server ends: nobody has said that it is not done.
                 (Acted::Ended, Verdict::Differs(change)) if change.assumed => self.look_again(step, &change.because),

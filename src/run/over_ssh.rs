@@ -76,9 +76,10 @@ impl Hosts for OverSsh {
         match output.status {
             ExitStatus::Exited(HELD) => Err(Trouble::Held { because: said }),
             // What it did is asked for, by a script that says less.
-            _ if output.stdout_truncated => {
-                Err(Trouble::Lost { because: format!("its script said more than the {limit} bytes that are kept of it"), begun: true })
-            }
+            _ if output.stdout_truncated => Err(Trouble::Lost {
+                because: format!("its script said more than the {} bytes that were kept of it", output.stdout.len()),
+                begun: true,
+            }),
             ExitStatus::Exited(BUSY) => Err(Trouble::Failed { because: said, unknown: false }),
             // What it did is looked at again.
             _ => batch.read(&output, &self.secrets).map_err(|error| Trouble::Lost { because: cut_off(&error, &said), begun: true }),

@@ -15,11 +15,17 @@ const MAX_FLOW: usize = 80;
 #[derive(Default)]
 pub(super) struct Emitter {
     text: String,
+    left_out: Vec<Position>,
 }
 
 impl Emitter {
     pub(super) fn finish(self) -> String {
         self.text
+    }
+
+    /// Where the secrets stand that are in no line.
+    pub(super) fn left_out(self) -> Vec<Position> {
+        self.left_out
     }
 
     pub(super) fn blank(&mut self) {
@@ -49,6 +55,7 @@ impl Emitter {
     fn entry(&mut self, entry: &Entry, indent: usize, lead: &str) {
         let key = one_line(&entry.key);
         if is_secret(entry) {
+            self.left_out.push(entry.node.position.clone());
             return self.text.push_str(&format!("{lead}# {key}: left out, for it is a secret; it stands at {}\n", entry.node.position));
         }
         match &entry.node.value {

@@ -3,6 +3,7 @@
 mod emit;
 mod scalar;
 
+use crate::Position;
 use crate::tree::Node;
 use crate::variables::{Given, Outcome};
 use emit::Emitter;
@@ -21,6 +22,13 @@ pub(crate) fn inline_file(tree: &Node, given: &[Given], head: &[String]) -> Stri
         dropped.iter().for_each(|given| emitter.comment(0, &line(given)));
     }
     emitter.finish()
+}
+
+/// Where the secrets stand that the inline file of a tree lacks.
+pub(crate) fn left_out(tree: &Node) -> Vec<Position> {
+    let mut emitter = Emitter::default();
+    emitter.document(tree);
+    emitter.left_out()
 }
 
 fn line(given: &Given) -> String {

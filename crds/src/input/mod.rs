@@ -140,6 +140,12 @@ pub struct Input {
 }
 
 impl Input {
+    /// Where the secrets stand that [`Input::inline_file`] lacks.
+    #[must_use]
+    pub fn secrets_left_out(&self) -> Vec<Position> {
+        self.inline.as_ref().map(crate::convert::left_out).unwrap_or_default()
+    }
+
     /// The cluster as one file in the inline form, with the place in a comment at each line; `None` if something is wrong, or if it was
     /// in that form already. Secrets are left out.
     #[must_use]

@@ -52,6 +52,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let old: Vec<&Step> = used.filter(|need| self.schedule.status(&need.id) == Status::Done && self.is_too_old(need)).collect();
         for need in &old {
             self.schedule.reopen(&need.id);
+            self.renewed.insert(need.id.clone(), self.attempts.get(&need.id).copied().unwrap_or_default());
             self.outcome.done -= 1;
             let because = "hosts that come to it now would not be done before that ends".to_owned();
             self.events.send(EventKind::StepRenewed { step: need.id.to_string(), host: need.host.clone(), because });

@@ -1,5 +1,6 @@
 //! Orders without an answer: the host is asked what became of them before anything else is sent to it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,7 +92,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
     /// The host said that a step, of which nobody had heard, is not done and not at work.
     pub(super) fn not_done(&mut self, id: &StepId, cause: Option<&Cause>) {
         let because = cause.map(|cause| cause.because.clone()).unwrap_or_default();
-        let attempts = self.attempts.get(id).copied().unwrap_or_default();
+        let of = |counts: &BTreeMap<StepId, u32>| counts.get(id).copied().unwrap_or_default();
+        let attempts = of(&self.attempts).saturating_sub(of(&self.renewed));
         if cause.is_some_and(|cause| cause.late) || attempts >= ATTEMPTS {
             return self.fail(id, &format!("it was begun {attempts} times and is not done: {because}"), false);
         }

@@ -70,7 +70,9 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let is_issued = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
     let of_control_plane = |name: &str| StepId::new(&speaker, control_plane::NAME, name);
     if !is_issued {
-        draft.needs(&join, &of_control_plane(control_plane::TOKEN), Reason::UsesFresh("it needs the token"));
+        // A node that only gets other files needs no token that lasts, and nobody would remove one that is made for it after the last join.
+        let why = if is_joining(view)? { Reason::UsesFresh } else { Reason::Because };
+        draft.needs(&join, &of_control_plane(control_plane::TOKEN), why("it needs the token"));
         draft.needs(
             &join,
             &of_control_plane(control_plane::UPLOADED),

@@ -46,7 +46,7 @@ pub use time::{TimeSource, TimeTracking};
 pub use token::BootstrapTokenState;
 pub use versions::{API_SERVER, CONTAINERD, ETCD, Installed, KUBELET, ProgramVersions, STATIC_PODS, version_of};
 
-/// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files, the versions of programs and the record of what kubeadm wrote.
+/// Where the hosts keep what belongs to kokctl and to nobody else: the hashes of large files and the record of what kubeadm wrote.
 pub const STATE_DIRECTORY: &str = "/var/lib/kokctl";
 
 /// Where running scripts keep what must not survive a reboot: the lock, and inputs of jobs. A tmpfs on every systemd host.

@@ -39,7 +39,8 @@ pub fn section_marker(nonce: &Nonce) -> String {
 
 /// The script that answers `looks`, with the host's facts first if `with_facts`.
 ///
-/// Read-only but for the hashes of large files and the versions of programs, which it remembers where kokctl already has a folder of its own. It needs root.
+/// Read-only but for the hashes of large files and the versions of programs, which it remembers where kokctl already has a folder of its own (the
+/// latter until the next start of the host). It needs root.
 #[must_use]
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);

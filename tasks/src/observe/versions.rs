@@ -9,8 +9,8 @@ use std::fmt::Write as _;
 use semver::Version;
 use serde_json::Value;
 
-use super::STATE_DIRECTORY;
 use super::parse::{ParseError, Section, text_of};
+use super::{RUNTIME_DIRECTORY, STATE_DIRECTORY};
 
 /// Versions of one program on one host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub const STATIC_PODS: [&str; 4] = [API_SERVER, "kube-controller-manager", "kube
 /// Units that run a program of the same name.
 const UNITS: [&str; 3] = [KUBELET, CONTAINERD, ETCD];
 
-/// A program is asked once: what it said is kept beside its size, times and inode, and holds while these do. Nothing is started on a host that
-/// kokctl has no folder on.
+/// A program is asked once: what it said is kept until the host's next start, beside its size, times and inode, and holds while these do. Nothing is
+/// started on a host that kokctl has no folder on.
 ///
 /// A process is one that systemd calls the main one of the unit.
 const SCRIPT: &str = r#"newline='
@@ -91,7 +91,8 @@ pub(super) fn push(script: &mut String) {
     let _ = write!(
         script,
         r#"if [ -d {STATE_DIRECTORY} ]; then
-  versions={STATE_DIRECTORY}/versions
+  mkdir -p {RUNTIME_DIRECTORY}
+  versions={RUNTIME_DIRECTORY}/versions
   known_versions=$(cat "$versions" 2>/dev/null)
   set -- $(systemctl show -p MainPID --value -- {services} 2>/dev/null)
   for program in {units}; do
@@ -143,7 +144,10 @@ pub fn version_of(text: &str) -> Option<Version> {
         return None;
     }
     let version: Version = text.trim_start_matches('v').parse().ok()?;
-    Some(Version { build: semver::BuildMetadata::EMPTY, ..version })
+    // What a distributor adds (`1.36.3-fips1`) makes no other version of it; before 1.36.3 are alpha, beta and rc.
+    let is_before = ["alpha", "beta", "rc"].iter().any(|word| version.pre.starts_with(word));
+    let pre = if is_before { version.pre } else { semver::Prerelease::EMPTY };
+    Some(Version { pre, build: semver::BuildMetadata::EMPTY, ..version })
 }
 
 /// `Kubernetes v1.37.1`, `containerd github.com/containerd/containerd/v2 v2.3.7 0123abc`, `etcd Version: 3.7.0`.
@@ -188,6 +192,13 @@ mod tests {
         assert_eq!(told(API_SERVER), ["1.36.3", "1.37.1"]);
         assert_eq!(told("kube-scheduler"), ["", "1.37.1"]);
         assert_eq!(told(ETCD), ["", "3.7.0"], "a pod's manifest says more than a file that nothing runs");
+    }
+
+    #[test]
+    fn what_a_distributor_adds_makes_no_other_version() {
+        assert_eq!(version_of("v1.36.3-fips1"), Some(Version::new(1, 36, 3)));
+        assert_eq!(of_image(API_SERVER, "reg.corp/kube-apiserver:v1.36.3-fips1"), Some(Version::new(1, 36, 3)));
+        assert!(version_of("v1.37.0-rc.1").unwrap() < Version::new(1, 37, 0));
     }
 
     #[test]

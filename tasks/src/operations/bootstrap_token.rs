@@ -35,7 +35,11 @@ const CONFIGURATION: &str = "/run/kokctl/bootstrap-token.yaml";
 
 /// Where the rules are, only the token is made: kubeadm's phase would write them anew, and show the cluster's address and authority to strangers again.
 /// A token that is there lasts longer: who joins with it goes on. `token create` prints it.
-const SCRIPT: &str = r#"there() { [ -n "$(kube get --ignore-not-found -o name "$@")" ]; }
+/// An API server that does not answer has not said that nothing is there: it is asked once more, and then the step fails.
+const SCRIPT: &str = r#"there() {
+  found=$(kube get --ignore-not-found -o name "$@") || found=$(kube get --ignore-not-found -o name "$@") || exit 1
+  [ -n "$found" ]
+}
 if there clusterrolebinding kubeadm:node-autoapprove-bootstrap && there -n kube-public configmap cluster-info; then
   if there -n kube-system secret "$secret"; then
     ends=$(date -u -d "@$(($(date +%s) + validity))" +%Y-%m-%dT%H:%M:%SZ)

@@ -135,3 +135,15 @@ fn a_token_that_a_dead_run_left_is_removed_or_ends() {
     world.api.pass(1);
     assert!(!removed(&world));
 }
+
+/// A node that is there may get other files when the last join is over and the token removed: one that is made for it then would stay.
+#[test]
+fn only_who_joins_uses_a_token_that_lasts() {
+    let users = |world: &World| {
+        let plan = world.plan();
+        let joins = plan.steps().filter(|step| step.id.as_str().ends_with("/kubelet-join/joined"));
+        joins.filter(|step| plan.uses_fresh(&step.id).next().is_some()).count()
+    };
+    assert_eq!(users(&World::converged()), 0);
+    assert!(users(&World::bare()) > 0);
+}

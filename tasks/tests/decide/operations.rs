@@ -314,6 +314,10 @@ fn a_token_is_made_to_last_made_alone_or_made_with_the_rules() {
             patched.strip_prefix("kube -n kube-system patch secret bootstrap-token-kokab2 -p {\"stringData\":{\"expiration\":\"").unwrap();
         let end = time::OffsetDateTime::parse(end.strip_suffix("\"}}\n").unwrap(), &time::format_description::well_known::Rfc3339).unwrap();
         assert!((1800..1860).contains(&(end.unix_timestamp() - before)) && said.is_empty(), "{shell:?}: {patched}");
+        // Who gets no answer does not know that nothing is there, and shows nothing to strangers again.
+        let silent = script.replacen("secret=", "kube() { return 1; }\nkubeadm() { echo made; }\nrm() { :; }\nsecret=", 1);
+        let output = run(shell, &[], &format!("set -eu\n{silent}"));
+        assert!(!output.status.success() && output.stdout.is_empty(), "{shell:?}: {output:?}");
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::cluster_support::cluster::{assert_complete, control_planes, kubectl, node_hosts};
 use crate::cluster_support::kokctl::{Kokctl, Said};
 use crate::cluster_support::{bare, hosts, ok};
+use crate::lab_support::wait_for;
 
 /// The version before that the bundle holds.
 const OLD: &str = "1.36.3";
@@ -80,6 +81,10 @@ fn programs_and_images_are_brought(lab: &Lab, kokctl: &Kokctl<'_>) {
 /// Drained, as every kubelet of another minor version is changed.
 fn kubelet_is_upgraded(lab: &Lab, host: &Host) {
     let name = host.name();
+    // An API server that was started anew, as by the kubelet before, refuses administrators until it has read their rights.
+    let planes = control_planes(lab);
+    let may = "kubectl --kubeconfig /etc/kubernetes/admin.conf auth can-i get nodes";
+    wait_for("administrators may on cp1", 180, || planes[0].ssh(&["sh", "-c", may]).is_ok_and(|output| output.success()));
     kubectl(lab, &format!("drain {name} --ignore-daemonsets --delete-emptydir-data --force --timeout=180s 2>&1"));
     if !name.starts_with("cp") {
         ok(host, &format!("kubeadm upgrade node {IGNORED} 2>&1"));
