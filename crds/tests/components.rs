@@ -233,6 +233,14 @@ fn fields_exist_and_have_values_of_their_types() {
 }
 
 #[test]
+fn what_is_usual_is_accepted_and_what_is_wrong_is_said_once() {
+    accepted("kubelet_config_extra_args: {evictionMinimumReclaim: {memory.available: 0Mi}}");
+    accepted("tls_min_version: \"\"");
+    accepted("kube_kubeadm_apiserver_extra_args: {tls-min-version: \"\"}");
+    refused("kubelet_custom_flags: [\"--cpu-manager-policy=dynamic\"]", 1, &["cannot be `dynamic`"]);
+}
+
+#[test]
 fn processors_and_memory_are_kept_where_pods_get_their_own() {
     let processors = "kubelet_cpu_manager_policy: static";
     refused(processors, 1, &["processors of their own and keep none", "system_cpu_reserved"]);

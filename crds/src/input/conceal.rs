@@ -21,6 +21,8 @@ struct Search<'p> {
     places: &'p Places,
     /// Short ones are parts of too many words to be looked for everywhere.
     texts: Concealed,
+    /// Those that were encrypted, however short: they are looked for as words, in what is said of problems.
+    words: Vec<&'p str>,
 }
 
 /// Takes secrets out of problems, notices and values; in the inline form they are marked, so that no copy holds them.
@@ -29,7 +31,9 @@ pub(super) fn conceal(input: &mut Input, places: &Places) {
         return;
     }
     let texts = places.values().filter(|tainted| !tainted.is_local).flat_map(|tainted| &tainted.results);
-    let search = Search { places, texts: Concealed::new(texts.map(String::as_str)) };
+    let encrypted = places.values().filter(|tainted| tainted.is_encrypted).flat_map(|tainted| &tainted.results);
+    let words = encrypted.map(|text| text.trim()).filter(|text| text.chars().nth(1).is_some() && !["true", "false"].contains(text));
+    let search = Search { places, texts: Concealed::new(texts.map(String::as_str)), words: words.collect() };
     for problem in &mut input.problems {
         of_message(problem, &search);
     }
@@ -66,7 +70,21 @@ fn of_message<W>(said: &mut Message<W>, search: &Search<'_>) {
     }
     for text in [&mut said.message].into_iter().chain(&mut said.because).chain(&mut said.hint) {
         *text = search.texts.hide(text).into_owned();
+        search.words.iter().for_each(|word| *text = without_word(text, word));
     }
+}
+
+/// The text without a word, where it stands for itself: a message may name two values, and have the place of one.
+fn without_word(text: &str, word: &str) -> String {
+    let ends = |text: &str| !text.chars().next_back().is_some_and(char::is_alphanumeric);
+    let begins = |text: &str| !text.chars().next().is_some_and(char::is_alphanumeric);
+    let (mut left, mut rest) = (String::new(), text);
+    while let Some((before, behind)) = rest.split_once(word) {
+        let is_whole = ends(before) && (!before.is_empty() || ends(&left)) && begins(behind);
+        left.extend([before, if is_whole { HIDDEN } else { word }]);
+        rest = behind;
+    }
+    left + rest
 }
 
 fn of_given(given: &mut Given, search: &Search<'_>) {
@@ -101,5 +119,17 @@ fn mark(node: &mut Node, places: &Places) {
         Value::Map(entries) => entries.iter_mut().for_each(|entry| mark(&mut entry.node, places)),
         _ if places.contains_key(&node.position) => node.tag = Tag::Secret,
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_word;
+
+    #[test]
+    fn a_word_is_taken_out_where_it_stands_for_itself() {
+        assert_eq!(without_word("from 41 % on, and down to 77 %; 41", "41"), "from (hidden) % on, and down to 77 %; (hidden)");
+        assert_eq!(without_word("`dyn` of dynamic, dyn1 and 4dyn", "dyn"), "`(hidden)` of dynamic, dyn1 and 4dyn");
+        assert_eq!(without_word("4141 is 41", "41"), "4141 is (hidden)");
     }
 }

@@ -94,6 +94,12 @@ impl File {
         is_manifest(&self.text)
     }
 
+    /// Whether the whole is encrypted by ansible-vault: what it is shows when it is opened.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.text.trim_start_matches('\u{feff}').starts_with("$ANSIBLE_VAULT;")
+    }
+
     /// Whether the text has an object that is a cluster. Of folders, it is asked before anything is read.
     #[must_use]
     pub fn holds_cluster(&self) -> bool {

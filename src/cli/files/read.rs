@@ -105,7 +105,7 @@ fn beside_inventory(folder: &Path, inventory: &Path, notices: &mut Vec<Notice>) 
     let role = || Role::Main { cluster: None };
     // What can't be read is nothing that was asked for.
     let files = maybe_manifests(folder)?.into_iter().filter_map(|path| one(&path, role()).ok());
-    let manifests: Vec<File> = files.filter(File::is_manifest).collect();
+    let manifests: Vec<File> = files.filter(|file| file.is_manifest() || file.is_encrypted()).collect();
     if let Some(other) = manifests.iter().find(|file| file.holds_cluster()) {
         return Err(Failure::new(Kind::Input, "the folder describes the cluster twice")
             .at(folder.display().to_string())
@@ -131,7 +131,7 @@ fn maybe_manifests(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn manifests_of(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
     let paths = maybe_manifests(folder)?.into_iter();
     let files: Vec<File> = paths.map(|path| one(&path, Role::Main { cluster: None })).collect::<Result<_, _>>()?;
-    let (manifests, others): (Vec<File>, Vec<File>) = files.into_iter().partition(File::is_manifest);
+    let (manifests, others): (Vec<File>, Vec<File>) = files.into_iter().partition(|file| file.is_manifest() || file.is_encrypted());
     if !manifests.is_empty() {
         notices.extend(others.iter().map(|other| {
             let notice = Notice::new(format!("`{}` is not read", other.name)).at(&start_of(&other.name));

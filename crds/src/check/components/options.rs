@@ -6,22 +6,19 @@ use crate::check::known::{Known, Program};
 use crate::model::Settings;
 use crate::words::{quote, with_nearest};
 
-/// Options that take some words only: what they are is in the text of their help, and nowhere a program could read it.
-const WORDS: [(Program, &str, &[&str]); 11] = [
+/// Options that take some words only: what they are is in the text of their help, and nowhere a program could read it. Those of the kubelet stand
+/// in [`super::kubelet`], with its fields.
+const WORDS: [(Program, &str, &[&str]); 6] = [
     (Program::ApiServer, "audit-log-format", &["json", "legacy"]),
     (Program::ApiServer, "audit-log-mode", &["batch", "blocking", "blocking-strict"]),
     (Program::ApiServer, "audit-webhook-mode", &["batch", "blocking", "blocking-strict"]),
     (Program::ApiServer, "tls-min-version", TLS),
     (Program::ControllerManager, "tls-min-version", TLS),
     (Program::Scheduler, "tls-min-version", TLS),
-    (Program::Kubelet, "tls-min-version", TLS),
-    (Program::Kubelet, "cpu-manager-policy", &["none", "static"]),
-    (Program::Kubelet, "memory-manager-policy", &["None", "Static"]),
-    (Program::Kubelet, "topology-manager-policy", &["none", "best-effort", "restricted", "single-numa-node"]),
-    (Program::Kubelet, "topology-manager-scope", &["container", "pod"]),
 ];
 
-const TLS: &[&str] = &["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"];
+/// Without a word it is the default.
+const TLS: &[&str] = &["", "VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"];
 
 pub(super) fn options(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
     for (program, options) in all_options(settings) {

@@ -32,8 +32,9 @@ pub(crate) fn log_level(decoder: &mut Decoder, field: &Field<'_>, settings: &mut
 }
 
 pub(crate) fn tls_version(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    let words = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"].map(|word| (word, word));
-    let Some(word) = decoder.choice(field, &words) else { return };
+    // Without a word it is the default, as Kubespray's sample has it.
+    let words = ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13", ""].map(|word| (word, word));
+    let Some(word) = decoder.choice(field, &words).filter(|word| !word.is_empty()) else { return };
     for to in all(settings) {
         put(decoder, field, to, "tls-min-version", word.into());
     }

@@ -92,3 +92,24 @@ fn a_folder_with_an_inventory_and_a_cluster_says_two_things() {
         fs::remove_file(path.join(name)).unwrap();
     }
 }
+
+/// What an encrypted file is shows when it is opened: beside an inventory it is named as left out, and elsewhere it may be a manifest.
+#[test]
+fn an_encrypted_manifest_is_not_passed_over() {
+    const ENCRYPTED: &str = "$ANSIBLE_VAULT;1.1;AES256\n3132\n";
+    let folder = folder();
+    let path = folder.path().join("berlin");
+    fs::write(path.join("cluster.yaml"), ENCRYPTED).unwrap();
+    let read = input(&path);
+    assert!(notices(&read).iter().any(|notice| notice.contains("not read") && notice.contains("cluster.yaml")), "{:?}", notices(&read));
+
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("cluster.yaml"), CLUSTER).unwrap();
+    fs::write(folder.path().join("secret.yaml"), ENCRYPTED).unwrap();
+    let input = ClusterFiles { files: vec![folder.path().to_owned()], ..Default::default() }.input(&ExtraVars::default());
+    let said = match input {
+        Ok(input) => input.problems.iter().map(ToString::to_string).collect::<String>(),
+        Err(failures) => failures.iter().map(ToString::to_string).collect(),
+    };
+    assert!(said.contains("secret.yaml"), "{said}");
+}

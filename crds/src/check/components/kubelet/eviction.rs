@@ -1,6 +1,6 @@
 //! Thresholds at which a kubelet evicts pods.
 
-use super::super::Judge;
+use super::super::{Judge, values};
 use super::{Kubelet, Name, is_threshold, nearest_or, texts};
 use crate::Problem;
 use crate::syntax::duration::duration;
@@ -40,9 +40,10 @@ pub(super) fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     }
     let thresholds = Rule { is_right: is_threshold, words: "it is an amount like `1Gi`, or a share like `10%`" };
     let times = Rule { is_right: |text| duration(text).is_some(), words: "it is a time like `1m30s`" };
+    // Nothing at the least is no threshold, and a usual value.
+    let amounts = Rule { is_right: |text| is_threshold(text) || values::amount(text) == Some(0.0), words: thresholds.words };
     let reclaim = texts(fields, RECLAIM.0);
-    for (name, entries, Rule { is_right, words: rule }) in
-        [(SOFT, &soft, thresholds), (GRACE, &grace, times), (RECLAIM, &reclaim, thresholds)]
+    for (name, entries, Rule { is_right, words: rule }) in [(SOFT, &soft, thresholds), (GRACE, &grace, times), (RECLAIM, &reclaim, amounts)]
     {
         for (signal, value) in entries {
             if !SIGNALS.contains(signal) {
