@@ -111,7 +111,7 @@ const CASES: [Case; 27] = [
         "--leader-elect-lease-duration=10s",
         "leaseDuration must be greater than renewDeadline",
     ),
-    case("kube_scheduler_config_extra_opts: {paralelism: 8}", "kube-scheduler", "paralelism: 8", "unknown field \"paralelism\""),
+    case("kube_scheduler_config_extra_opts: {paralelism: 8}", "kube-scheduler", "paralelism: 8", "unknown field"),
     case("kube_proxy_feature_gates: [Nope=true]", "kube-proxy", "featureGates: {Nope: true}", "unrecognized feature gate: Nope"),
     case("kubelet_feature_gates: [Nope=true]", "kubelet", "featureGates: {Nope: true}", "unrecognized feature gate: Nope"),
     case("kubelet_config_extra_args: {maxPods: lots}", "kubelet", "maxPods: lots", "cannot unmarshal string"),
@@ -149,12 +149,17 @@ fn programs_refuse_what_kokctl_refuses() {
     let place = Place::new();
     let right = place.validated("kubelet_max_pods: 100");
     assert!(right.status.success(), "{right:?}");
+    let mut wrong = Vec::new();
     for Case { vars, program, told, says } in CASES {
-        let refused = place.validated(vars);
-        assert!(!refused.status.success(), "kokctl accepts {vars}");
+        if place.validated(vars).status.success() {
+            wrong.push(format!("kokctl accepts {vars}"));
+        }
         let said = place.said_by(program, told);
-        assert!(said.contains(says), "{program} with {told}: {said}");
+        if !said.contains(says) {
+            wrong.push(format!("{program} with {told} does not say {says:?}, but: {said}"));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     // Every version of TLS but the last needs the cipher that is refused to be left out; with the last nothing is refused.
     assert!(place.validated(&format!("{{tls_min_version: VersionTLS13, tls_cipher_suites: [{CIPHER}]}}")).status.success());
 }
@@ -259,7 +264,9 @@ impl Place {
                 "--advertise-address=10.0.0.1".to_owned(),
                 "--service-cluster-ip-range=10.1.0.0/16".to_owned(),
             ],
+            // Without the look at the API that comes before what is tested.
             "kube-controller-manager" | "kube-scheduler" => vec![
+                "--authentication-skip-lookup".to_owned(),
                 format!("--kubeconfig={kubeconfig}"),
                 format!("--authentication-kubeconfig={kubeconfig}"),
                 format!("--authorization-kubeconfig={kubeconfig}"),
