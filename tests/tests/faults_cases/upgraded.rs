@@ -7,7 +7,7 @@ use kok_tasks::bundle::Bundle;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Host, Lab, LabSpec};
 use serde_json::Value;
 
-use crate::cluster_support::cluster::{assert_complete, control_planes, kubectl, node_hosts};
+use crate::cluster_support::cluster::{assert_complete, control_planes, node_hosts};
 use crate::cluster_support::kokctl::{Kokctl, Said};
 use crate::cluster_support::{bare, hosts, ok};
 use crate::lab_support::wait_for;
@@ -81,18 +81,22 @@ fn programs_and_images_are_brought(lab: &Lab, kokctl: &Kokctl<'_>) {
 /// Drained, as every kubelet of another minor version is changed.
 fn kubelet_is_upgraded(lab: &Lab, host: &Host) {
     let name = host.name();
-    // An API server that was started anew, as by the kubelet before, refuses administrators until it has read their rights.
-    let planes = control_planes(lab);
-    let may = "kubectl --kubeconfig /etc/kubernetes/admin.conf auth can-i get nodes";
-    wait_for("administrators may on cp1", 180, || planes[0].ssh(&["sh", "-c", may]).is_ok_and(|output| output.success()));
-    kubectl(lab, &format!("drain {name} --ignore-daemonsets --delete-emptydir-data --force --timeout=180s 2>&1"));
+    succeeds(lab, &format!("drain {name} --ignore-daemonsets --delete-emptydir-data --force --timeout=60s"));
     if !name.starts_with("cp") {
         ok(host, &format!("kubeadm upgrade node {IGNORED} 2>&1"));
     }
     ok(host, "mv -f /root/kubelet /usr/local/bin/kubelet && systemctl restart kubelet");
-    kubectl(lab, &format!("wait --for=jsonpath='{{.status.nodeInfo.kubeletVersion}}'=v{NEW} --timeout=120s node/{name}"));
-    kubectl(lab, &format!("wait --for=condition=Ready --timeout=120s node/{name}"));
-    kubectl(lab, &format!("uncordon {name}"));
+    succeeds(lab, &format!("wait --for=jsonpath='{{.status.nodeInfo.kubeletVersion}}'=v{NEW} --timeout=20s node/{name}"));
+    succeeds(lab, &format!("wait --for=condition=Ready --timeout=20s node/{name}"));
+    succeeds(lab, &format!("uncordon {name}"));
+}
+
+/// kubectl on cp1, until it has done that: a new kubelet makes its static pods anew, and an API server that was started refuses even administrators
+/// until it has read their rights.
+fn succeeds(lab: &Lab, arguments: &str) {
+    let planes = control_planes(lab);
+    let line = format!("kubectl --kubeconfig /etc/kubernetes/admin.conf {arguments} >/dev/null 2>&1");
+    wait_for(arguments, 300, || planes[0].ssh(&["sh", "-c", &line]).is_ok_and(|output| output.success()));
 }
 
 /// `status` shows it with versions by host, and does not call it drift.
