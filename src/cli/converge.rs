@@ -210,7 +210,7 @@ fn tell(plan: &Plan, events: &Events) {
             host: step.host.clone(),
             task: step.task.to_owned(),
             title: step.title(),
-            summary: change.summary.clone(),
+            summary: change.summary(),
             lane: match step.act(change) {
                 Act::Script(_) => Lane::Script,
                 Act::Stream { .. } => Lane::Stream,

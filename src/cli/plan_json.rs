@@ -17,7 +17,7 @@ pub(super) struct Document<'a> {
 
 #[derive(Serialize)]
 struct ChangeDocument<'a> {
-    summary: &'a str,
+    summary: String,
     because: &'a str,
     /// Whether it is only assumed, because the cluster could not be asked.
     assumed: bool,
@@ -39,7 +39,7 @@ impl<'a> Document<'a> {
             task: step.task,
             title: step.title(),
             change: plan.change(&step.id).map(|change| ChangeDocument {
-                summary: &change.summary,
+                summary: change.summary(),
                 because: &change.because,
                 assumed: change.assumed,
                 diff: change.diff.as_deref(),

@@ -14,7 +14,7 @@ pub(super) fn plan_text(plan: &Plan) -> String {
     let mut by_host: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (step, change) in plan.changes() {
         let assumed = if change.assumed { " (assumed)" } else { "" };
-        let mut text = format!("  {}: {}{assumed}\n    because {}", step.title(), change.summary, change.because);
+        let mut text = format!("  {}: {}{assumed}\n    because {}", step.title(), change.kind, change.because);
         if let Some(diff) = &change.diff {
             let diff: Vec<String> = diff.lines().map(|line| format!("      {line}")).collect();
             text.push('\n');

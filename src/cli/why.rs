@@ -28,7 +28,7 @@ fn head(plan: &Plan, step: &Step) -> Vec<String> {
     let mut lines = vec![format!("{}: {}", step.id, step.title()), format!("  host {}, task {}: {about}", step.host, step.task)];
     match plan.change(&step.id) {
         Some(change) => {
-            lines.push(format!("  to do: {}, because {}", change.summary, change.because));
+            lines.push(format!("  to do: {}, because {}", change.kind, change.because));
             lines.extend(change.diff.iter().flat_map(|diff| diff.lines()).map(|line| format!("    {line}")));
         }
         None if plan.left_out().contains(&step.id) => lines.push("  not chosen, though there is something to do".to_owned()),

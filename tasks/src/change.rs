@@ -1,15 +1,136 @@
 //! What a look at a host says of a step.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use kok_crds::model::Concealed;
+use serde::Serialize;
 
-/// Why and how a host differs from what is desired, for people.
+/// What is to be done about a difference. Whatever steers asks for it; its words are for people alone.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "kind", content = "to")]
+pub enum ChangeKind {
+    /// Add lines to a file that others write too.
+    Add,
+    /// Apply objects to the cluster.
+    Apply,
+    /// Bind a group to its rights.
+    Bind,
+    /// Have a program check the host.
+    Check,
+    /// Close to strangers what is open to them.
+    Close,
+    /// Make what does not exist.
+    Create,
+    /// Delete an object of the cluster that kokctl has not made.
+    Delete,
+    /// Do a step again, because one that it follows changes.
+    DoAgain,
+    /// Start with the host, from now on.
+    Enable,
+    /// Bring an image into containerd.
+    Import,
+    /// Bring a program onto the host.
+    Install,
+    /// Become a node.
+    Join,
+    /// Load a module into the kernel.
+    Load,
+    /// Look whether a condition that holds still does, after something that it follows changed. Until then nothing differs.
+    LookAgain,
+    /// Label and taint a node.
+    Mark,
+    /// Set mode and owner of a file, and leave its content alone.
+    Mode(u32),
+    /// Nothing for now: the host can't be reached.
+    NotNow,
+    /// Open ports of the host.
+    Open,
+    /// Have the kubelet's kubeconfig name the kubelet's own certificate.
+    PointToOwnCertificate,
+    /// Write down what is so.
+    Record,
+    /// Have systemd read a unit's file again, and interrupt nothing.
+    Reload,
+    /// Take away.
+    Remove,
+    /// Bring a package manager to the end of what it began.
+    Repair,
+    /// Write lines anew in a file that others write too.
+    Replace,
+    /// Write a text file anew whose content is another.
+    ReplaceContent,
+    /// End and start a program.
+    Restart,
+    /// Make something of the host's network what it should be.
+    Set,
+    /// Give a setting this value.
+    SetTo(String),
+    /// Start a program.
+    Start,
+    /// End a program, and start it no more.
+    Stop,
+    /// Switch off swap.
+    SwitchOff,
+    /// Have a program read its inputs again.
+    Update,
+    /// Put a configuration into the cluster.
+    Upload,
+    /// Wait for what comes about by itself or by earlier steps.
+    Wait,
+    /// Write files whose content is not shown.
+    Write,
+}
+
+impl fmt::Display for ChangeKind {
+    /// An imperative, for people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Mode(mode) => return write!(f, "set mode {mode:04o} and owner root"),
+            Self::SetTo(value) => return write!(f, "set to {value}"),
+            Self::Add => "add",
+            Self::Apply => "apply",
+            Self::Bind => "bind to cluster-admin",
+            Self::Check => "check",
+            Self::Close => "close",
+            Self::Create => "create",
+            Self::Delete => "delete",
+            Self::DoAgain => "do again",
+            Self::Enable => "enable",
+            Self::Import => "import",
+            Self::Install => "install",
+            Self::Join => "join",
+            Self::Load => "load",
+            Self::LookAgain => "look again",
+            Self::Mark => "mark",
+            Self::NotNow => "not now",
+            Self::Open => "open",
+            Self::PointToOwnCertificate => "point to the kubelet's own certificate",
+            Self::Record => "record",
+            Self::Reload => "reload",
+            Self::Remove => "remove",
+            Self::Repair => "repair",
+            Self::Replace => "replace",
+            Self::ReplaceContent => "replace the content",
+            Self::Restart => "restart",
+            Self::Set => "set",
+            Self::Start => "start",
+            Self::Stop => "stop",
+            Self::SwitchOff => "switch off",
+            Self::Update => "update",
+            Self::Upload => "upload",
+            Self::Wait => "wait",
+            Self::Write => "write",
+        })
+    }
+}
+
+/// Why and how a host differs from what is desired.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What is to be done, as an imperative: `create`, `replace the content`, `restart` …
-    pub summary: String,
-    /// What was seen that makes it necessary.
+    /// What is to be done.
+    pub kind: ChangeKind,
+    /// What was seen that makes it necessary, for people.
     pub because: String,
     /// For a text file that is no secret: the difference as a unified diff.
     pub diff: Option<String>,
@@ -17,18 +138,19 @@ pub struct Change {
     pub assumed: bool,
 }
 
-/// What is done about a condition that holds, after something that it follows changed. Until then nothing differs.
-pub const LOOK_AGAIN: &str = "look again";
-
 impl Change {
     /// A change without a text difference.
     #[must_use]
-    pub fn new(summary: impl Into<String>, because: impl Into<String>) -> Self {
-        Self { summary: summary.into(), because: because.into(), diff: None, assumed: false }
+    pub fn new(kind: ChangeKind, because: impl Into<String>) -> Self {
+        Self { kind, because: because.into(), diff: None, assumed: false }
     }
-}
 
-impl Change {
+    /// What is to be done, as an imperative for people: `create`, `replace the content`, `restart` …
+    #[must_use]
+    pub fn summary(&self) -> String {
+        self.kind.to_string()
+    }
+
     /// Takes out of what is said what was encrypted in the user's files. A difference that has some of it goes as a whole: the other side of it is
     /// what was encrypted before, of which nobody knows where it ends.
     pub(crate) fn conceal(&mut self, concealed: &Concealed) {
@@ -54,8 +176,8 @@ pub enum Verdict {
 impl Verdict {
     /// `Differs` with a change without a text difference.
     #[must_use]
-    pub fn differs(summary: impl Into<String>, because: impl Into<String>) -> Self {
-        Self::Differs(Change::new(summary, because))
+    pub fn differs(kind: ChangeKind, because: impl Into<String>) -> Self {
+        Self::Differs(Change::new(kind, because))
     }
 }
 

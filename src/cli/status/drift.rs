@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
 use kok_crds::{Input, count, counted};
-use kok_tasks::change::LOOK_AGAIN;
+use kok_tasks::change::ChangeKind;
 use kok_tasks::plan::{Plan, Selection};
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ impl Drift {
 
     fn of(plan: &Plan) -> Self {
         let mut changes = BTreeMap::new();
-        for (step, _) in plan.changes().filter(|(_, change)| change.summary != LOOK_AGAIN) {
+        for (step, _) in plan.changes().filter(|(_, change)| change.kind != ChangeKind::LookAgain) {
             *changes.entry(step.host.clone()).or_default() += 1;
         }
         if changes.is_empty() { Self::None } else { Self::Found { changes } }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use kok_tasks::change::{Change, Verdict};
+use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::plan::{Step, StepId};
 use kok_tasks::resources::{File, FileContent, Resource};
 use kok_tasks::script::Content;
@@ -76,7 +76,7 @@ fn of_key() -> (Order, Secrets) {
         deadline: Duration::from_secs(60),
         triggers: Vec::new(),
     };
-    let act = step.act(&Change::new("create", "it does not exist"));
+    let act = step.act(&Change::new(ChangeKind::Create, "it does not exist"));
     let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
     (order, Secrets::of([(name, "the key")]))
 }
@@ -109,7 +109,7 @@ fn seen(order: &Order, secrets: &Secrets, written: &str) -> (Verdict, Verdict) {
 #[test]
 fn a_secret_is_written_when_the_host_has_what_was_sent() {
     let (order, secrets) = of_key();
-    let other = Verdict::differs("write", "its content is not what was sent");
+    let other = Verdict::differs(ChangeKind::Write, "its content is not what was sent");
     assert_eq!(seen(&order, &secrets, &format!("written {KEY}\nsame\n@")), (Verdict::Same, Verdict::Same));
     assert_eq!(seen(&order, &secrets, &format!("written {KEY}\nother\n@")), (other.clone(), other));
 }
@@ -125,7 +125,7 @@ fn the_host_compares_what_was_written_and_no_digest_comes_back() {
     assert!(asked.contains(&format!("\nwritten {digest} '{KEY}'\n")) && !sent.contains("sha256sum --"), "{asked}");
     // Where only the mode is wrong, nobody knows what stands there.
     let mut order = order;
-    order.steps[0].1 = order.steps[0].0.act(&Change::new("set mode 0600 and owner root", "it has mode 0644 and owner 0:0"));
+    order.steps[0].1 = order.steps[0].0.act(&Change::new(ChangeKind::Mode(0o600), "it has mode 0644 and owner 0:0"));
     let sent = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
     assert!(!sent.contains("\nwritten "), "{sent}");
 }

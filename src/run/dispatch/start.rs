@@ -110,7 +110,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         if step.lasts().is_some() {
             self.began_nanoseconds.insert(step.id.clone(), Clock::nanoseconds());
         }
-        let summary = self.plan.change(&step.id).map(|change| change.summary.clone()).unwrap_or_default();
+        let summary = self.plan.change(&step.id).map(|change| change.summary()).unwrap_or_default();
         self.events.send(EventKind::StepStarted { step: step.id.to_string(), host: step.host.clone(), title: step.title(), summary });
     }
 }

@@ -1,6 +1,6 @@
 //! kube-proxy and CoreDNS, by kubeadm's phases.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::ready::unanswered;
 use crate::operations::{KUBECTL, SOURCE_ANNOTATION};
@@ -30,13 +30,13 @@ impl Addons {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered("apply", state);
+            return unanswered(ChangeKind::Apply, state);
         }
         for (kind, name) in self.proxy.then_some(PROXY).into_iter().chain([DNS]) {
             match state.object(kind, "kube-system", name) {
-                None => return Verdict::differs("apply", format!("{kind} {name} does not exist")),
+                None => return Verdict::differs(ChangeKind::Apply, format!("{kind} {name} does not exist")),
                 Some(object) if object.text(SOURCE_ANNOTATION) != Some(&self.source) => {
-                    return Verdict::differs("apply", format!("{kind} {name} was made from another configuration"));
+                    return Verdict::differs(ChangeKind::Apply, format!("{kind} {name} was made from another configuration"));
                 }
                 Some(_) => {}
             }

@@ -4,7 +4,7 @@ use kok_crds::model::{Addon, ObjectName};
 use serde_json::{Value, json};
 
 use crate::addons::{RECORD, Record, SOURCE, line, meant, stays};
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::digest::sha256;
 use crate::observe::{ADDON_FUNCTIONS, ADDON_LABEL, KubernetesState, Look, Observations, object_list};
 use crate::operations::KUBECTL;
@@ -69,14 +69,14 @@ impl ApplyAddon {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered("apply", state);
+            return unanswered(ChangeKind::Apply, state);
         }
         let Some(record) = Record::of(state, &self.name) else {
-            return Verdict::differs("apply", "the cluster does not have it");
+            return Verdict::differs(ChangeKind::Apply, "the cluster does not have it");
         };
         match &record.source {
-            None => return Verdict::differs("apply", "it was not applied to its end"),
-            Some(source) if *source != self.source => return Verdict::differs("apply", self.changed(&record)),
+            None => return Verdict::differs(ChangeKind::Apply, "it was not applied to its end"),
+            Some(source) if *source != self.source => return Verdict::differs(ChangeKind::Apply, self.changed(&record)),
             Some(_) => {}
         }
         let mut wrong: Vec<String> = record
@@ -95,8 +95,8 @@ impl ApplyAddon {
         }
         match wrong.as_slice() {
             [] => Verdict::Same,
-            [one] => Verdict::differs("apply", one.clone()),
-            [one, others @ ..] => Verdict::differs("apply", format!("{one}, and {} more of it are not as applied", others.len())),
+            [one] => Verdict::differs(ChangeKind::Apply, one.clone()),
+            [one, others @ ..] => Verdict::differs(ChangeKind::Apply, format!("{one}, and {} more of it are not as applied", others.len())),
         }
     }
 

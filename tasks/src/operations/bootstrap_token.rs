@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
@@ -64,22 +64,24 @@ impl BootstrapToken {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         let KubernetesState::Ready { bootstrap_tokens, .. } = state else {
-            return unanswered("create", state);
+            return unanswered(ChangeKind::Create, state);
         };
         let rules = state.object("ClusterRoleBinding", "", "kubeadm:node-autoapprove-bootstrap").is_some()
             && state.object("ConfigMap", "kube-public", "cluster-info").is_some();
         if !rules {
-            return Verdict::differs("create", "the cluster has no rules for joining hosts");
+            return Verdict::differs(ChangeKind::Create, "the cluster has no rules for joining hosts");
         }
         if !self.needed {
             return Verdict::Same;
         }
         let Some(token) = bootstrap_tokens.iter().find(|token| token.name == self.secret()) else {
-            return Verdict::differs("create", "hosts are to join");
+            return Verdict::differs(ChangeKind::Create, "hosts are to join");
         };
         let until = seen.clock_nanoseconds.saturating_add(nanoseconds(TOKEN_RESERVE));
         match token.ends_seconds.map(|seconds| i128::from(seconds) * 1_000_000_000) {
-            Some(ends) if ends < until => Verdict::differs("create", "the token ends before hosts that are to join may have joined"),
+            Some(ends) if ends < until => {
+                Verdict::differs(ChangeKind::Create, "the token ends before hosts that are to join may have joined")
+            }
             _ => Verdict::Same,
         }
     }

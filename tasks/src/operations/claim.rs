@@ -1,7 +1,7 @@
 //! A host becomes part of a cluster.
 
 use super::reset::RESET_BEGUN;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Kind, Look, Observations, PathState, STATE_DIRECTORY};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
@@ -29,20 +29,20 @@ impl Claim {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.paths.get(&Self::path())) {
             PathState::Present(is) if is.kind == Kind::File => {}
-            _ => return Verdict::differs("record", "the host belongs to no cluster yet"),
+            _ => return Verdict::differs(ChangeKind::Record, "the host belongs to no cluster yet"),
         }
         if *seen!(seen.paths.get(RESET_BEGUN)) != PathState::Missing {
-            return Verdict::differs("record", "a reset was begun, and did not come to its end");
+            return Verdict::differs(ChangeKind::Record, "a reset was begun, and did not come to its end");
         }
         let content = seen.contents.get(&Self::path()).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default();
         let mut lines = content.lines();
         if lines.next() != Some(self.cluster.as_str()) {
-            return Verdict::differs("record", "the record does not name this cluster");
+            return Verdict::differs(ChangeKind::Record, "the record does not name this cluster");
         }
         match (lines.next(), &self.id) {
             (_, None) => Verdict::Same,
             (Some(there), Some(id)) if there == id => Verdict::Same,
-            _ => Verdict::differs("record", "the record does not have the cluster's id"),
+            _ => Verdict::differs(ChangeKind::Record, "the record does not have the cluster's id"),
         }
     }
 

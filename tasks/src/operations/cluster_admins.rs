@@ -1,6 +1,6 @@
 //! The rights of the administrators' group.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::ready::unanswered;
 use crate::resources::Act;
@@ -38,8 +38,6 @@ subjects:
 "#
 );
 
-const BIND: &str = "bind to cluster-admin";
-
 impl ClusterAdmins {
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::Kubernetes]
@@ -51,8 +49,8 @@ impl ClusterAdmins {
         match state {
             KubernetesState::Ready { .. } if state.object("ClusterRoleBinding", "", NAME).is_some() => Verdict::Same,
             // The same answers come from an API server that goes away after the binding is made.
-            KubernetesState::NotReady(_) | KubernetesState::Unanswered(_) => unanswered(BIND, state),
-            _ => Verdict::differs(BIND, "the group kubeadm:cluster-admins has no rights yet"),
+            KubernetesState::NotReady(_) | KubernetesState::Unanswered(_) => unanswered(ChangeKind::Bind, state),
+            _ => Verdict::differs(ChangeKind::Bind, "the group kubeadm:cluster-admins has no rights yet"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A way to the API that kokctl does not make.
 
-use super::ready::{WAIT, said_briefly};
-use crate::change::{Change, Verdict, seen};
+use super::ready::said_briefly;
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{ApiServerState, Look, Observations};
 use crate::resources::Act;
 
@@ -22,9 +22,9 @@ impl EndpointReady {
         match seen!(seen.api_endpoints.get(&self.url)) {
             ApiServerState::Ready => Verdict::Same,
             ApiServerState::NotReady(said) => {
-                Verdict::differs(WAIT, format!("at {}, where the cluster's clients are sent, {}", self.url, said_briefly(said)))
+                Verdict::differs(ChangeKind::Wait, format!("at {}, where the cluster's clients are sent, {}", self.url, said_briefly(said)))
             }
-            ApiServerState::Absent => Verdict::differs(WAIT, "there is no control plane yet"),
+            ApiServerState::Absent => Verdict::differs(ChangeKind::Wait, "there is no control plane yet"),
         }
     }
 

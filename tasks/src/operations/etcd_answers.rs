@@ -1,7 +1,6 @@
 //! etcd on other hosts, as a control plane reaches it.
 
-use super::ready::WAIT;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{ETCD_HEALTHY, Look, Observations};
 use crate::resources::Act;
 
@@ -34,7 +33,7 @@ impl EtcdAnswers {
             format!("; {url}: {}", line.split(" - did you").next().unwrap_or_default())
         });
         let (all, said) = (self.endpoints.len(), said.unwrap_or_default());
-        Verdict::differs(WAIT, format!("{healthy} of {all} members of etcd answer, and more than half have to{said}"))
+        Verdict::differs(ChangeKind::Wait, format!("{healthy} of {all} members of etcd answer, and more than half have to{said}"))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

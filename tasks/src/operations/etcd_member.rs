@@ -1,7 +1,6 @@
 //! A member of etcd that works, as part of the cluster that it is meant for.
 
-use super::ready::WAIT;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{EtcdMember, EtcdState, Look, Observations};
 use crate::resources::Act;
 
@@ -30,7 +29,7 @@ impl EtcdMemberReady {
             }
             EtcdState::Ready(member) => self.problem(member),
         };
-        problem.map_or(Verdict::Same, |because| Verdict::differs(WAIT, because))
+        problem.map_or(Verdict::Same, |because| Verdict::differs(ChangeKind::Wait, because))
     }
 
     fn problem(&self, member: &EtcdMember) -> Option<String> {

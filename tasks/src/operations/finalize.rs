@@ -1,6 +1,6 @@
 //! kubelet.conf names the certificate that the kubelet renews by itself.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::operations::ready::CLIENT_CERTIFICATE;
 use crate::resources::Act;
@@ -33,9 +33,7 @@ impl KubeletFinalize {
         let record = seen.contents.get(FINALIZED).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned());
         match (conf, record) {
             (Some(conf), Some(record)) if conf == record => Verdict::Same,
-            _ => {
-                Verdict::differs("point to the kubelet's own certificate", format!("{KUBELET_CONF} does not name {CLIENT_CERTIFICATE} yet"))
-            }
+            _ => Verdict::differs(ChangeKind::PointToOwnCertificate, format!("{KUBELET_CONF} does not name {CLIENT_CERTIFICATE} yet")),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::kubelet::running;
 use super::ready::CLIENT_CERTIFICATE;
 use super::record::Record;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
@@ -59,8 +59,6 @@ kubeadm init phase kubelet-start --config=/run/kokctl/kubelet.yaml
 /// wait for it.
 const FORGET_INPUTS: &str = "trap 'rm -f /run/kokctl/join.yaml /run/kokctl/discovery.conf /run/kokctl/kubelet.yaml' EXIT\n";
 
-const JOIN: &str = "join";
-
 impl Join {
     fn record(&self) -> Record<'_> {
         Record { name: "kubelet", source: &self.source, files: &FILES }
@@ -77,8 +75,8 @@ impl Join {
     pub(crate) fn diff(&self, seen: &Observations) -> Verdict {
         for path in self.credentials() {
             match seen!(seen.paths.get(*path)) {
-                PathState::Missing => return Verdict::differs(JOIN, format!("{path} does not exist")),
-                PathState::Present(is) if is.size == 0 => return Verdict::differs(JOIN, format!("{path} is empty")),
+                PathState::Missing => return Verdict::differs(ChangeKind::Join, format!("{path} does not exist")),
+                PathState::Present(is) if is.size == 0 => return Verdict::differs(ChangeKind::Join, format!("{path} is empty")),
                 PathState::Present(_) => {}
             }
         }
@@ -92,7 +90,7 @@ impl Join {
     /// Whether the host is to become a node with this change, so that a token is needed.
     #[must_use]
     pub fn needs_token(change: &Change) -> bool {
-        change.summary == JOIN
+        change.kind == ChangeKind::Join
     }
 
     /// What only a host has that is a node.

@@ -1,8 +1,7 @@
 //! The kubelet of a control plane: its configuration by kubeadm, and its start.
 
-use super::ready::WAIT;
 use super::record::Record;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, UnitState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
@@ -93,10 +92,10 @@ impl KubeletStays {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let unit = seen!(seen.units.get("kubelet.service"));
         match unit.active.as_str() {
-            _ if ends_again_and_again(unit, seen) => Verdict::differs(WAIT, ENDS),
+            _ if ends_again_and_again(unit, seen) => Verdict::differs(ChangeKind::Wait, ENDS),
             "active" if has_settled(unit, seen) || self.was_started_microseconds == Some(unit.started_microseconds) => Verdict::Same,
-            "active" => Verdict::differs(WAIT, "the kubelet was started just now"),
-            other => Verdict::differs(WAIT, format!("the kubelet is {other}; `journalctl -u kubelet` on the host says why")),
+            "active" => Verdict::differs(ChangeKind::Wait, "the kubelet was started just now"),
+            other => Verdict::differs(ChangeKind::Wait, format!("the kubelet is {other}; `journalctl -u kubelet` on the host says why")),
         }
     }
 
@@ -114,12 +113,12 @@ impl KubeletStays {
 pub(super) fn running<'a>(unit: &str, reads: impl Iterator<Item = &'a str>, seen: &Observations) -> Verdict {
     let state = seen!(seen.units.get(unit));
     if !["active", "activating"].contains(&state.active.as_str()) {
-        return Verdict::differs("start", format!("{unit} is {}", state.active));
+        return Verdict::differs(ChangeKind::Start, format!("{unit} is {}", state.active));
     }
     for path in reads {
         seen!(seen.paths.get(path));
         if seen.started_before(unit, path) {
-            return Verdict::differs("restart", format!("{path} changed after {unit} was started"));
+            return Verdict::differs(ChangeKind::Restart, format!("{path} changed after {unit} was started"));
         }
     }
     Verdict::Same

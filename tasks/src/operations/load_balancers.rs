@@ -1,7 +1,6 @@
 //! Load balancers of hosts that have found an API server.
 
-use super::ready::WAIT;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{ApiServerState, Look, Observations};
 use crate::resources::Act;
 
@@ -20,7 +19,7 @@ impl LoadBalancersReady {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         if *seen!(&seen.api_server) != ApiServerState::Ready {
             let assumed = matches!(seen.api_server, Some(ApiServerState::NotReady(_)));
-            return Verdict::Differs(Change { assumed, ..Change::new(WAIT, "the API server does not answer yet") });
+            return Verdict::Differs(Change { assumed, ..Change::new(ChangeKind::Wait, "the API server does not answer yet") });
         }
         let found = seen!(&seen.load_balancers);
         let missing = self.nodes.iter().find_map(|node| match found.get(node) {
@@ -28,7 +27,7 @@ impl LoadBalancersReady {
             Some(false) => Some(format!("the load balancer of node {node} is not ready")),
             Some(true) => None,
         });
-        missing.map_or(Verdict::Same, |because| Verdict::differs(WAIT, because))
+        missing.map_or(Verdict::Same, |because| Verdict::differs(ChangeKind::Wait, because))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

@@ -1,6 +1,6 @@
 //! Objects of the API out of a manifest.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::digest::sha256;
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::ready::unanswered;
@@ -38,15 +38,15 @@ impl ApplyManifest {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered("apply", state);
+            return unanswered(ChangeKind::Apply, state);
         }
         match state.object("DaemonSet", self.namespace, self.name) {
-            None => Verdict::differs("apply", format!("DaemonSet {} does not exist", self.name)),
+            None => Verdict::differs(ChangeKind::Apply, format!("DaemonSet {} does not exist", self.name)),
             Some(object) if object.text("/metadata/deletionTimestamp").is_some() => {
-                Verdict::differs("apply", format!("DaemonSet {} is being removed", self.name))
+                Verdict::differs(ChangeKind::Apply, format!("DaemonSet {} is being removed", self.name))
             }
             Some(object) if object.text(SOURCE_ANNOTATION) == Some(&self.sum()) => Verdict::Same,
-            Some(_) => Verdict::differs("apply", format!("DaemonSet {} was made from another manifest", self.name)),
+            Some(_) => Verdict::differs(ChangeKind::Apply, format!("DaemonSet {} was made from another manifest", self.name)),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
@@ -33,27 +33,27 @@ impl MarkNode {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered("mark", state);
+            return unanswered(ChangeKind::Mark, state);
         }
         let Some(node) = state.node(&self.node) else {
-            return Verdict::differs("mark", format!("node {} does not exist yet", self.node));
+            return Verdict::differs(ChangeKind::Mark, format!("node {} does not exist yet", self.node));
         };
         let label = self.labels.iter().find(|(key, value)| node.labels.get(*key) != Some(value));
         if let Some((key, value)) = label {
-            return Verdict::differs("mark", format!("it lacks the label {key}={value}"));
+            return Verdict::differs(ChangeKind::Mark, format!("it lacks the label {key}={value}"));
         }
         if !self.annotations.is_empty() {
             match seen!(&seen.node_annotations) {
-                Err(said) => return unanswered("mark", &KubernetesState::Unanswered(said.clone())),
+                Err(said) => return unanswered(ChangeKind::Mark, &KubernetesState::Unanswered(said.clone())),
                 Ok(nodes) => {
                     if let Some(key) = self.lacks_annotation(nodes) {
-                        return Verdict::differs("mark", format!("it lacks the annotation {key}"));
+                        return Verdict::differs(ChangeKind::Mark, format!("it lacks the annotation {key}"));
                     }
                 }
             }
         }
         match self.taints.iter().find(|taint| !node.taints.contains(taint)) {
-            Some(taint) => Verdict::differs("mark", format!("it lacks the taint {taint}")),
+            Some(taint) => Verdict::differs(ChangeKind::Mark, format!("it lacks the taint {taint}")),
             None => Verdict::Same,
         }
     }

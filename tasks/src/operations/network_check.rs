@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::manifest::ApplyManifest;
 use super::network_sample::ASKED_BY;
-use super::ready::{WAIT, WorkloadReady, unanswered};
-use crate::change::{Change, Verdict, seen};
+use super::ready::{WorkloadReady, unanswered};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, NOT_ASKED, Observations};
 use crate::operations::KUBECTL;
 use crate::resources::Act;
@@ -75,7 +75,7 @@ impl NetworkCheck {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         let KubernetesState::Ready { nodes, .. } = state else {
-            return unanswered(self.summary(), state);
+            return unanswered(self.kind(), state);
         };
         let uids = nodes.iter().map(|(name, node)| format!("{name}={}", node.uid));
         let expected: BTreeSet<String> = uids.chain([format!("network={}", self.network)]).collect();
@@ -89,27 +89,27 @@ impl NetworkCheck {
         let namespace = state.object("Namespace", "", NAMESPACE);
         let goes = namespace.is_some_and(|namespace| namespace.text("/metadata/deletionTimestamp").is_some());
         match &self.stage {
-            Stage::Running(_) | Stage::Answer if goes => Verdict::differs(WAIT, "its pods are being removed"),
-            Stage::Deploy(_) if goes => Verdict::differs("apply", format!("the namespace {NAMESPACE} is being removed")),
+            Stage::Running(_) | Stage::Answer if goes => Verdict::differs(ChangeKind::Wait, "its pods are being removed"),
+            Stage::Deploy(_) if goes => Verdict::differs(ChangeKind::Apply, format!("the namespace {NAMESPACE} is being removed")),
             Stage::Deploy(manifest) => manifest.diff(seen),
             Stage::Running(workload) => workload.diff(seen),
             Stage::Answer => self.answers(seen),
-            Stage::Record => Verdict::differs("record", "the network of the present nodes is not proven yet"),
+            Stage::Record => Verdict::differs(ChangeKind::Record, "the network of the present nodes is not proven yet"),
         }
     }
 
-    fn summary(&self) -> &'static str {
+    fn kind(&self) -> ChangeKind {
         match self.stage {
-            Stage::Deploy(_) => "apply",
-            Stage::Running(_) | Stage::Answer => WAIT,
-            Stage::Record => "record",
+            Stage::Deploy(_) => ChangeKind::Apply,
+            Stage::Running(_) | Stage::Answer => ChangeKind::Wait,
+            Stage::Record => ChangeKind::Record,
         }
     }
 
     /// Each pod that asks must have asked every pod that asks, itself included, and the service by its name, and got an answer; each other
     /// pod must have answered some of them.
     fn answers(&self, seen: &Observations) -> Verdict {
-        let wait = |because: String| Verdict::differs(WAIT, because);
+        let wait = |because: String| Verdict::differs(ChangeKind::Wait, because);
         let reports = seen!(&seen.network_check);
         let missing: Vec<&str> = self.askers.iter().filter(|node| !reports.contains_key(*node)).map(String::as_str).collect();
         match missing.as_slice() {

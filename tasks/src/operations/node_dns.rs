@@ -1,6 +1,6 @@
 //! The DNS cache of a node: the link that has its address, and how it goes away.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations, PathState};
 use crate::operations::{KUBECTL, SOURCE_ANNOTATION};
 use crate::resources::Act;
@@ -35,9 +35,9 @@ impl NodeDnsLink {
         let link = seen!(seen.paths.get(&self.path())) != &PathState::Missing;
         let unit = seen!(seen.paths.get(UNIT_FILE)) != &PathState::Missing;
         match (self.wanted, link, unit) {
-            (true, false, _) => Verdict::differs("set", format!("it has no link {}", self.link)),
-            (false, true, _) => Verdict::differs("remove", format!("the link {} is there", self.link)),
-            (false, _, true) => Verdict::differs("remove", format!("{UNIT_FILE} exists")),
+            (true, false, _) => Verdict::differs(ChangeKind::Set, format!("it has no link {}", self.link)),
+            (false, true, _) => Verdict::differs(ChangeKind::Remove, format!("the link {} is there", self.link)),
+            (false, _, true) => Verdict::differs(ChangeKind::Remove, format!("{UNIT_FILE} exists")),
             _ => Verdict::Same,
         }
     }
@@ -75,11 +75,11 @@ impl RemoveNodeDns {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return super::ready::unanswered("remove", state);
+            return super::ready::unanswered(ChangeKind::Remove, state);
         }
         match state.object("DaemonSet", "kube-system", self.name) {
             Some(object) if object.text(SOURCE_ANNOTATION).is_some() => {
-                Verdict::differs("remove", format!("DaemonSet {} exists, and nodes are to have no DNS cache", self.name))
+                Verdict::differs(ChangeKind::Remove, format!("DaemonSet {} exists, and nodes are to have no DNS cache", self.name))
             }
             _ => Verdict::Same,
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ipnet::IpNet;
 use serde_json::json;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
@@ -32,7 +32,7 @@ impl NodeShares {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered("record", state);
+            return unanswered(ChangeKind::Record, state);
         }
         let differing = self.shares.iter().find_map(|(name, shares)| match state.node(name).map(|node| node.pod_cidrs.as_slice()) {
             None => Some(format!("node {name} does not exist yet")),
@@ -42,7 +42,7 @@ impl NodeShares {
             }
             Some(_) => None,
         });
-        differing.map_or(Verdict::Same, |because| Verdict::differs("record", because))
+        differing.map_or(Verdict::Same, |because| Verdict::differs(ChangeKind::Record, because))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

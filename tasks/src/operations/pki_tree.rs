@@ -2,7 +2,7 @@
 
 use kok_crds::counted;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::{Act, NOT_AS_SENT};
 use crate::script::{Content, Fragment};
@@ -40,11 +40,11 @@ impl PkiTree {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         for path in [FOLDER.to_owned()].into_iter().chain(self.authority()) {
             if *seen!(seen.paths.get(&path)) == PathState::Missing {
-                return Verdict::differs("create", format!("{path} does not exist"));
+                return Verdict::differs(ChangeKind::Create, format!("{path} does not exist"));
             }
         }
         if let Some((path, _)) = self.secret_files().iter().find(|(path, _)| seen.written.get(path) == Some(&false)) {
-            return Verdict::differs("create", format!("{path}: {NOT_AS_SENT}"));
+            return Verdict::differs(ChangeKind::Create, format!("{path}: {NOT_AS_SENT}"));
         }
         Verdict::Same
     }

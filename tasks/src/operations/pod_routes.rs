@@ -6,7 +6,7 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::pod_network::PROTOCOL;
 use crate::observe::{Family, Look, Observations};
 use crate::resources::Act;
@@ -28,8 +28,6 @@ pub struct PodRoutes {
     pub rules: String,
 }
 
-const SET: &str = "set";
-
 impl PodRoutes {
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::PodNetwork(self.ranges.clone())]
@@ -40,22 +38,29 @@ impl PodRoutes {
         for (to, via) in &self.routes {
             match is.routes.get(to) {
                 Some((other, _)) if other == via => {}
-                Some((other, _)) => return Verdict::differs(SET, format!("its route to the pods {to} leads to {other}, not to {via}")),
-                None => return Verdict::differs(SET, format!("it has no route to the pods {to} of {via}")),
+                Some((other, _)) => {
+                    return Verdict::differs(ChangeKind::Set, format!("its route to the pods {to} leads to {other}, not to {via}"));
+                }
+                None => return Verdict::differs(ChangeKind::Set, format!("it has no route to the pods {to} of {via}")),
             }
         }
         let extra = is.routes.iter().find(|(to, (_, ours))| *ours && !self.routes.contains_key(to));
         if let Some((to, (via, _))) = extra {
-            return Verdict::differs(SET, format!("its route to {to} by {via} leads to no pods of the cluster"));
+            return Verdict::differs(ChangeKind::Set, format!("its route to {to} by {via} leads to no pods of the cluster"));
         }
         let families: BTreeSet<Family> = self.ranges.iter().map(Family::of).collect();
         let (bare, hidden) = (self.masquerades.difference(&is.masquerades).next(), is.masquerades.difference(&self.masquerades));
         let name = |family: &Family| if families.len() > 1 { format!(" over {}", family.name()) } else { String::new() };
         if let Some(family) = bare {
-            return Verdict::differs(SET, format!("packets of its pods would leave the cluster{} with the pods' addresses", name(family)));
+            return Verdict::differs(
+                ChangeKind::Set,
+                format!("packets of its pods would leave the cluster{} with the pods' addresses", name(family)),
+            );
         }
         match hidden.into_iter().find(|family| families.contains(family)) {
-            Some(family) => Verdict::differs(SET, format!("packets of its pods leave the cluster{} with the host's address", name(family))),
+            Some(family) => {
+                Verdict::differs(ChangeKind::Set, format!("packets of its pods leave the cluster{} with the host's address", name(family)))
+            }
             None => Verdict::Same,
         }
     }

@@ -1,6 +1,6 @@
 //! kubeadm's own checks of a host that is to become a control plane.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
@@ -36,7 +36,7 @@ impl Preflight {
             }
         }
         let passed = seen.contents.get(RECORD).is_some_and(|text| text.trim_ascii() == self.source.as_bytes());
-        if passed { Verdict::Same } else { Verdict::differs("check", "kubeadm has not checked this host yet") }
+        if passed { Verdict::Same } else { Verdict::differs(ChangeKind::Check, "kubeadm has not checked this host yet") }
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

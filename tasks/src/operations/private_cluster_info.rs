@@ -1,6 +1,6 @@
 //! What strangers may not read.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
@@ -27,10 +27,10 @@ impl PrivateClusterInfo {
             // Before there is a cluster there is nothing to read; the step follows the one that shows it.
             KubernetesState::Absent => Verdict::Same,
             KubernetesState::Ready { .. } if state.object("RoleBinding", "kube-public", BINDING).is_some() => {
-                Verdict::differs("close", "strangers may read cluster-info")
+                Verdict::differs(ChangeKind::Close, "strangers may read cluster-info")
             }
             KubernetesState::Ready { .. } => Verdict::Same,
-            _ => unanswered("close", state),
+            _ => unanswered(ChangeKind::Close, state),
         }
     }
 

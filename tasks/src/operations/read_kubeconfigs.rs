@@ -1,6 +1,6 @@
 //! Controller manager and scheduler know their present kubeconfigs.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::resources::Act;
 use crate::script::Fragment;
@@ -43,7 +43,7 @@ impl ReadKubeconfigs {
         for (program, path) in READERS {
             seen!(seen.paths.get(path));
             if programs.get(program).is_some_and(|started| seen.is_older(*started, path)) {
-                return Verdict::differs("restart", format!("{path} changed after {program} was started"));
+                return Verdict::differs(ChangeKind::Restart, format!("{path} changed after {program} was started"));
             }
         }
         Verdict::Same

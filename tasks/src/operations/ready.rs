@@ -3,7 +3,7 @@
 use kok_crds::{count, counted};
 
 use super::kubelet::{ENDS, ends_again_and_again};
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
 use crate::resources::Act;
 
@@ -28,9 +28,6 @@ pub fn said_briefly(said: &str) -> String {
     format!("the API server does not answer: {sentence}")
 }
 
-/// What is done about a condition.
-pub(super) const WAIT: &str = "wait";
-
 /// The API server of this host answers `/readyz` with `ok`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiServerReady;
@@ -45,14 +42,14 @@ impl ApiServerReady {
         let kubelet = seen!(seen.units.get("kubelet.service"));
         match seen!(&seen.api_server) {
             ApiServerState::Ready => Verdict::Same,
-            _ if ends_again_and_again(kubelet, seen) => Verdict::differs(WAIT, ENDS),
+            _ if ends_again_and_again(kubelet, seen) => Verdict::differs(ChangeKind::Wait, ENDS),
             _ if !["active", ""].contains(&kubelet.active.as_str()) => Verdict::differs(
-                WAIT,
+                ChangeKind::Wait,
                 format!("the kubelet is {} and can't start it; `journalctl -u kubelet` on the host says why", kubelet.active),
             ),
             // That it does not answer was seen.
-            ApiServerState::NotReady(said) => Verdict::differs(WAIT, said_briefly(said)),
-            ApiServerState::Absent => Verdict::differs(WAIT, without_means(seen).unwrap_or("there is no control plane yet")),
+            ApiServerState::NotReady(said) => Verdict::differs(ChangeKind::Wait, said_briefly(said)),
+            ApiServerState::Absent => Verdict::differs(ChangeKind::Wait, without_means(seen).unwrap_or("there is no control plane yet")),
         }
     }
 
@@ -77,12 +74,12 @@ pub fn without_means(seen: &Observations) -> Option<&'static str> {
 
 /// What to say of something to do where the cluster itself can't be asked whether it is done. Where there is a cluster that does not answer,
 /// that is no more than an assumption.
-pub(super) fn unanswered(summary: &str, state: &KubernetesState) -> Verdict {
+pub(super) fn unanswered(kind: ChangeKind, state: &KubernetesState) -> Verdict {
     let (because, assumed) = match state {
         KubernetesState::NotReady(said) | KubernetesState::Unanswered(said) => (said_briefly(said), true),
         _ => ("there is no control plane yet".to_owned(), false),
     };
-    Verdict::Differs(Change { assumed, ..Change::new(summary, because) })
+    Verdict::Differs(Change { assumed, ..Change::new(kind, because) })
 }
 
 /// The kubelet has written the certificate that it renews by itself.
@@ -99,7 +96,7 @@ impl CredentialReady {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.paths.get(CLIENT_CERTIFICATE)) {
-            PathState::Missing => Verdict::differs(WAIT, format!("{CLIENT_CERTIFICATE} does not exist")),
+            PathState::Missing => Verdict::differs(ChangeKind::Wait, format!("{CLIENT_CERTIFICATE} does not exist")),
             PathState::Present(_) => Verdict::Same,
         }
     }
@@ -127,7 +124,7 @@ impl SubnetReady {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.paths.get(SUBNET)) {
-            PathState::Missing => Verdict::differs(WAIT, format!("flannel's daemon has not written {SUBNET}")),
+            PathState::Missing => Verdict::differs(ChangeKind::Wait, format!("flannel's daemon has not written {SUBNET}")),
             PathState::Present(_) => Verdict::Same,
         }
     }
@@ -158,7 +155,7 @@ impl NodesReady {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered(WAIT, state);
+            return unanswered(ChangeKind::Wait, state);
         }
         let missing = self.nodes.iter().find_map(|name| {
             let because = match state.node(name) {
@@ -175,7 +172,7 @@ impl NodesReady {
             };
             Some(because)
         });
-        missing.map_or(Verdict::Same, |because| Verdict::differs(WAIT, because))
+        missing.map_or(Verdict::Same, |because| Verdict::differs(ChangeKind::Wait, because))
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
@@ -239,10 +236,10 @@ impl WorkloadReady {
     pub(crate) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered(WAIT, state);
+            return unanswered(ChangeKind::Wait, state);
         }
         let Some(object) = state.object(self.kind, self.namespace, self.name) else {
-            return Verdict::differs(WAIT, "it does not exist");
+            return Verdict::differs(ChangeKind::Wait, "it does not exist");
         };
         let daemon = self.kind == "DaemonSet";
         let wanted = if daemon { object.number("/status/desiredNumberScheduled") } else { object.number("/spec/replicas") };
@@ -254,7 +251,7 @@ impl WorkloadReady {
             return Verdict::Same;
         }
         Verdict::differs(
-            WAIT,
+            ChangeKind::Wait,
             format!("{available} of {} available", counted(usize::try_from(wanted).unwrap_or(usize::MAX), "pod is", "pods are")),
         )
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Metadata, Observations, PathState, STATE_DIRECTORY};
 use crate::resources::unified;
 use crate::shell::quote;
@@ -52,7 +52,7 @@ impl Record<'_> {
         let mut open = None;
         for path in self.files {
             match seen!(seen.paths.get(*path)) {
-                PathState::Missing => return Verdict::differs("write", format!("{path} does not exist")),
+                PathState::Missing => return Verdict::differs(ChangeKind::Write, format!("{path} does not exist")),
                 PathState::Present(is) => {
                     open = open.or_else(|| writable_by_others(path, is));
                     sums.insert(*path, is.sha256.clone().unwrap_or_default());
@@ -61,23 +61,23 @@ impl Record<'_> {
         }
         seen!(seen.paths.get(&self.path()));
         let Some(record) = seen.contents.get(&self.path()) else {
-            return Verdict::differs("write", "it is not known who wrote it");
+            return Verdict::differs(ChangeKind::Write, "it is not known who wrote it");
         };
         let text = String::from_utf8_lossy(record);
         let lines: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.split_once("  ")).map(|(sum, path)| (path, sum)).collect();
         if lines.get("configuration") != Some(&self.source) {
-            return Verdict::Differs(Change::new("write", "it was made from another configuration"));
+            return Verdict::Differs(Change::new(ChangeKind::Write, "it was made from another configuration"));
         }
         match sums.iter().find(|(path, sum)| lines.get(*path) != Some(&sum.as_str())) {
             Some((path, _)) => Verdict::Differs(self.edited(path, seen)),
-            None => open.map_or(Verdict::Same, |because| Verdict::differs("write", because)),
+            None => open.map_or(Verdict::Same, |because| Verdict::differs(ChangeKind::Write, because)),
         }
     }
 
     fn edited(&self, path: &str, seen: &Observations) -> Change {
         let text = |path: &str| seen.contents.get(path).map(|bytes| String::from_utf8_lossy(bytes));
         let diff = text(path).zip(text(&self.copy(path))).map(|(is, was)| unified(path, &is, &was));
-        Change { diff, ..Change::new("write", format!("{path} was changed by hand")) }
+        Change { diff, ..Change::new(ChangeKind::Write, format!("{path} was changed by hand")) }
     }
 
     /// Shell text that forgets the record. It stands before the files are written, so that a crash in between leaves no wrong record. Files that

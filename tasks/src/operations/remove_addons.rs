@@ -7,7 +7,7 @@ use kok_crds::model::ObjectName;
 
 use super::apply_addon::{functions, remove};
 use crate::addons::{RECORD, Record, stays};
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations, object_list};
 use crate::operations::ready::unanswered;
 use crate::resources::Act;
@@ -37,7 +37,7 @@ impl RemoveAddons {
             return match state {
                 KubernetesState::Absent => Verdict::Same,
                 _ if self.gone.is_empty() => Verdict::Same,
-                _ => unanswered("remove", state),
+                _ => unanswered(ChangeKind::Remove, state),
             };
         }
         let others = Record::addons(state).filter(|name| !self.wanted.iter().any(|wanted| wanted == name));
@@ -48,7 +48,7 @@ impl RemoveAddons {
         let recorded = names.iter().filter_map(|name| Some(Record::of(state, name)?.objects)).flatten();
         let kept: Vec<ObjectName> = names.iter().flat_map(|name| self.kept_of(name)).cloned().collect();
         let objects: Vec<ObjectName> = recorded.map(|(object, _)| object).filter(|object| !kept.contains(object)).collect();
-        Verdict::differs("remove", format!("the list has no longer {}, with {}{}", listed(names), told(&objects), stays(&kept)))
+        Verdict::differs(ChangeKind::Remove, format!("the list has no longer {}, with {}{}", listed(names), told(&objects), stays(&kept)))
     }
 
     fn kept_of(&self, addon: &str) -> &[ObjectName] {

@@ -1,6 +1,6 @@
 //! The end of a node's object.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
@@ -24,8 +24,8 @@ impl RemoveNode {
         match seen!(&seen.kubernetes) {
             KubernetesState::Absent => Verdict::Same,
             KubernetesState::Ready { nodes, .. } if !nodes.contains_key(&self.node) => Verdict::Same,
-            KubernetesState::Ready { .. } => Verdict::differs("delete", "the cluster still counts it as a node"),
-            state => unanswered("delete", state),
+            KubernetesState::Ready { .. } => Verdict::differs(ChangeKind::Delete, "the cluster still counts it as a node"),
+            state => unanswered(ChangeKind::Delete, state),
         }
     }
 

@@ -1,6 +1,6 @@
 //! A host leaves its cluster and becomes what it was.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::components::AUDIT_FOLDER;
 use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
 use crate::operations::node_dns::UNIT_FILE;
@@ -208,12 +208,12 @@ impl Reset {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         for path in self.paths().chain([RECORDS]) {
             if *seen!(seen.paths.get(path)) != PathState::Missing {
-                return Verdict::differs("remove", format!("{path} exists"));
+                return Verdict::differs(ChangeKind::Remove, format!("{path} exists"));
             }
         }
         for unit in self.units() {
             if seen!(seen.units.get(unit)).active == "active" {
-                return Verdict::differs("remove", format!("{unit} is active"));
+                return Verdict::differs(ChangeKind::Remove, format!("{unit} is active"));
             }
         }
         Verdict::Same

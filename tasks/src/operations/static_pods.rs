@@ -1,7 +1,7 @@
 //! Manifests of etcd, API server, controller manager and scheduler, by kubeadm's own phases.
 
 use super::record::Record;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
@@ -167,8 +167,10 @@ fn founds(seen: &Observations) -> Verdict {
     match (manifest.contains(FOUNDERS_LINK), is_linked) {
         (true, true) => Verdict::Same,
         // Its data were restored by hand, or it has none yet.
-        (true, false) => Verdict::differs("write", format!("etcd does not start by it, for {FOUNDERS_LINK} is not there")),
-        (false, _) if has_data => Verdict::differs("write", "by it a member that has lost its data could found another cluster"),
-        (false, _) => Verdict::differs("write", "it does not keep a member from founding another cluster once it has lost its data"),
+        (true, false) => Verdict::differs(ChangeKind::Write, format!("etcd does not start by it, for {FOUNDERS_LINK} is not there")),
+        (false, _) if has_data => Verdict::differs(ChangeKind::Write, "by it a member that has lost its data could found another cluster"),
+        (false, _) => {
+            Verdict::differs(ChangeKind::Write, "it does not keep a member from founding another cluster once it has lost its data")
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, TimeSource, TimeTracking};
 use crate::resources::Act;
 
@@ -35,7 +35,7 @@ impl TimeSynchronised {
             }
             TimeTracking::Tracking { .. } => return Verdict::Same,
         };
-        Verdict::differs(super::ready::WAIT, because)
+        Verdict::differs(ChangeKind::Wait, because)
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

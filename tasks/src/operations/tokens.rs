@@ -1,6 +1,6 @@
 //! The end of bootstrap tokens.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
@@ -25,11 +25,11 @@ impl RemoveTokens {
             // Before there is a cluster there is no token; the step follows those that make one.
             return match state {
                 KubernetesState::Absent => Verdict::Same,
-                _ => unanswered("remove", state),
+                _ => unanswered(ChangeKind::Remove, state),
             };
         };
         if bootstrap_tokens.iter().any(|token| token.name.starts_with(&format!("bootstrap-token-{TOKEN_PREFIX}"))) {
-            return Verdict::differs("remove", "a bootstrap token of kokctl is left");
+            return Verdict::differs(ChangeKind::Remove, "a bootstrap token of kokctl is left");
         }
         Verdict::Same
     }

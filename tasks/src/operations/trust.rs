@@ -1,6 +1,6 @@
 //! The distribution's store of certificate authorities.
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::facts::HostFacts;
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
@@ -45,12 +45,12 @@ impl TrustStore {
         let made = match seen!(seen.paths.get(self.bundle)) {
             PathState::Present(is) => is.changed_nanoseconds,
             PathState::Missing if self.anchors.is_empty() => return Verdict::Same,
-            PathState::Missing => return Verdict::differs("update", format!("{} does not exist", self.bundle)),
+            PathState::Missing => return Verdict::differs(ChangeKind::Update, format!("{} does not exist", self.bundle)),
         };
         for path in &self.anchors {
             match seen!(seen.paths.get(path)) {
                 PathState::Present(is) if is.changed_nanoseconds <= made => {}
-                _ => return Verdict::differs("update", format!("{path} is newer than what programs read")),
+                _ => return Verdict::differs(ChangeKind::Update, format!("{path} is newer than what programs read")),
             }
         }
         Verdict::Same

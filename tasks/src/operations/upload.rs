@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{KubernetesState, Look, Observations, STATE_DIRECTORY};
 use crate::operations::ready::unanswered;
 use crate::operations::{KUBECTL, SOURCE_ANNOTATION};
@@ -53,21 +53,21 @@ impl UploadConfiguration {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
         if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered("upload", state);
+            return unanswered(ChangeKind::Upload, state);
         }
         if state.object("ConfigMap", "kube-system", "kubelet-config").is_none() {
-            return Verdict::differs("upload", "the cluster has no ConfigMap kubelet-config");
+            return Verdict::differs(ChangeKind::Upload, "the cluster has no ConfigMap kubelet-config");
         }
         match state.object("ConfigMap", "kube-system", "kubeadm-config") {
-            None => Verdict::differs("upload", "the cluster has no ConfigMap kubeadm-config"),
+            None => Verdict::differs(ChangeKind::Upload, "the cluster has no ConfigMap kubeadm-config"),
             Some(object) if object.text(SOURCE_ANNOTATION) != Some(&self.source) => {
-                Verdict::differs("upload", "the ConfigMap kubeadm-config was made from another configuration")
+                Verdict::differs(ChangeKind::Upload, "the ConfigMap kubeadm-config was made from another configuration")
             }
             Some(object) if object.text(CONTROL_PLANES_ANNOTATION).is_none_or(|text| names(text) != self.names()) => {
-                Verdict::differs("upload", "the ConfigMap kubeadm-config does not name the control planes of the file")
+                Verdict::differs(ChangeKind::Upload, "the ConfigMap kubeadm-config does not name the control planes of the file")
             }
             Some(_) if seen.contents.get(FOUNDED).is_some_and(|content| founded(content).1 != Some(self.names())) => {
-                Verdict::differs("upload", format!("{FOUNDED} does not name the control planes of the file"))
+                Verdict::differs(ChangeKind::Upload, format!("{FOUNDED} does not name the control planes of the file"))
             }
             Some(_) => Verdict::Same,
         }

@@ -7,7 +7,7 @@ use super::make::Seen;
 use super::missing::{Missing, refusals};
 use super::refusal::Refusal;
 use super::select::{Selection, owner};
-use crate::change::{Change, LOOK_AGAIN, Verdict};
+use crate::change::{Change, ChangeKind, Verdict};
 use crate::list::host::claim;
 use crate::observe::Looks;
 use crate::resources::Act;
@@ -36,7 +36,7 @@ pub struct Asked {
 /// A host that can't be reached is not as it should be: whatever else needs its steps must not begin.
 fn verdict(step: &Step, seen: &Seen) -> Verdict {
     match step.diff(seen.observations(&step.host)) {
-        Verdict::Unseen if seen.is_unreachable(&step.host) => Verdict::differs("not now", "the host can't be reached"),
+        Verdict::Unseen if seen.is_unreachable(&step.host) => Verdict::differs(ChangeKind::NotNow, "the host can't be reached"),
         verdict => verdict,
     }
 }
@@ -102,6 +102,7 @@ fn strangers(unknown: &[(&Step, &Step)], seen: &Seen) -> BTreeMap<String, Asked>
 fn triggered(step: &Step, changes: &BTreeMap<StepId, Change>) -> Option<Change> {
     let trigger = step.triggers.iter().find(|id| changes.contains_key(*id))?;
     let assumed = changes.get(trigger).is_some_and(|change| change.assumed);
-    let is_condition = matches!(step.act(&Change::new(LOOK_AGAIN, "")), Act::Wait);
-    Some(Change { assumed, ..Change::new(if is_condition { LOOK_AGAIN } else { "do again" }, format!("{trigger} changes")) })
+    let is_condition = matches!(step.act(&Change::new(ChangeKind::LookAgain, "")), Act::Wait);
+    let kind = if is_condition { ChangeKind::LookAgain } else { ChangeKind::DoAgain };
+    Some(Change { assumed, ..Change::new(kind, format!("{trigger} changes")) })
 }

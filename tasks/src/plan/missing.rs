@@ -38,7 +38,7 @@ fn refusal(what: String, missing: &[&Missing<'_>], hint: &str) -> Refusal {
     let because = missing.iter().find(|one| one.step.id.as_str() == first).map(|one| {
         format!(
             "it comes after {} ({}), where this is still to do: {}, because {}",
-            one.need.id, one.reason, one.change.summary, one.change.because
+            one.need.id, one.reason, one.change.kind, one.change.because
         )
     });
     Refusal::new(what).at(format!("{first}{more}")).because(because.unwrap_or_default()).hint(hint)

@@ -1,7 +1,7 @@
 //! Files of ours that have had their time.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, glob};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -25,7 +25,11 @@ impl Absent {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let found = seen!(seen.matching.get(&self.pattern));
         let extra: Vec<&str> = found.iter().map(String::as_str).filter(|path| !self.except.iter().any(|kept| kept == path)).collect();
-        if extra.is_empty() { Verdict::Same } else { Verdict::differs("remove", format!("{} is no longer asked for", extra.join(", "))) }
+        if extra.is_empty() {
+            Verdict::Same
+        } else {
+            Verdict::differs(ChangeKind::Remove, format!("{} is no longer asked for", extra.join(", ")))
+        }
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {

@@ -2,7 +2,7 @@
 
 use super::Act;
 use crate::artifact::Artifact;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Kind, Look, Observations, PathState};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -22,15 +22,15 @@ pub(super) const EXECUTABLE: u32 = 0o755;
 /// Compares an executable on a host with the digest that it should have.
 pub(super) fn compare(path: &str, expected: &str, seen: &Observations) -> Verdict {
     match seen!(seen.paths.get(path)) {
-        PathState::Missing => Verdict::differs("install", format!("{path} does not exist")),
+        PathState::Missing => Verdict::differs(ChangeKind::Install, format!("{path} does not exist")),
         PathState::Present(is) if is.kind == Kind::File && is.sha256.as_deref() == Some(expected) => {
             if is.mode == EXECUTABLE && (is.user, is.group) == (0, 0) {
                 Verdict::Same
             } else {
-                Verdict::differs("install", format!("{path} has mode {:04o} and owner {}:{}", is.mode, is.user, is.group))
+                Verdict::differs(ChangeKind::Install, format!("{path} has mode {:04o} and owner {}:{}", is.mode, is.user, is.group))
             }
         }
-        PathState::Present(_) => Verdict::differs("install", format!("{path} is another file than the bundle's")),
+        PathState::Present(_) => Verdict::differs(ChangeKind::Install, format!("{path} is another file than the bundle's")),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines of ours in a file that others write too.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{BLOCK_BEGIN, BLOCK_END, Look, Observations};
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -30,12 +30,12 @@ impl Block {
         if *found == self.marked() {
             return Verdict::Same;
         }
-        let (summary, because) = match found.matches(BLOCK_BEGIN).count() {
-            0 => ("add", "it has no block of kokctl"),
-            1 => ("replace", "its block is not what it should be"),
-            _ => ("replace", "it has more than one block of kokctl"),
+        let (kind, because) = match found.matches(BLOCK_BEGIN).count() {
+            0 => (ChangeKind::Add, "it has no block of kokctl"),
+            1 => (ChangeKind::Replace, "its block is not what it should be"),
+            _ => (ChangeKind::Replace, "it has more than one block of kokctl"),
         };
-        let mut change = Change::new(summary, because);
+        let mut change = Change::new(kind, because);
         change.diff = Some(super::unified(&self.path, found, &self.marked()));
         Verdict::Differs(change)
     }

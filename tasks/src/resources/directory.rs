@@ -1,7 +1,7 @@
 //! A directory with its mode, owned by root.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Kind, Look, Observations, PathState};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -22,14 +22,13 @@ impl Directory {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.paths.get(&self.path)) {
-            PathState::Missing => Verdict::differs("create", "it does not exist"),
+            PathState::Missing => Verdict::differs(ChangeKind::Create, "it does not exist"),
             PathState::Present(is) if is.kind != Kind::Directory => {
-                Verdict::differs("create", "something that is no directory stands in its place")
+                Verdict::differs(ChangeKind::Create, "something that is no directory stands in its place")
             }
-            PathState::Present(is) if is.mode != self.mode || (is.user, is.group) != (0, 0) => Verdict::differs(
-                format!("set mode {:04o} and owner root", self.mode),
-                format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group),
-            ),
+            PathState::Present(is) if is.mode != self.mode || (is.user, is.group) != (0, 0) => {
+                Verdict::differs(ChangeKind::Mode(self.mode), format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group))
+            }
             PathState::Present(_) => Verdict::Same,
         }
     }

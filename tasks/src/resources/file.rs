@@ -3,7 +3,7 @@
 use similar::TextDiff;
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::digest::sha256;
 use crate::observe::{Kind, Look, Metadata, Observations, PathState};
 use crate::script::{Content, Fragment};
@@ -52,9 +52,6 @@ pub struct Replace {
 /// Why a secret is written again that was written a moment ago.
 pub(crate) const NOT_AS_SENT: &str = "its content is not what was sent";
 
-/// Begins the summary of a change that leaves the content alone.
-const SET_MODE: &str = "set mode";
-
 impl File {
     /// A file with this text that everybody may read.
     #[must_use]
@@ -81,7 +78,7 @@ impl File {
         let is = match seen!(seen.paths.get(&self.path)) {
             PathState::Missing => return self.created(),
             PathState::Present(is) if is.kind != Kind::File => {
-                return Verdict::differs("create", "something that is no regular file stands in its place");
+                return Verdict::differs(ChangeKind::Create, "something that is no regular file stands in its place");
             }
             PathState::Present(is) => is,
         };
@@ -90,10 +87,10 @@ impl File {
                 return self.replaced(text, seen);
             }
             FileContent::Secret { .. } if seen.written.get(&self.path) == Some(&false) => {
-                return Verdict::differs("write", NOT_AS_SENT);
+                return Verdict::differs(ChangeKind::Write, NOT_AS_SENT);
             }
             FileContent::Secret { replace: Some(judged), .. } if judged.changed_nanoseconds == is.changed_nanoseconds => {
-                return Verdict::differs("write", judged.because.clone());
+                return Verdict::differs(ChangeKind::Write, judged.because.clone());
             }
             _ => {}
         }
@@ -101,7 +98,7 @@ impl File {
     }
 
     fn created(&self) -> Verdict {
-        let mut change = Change::new("create", "it does not exist");
+        let mut change = Change::new(ChangeKind::Create, "it does not exist");
         if let FileContent::Text(text) = &self.content {
             change.diff = Some(unified(&self.path, "", text));
         }
@@ -110,7 +107,7 @@ impl File {
 
     fn replaced(&self, text: &str, seen: &Observations) -> Verdict {
         let found = seen.contents.get(&self.path).map(|bytes| String::from_utf8_lossy(bytes));
-        let mut change = Change::new("replace the content", "its content is not what it should be");
+        let mut change = Change::new(ChangeKind::ReplaceContent, "its content is not what it should be");
         change.diff = found.map(|found| unified(&self.path, &found, text));
         Verdict::Differs(change)
     }
@@ -119,15 +116,12 @@ impl File {
         if is.mode == self.mode && (is.user, is.group) == (0, 0) {
             return Verdict::Same;
         }
-        Verdict::differs(
-            format!("{SET_MODE} {:04o} and owner root", self.mode),
-            format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group),
-        )
+        Verdict::differs(ChangeKind::Mode(self.mode), format!("it has mode {:04o} and owner {}:{}", is.mode, is.user, is.group))
     }
 
     /// Where only mode or owner are wrong the content is left alone: of a secret nobody could write the same again.
     pub(super) fn act(&self, change: &Change) -> Act {
-        if change.summary.starts_with(SET_MODE) {
+        if matches!(change.kind, ChangeKind::Mode(_)) {
             let path = quote(&self.path);
             return Act::Script(Fragment::text(format!("chmod {:04o} {path}\nchown 0:0 {path}\n", self.mode)));
         }

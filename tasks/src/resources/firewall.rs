@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::firewall::{Opening, closed, name};
 use crate::observe::{Firewall, Look, Observations};
 use crate::script::Fragment;
@@ -30,7 +30,7 @@ impl OpenFirewall {
         if closed.is_empty() {
             Verdict::Same
         } else {
-            Verdict::differs("open", format!("{} does not let in {}", name(state), closed.join(", ")))
+            Verdict::differs(ChangeKind::Open, format!("{} does not let in {}", name(state), closed.join(", ")))
         }
     }
 

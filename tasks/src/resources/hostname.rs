@@ -1,7 +1,7 @@
 //! The name of the host.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -26,7 +26,7 @@ impl Hostname {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let now = seen!(seen.sysctls.get(KERNEL)).as_deref().unwrap_or_default();
         let file = seen.contents.get(FILE).map(|bytes| String::from_utf8_lossy(bytes).trim().to_owned()).unwrap_or_default();
-        let is = |because: String| Verdict::differs(format!("set to {}", self.name), because);
+        let is = |because: String| Verdict::differs(ChangeKind::SetTo(self.name.clone()), because);
         if now != self.name {
             is(format!("it is {now}"))
         } else if file != self.name {

@@ -2,7 +2,7 @@
 
 use super::Act;
 use crate::artifact::Artifact;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{ImageStore, Look, Observations};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -26,14 +26,14 @@ impl Image {
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         let ImageStore::Images(images) = seen!(&seen.images) else {
-            return Verdict::differs("import", "containerd does not run yet");
+            return Verdict::differs(ChangeKind::Import, "containerd does not run yet");
         };
         match images.get(&self.reference) {
-            None => Verdict::differs("import", "containerd does not have it"),
+            None => Verdict::differs(ChangeKind::Import, "containerd does not have it"),
             Some(image) if image.digest != self.digest => {
-                Verdict::differs("import", format!("containerd has {} under this name", image.digest))
+                Verdict::differs(ChangeKind::Import, format!("containerd has {} under this name", image.digest))
             }
-            Some(image) if !image.pinned => Verdict::differs("import", "it is not pinned"),
+            Some(image) if !image.pinned => Verdict::differs(ChangeKind::Import, "it is not pinned"),
             Some(_) => Verdict::Same,
         }
     }

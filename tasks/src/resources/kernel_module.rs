@@ -1,7 +1,7 @@
 //! A kernel module.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, ModuleState, Observations};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -21,7 +21,7 @@ impl KernelModule {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.modules.get(&self.name)) {
             ModuleState::Loaded => Verdict::Same,
-            ModuleState::Loadable | ModuleState::Missing => Verdict::differs("load", "it is neither loaded nor built in"),
+            ModuleState::Loadable | ModuleState::Missing => Verdict::differs(ChangeKind::Load, "it is neither loaded nor built in"),
         }
     }
 

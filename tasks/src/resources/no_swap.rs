@@ -1,7 +1,7 @@
 //! No swap.
 
 use super::Act;
-use crate::change::{Verdict, seen};
+use crate::change::{ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::script::Fragment;
 
@@ -65,7 +65,7 @@ impl NoSwap {
         } else {
             format!("{} would switch it on at the next start", state.units.iter().cloned().collect::<Vec<_>>().join(", "))
         };
-        Verdict::differs("switch off", because)
+        Verdict::differs(ChangeKind::SwitchOff, because)
     }
 
     pub(super) fn act() -> Act {

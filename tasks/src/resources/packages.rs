@@ -1,7 +1,7 @@
 //! Packages of the host's distribution.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -52,7 +52,7 @@ impl Packages {
         }
         let commands = if missing.len() == 1 { "the command" } else { "the commands" };
         let are = if missing.len() == 1 { "is" } else { "are" };
-        let verdict = || Verdict::differs("install", format!("{commands} {} {are} missing", missing.join(", ")));
+        let verdict = || Verdict::differs(ChangeKind::Install, format!("{commands} {} {are} missing", missing.join(", ")));
         if missing.is_empty() { Verdict::Same } else { verdict() }
     }
 
@@ -100,7 +100,11 @@ impl PackageDatabase {
     }
 
     pub(super) fn diff(seen: &Observations) -> Verdict {
-        if seen!(seen.matching.get(UPDATES)).is_empty() { Verdict::Same } else { Verdict::differs("repair", "dpkg was interrupted") }
+        if seen!(seen.matching.get(UPDATES)).is_empty() {
+            Verdict::Same
+        } else {
+            Verdict::differs(ChangeKind::Repair, "dpkg was interrupted")
+        }
     }
 
     pub(super) fn act() -> Act {

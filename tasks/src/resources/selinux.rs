@@ -3,7 +3,7 @@
 use kok_crds::model::SelinuxState;
 
 use super::Act;
-use crate::change::{Change, Verdict};
+use crate::change::{Change, ChangeKind, Verdict};
 use crate::observe::{Look, Observations};
 use crate::script::Fragment;
 
@@ -28,16 +28,17 @@ impl Selinux {
         let wanted = self.state.as_str();
         let text = |path: &str| seen.contents.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
         if text(NOW).is_some_and(|text| text.trim() == "1") {
-            return Verdict::differs(format!("set to {wanted}"), "it enforces its policy");
+            return Verdict::differs(ChangeKind::SetTo(wanted.to_owned()), "it enforces its policy");
         }
         let configured =
             text(CONFIGURATION).and_then(|text| text.lines().find_map(|line| line.strip_prefix("SELINUX=").map(str::to_owned)));
         match configured.as_deref().map(str::trim) {
             None | Some("disabled") => Verdict::Same,
             Some(is) if is == wanted => Verdict::Same,
-            Some(is) => {
-                Verdict::differs(format!("set to {wanted}"), format!("{CONFIGURATION} says {is}, so it would be that after the next start"))
-            }
+            Some(is) => Verdict::differs(
+                ChangeKind::SetTo(wanted.to_owned()),
+                format!("{CONFIGURATION} says {is}, so it would be that after the next start"),
+            ),
         }
     }
 

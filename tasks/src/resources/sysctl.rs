@@ -1,7 +1,7 @@
 //! A kernel parameter.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, sysctl_file};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -23,8 +23,8 @@ impl Sysctl {
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
         match seen!(seen.sysctls.get(&self.name)) {
             Some(value) if value.split_ascii_whitespace().eq(self.value.split_ascii_whitespace()) => Verdict::Same,
-            Some(value) => Verdict::differs(format!("set to {}", self.value), format!("it is {value}")),
-            None => Verdict::differs(format!("set to {}", self.value), "the kernel does not have it yet"),
+            Some(value) => Verdict::differs(ChangeKind::SetTo(self.value.clone()), format!("it is {value}")),
+            None => Verdict::differs(ChangeKind::SetTo(self.value.clone()), "the kernel does not have it yet"),
         }
     }
 

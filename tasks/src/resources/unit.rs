@@ -1,7 +1,7 @@
 //! A systemd unit.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -29,12 +29,6 @@ pub enum UnitGoal {
     Stopped,
 }
 
-const START: &str = "start";
-const RESTART: &str = "restart";
-const RELOAD: &str = "reload";
-const ENABLE: &str = "enable";
-const STOP: &str = "stop";
-
 impl Unit {
     pub(super) fn looks(&self) -> Vec<Look> {
         let paths = self.reads.iter().map(|path| Look::Path(path.clone()));
@@ -47,26 +41,26 @@ impl Unit {
             let runs = is.active == "active" || is.active == "activating";
             let starts = is.file == "enabled";
             let state = if runs { &is.active } else { &is.file };
-            return if runs || starts { Verdict::differs(STOP, format!("it is {state}")) } else { Verdict::Same };
+            return if runs || starts { Verdict::differs(ChangeKind::Stop, format!("it is {state}")) } else { Verdict::Same };
         }
         if self.goal == UnitGoal::Running && is.active == "active" {
             for path in &self.reads {
                 seen!(seen.paths.get(path));
                 if seen.started_before(&self.name, path) {
-                    return Verdict::differs(RESTART, format!("{path} changed after it was started"));
+                    return Verdict::differs(ChangeKind::Restart, format!("{path} changed after it was started"));
                 }
             }
         }
         if is.needs_reload {
-            return Verdict::differs(RELOAD, "its unit file changed since systemd read it");
+            return Verdict::differs(ChangeKind::Reload, "its unit file changed since systemd read it");
         }
         if self.goal == UnitGoal::Running && is.active != "active" {
             let state = if is.load == "loaded" { &is.active } else { &is.load };
-            return Verdict::differs(START, format!("it is {state}"));
+            return Verdict::differs(ChangeKind::Start, format!("it is {state}"));
         }
         if is.file != "enabled" {
             let state = if is.file.is_empty() { &is.load } else { &is.file };
-            return Verdict::differs(ENABLE, format!("it is {state}"));
+            return Verdict::differs(ChangeKind::Enable, format!("it is {state}"));
         }
         Verdict::Same
     }
@@ -81,7 +75,7 @@ impl Unit {
             )));
         }
         let mut script = format!("systemctl daemon-reload\nsystemctl enable --quiet -- {name}\n");
-        let interrupts = self.goal == UnitGoal::Running && ![RELOAD, ENABLE].contains(&change.summary.as_str());
+        let interrupts = self.goal == UnitGoal::Running && !matches!(change.kind, ChangeKind::Reload | ChangeKind::Enable);
         if interrupts {
             script.push_str(&format!("systemctl restart -- {name} || {{\n{}  exit 1\n}}\n", last_words(&name)));
         }

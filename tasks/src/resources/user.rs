@@ -1,7 +1,7 @@
 //! A user of the system.
 
 use super::Act;
-use crate::change::{Change, Verdict, seen};
+use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, STATE_DIRECTORY};
 use crate::script::Fragment;
 use crate::shell::quote;
@@ -24,7 +24,7 @@ impl User {
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        if *seen!(seen.users.get(&self.name)) { Verdict::Same } else { Verdict::differs("create", "it does not exist") }
+        if *seen!(seen.users.get(&self.name)) { Verdict::Same } else { Verdict::differs(ChangeKind::Create, "it does not exist") }
     }
 
     /// What is recorded and not made does no harm: it is taken away where it is not there.

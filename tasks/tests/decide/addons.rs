@@ -4,7 +4,7 @@ mod unpruned;
 
 use kok_crds::model::{Cluster, NETWORK_ADDON, NetworkPlugin, ObjectName, Prune};
 use kok_tasks::addons::Record;
-use kok_tasks::change::Change;
+use kok_tasks::change::{Change, ChangeKind};
 use kok_tasks::observe::{LiveObject, Look, Looks, Observations, ParseError, parse, probe_script};
 use kok_tasks::operations::{ApplyAddon, Operation};
 use kok_tasks::plan::Action;
@@ -35,7 +35,7 @@ fn with(world: World, addons: &[(&str, &str)]) -> World {
 }
 
 fn left(world: &World) -> Vec<String> {
-    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect()
+    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary(), change.because)).collect()
 }
 
 fn there(world: &World) -> Vec<String> {
@@ -249,7 +249,7 @@ spec: {group: example.org, names: {plural: widgets, kind: Widget}, versions: [{n
     let cluster = with_addons(cluster(), &[("hello", &format!("{HELLO}---\n{definition}"))]);
     let gone = ObjectName { api_version: "v1".into(), kind: "Pod".into(), namespace: None, name: "old".into() };
     let addon = ApplyAddon::new(&cluster.addons[0], vec![gone], Vec::new());
-    let change = Change { assumed: true, ..Change::new("apply", "") };
+    let change = Change { assumed: true, ..Change::new(ChangeKind::Apply, "") };
     let Act::Script(fragment) = Operation::ApplyAddon(addon).act(&change) else { panic!("no script") };
     let parts = fragment.parts().iter().map(|part| match part {
         Part::Text(text) => text.clone(),

@@ -46,7 +46,7 @@ pub(crate) fn state(world: &World) -> String {
 }
 
 pub(crate) fn left(world: &World) -> Vec<String> {
-    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect()
+    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary(), change.because)).collect()
 }
 
 /// Runs that die after so many changes, each with a token of its own, and one that comes to its end.

@@ -4,7 +4,7 @@ use std::fs;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kok_tasks::change::Change;
+use kok_tasks::change::{Change, ChangeKind};
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{Kind, Metadata, Observations, PathState};
 use kok_tasks::operations::{Component, FOUNDERS_LINK, MEMBER_DATA, Operation, StaticPods};
@@ -227,7 +227,7 @@ fn only_a_founding_makes_what_has_to_lie_with_the_data() {
         if has_data {
             fs::create_dir_all(folder.path("var/lib/etcd/member/wal")).unwrap();
         }
-        let Act::Script(fragment) = Operation::StaticPods(etcd(root)).act(&Change::new("write", "")) else { panic!("no script") };
+        let Act::Script(fragment) = Operation::StaticPods(etcd(root)).act(&Change::new(ChangeKind::Write, "")) else { panic!("no script") };
         let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
         let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
         let script =

@@ -11,7 +11,7 @@ use crate::support::world::World;
 const RACK: &str = "example.com/rack";
 
 fn changes(world: &World) -> Vec<String> {
-    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect()
+    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary(), change.because)).collect()
 }
 
 /// The cluster with an annotation for each of its hosts.

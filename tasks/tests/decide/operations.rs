@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kok_tasks::change::{Change, Verdict};
+use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
     ApiServerState, BootstrapTokenState, EtcdMember, EtcdPeer, EtcdState, Kind, KubernetesObject, KubernetesState, Metadata, NodeState,
@@ -90,7 +90,7 @@ fn what_others_may_write_is_written_anew() {
     for (mode, user, told) in [(0o666, 0, "0666 and owner 0"), (0o620, 0, "0620 and owner 0"), (0o600, 65534, "0600 and owner 65534")] {
         assert_eq!(said(&operation, &seen(mode, user)), format!("{ETCD} may be written by others than root: it has mode {told}"));
     }
-    let Act::Script(fragment) = operation.act(&Change::new("write", "")) else { panic!("no script") };
+    let Act::Script(fragment) = operation.act(&Change::new(ChangeKind::Write, "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
     assert!(
@@ -104,7 +104,7 @@ fn what_others_may_write_is_written_anew() {
 fn only_a_member_without_data_is_made_by_the_configuration_that_founds() {
     let operation =
         StaticPods { component: Component::Etcd, configuration: "/new".into(), of_member: Some("/existing".into()), source: "s1".into() };
-    let Act::Script(fragment) = Operation::StaticPods(operation).act(&Change::new("create", "")) else { panic!("no script") };
+    let Act::Script(fragment) = Operation::StaticPods(operation).act(&Change::new(ChangeKind::Create, "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
     let choice = "configuration='/new'\nfounds=yes\nif [ -d /var/lib/etcd/member/wal ]; then configuration='/existing' founds=; fi\n";
@@ -284,7 +284,7 @@ fn load_balancers_are_ready_on_every_node_that_should_have_one() {
 #[test]
 fn a_token_is_made_to_last_made_alone_or_made_with_the_rules() {
     let operation = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true };
-    let Act::Script(fragment) = Operation::BootstrapToken(operation).act(&Change::new("create", "")) else { panic!("no script") };
+    let Act::Script(fragment) = Operation::BootstrapToken(operation).act(&Change::new(ChangeKind::Create, "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[fragment.parts().len() - 2] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
     let script = script.replace("/etc/kubernetes/manifests/kube-apiserver.yaml", "/dev/null");

@@ -1,6 +1,6 @@
 //! Whose host it is: the record of a cluster's name and id.
 
-use kok_tasks::change::{Change, Verdict};
+use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::operations::{Claim, Operation};
 use kok_tasks::plan::{Action, Plan};
 use kok_tasks::preconditions::{check, check_reset};
@@ -57,7 +57,7 @@ fn two_clusters_of_one_name_are_told_apart() {
 #[test]
 fn a_host_of_another_cluster_is_not_claimed() {
     let claim = Operation::Claim(Claim { cluster: "demo".to_owned(), id: Some("aaa".to_owned()) });
-    let script = script_of(&claim.act(&Change::new("record", "it is missing")));
+    let script = script_of(&claim.act(&Change::new(ChangeKind::Record, "it is missing")));
     for shell in SHELLS {
         for (there, may) in
             [(None, true), (Some("demo\n"), true), (Some("demo\naaa\n"), true), (Some("demo\nbbb\n"), false), (Some("other\naaa\n"), false)]

@@ -32,7 +32,8 @@ fn written(plan: &Plan) -> String {
     steps.sort_by_key(|step| step.id.clone());
     let mut text = String::new();
     for step in steps {
-        let change = plan.change(&step.id).map_or("nothing".to_owned(), |change| format!("{} because {}", change.summary, change.because));
+        let change =
+            plan.change(&step.id).map_or("nothing".to_owned(), |change| format!("{} because {}", change.summary(), change.because));
         writeln!(text, "{} on {}: {}\n  to do: {change}", step.id, step.host, step.title()).unwrap();
         let mut needs: Vec<_> = plan.needs(&step.id).into_iter().map(|(need, reason)| format!("  after {}: {reason}", need.id)).collect();
         needs.sort();
@@ -243,7 +244,7 @@ fn repaired(change: impl Fn(&mut World)) -> Vec<String> {
     let mut world = World::converged();
     change(&mut world);
     let plan = world.plan();
-    let found = plan.changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect();
+    let found = plan.changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary(), change.because)).collect();
     for (step, change) in plan.changes() {
         world.carry_out(step, change);
     }

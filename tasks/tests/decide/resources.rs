@@ -38,7 +38,7 @@ fn said(resource: &Resource, seen: &Observations) -> String {
     match resource.diff(seen) {
         Verdict::Same => "same".to_owned(),
         Verdict::Unseen => "unseen".to_owned(),
-        Verdict::Differs(change) => format!("{} because {}", change.summary, change.because),
+        Verdict::Differs(change) => format!("{} because {}", change.summary(), change.because),
     }
 }
 
@@ -270,9 +270,11 @@ fn every_action_is_valid_shell() {
 fn a_binary_that_arrives_damaged_is_not_installed() {
     let folder = Folder::new();
     let binary = Resource::Binary(Binary { path: folder.text("tool"), artifact: artifact("right") });
-    let Act::Stream { .. } = binary.act(&kok_tasks::change::Change::new("install", "")) else { panic!("not streamed") };
+    let Act::Stream { .. } = binary.act(&kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::Install, "")) else {
+        panic!("not streamed")
+    };
     for (content, good) in [("wrong", false), ("right", true)] {
-        let script = script_of(&binary.act(&kok_tasks::change::Change::new("install", "")));
+        let script = script_of(&binary.act(&kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::Install, "")));
         let fed = format!("( {script}\n) <<'--DATA--'\n{content}\n--DATA--\n").replace("cat >\"$temporary\"", "head -c 5 >\"$temporary\"");
         let output = run(SHELLS[0], &[], &fed);
         assert_eq!(output.status.success(), good, "{}", String::from_utf8_lossy(&output.stderr));

@@ -5,7 +5,7 @@ use crate::support::world::World;
 const BINDING: &str = "RoleBinding/kube-public/kubeadm:bootstrap-signer-clusterinfo";
 
 fn changes(world: &World) -> Vec<String> {
-    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect()
+    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary(), change.because)).collect()
 }
 
 #[test]

@@ -273,7 +273,7 @@ pub(super) fn state(world: &World) -> String {
 
 /// What a new plan would change.
 pub(super) fn left(world: &World) -> Vec<String> {
-    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary, change.because)).collect()
+    world.plan().changes().map(|(step, change)| format!("{}: {} because {}", step.id, change.summary(), change.because)).collect()
 }
 
 /// Steps that each run makes for itself: the token by which workers join, and its end.

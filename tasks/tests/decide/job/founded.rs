@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use kok_tasks::change::Change;
+use kok_tasks::change::{Change, ChangeKind};
 use kok_tasks::operations::{FOUNDED, Operation, UploadConfiguration};
 
 use super::{Host, hosts};
@@ -12,7 +12,7 @@ use crate::support::shell::script_of;
 fn upload(control_planes: &[&str]) -> String {
     let control_planes = control_planes.iter().map(|name| (*name).to_owned()).collect();
     let operation = UploadConfiguration { configuration: "/c.yaml".to_owned(), source: "s".to_owned(), control_planes };
-    let script = script_of(&Operation::UploadConfiguration(operation).act(&Change::new("upload", "")));
+    let script = script_of(&Operation::UploadConfiguration(operation).act(&Change::new(ChangeKind::Upload, "")));
     let (_, fed) = script.split_once("base64 -d <<'--END--' |").unwrap();
     let (consumer, fed) = fed.split_once('\n').unwrap();
     assert!(consumer.ends_with(" job upload-config"), "{consumer}");

@@ -141,7 +141,10 @@ fn packages_are_installed_without_questions() {
         ),
         (Manager::Dnf, &["dnf -q -y install"]),
     ] {
-        let Act::Script(fragment) = packages(manager).act(&kok_tasks::change::Change::new("install", "")) else { panic!("no script") };
+        let Act::Script(fragment) = packages(manager).act(&kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::Install, ""))
+        else {
+            panic!("no script")
+        };
         let script = decoded(&kok_tasks::script::Fragment::clone(&fragment));
         for words in
             wanted.iter().chain(&["'iptables-nft' 'nftables' 'tar'", "export http_proxy='http://proxy:3128'", "cloud-init status --wait"])
@@ -165,7 +168,7 @@ fn firewalls_are_opened_by_their_own_programs() {
     zones.zones.insert("dmz".to_owned(), kok_tasks::observe::Zone { interfaces: ["eth0".to_owned()].into(), ..Default::default() });
     let elsewhere = Opening { interfaces: ["eth0".to_owned(), "eth1".to_owned()].into(), ..opening };
     assert_eq!(kok_tasks::firewall::zones(&zones, &elsewhere), ["dmz", "public"].map(str::to_owned).into());
-    let script = script_of(&open.act(&kok_tasks::change::Change::new("open", "")));
+    let script = script_of(&open.act(&kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::Open, "")));
     // The programs of the host, replaced by ones that say what they are given; ufw's rules are those that its own program would write.
     let spies = "systemctl() { true; }\nfirewall-cmd() { echo \"$*\"; }\n";
     let output = run(

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
-use kok_tasks::change::{Change, Verdict};
+use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::facts::HostFacts;
 use kok_tasks::issued;
 use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Observations, SwapState, TimeTracking};
@@ -326,7 +326,7 @@ fn start(host: &mut Host, unit: &Unit, change: &Change) {
         "chrony.service" | "kokctl-pod-network.service" => {}
         other => panic!("the model does not know {other}"),
     }
-    if unit.goal == UnitGoal::Running && !["reload", "enable"].contains(&change.summary.as_str()) {
+    if unit.goal == UnitGoal::Running && !matches!(change.kind, ChangeKind::Reload | ChangeKind::Enable) {
         host.start(&unit.name);
     } else {
         let active = if host.is_active(&unit.name) { "active" } else { "inactive" };

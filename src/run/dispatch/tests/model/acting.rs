@@ -27,7 +27,7 @@ impl Model {
             let seen = inner.world.look(&step.host, step.looks().into_iter());
             let kok_tasks::change::Verdict::Differs(change) = step.diff(&seen) else {
                 // A trigger's change, such as a restart, is made again whatever is seen.
-                let change = kok_tasks::change::Change::new("do again", "it was asked for");
+                let change = kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::DoAgain, "it was asked for");
                 inner.world.carry_out(step, &change);
                 inner.done.push(step.id.to_string());
                 acted[index] = Acted::Ended;
