@@ -1,5 +1,7 @@
 //! Words of users in messages: quoted, and compared with those that we know.
 
+use std::cmp::Reverse;
+
 use crate::Problem;
 use crate::hide::without_secrets;
 
@@ -45,7 +47,8 @@ pub(crate) fn with_nearest(problem: Problem, written: &str, known: &[&str], othe
     }
 }
 
-/// The nearest word by edits, where case and separators count for nothing; `None` if no word is near enough to be meant.
+/// The nearest word by edits, where case and separators count for nothing; `None` if no word is near enough to be meant. A word of which
+/// only the beginning was written comes before all others, and of words equally near the one with more of the same beginning.
 #[must_use]
 pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
     let plain = |text: &str| -> String {
@@ -53,10 +56,15 @@ pub fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
         kept.flat_map(char::to_lowercase).collect()
     };
     let written = plain(written);
-    let distance = |word: &str| strsim::damerau_levenshtein(&written, &plain(word));
-    let best = known.iter().map(|word| (distance(word), *word)).min_by_key(|(distance, _)| *distance)?;
     // One edit per three letters: more, and the hint misleads.
-    (best.0 <= written.chars().count().div_ceil(3)).then_some(best.1)
+    let most = written.chars().count().div_ceil(3);
+    let rank = |word: &&'a str| {
+        let word = plain(word);
+        let distance = strsim::damerau_levenshtein(&written, &word);
+        let alike = written.chars().zip(word.chars()).take_while(|(written, known)| written == known).count();
+        (distance <= most).then_some((!word.starts_with(&written), distance, Reverse(alike)))
+    };
+    known.iter().filter_map(|word| Some((rank(word)?, *word))).min_by_key(|(rank, _)| *rank).map(|(_, word)| word)
 }
 
 #[cfg(test)]

@@ -63,6 +63,12 @@ fn soft_evictions_have_grace_periods() {
     misread("eviction_soft: {memory.available: 1Gi}\neviction_soft_grace_period: {memory.available: 60}", "cannot have that value");
     accepted("eviction_soft: {memory.available: 300Mi}\neviction_soft_grace_period: {memory.available: 1m30s}");
     accepted("eviction_soft_grace_period: {memory.available: 1m30s}");
+    // The kubelet takes no notice of the two ends, and asks for no time.
+    accepted("eviction_soft: {memory.available: 0%, nodefs.available: 100%}");
+    accepted("eviction_soft: {memory.available: 0%}\neviction_soft_grace_period: {memory.available: 1m30s}");
+    refused("kubelet_config_extra_args: {evictionMinimumReclaim: {memory.available: 0%}}", 1, &["cannot be `0%`"]);
+    misread("eviction_hard: {memory.available: 0Mi}", "`0Mi` is no threshold");
+    accepted("eviction_hard: {memory.available: 0%, allocatableMemory.available: 100Mi}");
 }
 
 #[test]
@@ -99,6 +105,11 @@ fn two_cannot_have_one_port() {
     refused("enable_nodelocaldns: true\nnodelocaldns_prometheus_port: 10256", 2, &["the metrics of the DNS cache", "10256"]);
     misread("kubelet_healthz_port: 70000", "from 0 to 65535");
     refused("kube_kubeadm_controller_extra_args: {secure-port: 65536}", 1, &["1 to 65535"]);
+    refused(
+        "kube_kubeadm_scheduler_extra_args: {secure-port: 0}",
+        1,
+        &["`secure-port` of the scheduler cannot be `0`", "asks whether it is well"],
+    );
     accepted("kubelet_healthz_port: 0\nkube_read_only_port: 10255");
     // Two addresses are two places.
     accepted("kubelet_healthz_port: 10249\nkubelet_healthz_bind_address: 127.0.0.2");
@@ -230,6 +241,38 @@ fn fields_exist_and_have_values_of_their_types() {
     accepted(&extra(
         "maxPods: 110, syncFrequency: 1m, memorySwap: {swapBehavior: LimitedSwap}, registerWithTaints: [{key: a, effect: NoSchedule}]",
     ));
+}
+
+#[test]
+fn fields_of_kubelets_have_rules_of_their_own() {
+    let extra = |fields: &str| format!("kubelet_config_extra_args: {{{fields}}}");
+    refused(&extra("containerLogMaxSize: 10MB"), 1, &["`containerLogMaxSize` of the kubelet cannot be `10MB`", "`10Mi`, or `10M`"]);
+    refused("kubelet_custom_flags: [\"--container-log-max-size=0.5\"]", 1, &["`container-log-max-size` of the kubelet"]);
+    refused(&extra("memoryThrottlingFactor: 2"), 1, &["cannot be `2`", "1.0 at the most"]);
+    refused(
+        &format!("{}\nkubelet_feature_gates: [MemoryQoS=false]", extra("memoryThrottlingFactor: 0.8")),
+        1,
+        &["needs the feature gate `MemoryQoS`"],
+    );
+    refused(&extra("crashLoopBackOff: {maxContainerRestartPeriod: 400s}"), 1, &["cannot be `400s`", "1s to 300s"]);
+    let off = "kube_feature_gates: [KubeletCrashLoopBackOffMax=false]";
+    refused(&format!("{}\n{off}", extra("crashLoopBackOff: {maxContainerRestartPeriod: 30s}")), 1, &["needs the feature gate"]);
+    refused(&extra("registerWithTaints: [{key: a, effect: NoSchedul}]"), 1, &["the effect `NoSchedul`", "did you mean `NoSchedule`?"]);
+    refused(&extra("registerWithTaints: [{key: a, effect: Foo}]"), 1, &["the effect `Foo`", "write one of them"]);
+    refused(&extra("registerWithTaints: [{key: 'a b', value: '-'}]"), 1, &["the key `a b`", "the value `-`"]);
+    refused(&extra("logging: {format: jsn}"), 1, &["`logging.format` of the kubelet cannot be `jsn`", "did you mean `json`?"]);
+    refused("kubelet_custom_flags: [\"--logging-format=jsn\"]", 1, &["did you mean `json`?"]);
+    for name in ["'net..core'", "Net.core", "'*.net'", "'net.*.a'"] {
+        refused(&extra(&format!("allowedUnsafeSysctls: [{name}]")), 1, &["of which only the end may be `*`"]);
+    }
+    refused(&extra("allowedUnsafeSysctls: [vm.swappiness]"), 1, &["a pod has none of its own"]);
+    refused("kubelet_custom_flags: [\"--allowed-unsafe-sysctls=vm.swappiness\"]", 1, &["a pod has none of its own"]);
+    refused(&extra("userNamespaces: {idsPerPod: 70000}"), 1, &["a multiple"]);
+    refused(&extra("podLogsDir: /var/log/../pods"), 1, &["an absolute path"]);
+    refused("kubeadm_patches: [{target: kubeletconfiguration, patch: {logging: {format: jsn}}}]", 1, &["cannot be `jsn`"]);
+    accepted(&extra("containerLogMaxSize: 10M, memoryThrottlingFactor: 0.9, crashLoopBackOff: {maxContainerRestartPeriod: 300s}"));
+    accepted(&extra("registerWithTaints: [{key: a.example/b}], logging: {format: json}, userNamespaces: {idsPerPod: 131072}"));
+    accepted(&extra("allowedUnsafeSysctls: ['net.*', kernel.shm*, net/ipv4/conf/eth0.1/rp_filter, kernel.sem, 'fs.mqueue.*']"));
 }
 
 #[test]

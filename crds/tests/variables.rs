@@ -142,6 +142,21 @@ fn what_may_be_an_error_is_not_called_meaningless() {
     }
 }
 
+/// Also where a family of names would take it in.
+#[test]
+fn a_misspelled_name_is_answered_with_the_right_one() {
+    for (line, meant) in [
+        ("audit_log_maxag: 5", "audit_log_maxage"),
+        ("kube_reserved_cpu: 100m", "kube_cpu_reserved"),
+        ("kube_vers: v1.37.1", "kube_version"),
+    ] {
+        let input = read_line(line);
+        assert!(input.variables.iter().any(|given| given.outcome == Outcome::Unknown), "{line}");
+        let hint = format!("did you mean `{meant}`?");
+        assert!(input.notices.iter().any(|notice| notice.hint.as_deref() == Some(&*hint)), "{line}: {:?}", input.notices);
+    }
+}
+
 #[test]
 fn all_effects_occur() {
     for effect in Effect::ALL {

@@ -49,7 +49,7 @@ const fn case(vars: &'static str, program: &'static str, told: &'static str, say
 
 const CIPHER: &str = "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384";
 
-const CASES: [Case; 27] = [
+const CASES: [Case; 32] = [
     case("etcd_heartbeat_interval: 250", "etcd", "--heartbeat-interval=250", "at least as 5 times"),
     case("etcd_election_timeout: 60000", "etcd", "--election-timeout=60000", "is too long"),
     case("etcd_extra_vars: {auto-compaction-mode: hourly}", "etcd", "--auto-compaction-mode=hourly", "unknown auto-compaction-mode"),
@@ -135,6 +135,26 @@ const CASES: [Case; 27] = [
         "must be specified",
     ),
     case("kubelet_config_extra_args: {cpuCFSQuotaPeriod: 2s}", "kubelet", "cpuCFSQuotaPeriod: 2s", "must be between 1ms and 1sec"),
+    case("kubelet_config_extra_args: {memoryThrottlingFactor: 2}", "kubelet", "memoryThrottlingFactor: 2", "memoryThrottlingFactor"),
+    case(
+        "kubelet_config_extra_args: {crashLoopBackOff: {maxContainerRestartPeriod: 400s}}",
+        "kubelet",
+        "crashLoopBackOff: {maxContainerRestartPeriod: 400s}",
+        "between 1s and 300s",
+    ),
+    case(
+        "kubelet_config_extra_args: {registerWithTaints: [{key: a, effect: Foo}]}",
+        "kubelet",
+        "registerWithTaints: [{key: a, effect: Foo}]",
+        "invalid taint",
+    ),
+    case("kubelet_config_extra_args: {logging: {format: jsn}}", "kubelet", "logging: {format: jsn}", "Unsupported log format"),
+    case(
+        "kubelet_config_extra_args: {userNamespaces: {idsPerPod: 70000}}",
+        "kubelet",
+        "userNamespaces: {idsPerPod: 70000}",
+        "must be a multiple",
+    ),
     case("kubelet_custom_flags: [\"--no-such-flag=1\"]", "kubelet", "--no-such-flag=1", "unknown flag: --no-such-flag"),
     case(
         "kubeadm_feature_gates: [ControlPlaneKubeletLocalMode=true]",

@@ -83,7 +83,8 @@ impl Judge<'_> {
 /// Checks what all components are told.
 pub(crate) fn components(decoder: &mut Decoder, settings: &Settings, hosts: &[ReadHost<'_>], version: Option<&Version>, spec: &Position) {
     let judge = &mut Judge { decoder, spec, reported: Vec::new() };
-    if let Some(known) = version.and_then(Known::of) {
+    let known = version.and_then(Known::of);
+    if let Some(known) = known {
         gates::gates(judge, known, settings);
         options::options(judge, known, settings);
         fields::fields(judge, known, settings);
@@ -94,7 +95,7 @@ pub(crate) fn components(decoder: &mut Decoder, settings: &Settings, hosts: &[Re
     numbers::numbers(judge, settings);
     leaders::leaders(judge, settings);
     etcd::etcd(judge, settings);
-    kubelet::kubelets(judge, settings, hosts);
+    kubelet::kubelets(judge, known, settings, hosts);
     labels::labels(judge, hosts);
 }
 

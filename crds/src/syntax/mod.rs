@@ -2,5 +2,6 @@
 
 pub(crate) mod address;
 pub(crate) mod duration;
+pub(crate) mod eviction;
 pub(crate) mod label;
 pub(crate) mod name;

@@ -91,3 +91,10 @@ fn is_on(name: &str, gate: Gate, said: &BTreeMap<String, bool>) -> bool {
     };
     said.get(name).or(of_stage).copied().unwrap_or(gate.default)
 }
+
+/// Whether a gate is on in kubelets, which are told their own gates, or else those of all; nothing if there is no such gate.
+pub(super) fn is_kubelets_on(known: &Known, settings: &Settings, name: &str) -> Option<bool> {
+    let gates = &settings.components.feature_gates;
+    let said = if gates.kubelet.is_empty() { &gates.all } else { &gates.kubelet };
+    known.gate(Program::Kubelet, name).map(|gate| is_on(name, gate, said))
+}

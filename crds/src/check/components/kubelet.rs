@@ -5,15 +5,16 @@ use std::time::Duration;
 
 use serde_json::Value as Json;
 
-use super::{Judge, Told, managers, patches, ports, text, values};
+use super::{Judge, Told, gates, managers, patches, ports, text, values};
 use crate::Problem;
-use crate::check::known::Program;
+use crate::check::known::{Known, Program};
 use crate::model::{Components, Host, KubeletSettings, Roles, Settings, Values};
 use crate::read::ReadHost;
 use crate::syntax::duration::duration;
 use crate::words::{quote, with_nearest};
 
 mod eviction;
+mod single;
 mod words;
 
 /// The kubelet of a host, or of several that are told the same.
@@ -49,21 +50,23 @@ impl Kubelet {
     /// Reports a problem with what the first of these that is said says.
     pub(super) fn blame(&self, judge: &mut Judge<'_>, names: &[Name], problem: Problem) {
         let likely: Vec<&str> = self.likely.iter().map(String::as_str).chain(Program::Kubelet.likely().iter().copied()).collect();
-        match names.iter().find_map(|name| self.said(*name)) {
+        // Of a part of a map, the place of the map is known.
+        let whole = |(name, value)| (name, self.settings.fields.get(name).unwrap_or(value));
+        match names.iter().find_map(|name| self.said(*name)).map(whole) {
             Some((name, value)) => judge.report(Told { name, value, likely: &likely }, problem),
             None => judge.report_at(&judge.spec.clone(), problem),
         }
     }
 }
 
-pub(super) fn kubelets(judge: &mut Judge<'_>, settings: &Settings, hosts: &[ReadHost<'_>]) {
+pub(super) fn kubelets(judge: &mut Judge<'_>, known: Option<&Known>, settings: &Settings, hosts: &[ReadHost<'_>]) {
     let components = &settings.components;
     let mut seen: Vec<(KubeletSettings, Roles)> = Vec::new();
     for (index, host) in hosts.iter().enumerate().filter_map(|(index, host)| Some((index, host.host.as_ref()?))) {
         let told = (told(components, host), host.roles);
         if host.roles.is_node() && !seen.contains(&told) {
             let kubelet = Kubelet { settings: told.0.clone(), likely: vec![format!("spec.hosts[{index}].")] };
-            check(judge, &kubelet);
+            check(judge, &kubelet, &|name| gates::is_kubelets_on(known?, settings, name));
             ports::ports(judge, settings, host, &kubelet);
             seen.push(told);
         }
@@ -94,11 +97,12 @@ const YOUNGEST: Name = ("imageMinimumGCAge", "minimum-image-ttl-duration");
 const PULLS: Name = ("maxParallelImagePulls", "");
 const SERIAL: Name = ("serializeImagePulls", "serialize-image-pulls");
 
-fn check(judge: &mut Judge<'_>, kubelet: &Kubelet) {
+fn check(judge: &mut Judge<'_>, kubelet: &Kubelet, is_on: single::IsOn<'_>) {
     images(judge, kubelet);
     shutdown(judge, kubelet);
     eviction::check(judge, kubelet);
     words::check(judge, kubelet);
+    single::check(judge, kubelet, is_on);
     managers::check(judge, kubelet);
 }
 

@@ -71,11 +71,22 @@ pub(super) fn numbers(judge: &mut Judge<'_>, settings: &Settings) {
     for (program, component) in servers(settings) {
         let own = OF_SERVERS.into_iter().filter(|(of, ..)| *of == program);
         for (_, name, least, most) in own {
-            if let Some(value) = component.options.get(name) {
-                number(judge, Told::new(program, name, value), (least, most));
+            let Some(value) = component.options.get(name) else { continue };
+            let told = Told::new(program, name, value);
+            if name == "secure-port" && text(value) == "0" {
+                judge.report(told, closed(program));
+            } else {
+                number(judge, told, (least, most));
             }
         }
     }
+}
+
+/// Without its port the component does start, and the kubelet ends it again and again.
+fn closed(program: Program) -> Problem {
+    let problem = Problem::new(format!("`secure-port` of {} cannot be `0`", program.words()));
+    let because = "0 closes the port at which the kubelet asks whether it is well, so that the kubelet would start it again and again";
+    problem.because(because).hint("write a port from 1 to 65535, or leave it out")
 }
 
 /// What is no number at all is told as such.

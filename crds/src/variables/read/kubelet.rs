@@ -5,41 +5,32 @@ use std::collections::BTreeMap;
 use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::model::Settings;
+use crate::syntax::eviction::SIGNALS;
 use crate::words::{quote, with_nearest};
-
-/// Signals of the kubelet's `evictionHard` (KubeletConfiguration v1beta1).
-const EVICTION_SIGNALS: [&str; 8] = [
-    "containerfs.available",
-    "containerfs.inodesFree",
-    "imagefs.available",
-    "imagefs.inodesFree",
-    "memory.available",
-    "nodefs.available",
-    "nodefs.inodesFree",
-    "pid.available",
-];
 
 pub(crate) fn eviction_hard(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let Some(entries) = decoder.entries(field, "`eviction_hard`") else { return };
     let thresholds = settings.components.kubelet.eviction_hard.get_or_insert_default();
     for entry in entries {
         let item = Field { path: format!("{}.{}", field.path, entry.key), node: &entry.node };
-        if !EVICTION_SIGNALS.contains(&entry.key.as_str()) {
+        if !SIGNALS.contains(&entry.key.as_str()) {
             let problem = Problem::new(format!("{} is no eviction signal of the kubelet", quote(&entry.key))).at(&entry.key_position);
             decoder.report(with_nearest(
-                problem.because(format!("it knows {}", EVICTION_SIGNALS.join(", "))),
+                problem.because(format!("it knows {}", SIGNALS.join(", "))),
                 &entry.key,
-                &EVICTION_SIGNALS,
+                &SIGNALS,
                 "write one of these, or leave it out",
             ));
             continue;
         }
         let Some(text) = decoder.text(&item) else { continue };
-        if is_threshold(text) {
+        let is_nothing = text.trim_matches(|c: char| c.is_ascii_alphabetic()).parse() == Ok(0);
+        if is_threshold(text) && !is_nothing {
             thresholds.insert(entry.key.clone(), text.to_owned());
         } else {
             let problem = Problem::new(format!("{} is no threshold", quote(text))).at(&entry.node.position);
-            decoder.report(problem.because("it is an amount like `500Mi`, or a share like `10%`").hint("write one of the two"));
+            let problem = problem.because("it is an amount like `500Mi` that is not nothing, or a share like `10%`");
+            decoder.report(problem.hint("write one of the two; `0%` is no threshold at all"));
         }
     }
 }
@@ -104,10 +95,10 @@ pub(crate) fn soft(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Sett
     let what = format!("`{}`", field.name());
     let wrong_before = decoder.count();
     for entry in decoder.entries(field, &what).unwrap_or_default() {
-        if !EVICTION_SIGNALS.contains(&entry.key.as_str()) {
+        if !SIGNALS.contains(&entry.key.as_str()) {
             let problem = Problem::new(format!("{} is no eviction signal of the kubelet", quote(&entry.key))).at(&entry.key_position);
-            let problem = problem.because(format!("it knows {}", EVICTION_SIGNALS.join(", ")));
-            decoder.report(with_nearest(problem, &entry.key, &EVICTION_SIGNALS, "write one of these, or leave it out"));
+            let problem = problem.because(format!("it knows {}", SIGNALS.join(", ")));
+            decoder.report(with_nearest(problem, &entry.key, &SIGNALS, "write one of these, or leave it out"));
         } else if !matches!(entry.node.value, crate::tree::Value::Text(_)) {
             let problem = Problem::new(format!("{} cannot have that value", quote(&entry.key))).at(&entry.node.position);
             decoder.report(

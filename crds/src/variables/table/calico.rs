@@ -9,6 +9,8 @@ pub(super) static ROWS: &[Variable] = &[
     text("calico_cni_name", "none", "The name of the network in Calico's configuration.").moot(CALICO),
     flag("calico_felix_premetheusmetricsenabled", "none", "A misspelling of kubean's samples, which nothing reads.")
         .moot("nothing reads it, with kubean neither: it is a misspelling"),
+    flag("calico_felix_prometheusmetricsenabled", "none", "Whether Calico tells numbers about itself.").moot(CALICO),
+    flag("calico_felix_prometheusgometricsenabled", "none", "Whether Calico tells numbers about its own program.").moot(CALICO),
     word("calico_network_backend", "vxlan, bird or none", "none", "How Calico carries packets.").moot(CALICO),
     word("calico_vxlan_mode", "Always, Never or CrossSubnet", "none", "When Calico uses VXLAN.").moot(CALICO),
     word("calico_ipip_mode", "Always, Never or CrossSubnet", "none", "When Calico uses IP in IP.").moot(CALICO),

@@ -11,6 +11,7 @@ pub(super) static ROWS: &[Variable] = &[
     word("cilium_ipam_mode", "word", "none", "How Cilium gives addresses.").moot(CILIUM),
     word("cilium_identity_allocation_mode", "crd or kvstore", "none", "Where Cilium keeps identities.").moot(CILIUM),
     flag("cilium_enable_hubble", "none", "Whether Cilium shows what flows.").moot(CILIUM),
+    flag("cilium_enable_hubble_ui", "none", "Whether Cilium shows what flows on a page.").moot(CILIUM),
     flag("cilium_hubble_install", "none", "Whether Cilium shows what flows, on pages of its own.").moot(CILIUM),
     text("cilium_install_extra_flags", "none", "Options of Cilium's installer.").moot(CILIUM),
     value("cilium_extra_values", "map", "none", "Values of Cilium's chart.").moot(CILIUM),

@@ -28,6 +28,7 @@ pub(super) static ROWS: &[Variable] = &[
     text("etcd_address", "the host's address", "Where the member listens.").follows(ADDRESS),
     text("etcd_access_address", "the host's address", "Where others reach the member.").follows(ADDRESS),
     text("etcd_events_access_address", "none", "Where others reach the member of a second etcd.").moot(ONE),
+    text("etcd_events_access_addresses", "none", "Where others reach the members of a second etcd.").moot(ONE),
     value("etcd_events_*", "none", "none", "A setting of a second etcd.").moot(ONE),
     value("etcd_hosts", "list of hosts", "those that have the role", "Which hosts have etcd.").follows(BESIDE),
     text("etcd_access_addresses", "the host's own", "Where the API server reaches etcd.").follows(BESIDE),

@@ -48,6 +48,7 @@ pub(super) static ROWS: &[Variable] = &[
         .needed("the API server would not have that address")
         .instead(INSTEAD_OF_VIP),
     flag("kube_vip_arp_enabled", "false", "That address by ARP.").moot(VIP),
+    flag("kube_vip_bgp_enabled", "false", "That address by BGP.").moot(VIP),
     word("kube_vip_address", "address", "none", "That address.").moot(VIP),
     text("kube_vip_interface", "none", "The interface that has it.").moot(VIP),
     flag("kube_vip_services_enabled", "false", "Such addresses for services.").needed("services of type LoadBalancer would get no address"),
