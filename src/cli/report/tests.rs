@@ -5,7 +5,7 @@ use kok_tasks::plan::StepId;
 use super::*;
 
 fn failed(host: &str, error: &str) -> StepFailure {
-    let step = StepId::new(host, "host", "sysctl");
+    let step = StepId::parse(&format!("{host}/host/sysctl")).unwrap();
     StepFailure { step, host: host.to_owned(), title: "kernel parameters".to_owned(), error: error.to_owned(), unknown: false }
 }
 

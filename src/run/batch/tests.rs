@@ -69,7 +69,7 @@ fn of_key() -> (Order, Secrets) {
     let name = SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/apiserver.key".into() };
     let content = FileContent::Secret { name: name.clone(), replace: None, without: None };
     let step = Step {
-        id: StepId::new("cp1", "certificates", "pki/apiserver.key"),
+        id: StepId::parse("cp1/certificates/pki/apiserver.key").unwrap(),
         host: "cp1".into(),
         task: "certificates",
         action: Resource::File(File { path: KEY.into(), mode: 0o600, content }).into(),

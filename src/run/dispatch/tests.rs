@@ -14,6 +14,7 @@ use kok_tasks::observe::{ApiServerState, EtcdState};
 use super::super::schedule::Lane;
 use super::waits::last_words;
 use super::*;
+use model::support::step_id;
 use model::support::world::World;
 use model::{Fault, Model, block_on, left, state};
 
@@ -116,7 +117,7 @@ fn who_comes_late_joins_with_a_token_that_lasts() {
 #[test]
 fn a_token_that_cannot_be_made_again_stops_who_needs_it() {
     let plan = World::bare().plan();
-    let joined = |worker: &str| StepId::new(worker, "kubelet-join", "joined");
+    let joined = |worker: &str| step_id(worker, "kubelet-join", "joined");
     let token = plan.steps().find(|step| step.id.as_str().ends_with("/control-plane/bootstrap-token")).unwrap().id.clone();
     let order = (0..orders()).find(|at| run(World::bare(), &[(*at, Fault::Slow(60))]).1.done_twice() == [token.to_string()]).unwrap();
     let (outcome, model) = block_on(async {
@@ -156,7 +157,7 @@ fn second_worker_goes_on(missing: &[(&str, &str)], failing: &str) -> bool {
     let mut world = World::converged();
     missing.iter().for_each(|(host, path)| drop(world.host(host).paths.remove(*path)));
     let plan = world.plan();
-    let id = |name: &str| plan.step(&StepId::new("worker1", failing, name)).map(|step| step.id.clone());
+    let id = |name: &str| plan.step(&step_id("worker1", failing, name)).map(|step| step.id.clone());
     let failing = ["configuration", "joined"].into_iter().find_map(id).unwrap();
     let (model, outcome) = block_on(async {
         let (model, stop) = Model::failing(world, &failing);
@@ -164,7 +165,7 @@ fn second_worker_goes_on(missing: &[(&str, &str)], failing: &str) -> bool {
         (model, outcome)
     });
     assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&failing]);
-    model.was_done(&StepId::new("worker2", "kubelet-join", "joined"))
+    model.was_done(&step_id("worker2", "kubelet-join", "joined"))
 }
 
 /// A kubelet that should have been started anew and was not holds up the next one; whatever else fails beside it does not.
@@ -179,7 +180,7 @@ fn workers_wait_for_their_turn_and_for_nothing_else() {
 #[test]
 fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
     let plan = World::converged().plan();
-    let step = plan.step(&StepId::new("cp1", "control-plane", "api-server")).unwrap();
+    let step = plan.step(&step_id("cp1", "control-plane", "api-server")).unwrap();
     let said = |program: &str, words: &str| Some(BTreeMap::from([(program.to_owned(), words.to_owned())]));
     let away = |words: &str| Observations { last_words: said("kube-apiserver", words), ..Observations::default() };
     let mut wait = Wait::default();
@@ -334,7 +335,7 @@ fn interrupted_twice_the_run_leaves_at_once_and_says_what_is_in_doubt() {
 #[test]
 fn too_many_failed_hosts_stop_the_rest() {
     let plan = World::bare().plan();
-    let step = StepId::new("worker1", "container-runtime", "service");
+    let step = step_id("worker1", "container-runtime", "service");
     let (outcome, _) = run_failing(&plan, &step, Some(0));
     assert_eq!(outcome.stopped.as_deref(), Some("1 host has failed (worker1), and --max-fail allows 0"));
     assert_eq!(outcome.not_begun.values().sum::<usize>(), outcome.blocked, "{outcome:?}");

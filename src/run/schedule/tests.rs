@@ -35,8 +35,7 @@ fn plan() -> Plan {
 }
 
 fn id(text: &str) -> StepId {
-    let parts: Vec<&str> = text.splitn(3, '/').collect();
-    StepId::new(parts[0], parts[1], parts[2])
+    StepId::parse(text).unwrap()
 }
 
 /// Everything that can begin now, begun.

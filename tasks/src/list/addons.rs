@@ -5,13 +5,18 @@ use std::time::Duration;
 
 use kok_crds::model::{Addon, NETWORK_ADDON, NetworkPlugin, ObjectName, Prune};
 
-use super::{control_plane, network};
+use super::{Task, control_plane, network};
 use crate::addons::{Record, divided, meant};
 use crate::observe::KubernetesState;
 use crate::operations::{ApplyAddon, Operation, RemoveAddons};
-use crate::plan::{Draft, HostView, Reason, Refusal};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
 
-pub(super) const NAME: &str = "addons";
+const NAME: &str = "addons";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "the user's own addons, out of manifests", plan };
+
+/// Step that installs the network that the user brings.
+pub(super) const NETWORK: StepName<'static> = StepName::new(NAME, NETWORK_ADDON);
 
 /// Objects by the addon that has had them.
 type Objects = BTreeMap<String, Vec<ObjectName>>;
@@ -33,18 +38,18 @@ fn wanted(view: &HostView<'_>) -> BTreeSet<ObjectName> {
     addons.flat_map(|addon| addon.objects.iter().map(|object| meant(addon, object))).collect()
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.is_speaker() {
         return Ok(());
     }
-    let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
+    let administrators = view.id(control_plane::ADMINISTRATORS);
     let mut applied = Vec::new();
     for addon in &view.cluster().addons {
         let step = draft.add(&addon.name, Operation::ApplyAddon(operation(view, addon)));
         draft.within(WAIT);
         draft.needs(&step, &administrators, Reason::Because("only administrators may"));
         if addon.name != NETWORK_ADDON && view.cluster().network.plugin != NetworkPlugin::None {
-            let ready = view.id(network::NAME, network::NODES_READY);
+            let ready = view.id(network::NODES_READY);
             draft.needs(&step, &ready, Reason::Because("its pods, and webhooks among them, need nodes that are Ready"));
         }
         applied.push(step);

@@ -1,17 +1,28 @@
 //! Files that API server and scheduler read besides their options.
 
-use super::{kubeadm_configuration, rolling};
+use super::{Task, kubeadm_configuration, rolling};
 use crate::api_files::{self, ENCRYPTION, ENCRYPTION_SUMMARY, FOLDER, SCHEDULER, SCHEDULER_FOLDER};
 use crate::observe::{Look, Observations, PathState};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
 use crate::resources::{Directory, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
-pub(super) const NAME: &str = "api-server";
+const NAME: &str = "api-server";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "files that API server and scheduler read besides their options", plan };
+
+/// Step that makes the folder of what the API server reads.
+const FOLDER_STEP: StepName<'static> = StepName::new(NAME, "folder");
+
+/// The same of the scheduler.
+const SCHEDULER_FOLDER_STEP: StepName<'static> = StepName::new(NAME, "scheduler-folder");
+
+/// Step that writes what the key encrypts.
+const SUMMARY: StepName<'static> = StepName::new(NAME, "encryption-summary");
 
 /// Step that writes the key.
-const KEY: &str = "encryption";
+const KEY: StepName<'static> = StepName::new(NAME, "encryption");
 
 /// Whether and how a control plane encrypts, and since when.
 pub(crate) fn looks() -> Vec<Look> {
@@ -23,32 +34,42 @@ pub(crate) fn has_key(seen: &Observations) -> bool {
     matches!(seen.paths.get(ENCRYPTION), Some(PathState::Present(_)))
 }
 
-/// Each file with its step.
-fn texts(view: &HostView<'_>) -> Result<Vec<(String, String, String)>, Refusal> {
+/// A file of text with the name of its step.
+struct TextFile {
+    step: String,
+    path: String,
+    text: String,
+}
+
+fn texts(view: &HostView<'_>) -> Result<Vec<TextFile>, Refusal> {
     let files = api_files::files(view.cluster())?;
     let step = |name: &str| name.split('.').next().unwrap_or(name).to_owned();
-    let of_server = files.into_iter().map(|file| (step(file.name), file.path(), file.text));
-    let of_scheduler = api_files::scheduler_configuration(view.cluster()).map(|text| ("scheduler".to_owned(), SCHEDULER.to_owned(), text));
+    let of_server = files.into_iter().map(|file| TextFile { step: step(file.name), path: file.path(), text: file.text });
+    let of_scheduler = api_files::scheduler_configuration(view.cluster()).map(|text| TextFile {
+        step: "scheduler".to_owned(),
+        path: SCHEDULER.to_owned(),
+        text,
+    });
     Ok(of_server.chain(of_scheduler).collect())
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let encrypts = view.cluster().settings.security.encryption.enabled;
     let texts = texts(view)?;
     if !view.host.roles.control_plane || (texts.is_empty() && !encrypts) {
         return Ok(());
     }
-    for (name, path) in [("folder", FOLDER), ("scheduler-folder", SCHEDULER_FOLDER)] {
-        let is_wanted = texts.iter().any(|(_, file, _)| file.starts_with(path)) || (encrypts && path == FOLDER);
+    for (name, path) in [(FOLDER_STEP, FOLDER), (SCHEDULER_FOLDER_STEP, SCHEDULER_FOLDER)] {
+        let is_wanted = texts.iter().any(|file| file.path.starts_with(path)) || (encrypts && path == FOLDER);
         if is_wanted {
             let folder = draft.add(name, Resource::Directory(Directory { path: path.to_owned(), mode: 0o700 }));
-            draft.needs(&folder, &view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER), Reason::Inside);
+            draft.needs(&folder, &view.id(kubeadm_configuration::FOLDER), Reason::Inside);
         }
     }
-    for (step, path, text) in texts {
-        let folder = if path.starts_with(FOLDER) { "folder" } else { "scheduler-folder" };
+    for TextFile { step, path, text } in texts {
+        let folder = if path.starts_with(FOLDER) { FOLDER_STEP } else { SCHEDULER_FOLDER_STEP };
         let step = draft.add(&step, Resource::File(File::text(path, text).mode(0o600)));
-        draft.needs(&step, &view.id(NAME, folder), Reason::Inside);
+        draft.needs(&step, &view.id(folder), Reason::Inside);
         // Some of them are read again as soon as they change.
         rolling::needed_by(view, draft, &step);
     }
@@ -72,20 +93,20 @@ fn encryption(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     let replace = found.map(|found| Replace { because: because(), changed_nanoseconds: found.changed_nanoseconds });
     let content = FileContent::Secret { name: SecretName::EncryptionConfiguration { keeper }, replace, without: None };
     let key = draft.add(KEY, Resource::File(File { path: ENCRYPTION.to_owned(), mode: 0o600, content }));
-    draft.needs(&key, &view.id(NAME, "folder"), Reason::Inside);
+    draft.needs(&key, &view.id(FOLDER_STEP), Reason::Inside);
     rolling::needed_by(view, draft, &key);
-    let said = draft.add("encryption-summary", Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));
+    let said = draft.add(SUMMARY, Resource::File(File::text(ENCRYPTION_SUMMARY, summary).mode(0o600)));
     draft.needs(&said, &key, Reason::Because("it says what that file has"));
     Ok(())
 }
 
 /// Says that a step makes the pods that read these files.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) -> Result<(), Refusal> {
-    for (file, _, _) in texts(view)? {
-        draft.needs(step, &view.id(NAME, &file), Reason::Reads);
+    for file in texts(view)? {
+        draft.needs(step, &view.id(StepName::new(NAME, &file.step)), Reason::Reads);
     }
     if view.cluster().settings.security.encryption.enabled {
-        draft.needs(step, &view.id(NAME, "encryption-summary"), Reason::Reads);
+        draft.needs(step, &view.id(SUMMARY), Reason::Reads);
     }
     Ok(())
 }

@@ -112,11 +112,11 @@ pub(super) fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>, folder: &StepI
     let routes = routes(view, draft, &shares)?;
     let own = shares.get(&view.host.name).into_iter().flatten().map(ToString::to_string).collect();
     let text = render("bridge/10-kokctl-bridge.conflist.j2", &Bridge { shares: own, mtu: view.cluster().network.mtu })?;
-    let file = draft.add("configuration", Resource::File(File::text(CONFIGURATION, text)));
+    let file = draft.add(network::CONFIGURATION, Resource::File(File::text(CONFIGURATION, text)));
     draft.needs(&file, folder, Reason::Inside);
     let ready = || Reason::Because("the runtime takes the network as ready once the file is there");
     draft.needs(&file, &routes, ready());
-    draft.needs(&file, &view.id(container_runtime::NAME, container_runtime::PLUGINS[0]), ready());
+    draft.needs(&file, &view.id(container_runtime::PLUGINS[0]), ready());
     Ok(())
 }
 
@@ -188,15 +188,10 @@ fn routes(view: &HostView<'_>, draft: &mut Draft<'_>, shares: &BTreeMap<String, 
 pub(super) fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusal> {
     let shares = shares(view.cluster(), view.seen)?;
     let step = draft.add("shares", Operation::NodeShares(NodeShares { shares }));
-    draft.needs(&step, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+    draft.needs(&step, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     for host in view.cluster().nodes() {
-        let (task, node) = if host.roles.control_plane {
-            (control_plane::NAME, control_plane::node_step(view.cluster()))
-        } else {
-            (kubelet_join::NAME, kubelet_join::JOINED)
-        };
-        draft.needs(&step, &StepId::new(&host.name, task, node), Reason::Because("that host has to join first"));
-        draft.needs(&step, &StepId::new(&host.name, network::NAME, "configuration"), Reason::Because("the host's own file counts first"));
+        draft.needs(&step, &kubelet_join::node_step(view.cluster(), host), Reason::Because("that host has to join first"));
+        draft.needs(&step, &network::CONFIGURATION.on(&host.name), Reason::Because("the host's own file counts first"));
     }
     Ok(step)
 }

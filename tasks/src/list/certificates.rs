@@ -8,21 +8,28 @@ use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
 use kok_pki::{AuthorityKind, Defect, KubeconfigUser, Leaf, Material, Profile};
 use time::{Duration, OffsetDateTime};
 
-use super::kubeadm_configuration;
+use super::{Task, kubeadm_configuration};
 use crate::digest::sha256;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::observe::{Look, Observations, PathState};
 use crate::operations::{Operation, PkiTree};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::preconditions;
 use crate::resources::{Absent, File, FileContent, Replace, Resource};
 use crate::secret_name::SecretName;
 
-pub(super) const NAME: &str = "certificates";
+const NAME: &str = "certificates";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "certificates of control planes and of etcd, and kubeconfigs", plan };
 
 /// The whole set at once.
-const TREE: &str = "set";
+const TREE: StepName<'static> = StepName::new(NAME, "set");
+
+/// The step that makes one file.
+pub(super) fn step_name(material: Material) -> StepName<'static> {
+    StepName::new(NAME, material.path())
+}
 
 pub(crate) fn absolute(material: Material) -> String {
     format!("/etc/kubernetes/{}", material.path())
@@ -113,14 +120,14 @@ fn is_fresh(cluster: &Cluster, host: &Host, seen: &Observations) -> bool {
     !has_authority(host, seen) && !of_tree(cluster, host.roles).into_iter().any(present)
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let (roles, seen) = (view.host.roles, view.observations());
     let files = of_tree(view.cluster(), roles);
     if files.is_empty() {
         return Ok(());
     }
     has_no_key_of_others(view, seen)?;
-    let folder = view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER);
+    let folder = view.id(kubeadm_configuration::FOLDER);
     let fresh = is_fresh(view.cluster(), view.host, seen);
     if fresh {
         let files = files.into_iter().map(|material| (material.path().to_owned(), material.mode())).collect();
@@ -129,7 +136,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let step = draft.add(TREE, Operation::PkiTree(PkiTree { host: view.host.name.clone(), files, own, kept }));
         draft.needs(&step, &folder, Reason::Inside);
         if let Some(keeper) = keeper_to_be(view).filter(|keeper| keeper.name != view.host.name) {
-            let set = StepId::new(&keeper.name, NAME, TREE);
+            let set = TREE.on(&keeper.name);
             draft.needs(
                 &step,
                 &set,
@@ -144,7 +151,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let step = file(view, draft, material, wrong);
         draft.needs(&step, &folder, Reason::Inside);
         if fresh {
-            draft.needs(&step, &view.id(NAME, TREE), Reason::Because("it is signed by that authority"));
+            draft.needs(&step, &view.id(TREE), Reason::Because("it is signed by that authority"));
         }
     }
     if roles.control_plane && !view.cluster().settings.certificates.super_admin_kubeconfig {
@@ -280,7 +287,7 @@ fn file(view: &HostView<'_>, draft: &mut Draft<'_>, material: Material, wrong: O
         _ => None,
     };
     let content = FileContent::Secret { name, replace, without };
-    draft.add(material.path(), Resource::File(File { path: absolute(material), mode: material.mode(), content }))
+    draft.add(step_name(material), Resource::File(File { path: absolute(material), mode: material.mode(), content }))
 }
 
 /// Says that a step needs every certificate and kubeconfig of the host.
@@ -292,8 +299,8 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
 
 /// The same of a step that starts what knows certificates only as they were at its start: when one of the host changes, it is done again.
 pub(super) fn read_once_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, read: &[String]) {
-    let set = view.id(NAME, TREE);
-    let read: Vec<StepId> = read.iter().map(|path| view.id(NAME, path)).collect();
+    let set = view.id(TREE);
+    let read: Vec<StepId> = read.iter().map(|path| view.id(StepName::new(NAME, path))).collect();
     for made in steps(view) {
         if made == set || read.contains(&made) {
             draft.follows(step, &made, Reason::Reads);
@@ -308,7 +315,7 @@ pub(super) fn read_once_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &St
 pub(super) fn of_api_server(view: &HostView<'_>) -> Vec<StepId> {
     let leaves = [Leaf::ApiServer, Leaf::ApiServerKubeletClient, Leaf::ApiServerEtcdClient, Leaf::FrontProxyClient];
     let there = leaves.iter().filter(|_| are_there(view));
-    there.map(|leaf| view.id(NAME, Material::LeafCertificate(*leaf).path())).collect()
+    there.map(|leaf| view.id(step_name(Material::LeafCertificate(*leaf)))).collect()
 }
 
 /// Whether this host has certificates already.
@@ -321,7 +328,7 @@ fn are_there(view: &HostView<'_>) -> bool {
 pub(super) fn of_controllers(view: &HostView<'_>) -> Vec<StepId> {
     let users = [KubeconfigUser::ControllerManager, KubeconfigUser::Scheduler];
     let there = users.iter().filter(|_| are_there(view) && !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes));
-    there.map(|user| view.id(NAME, Material::Kubeconfig(*user).path())).collect()
+    there.map(|user| view.id(step_name(Material::Kubeconfig(*user)))).collect()
 }
 
 /// The steps that make the certificates and kubeconfigs of the host.
@@ -329,6 +336,6 @@ fn steps(view: &HostView<'_>) -> Vec<StepId> {
     let (cluster, roles) = (view.cluster(), view.host.roles);
     let tree = if has_authority(view.host, view.observations()) { of_tree(cluster, roles) } else { Vec::new() };
     let set = tree.is_empty().then_some(TREE);
-    let files = tree.into_iter().chain(kubeconfigs(cluster, roles)).map(Material::path);
-    set.into_iter().chain(files).map(|name| view.id(NAME, name)).collect()
+    let files = tree.into_iter().chain(kubeconfigs(cluster, roles)).map(step_name);
+    set.into_iter().chain(files).map(|name| view.id(name)).collect()
 }

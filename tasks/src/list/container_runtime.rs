@@ -6,27 +6,29 @@ use kok_crds::model::TomlScalar;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{host, network, proxy, rolling, selinux, trust};
+use super::{Task, host, network, proxy, rolling, selinux, trust};
 use crate::artifact::{Artifact, Placed};
 use crate::bundle::BundleFile;
 use crate::operations::BINARIES;
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Archive, Binary, Directory, File, Resource, Unit, UnitGoal};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "container-runtime";
+const NAME: &str = "container-runtime";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "containerd with runc and the network plugins", plan };
 
 /// The step after which containers can be started.
-pub(super) const SERVICE: &str = "service";
+pub(super) const SERVICE: StepName<'static> = StepName::new(NAME, "service");
 
 /// The step that unpacks its programs.
-pub(super) const ARCHIVE: &str = "containerd";
+pub(super) const ARCHIVE: StepName<'static> = StepName::new(NAME, "containerd");
 
 /// The step after which a control plane has gone through a change of it.
-pub(super) const STILL_WORKS: &str = "api-server";
+pub(super) const STILL_WORKS: StepName<'static> = StepName::new(NAME, "api-server");
 
 /// Steps whose programs every pod's network needs.
-pub(super) const PLUGINS: [&str; 2] = ["cni-plugins", "flannel-plugin"];
+pub(super) const PLUGINS: [StepName<'static>; 2] = [StepName::new(NAME, "cni-plugins"), StepName::new(NAME, "flannel-plugin")];
 
 const CONFIGURATION: &str = "/etc/containerd/config.toml";
 const UNIT: &str = "/etc/systemd/system/containerd.service";
@@ -34,7 +36,7 @@ const UNIT: &str = "/etc/systemd/system/containerd.service";
 pub(super) const MIRRORS: &str = "/etc/containerd/certs.d";
 
 /// The step that makes that folder.
-pub(super) const MIRRORS_FOLDER: &str = "mirrors";
+pub(super) const MIRRORS_FOLDER: StepName<'static> = StepName::new(NAME, "mirrors");
 
 const PLUGIN_FOLDER: &str = "/opt/cni/bin";
 
@@ -49,7 +51,7 @@ struct Limits {
     open_files: u64,
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.is_node() {
         return Ok(());
     }
@@ -115,7 +117,7 @@ fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 /// Puts the files of an archive that lie below `prefix` into `folder`.
-fn unpack(draft: &mut Draft<'_>, step: &str, file: &BundleFile, folder: &str, prefix: &str) -> StepId {
+fn unpack(draft: &mut Draft<'_>, step: StepName<'_>, file: &BundleFile, folder: &str, prefix: &str) -> StepId {
     let placed = file.contents.iter().filter_map(|entry| {
         let name = entry.path.strip_prefix(prefix)?;
         // Licences and the like lie beside the programs of some archives.

@@ -8,7 +8,8 @@ use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{
-    api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling, still_ready,
+    Task, api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling,
+    still_ready,
 };
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
@@ -16,38 +17,48 @@ use crate::operations::{
     Addons, ApiServerReady, BootstrapToken, ClusterAdmins, Component, CredentialReady, EndpointReady, EtcdAnswers, KubeletFinalize,
     KubeletStart, MarkNode, Operation, Preflight, PrivateClusterInfo, ReadKubeconfigs, RemoveTokens, StaticPods, UploadConfiguration,
 };
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
-pub(super) const NAME: &str = "control-plane";
+const NAME: &str = "control-plane";
+
+pub(super) const TASK: Task =
+    Task { name: NAME, about: "API server, controller manager, scheduler and what the cluster needs first", plan };
+
+/// Step in which kubeadm checks the host.
+pub(super) const PREFLIGHT: StepName<'static> = StepName::new(NAME, "preflight");
+
+/// [`still_ready`]'s steps of this task.
+pub(super) const STILL_READY: StepName<'static> = StepName::new(NAME, still_ready::STILL_READY);
+pub(super) const GOES_ON: StepName<'static> = StepName::new(NAME, still_ready::GOES_ON);
 
 /// Step after which administrators may ask and change everything.
-pub(super) const ADMINISTRATORS: &str = "administrators";
+pub(super) const ADMINISTRATORS: StepName<'static> = StepName::new(NAME, "administrators");
 
 /// Step after which the cluster knows its own configuration.
-pub(super) const UPLOADED: &str = "uploaded";
+pub(super) const UPLOADED: StepName<'static> = StepName::new(NAME, "uploaded");
 
 /// Step after which hosts can join.
-pub(super) const TOKEN: &str = "bootstrap-token";
+pub(super) const TOKEN: StepName<'static> = StepName::new(NAME, "bootstrap-token");
 
 /// Step after which the host's API server answers.
-pub(super) const READY: &str = "api-server";
+pub(super) const READY: StepName<'static> = StepName::new(NAME, "api-server");
 
 /// Step after which the way to the API that the user runs leads to it.
-const ENDPOINT: &str = "endpoint";
+const ENDPOINT: StepName<'static> = StepName::new(NAME, "endpoint");
 
 /// Step that starts the kubelet.
-pub(super) const KUBELET: &str = "kubelet";
+pub(super) const KUBELET: StepName<'static> = StepName::new(NAME, "kubelet");
 
 /// Step after which the kubelet renews its own certificate.
-const FINALIZED: &str = "kubelet-finalized";
+const FINALIZED: StepName<'static> = StepName::new(NAME, "kubelet-finalized");
 
 /// Step after which controller manager and scheduler know their kubeconfigs.
-const KUBECONFIGS: &str = "kubeconfigs-read";
+const KUBECONFIGS: StepName<'static> = StepName::new(NAME, "kubeconfigs-read");
 
 /// Step that puts kube-proxy and CoreDNS into the cluster.
-pub(super) const ADDONS: &str = "addons";
+pub(super) const ADDONS: StepName<'static> = StepName::new(NAME, "addons");
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.control_plane {
         return Ok(());
     }
@@ -67,18 +78,18 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     }
     draft.follows(&ready, &manifests, Reason::Because("a changed manifest makes it start again"));
     if !view.cluster().has_etcd_units() {
-        draft.follows(&ready, &view.id(etcd::NAME, etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
+        draft.follows(&ready, &view.id(etcd::MANIFEST), Reason::Because("it is not ready before etcd is"));
     }
-    draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
+    draft.needs(&ready, &view.id(kubeadm_configuration::KUBECTL), Reason::Runs);
     for made in certificates::of_api_server(view) {
         draft.follows(&ready, &made, Reason::Because("it has to answer with the new one"));
     }
-    read_kubeconfigs(view, draft, (&kubelet, &ready));
+    read_kubeconfigs(view, draft, &kubelet, &ready);
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
         draft.needs(&administrators, &ready, Reason::TalksTo);
         let endpoint = endpoint(view, draft, &administrators);
-        cluster_wide(view, draft, (&administrators, endpoint.as_ref()))?;
+        cluster_wide(view, draft, &administrators, endpoint.as_ref())?;
     }
     mark(view, draft, &ready)?;
     if !is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes) {
@@ -88,7 +99,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 }
 
 /// Controller manager and scheduler have to know their present kubeconfigs; where they get their first ones they have not been started before.
-fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, (kubelet, ready): (&StepId, &StepId)) {
+fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, kubelet: &StepId, ready: &StepId) {
     let step = draft.add(KUBECONFIGS, Operation::ReadKubeconfigs(ReadKubeconfigs));
     draft.needs(&step, kubelet, Reason::Because("it starts them again"));
     draft.needs(&step, ready, Reason::Because("they give back their leases through the API server beside them"));
@@ -107,7 +118,7 @@ fn etcd_answers(view: &HostView<'_>, draft: &mut Draft<'_>) -> Option<StepId> {
     // As long as an API server waits for more than half of several members.
     draft.within(Duration::from_secs(600));
     certificates::needed_by(view, draft, &step);
-    draft.needs(&step, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
+    draft.needs(&step, &view.id(kubeadm_configuration::KUBECTL), Reason::Runs);
     Some(step)
 }
 
@@ -117,12 +128,12 @@ fn preflight(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
         source: configuration.source.clone(),
         has_etcd_units: view.cluster().has_etcd_units(),
     };
-    let step = draft.add("preflight", Operation::Preflight(operation));
-    draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
-    draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
-    draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
-    draft.needs(&step, &view.id(kubelet::NAME, "kubelet"), Reason::Because("it asks the kubelet for its version"));
-    draft.needs(&step, &view.id(kubelet::NAME, "unit"), Reason::Because("it asks systemd for the kubelet's unit"));
+    let step = draft.add(PREFLIGHT, Operation::Preflight(operation));
+    draft.needs(&step, &view.id(configuration.step), Reason::Reads);
+    draft.needs(&step, &view.id(KUBEADM), Reason::Runs);
+    draft.needs(&step, &view.id(container_runtime::SERVICE), Reason::TalksTo);
+    draft.needs(&step, &view.id(kubelet::PROGRAM), Reason::Because("it asks the kubelet for its version"));
+    draft.needs(&step, &view.id(kubelet::UNIT_STEP), Reason::Because("it asks systemd for the kubelet's unit"));
     host::needs_kernel(view, draft, &step);
     if let Some(etcd) = etcd {
         draft.needs(&step, etcd, Reason::TalksTo);
@@ -137,9 +148,9 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
         source: configuration.source.clone(),
     };
     let step = draft.add("manifests", Operation::StaticPods(operation));
-    draft.needs(&step, &view.id(NAME, "preflight"), Reason::Because("kubeadm checks a host before it changes it"));
-    draft.needs(&step, &view.id(kubeadm_configuration::NAME, configuration.step), Reason::Reads);
-    draft.needs(&step, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
+    draft.needs(&step, &view.id(PREFLIGHT), Reason::Because("kubeadm checks a host before it changes it"));
+    draft.needs(&step, &view.id(configuration.step), Reason::Reads);
+    draft.needs(&step, &view.id(KUBEADM), Reason::Runs);
     certificates::needed_by(view, draft, &step);
     kubeadm_configuration::patched_by(view, draft, &step);
     api_server::needed_by(view, draft, &step)?;
@@ -155,16 +166,16 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     let step = draft.add(KUBELET, Operation::KubeletStart(operation));
     draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
     if !view.cluster().has_etcd_units() {
-        let beside = view.id(etcd::NAME, etcd::MANIFEST);
+        let beside = view.id(etcd::MANIFEST);
         draft.needs(&step, &beside, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
     }
-    draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
+    draft.needs(&step, &view.id(container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &step);
     kubeadm_configuration::patched_by(view, draft, &step);
     names::needed_by(view, draft, &step);
     certificates::needed_by(view, draft, &step);
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
-    images::needed_by(view, draft, &step, &["pause"]);
+    images::needed_by(view, draft, &step, &[images::PAUSE]);
     node_dns::needed_by(view, draft, &step);
     step
 }
@@ -182,7 +193,7 @@ fn endpoint(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId)
 }
 
 /// What one control plane does for all.
-fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, endpoint): (&StepId, Option<&StepId>)) -> Result<(), Refusal> {
+fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &StepId, endpoint: Option<&StepId>) -> Result<(), Refusal> {
     let uploaded = kubeadm_configuration::cluster(view)?;
     let of_addons = kubeadm_configuration::addons_source(view, &uploaded);
     let (step, path, source) = (uploaded.step, uploaded.path, uploaded.source);
@@ -190,11 +201,11 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, end
     let upload = UploadConfiguration { configuration: path.clone(), source, control_planes };
     let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
     draft.needs(&upload, administrators, Reason::Because("only administrators may"));
-    draft.needs(&upload, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
+    draft.needs(&upload, &view.id(step), Reason::Reads);
     let addons = Addons { configuration: path, source: of_addons, proxy: network::has_proxy(view) };
     let addons = draft.add(ADDONS, Operation::Addons(addons));
     draft.needs(&addons, administrators, Reason::Because("only administrators may"));
-    draft.needs(&addons, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
+    draft.needs(&addons, &view.id(step), Reason::Reads);
     kubeadm_configuration::patched_by(view, draft, &addons);
 
     let joining = kubelet_join::joining(view)?;
@@ -202,7 +213,7 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, end
     let token = draft.add(TOKEN, Operation::BootstrapToken(token));
     draft.needs(&token, administrators, Reason::Because("only administrators may"));
     for step in endpoint.iter().flat_map(|_| [&upload, &addons, &token]) {
-        draft.needs(step, &view.id(NAME, ENDPOINT), Reason::Because("kubeadm asks there, by the administrators' kubeconfig"));
+        draft.needs(step, &view.id(ENDPOINT), Reason::Because("kubeadm asks there, by the administrators' kubeconfig"));
     }
     if view.cluster().settings.security.private_cluster_info {
         let private = draft.add("cluster-info", Operation::PrivateClusterInfo(PrivateClusterInfo));
@@ -212,11 +223,7 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, (administrators, end
     let removal = draft.add("token-removal", Operation::RemoveTokens(RemoveTokens));
     draft.follows(&removal, &token, Reason::Because("a token can't be removed before it is made"));
     for host in joining {
-        draft.needs(
-            &removal,
-            &StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED),
-            Reason::Because("that host still needs the token"),
-        );
+        draft.needs(&removal, &kubelet_join::JOINED.on(&host), Reason::Because("that host still needs the token"));
     }
     Ok(())
 }
@@ -234,13 +241,13 @@ fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<()
     };
     let speaker = &view.speaker()?.name;
     let step = draft.add_on(speaker, "marked", Operation::MarkNode(mark));
-    draft.needs(&step, &StepId::new(speaker, NAME, ADMINISTRATORS), Reason::Because("only administrators may"));
+    draft.needs(&step, &ADMINISTRATORS.on(speaker), Reason::Because("only administrators may"));
     draft.needs(&step, ready, Reason::Because("the kubelet makes the node through the API server beside it"));
     Ok(())
 }
 
 /// The step after which the host's node stays. A kubelet without an authority that would sign for it keeps the kubeconfig that was issued.
-pub(super) fn node_step(cluster: &Cluster) -> &'static str {
+pub(super) fn node_step(cluster: &Cluster) -> StepName<'static> {
     if is_kept_elsewhere(cluster, AuthorityKind::Kubernetes) { KUBELET } else { FINALIZED }
 }
 
@@ -252,5 +259,5 @@ fn finalize(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configur
     let finalized = draft.add(FINALIZED, Operation::KubeletFinalize(KubeletFinalize { configuration: configuration.path.clone() }));
     draft.needs(&finalized, &credential, Reason::Reads);
     draft.needs(&finalized, ready, Reason::Because("the kubelet is restarted, and the API server has to be up by then"));
-    draft.needs(&finalized, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
+    draft.needs(&finalized, &view.id(KUBEADM), Reason::Runs);
 }

@@ -2,20 +2,25 @@
 
 use std::time::Duration;
 
-use super::{certificates, etcd_unit, kubeadm_configuration, rolling};
+use super::{Task, certificates, etcd_unit, kubeadm_configuration, rolling};
 use crate::operations::{Component, EtcdMemberReady, Operation, StaticPods};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Directory, Resource};
 
-pub(super) const NAME: &str = "etcd";
+const NAME: &str = "etcd";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "the etcd member of a host", plan };
+
+/// Step that starts the host's member where it is a unit.
+pub(super) const SERVICE: StepName<'static> = StepName::new(NAME, "service");
 
 /// Step that writes the manifest.
-pub(super) const MANIFEST: &str = "manifest";
+pub(super) const MANIFEST: StepName<'static> = StepName::new(NAME, "manifest");
 
 /// Step after which the host's member is part of a cluster that works.
-pub(super) const MEMBER: &str = "member";
+pub(super) const MEMBER: StepName<'static> = StepName::new(NAME, "member");
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.etcd {
         return Ok(());
     }
@@ -35,16 +40,12 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let manifest = draft.add(MANIFEST, Operation::StaticPods(manifest));
     draft.needs(&manifest, &data, Reason::Because("etcd's data lies in that folder"));
     for step in [configuration.step, of_member.step] {
-        draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, step), Reason::Reads);
+        draft.needs(&manifest, &view.id(step), Reason::Reads);
     }
-    draft.needs(&manifest, &view.id(kubeadm_configuration::NAME, kubeadm_configuration::KUBEADM), Reason::Runs);
+    draft.needs(&manifest, &view.id(kubeadm_configuration::KUBEADM), Reason::Runs);
     certificates::needed_by(view, draft, &manifest);
     kubeadm_configuration::patched_by(view, draft, &manifest);
-    draft.needs(
-        &manifest,
-        &view.id(super::control_plane::NAME, "preflight"),
-        Reason::Because("kubeadm checks a host before it changes it"),
-    );
+    draft.needs(&manifest, &view.id(super::control_plane::PREFLIGHT), Reason::Because("kubeadm checks a host before it changes it"));
     rolling::needed_by(view, draft, &manifest);
     member(view, draft, &manifest)
 }
@@ -61,10 +62,10 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Resu
     let is_awaited =
         |host: &&kok_crds::model::Host| (host.name == view.host.name && !rolling::works(view)) || !rolling::has_member(view.seen, host);
     for host in view.cluster().control_planes().filter(is_awaited) {
-        let kubelet = StepId::new(&host.name, super::control_plane::NAME, super::control_plane::KUBELET);
+        let kubelet = super::control_plane::KUBELET.on(&host.name);
         draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));
     }
-    draft.needs(&ready, &view.id(kubeadm_configuration::NAME, "kubectl"), Reason::Runs);
+    draft.needs(&ready, &view.id(kubeadm_configuration::KUBECTL), Reason::Runs);
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use kok_crds::model::Host;
 use serde::Serialize;
 
-use super::etcd::{MEMBER, NAME, version};
+use super::etcd::{MEMBER, SERVICE, version};
 use super::founding::{Founding, founding};
 use super::{certificates, container_runtime, rolling};
 use crate::artifact::{Artifact, Placed};
@@ -19,9 +19,6 @@ use crate::preconditions::{ETCD_CONFIGURATION, ETCD_STARTED};
 use crate::resources::{Archive, Directory, File, Resource, Unit, UnitGoal, User};
 use crate::templates::render;
 use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT};
-
-/// Step that starts the unit.
-const SERVICE: &str = "service";
 
 const FOLDER: &str = "/etc/etcd";
 const UNIT: &str = "/etc/systemd/system/etcd.service";
@@ -72,7 +69,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.follows(&service, &unit_file, Reason::Reads);
     certificates::read_once_by(view, draft, &service, &credentials);
     for before in restarted_before(view) {
-        let member = StepId::new(&before.name, NAME, MEMBER);
+        let member = MEMBER.on(&before.name);
         draft.needs(&service, &member, Reason::Because("a member that works is restarted only while all before it work"));
     }
     member(view, draft, &service)
@@ -89,7 +86,7 @@ fn programs(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusa
     let archive = Archive { artifact: Artifact::from(file), folder: BINARIES.to_owned(), files: placed.collect() };
     let step = draft.add("programs", Resource::Archive(archive));
     if view.host.roles.is_node() {
-        let other = view.id(container_runtime::NAME, container_runtime::ARCHIVE);
+        let other = view.id(container_runtime::ARCHIVE);
         draft.needs(&step, &other, Reason::Because("one archive at a time is unpacked in that folder"));
     }
     Ok(step)
@@ -137,7 +134,7 @@ fn member(view: &HostView<'_>, draft: &mut Draft<'_>, service: &StepId) -> Resul
     draft.within(Duration::from_secs(240));
     draft.follows(&ready, service, Reason::TalksTo);
     for host in view.cluster().etcd_hosts().filter(|host| host.name != view.host.name && !answers(view, host)) {
-        draft.needs(&ready, &StepId::new(&host.name, NAME, SERVICE), Reason::Because("every member has to be started"));
+        draft.needs(&ready, &SERVICE.on(&host.name), Reason::Because("every member has to be started"));
     }
     let folder = draft.add("record-folder", Resource::Directory(Directory { path: "/var/lib/kokctl/made".to_owned(), mode: 0o700 }));
     let started = draft.add("started", Resource::File(File::text(ETCD_STARTED, "This host has a member of etcd with data.\n").mode(0o600)));

@@ -4,14 +4,17 @@ use std::collections::BTreeSet;
 
 use kok_crds::model::FirewallPolicy;
 
+use super::Task;
 use crate::firewall::{Opening, zones};
 use crate::observe::Firewall;
 use crate::plan::{Draft, HostView, Refusal};
 use crate::resources::{OpenFirewall, Resource};
 
-pub(super) const NAME: &str = "firewall";
+const NAME: &str = "firewall";
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+pub(super) const TASK: Task = Task { name: NAME, about: "ports in the host's firewall, where kokctl may open them", plan };
+
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if view.settings().host.firewall == FirewallPolicy::Open {
         let opening = Opening::of(view.cluster(), view.host, view.facts);
         let zones = match &view.observations().firewall {

@@ -5,20 +5,24 @@ use std::collections::BTreeMap;
 use kok_crds::model::{Cluster, FlannelBackend, Host};
 use serde::Serialize;
 
+use super::Task;
 use crate::facts::Interface;
 use crate::observe::ipv6::accept_ra;
 use crate::operations::{Claim, Operation};
-use crate::plan::{Draft, HostView, Inputs, Reason, Refusal, Seen, StepId};
+use crate::plan::{Draft, HostView, Inputs, Reason, Refusal, Seen, StepId, StepName};
 use crate::resources::{File, KernelModule, Resource, Sysctl};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "host";
+const NAME: &str = "host";
 
-const CLAIM: &str = "claim";
+pub(super) const TASK: Task =
+    Task { name: NAME, about: "folders, kernel modules and parameters, and the record of whose host it is", plan };
+
+const CLAIM: StepName<'static> = StepName::new(NAME, "claim");
 
 /// The step that comes before every other change of a host.
 pub(crate) fn claim(host: &str) -> StepId {
-    StepId::new(host, NAME, CLAIM)
+    CLAIM.on(host)
 }
 
 /// What containerd's snapshots, bridges of the pod network and kube-proxy are made of.
@@ -100,7 +104,7 @@ fn heeds_routers(view: &HostView<'_>) -> Option<String> {
     (heeds && !is_users).then_some(name)
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.add(CLAIM, Operation::Claim(Claim { cluster: view.cluster().name.clone(), id: view.cluster_id.map(str::to_owned) }));
     let text = render("kernel/modules.conf.j2", &Modules { modules: modules(view.cluster(), view.host) })?;
     draft.add("modules-file", Resource::File(File::text("/etc/modules-load.d/kokctl.conf", text)));
@@ -120,7 +124,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
             draft.needs(&set, module, Reason::Because("some parameters come with a module"));
         }
         if let Some(heeds_routers) = heeds_routers.as_ref().filter(|_| name == FORWARDING_IPV6) {
-            let earlier = view.id(NAME, &format!("sysctl-{heeds_routers}"));
+            let earlier = view.id(StepName::new(NAME, &format!("sysctl-{heeds_routers}")));
             draft.needs(&set, &earlier, Reason::Because("a host that forwards would lose the routes that routers tell it"));
         }
     }
@@ -139,10 +143,10 @@ pub(crate) fn cluster_id(inputs: &Inputs<'_>, seen: &Seen) -> Option<String> {
 /// Says that a step needs every kernel setting of the host.
 pub(super) fn needs_kernel(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     for module in needed(view.cluster(), view.host) {
-        draft.needs(step, &view.id(NAME, &format!("module-{module}")), Reason::NeedsKernel);
+        draft.needs(step, &view.id(StepName::new(NAME, &format!("module-{module}"))), Reason::NeedsKernel);
     }
     let of_ipv6 = if view.cluster().network.is_dual_stack() { SYSCTLS_IPV6 } else { &[] };
     for (name, _) in SYSCTLS.iter().chain(of_ipv6) {
-        draft.needs(step, &view.id(NAME, &format!("sysctl-{name}")), Reason::NeedsKernel);
+        draft.needs(step, &view.id(StepName::new(NAME, &format!("sysctl-{name}"))), Reason::NeedsKernel);
     }
 }

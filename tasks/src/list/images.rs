@@ -1,52 +1,66 @@
 //! The images that a host's roles need, and no others.
 
-use super::{container_runtime, network};
+use super::{Task, container_runtime, network};
 use crate::artifact::Artifact;
 use crate::bundle::BundleImage;
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Image, Resource};
 
-pub(super) const NAME: &str = "images";
+const NAME: &str = "images";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "the images that the host's roles need, pinned", plan };
+
+// Each image has a step of its own, called as the component.
+const ETCD: StepName<'static> = StepName::new(NAME, "etcd");
+const API_SERVER: StepName<'static> = StepName::new(NAME, "kube-apiserver");
+const CONTROLLER_MANAGER: StepName<'static> = StepName::new(NAME, "kube-controller-manager");
+const SCHEDULER: StepName<'static> = StepName::new(NAME, "kube-scheduler");
+pub(super) const PAUSE: StepName<'static> = StepName::new(NAME, "pause");
+pub(super) const KUBE_PROXY: StepName<'static> = StepName::new(NAME, "kube-proxy");
+pub(super) const COREDNS: StepName<'static> = StepName::new(NAME, "coredns");
+pub(super) const FLANNEL: StepName<'static> = StepName::new(NAME, "flannel");
+pub(super) const ECHO: StepName<'static> = StepName::new(NAME, "echo");
+pub(super) const HAPROXY: StepName<'static> = StepName::new(NAME, "haproxy");
 
 /// Static pods of a control plane.
-pub(super) const CONTROL_PLANE: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+pub(super) const CONTROL_PLANE: [StepName<'static>; 4] = [ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER];
 
 /// On every node: the scheduler may place CoreDNS anywhere.
-const NODE: [&str; 3] = ["pause", "kube-proxy", "coredns"];
+const NODE: [StepName<'static>; 3] = [PAUSE, KUBE_PROXY, COREDNS];
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.is_node() {
         return Ok(());
     }
-    let control_plane: &[&str] = if view.host.roles.control_plane { &CONTROL_PLANE } else { &[] };
-    let is_left_out = |component: &str| match component {
-        "etcd" => view.cluster().has_etcd_units(),
-        "kube-proxy" => !network::has_proxy(view),
+    let control_plane: &[StepName<'static>] = if view.host.roles.control_plane { &CONTROL_PLANE } else { &[] };
+    let is_left_out = |image: StepName<'_>| match image {
+        ETCD => view.cluster().has_etcd_units(),
+        KUBE_PROXY => !network::has_proxy(view),
         _ => false,
     };
     let of_release = NODE.iter().take(1).chain(control_plane).chain(NODE.iter().skip(1));
-    for component in of_release.filter(|component| !is_left_out(component)) {
-        add(view, draft, component, view.release_image(component)?);
+    for image in of_release.copied().filter(|image| !is_left_out(*image)) {
+        add(view, draft, image, view.release_image(image.name())?);
     }
-    let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some("haproxy");
-    let flannel = network::is_flannel(view).then_some("flannel");
-    let of_network = flannel.into_iter().chain(network::is_there(view).then_some("echo"));
-    for name in of_network.chain(balancer) {
-        add(view, draft, name, view.image(name)?);
+    let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some(HAPROXY);
+    let flannel = network::is_flannel(view).then_some(FLANNEL);
+    let of_network = flannel.into_iter().chain(network::is_there(view).then_some(ECHO));
+    for image in of_network.chain(balancer) {
+        add(view, draft, image, view.image(image.name())?);
     }
     Ok(())
 }
 
-fn add(view: &HostView<'_>, draft: &mut Draft<'_>, step: &str, image: &BundleImage) {
+fn add(view: &HostView<'_>, draft: &mut Draft<'_>, step: StepName<'_>, image: &BundleImage) {
     let resource = Image { reference: image.reference.clone(), digest: image.manifest_digest.clone(), artifact: Artifact::from(image) };
     let step = draft.add(step, Resource::Image(resource));
-    draft.needs(&step, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
+    draft.needs(&step, &view.id(container_runtime::SERVICE), Reason::TalksTo);
 }
 
 /// Says that a step starts containers of these images, as far as they are any.
-pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, images: &[&str]) {
-    let is_unit = |image: &str| image == "etcd" && view.cluster().has_etcd_units();
-    for image in images.iter().filter(|image| !is_unit(image)) {
-        draft.needs(step, &view.id(NAME, image), Reason::StartsImage);
+pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, images: &[StepName<'static>]) {
+    let is_unit = |image: StepName<'_>| image == ETCD && view.cluster().has_etcd_units();
+    for image in images.iter().copied().filter(|image| !is_unit(*image)) {
+        draft.needs(step, &view.id(image), Reason::StartsImage);
     }
 }

@@ -5,23 +5,36 @@ use std::net::SocketAddr;
 use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
+use super::Task;
 use super::founding::{Founding, founding};
 use crate::digest::sha256;
 use crate::documents::ControlPlaneDocument;
 use crate::operations::BINARIES;
 use crate::patches;
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Binary, Directory, File, Resource};
 use crate::templates::render;
 use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT};
 
-pub(super) const NAME: &str = "kubeadm-configuration";
+const NAME: &str = "kubeadm-configuration";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "kubeadm and its configuration", plan };
+
+/// Step that installs kubectl.
+pub(super) const KUBECTL: StepName<'static> = StepName::new(NAME, "kubectl");
+
+/// Step that makes the folder of what kubeadm is given.
+const OWN_FOLDER: StepName<'static> = StepName::new(NAME, "own-folder");
+
+/// Steps that write the configurations.
+const BOOTSTRAP: StepName<'static> = StepName::new(NAME, "bootstrap");
+const CLUSTER: StepName<'static> = StepName::new(NAME, "cluster");
 
 /// Step that installs kubeadm.
-pub(super) const KUBEADM: &str = "kubeadm";
+pub(super) const KUBEADM: StepName<'static> = StepName::new(NAME, "kubeadm");
 
 /// Step that makes `/etc/kubernetes`.
-pub(super) const FOLDER: &str = "folder";
+pub(super) const FOLDER: StepName<'static> = StepName::new(NAME, "folder");
 
 /// Folder of what kubeadm is given.
 pub(crate) const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
@@ -35,7 +48,7 @@ const DNS: &str = "corednsdeployment";
 /// One of the two configurations of a control plane.
 pub(super) struct Configuration {
     /// The step that writes it.
-    pub(super) step: &'static str,
+    pub(super) step: StepName<'static>,
     /// Where it is on the host.
     pub(super) path: String,
     text: String,
@@ -46,21 +59,21 @@ pub(super) struct Configuration {
 /// The configuration by which this host's manifests are made: etcd founds a new cluster, with all members at once. It never leaves the host,
 /// and what counts for a member's first start only is no reason to make a manifest anew.
 pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
-    let step = "bootstrap";
+    let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
     let text = whole(view, FOUNDING, founding)?;
     let source = sha256(whole(view, FOUNDING, None)?.as_bytes());
-    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source })
+    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, source })
 }
 
 /// The configuration that is uploaded and that later joins and upgrades read: an etcd member that has lost its data must not found a
 /// second cluster. What it says of the host from which it is uploaded does not count.
 pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
-    let step = "cluster";
+    let step = CLUSTER;
     let text = whole(view, "existing", None)?;
     // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
     let counts = if view.cluster().is_highly_available() { common(view, "existing", None)? } else { text.clone() };
-    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{step}.yaml"), text, source: sha256(counts.as_bytes()) })
+    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, source: sha256(counts.as_bytes()) })
 }
 
 /// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks
@@ -118,7 +131,7 @@ fn common(view: &HostView<'_>, initial_cluster_state: &str, founding: Option<Fou
     Ok(render("kubeadm/cluster.yaml.j2", &context)?)
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let version = view.cluster().kubernetes_version.to_string();
     let binary = |name: &str| -> Result<Resource, Refusal> {
         Ok(Resource::Binary(Binary { path: format!("{BINARIES}/{name}"), artifact: view.artifact(name, Some(&version))? }))
@@ -129,7 +142,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let folder = draft.add(FOLDER, Resource::Directory(Directory { path: "/etc/kubernetes".to_owned(), mode: 0o755 }));
     let patches = patches::folder(view.cluster(), view.host).filter(|_| view.host.roles.is_node());
     if view.host.roles.control_plane || patches.is_some() {
-        let own = draft.add("own-folder", Resource::Directory(Directory { path: CONFIGURATION_FOLDER.to_owned(), mode: 0o700 }));
+        let own = draft.add(OWN_FOLDER, Resource::Directory(Directory { path: CONFIGURATION_FOLDER.to_owned(), mode: 0o700 }));
         draft.needs(&own, &folder, Reason::Inside);
     }
     if let Some(folder) = patches {
@@ -138,8 +151,8 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     if !view.host.roles.control_plane {
         return Ok(());
     }
-    draft.add("kubectl", binary("kubectl")?);
-    let own = view.id(NAME, "own-folder");
+    draft.add(KUBECTL, binary("kubectl")?);
+    let own = view.id(OWN_FOLDER);
     for configuration in [bootstrap(view)?, cluster(view)?] {
         let step = draft.add(configuration.step, Resource::File(File::text(configuration.path, configuration.text).mode(0o600)));
         draft.needs(&step, &own, Reason::Inside);
@@ -149,7 +162,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 
 fn patch_files(view: &HostView<'_>, draft: &mut Draft<'_>, path: &str) {
     let folder = draft.add("patches", Resource::Directory(Directory { path: path.to_owned(), mode: 0o700 }));
-    draft.needs(&folder, &view.id(NAME, "own-folder"), Reason::Inside);
+    draft.needs(&folder, &view.id(OWN_FOLDER), Reason::Inside);
     for (name, text) in patches::patches(view.cluster(), view.host) {
         let step = draft.add(&name, Resource::File(File::text(format!("{path}/{name}"), text).mode(0o600)));
         draft.needs(&step, &folder, Reason::Inside);
@@ -159,6 +172,6 @@ fn patch_files(view: &HostView<'_>, draft: &mut Draft<'_>, path: &str) {
 /// Says that kubeadm patches what a step writes.
 pub(super) fn patched_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     for (name, _) in patches::patches(view.cluster(), view.host) {
-        draft.needs(step, &view.id(NAME, &name), Reason::Reads);
+        draft.needs(step, &view.id(StepName::new(NAME, &name)), Reason::Reads);
     }
 }

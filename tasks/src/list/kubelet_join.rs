@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use kok_crds::model::{Cluster, Host};
 use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
 use super::{
-    certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, network, node_dns, rolling,
+    Task, certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, network, node_dns, rolling,
     still_ready,
 };
 use crate::change::Verdict;
@@ -14,14 +15,26 @@ use crate::digest::sha256;
 use crate::documents;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{Join, MarkNode, Operation};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
-pub(super) const NAME: &str = "kubelet-join";
+const NAME: &str = "kubelet-join";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "a worker becomes a node", plan };
+
+/// [`still_ready`]'s steps of this task.
+pub(super) const STILL_READY: StepName<'static> = StepName::new(NAME, still_ready::STILL_READY);
+pub(super) const GOES_ON: StepName<'static> = StepName::new(NAME, still_ready::GOES_ON);
 
 /// Step after which the host is a node.
-pub(super) const JOINED: &str = "joined";
+pub(super) const JOINED: StepName<'static> = StepName::new(NAME, "joined");
 
-fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, Refusal> {
+/// The step after which a host, worker or not, is a node that stays.
+pub(super) fn node_step(cluster: &Cluster, host: &Host) -> StepId {
+    let name = if host.roles.control_plane { control_plane::node_step(cluster) } else { JOINED };
+    name.on(&host.name)
+}
+
+fn operation(view: &HostView<'_>, host: &Host) -> Result<Join, Refusal> {
     // The token is no part of the sum: another token is no reason to join again.
     let join = documents::join_configuration(view.cluster(), host, "")?;
     let kubelet = documents::kubelet_configuration(view.cluster(), host)?;
@@ -34,7 +47,7 @@ fn operation(view: &HostView<'_>, host: &kok_crds::model::Host) -> Result<Join, 
 /// does not join in it.
 pub(super) fn joining(view: &HostView<'_>) -> Result<Vec<String>, Refusal> {
     let mut joining = Vec::new();
-    let asked = |host: &kok_crds::model::Host| view.seen.facts(&host.name).is_some();
+    let asked = |host: &Host| view.seen.facts(&host.name).is_some();
     let any_asked = view.cluster().hosts.iter().any(asked);
     for host in view.cluster().balanced_hosts() {
         match operation(view, host)?.diff(view.seen.observations(&host.name)) {
@@ -59,7 +72,7 @@ pub(super) fn is_joining(view: &HostView<'_>) -> Result<bool, Refusal> {
     })
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if view.host.roles.control_plane || !view.host.roles.is_node() {
         return Ok(());
     }
@@ -68,25 +81,20 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     // kubeadm waits 5 minutes for the kubelet's certificate (`tlsBootstrap`).
     draft.within(Duration::from_secs(360));
     let is_issued = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
-    let of_control_plane = |name: &str| StepId::new(&speaker, control_plane::NAME, name);
     if !is_issued {
         // A node that only gets other files needs no token that lasts, and nobody would remove one that is made for it after the last join.
         let why = if is_joining(view)? { Reason::UsesFresh } else { Reason::Because };
-        draft.needs(&join, &of_control_plane(control_plane::TOKEN), why("it needs the token"));
-        draft.needs(
-            &join,
-            &of_control_plane(control_plane::UPLOADED),
-            Reason::Because("it takes the kubelet's configuration from the cluster"),
-        );
+        draft.needs(&join, &control_plane::TOKEN.on(&speaker), why("it needs the token"));
+        draft.needs(&join, &control_plane::UPLOADED.on(&speaker), Reason::Because("it takes the kubelet's configuration from the cluster"));
     }
-    draft.needs(&join, &view.id(kubeadm_configuration::NAME, KUBEADM), Reason::Runs);
-    draft.needs(&join, &view.id(kubeadm_configuration::NAME, FOLDER), Reason::Inside);
-    draft.needs(&join, &view.id(container_runtime::NAME, container_runtime::SERVICE), Reason::TalksTo);
+    draft.needs(&join, &view.id(KUBEADM), Reason::Runs);
+    draft.needs(&join, &view.id(FOLDER), Reason::Inside);
+    draft.needs(&join, &view.id(container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &join);
     rolling::kubelet_needed_by(view, draft, &join);
     kubeadm_configuration::patched_by(view, draft, &join);
     names::needed_by(view, draft, &join);
-    images::needed_by(view, draft, &join, &["pause"]);
+    images::needed_by(view, draft, &join, &[images::PAUSE]);
     if view.host.roles.etcd || is_issued {
         // Which are put in place as a whole, where nothing is yet.
         certificates::needed_by(view, draft, &join);
@@ -102,7 +110,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let mark = MarkNode { node: view.host.name.clone(), labels, annotations, taints };
         let marked = draft.add_on(&speaker, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
-        draft.needs(&marked, &of_control_plane(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+        draft.needs(&marked, &control_plane::ADMINISTRATORS.on(&speaker), Reason::Because("only administrators may"));
     }
     Ok(())
 }

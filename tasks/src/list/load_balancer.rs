@@ -5,21 +5,24 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{control_plane, images, kubeadm_configuration, kubelet_join, still_ready};
+use super::{Task, control_plane, images, kubeadm_configuration, kubelet_join, still_ready};
 use crate::LOAD_BALANCER_HEALTH_PORT;
 use crate::digest::sha256;
 use crate::operations::{LoadBalancersReady, Operation};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
 use crate::resources::{Absent, Directory, File, Resource};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "load-balancer";
+const NAME: &str = "load-balancer";
+
+pub(super) const TASK: Task =
+    Task { name: NAME, about: "a load balancer before the API servers of several control planes, on hosts without one", plan };
 
 /// Step that writes the static pod's manifest.
-const MANIFEST: &str = "manifest";
+const MANIFEST: StepName<'static> = StepName::new(NAME, "manifest");
 
 /// Step of the speaker after which all of them have found an API server.
-const READY: &str = "ready";
+const READY: StepName<'static> = StepName::new(NAME, "ready");
 
 const FOLDER: &str = "/etc/kubernetes/haproxy";
 const MANIFESTS: &str = "/etc/kubernetes/manifests";
@@ -44,7 +47,7 @@ struct Pod<'a> {
     configuration_sum: String,
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.is_node() {
         return Ok(());
     }
@@ -60,7 +63,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         draft.add("no-manifest", Resource::Absent(Absent { pattern, except: Vec::new(), with_folder: false }));
         return Ok(());
     }
-    let parent = view.id(kubeadm_configuration::NAME, kubeadm_configuration::FOLDER);
+    let parent = view.id(kubeadm_configuration::FOLDER);
     let mut folder = |step: &str, path: &str, mode: u32| {
         let step = draft.add(step, Resource::Directory(Directory { path: path.to_owned(), mode }));
         draft.needs(&step, &parent, Reason::Inside);
@@ -79,10 +82,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let manifest = draft.add(MANIFEST, Resource::File(File::text(format!("{MANIFESTS}/kokctl-haproxy.yaml"), pod).mode(0o600)));
     draft.needs(&manifest, &manifests, Reason::Inside);
     draft.needs(&manifest, &file, Reason::Reads);
-    draft.needs(&manifest, &view.id(images::NAME, "haproxy"), Reason::StartsImage);
+    draft.needs(&manifest, &view.id(images::HAPROXY), Reason::StartsImage);
     if kubelet_join::is_joining(view)? {
         // What is made of a pod by then is cut off, and may be left frozen.
-        let joined = view.id(kubelet_join::NAME, kubelet_join::JOINED);
+        let joined = view.id(kubelet_join::JOINED);
         draft.needs(&manifest, &joined, Reason::Because("the kubelet is started anew once it is known, and should begin no pod before"));
         draft.needs(&joined, &manifests, Reason::Because("a kubelet that starts without it looks for it again seconds later"));
     }
@@ -104,12 +107,12 @@ fn ready(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let operation = Operation::LoadBalancersReady(LoadBalancersReady { nodes: hosts.clone() });
     let step = draft.add(READY, operation.clone());
     draft.within(Duration::from_secs(240));
-    draft.needs(&step, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may ask"));
+    draft.needs(&step, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may ask"));
     still_ready::while_all_go_on(view, draft, &step, view.cluster().balanced_hosts());
     for host in hosts {
-        draft.follows(&step, &StepId::new(&host, NAME, MANIFEST), Reason::Because("the kubelet starts it by that manifest"));
-        let joined = StepId::new(&host, kubelet_join::NAME, kubelet_join::JOINED);
+        draft.follows(&step, &MANIFEST.on(&host), Reason::Because("the kubelet starts it by that manifest"));
+        let joined = kubelet_join::JOINED.on(&host);
         draft.needs(&step, &joined, Reason::Because("that host has to join first"));
     }
-    still_ready::again(view, draft, (&step, READY), operation);
+    still_ready::again(view, draft, &step, operation);
 }

@@ -3,12 +3,14 @@
 use kok_crds::model::RegistryMirrors;
 use serde::Serialize;
 
-use super::container_runtime;
+use super::{Task, container_runtime};
 use crate::plan::{Draft, HostView, Reason, Refusal};
 use crate::resources::{Absent, Directory, File, Resource};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "mirrors";
+const NAME: &str = "mirrors";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "where images are fetched instead of their own registries", plan };
 
 /// Lies in each folder that we have made, and in none of the host's owner.
 const MARK: &str = "kokctl";
@@ -37,7 +39,7 @@ fn server(prefix: &str) -> Option<String> {
     }
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.is_node() {
         return Ok(());
     }
@@ -46,7 +48,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     for registry in &view.settings().containerd_registries_mirrors {
         let path = format!("{parent}/{}", registry.prefix);
         let folder = draft.add(&registry.prefix, Resource::Directory(Directory { path: path.clone(), mode: 0o755 }));
-        draft.needs(&folder, &view.id(container_runtime::NAME, container_runtime::MIRRORS_FOLDER), Reason::Inside);
+        draft.needs(&folder, &view.id(container_runtime::MIRRORS_FOLDER), Reason::Inside);
         let mark = format!("{path}/{MARK}");
         let text = "kokctl has made this folder, and removes it when its registry is no longer in the cluster's file.\n";
         let marked = draft.add(&format!("{}-mark", registry.prefix), Resource::File(File::text(mark.clone(), text)));

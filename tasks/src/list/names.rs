@@ -4,14 +4,17 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use kok_crds::model::{Cluster, Host};
 
+use super::Task;
 use crate::observe::{Look, PathState};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Block, File, Hostname, Resource};
 
-pub(super) const NAME: &str = "names";
+const NAME: &str = "names";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "the host's own name, and the names of all hosts", plan };
 
 /// Step that names the hosts, and the API where it has a name.
-const HOSTS_FILE: &str = "hosts-file";
+const HOSTS_FILE: StepName<'static> = StepName::new(NAME, "hosts-file");
 
 /// Where cloud-init looks for its settings; without this one it gives a host its old name back at the next start.
 const CLOUD_INIT: &str = "/etc/cloud/cloud.cfg.d";
@@ -21,7 +24,7 @@ pub(crate) fn looks() -> Vec<Look> {
     vec![Look::Path(CLOUD_INIT.to_owned())]
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let settings = &view.cluster().settings.host;
     if settings.override_system_hostname {
         draft.add("host-name", Resource::Hostname(Hostname { name: view.host.name.clone() }));
@@ -81,6 +84,6 @@ fn named_external(cluster: &Cluster) -> Option<(&str, &str)> {
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     let cluster = view.cluster();
     if cluster.api_endpoint_name().is_some() || named_external(cluster).is_some() {
-        draft.needs(step, &view.id(NAME, HOSTS_FILE), Reason::Because("it finds the API server by a name of that file"));
+        draft.needs(step, &view.id(HOSTS_FILE), Reason::Because("it finds the API server by a name of that file"));
     }
 }

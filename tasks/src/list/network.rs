@@ -6,23 +6,32 @@ use kok_crds::model::{NETWORK_ADDON, Network, NetworkPlugin};
 use serde::Serialize;
 use serde_json::json;
 
-use super::{addons, bridge, container_runtime, control_plane, images, kubelet_join, still_ready};
+use super::{Task, addons, bridge, container_runtime, control_plane, images, kubelet_join, still_ready};
 use crate::identity::endpoint;
 use crate::operations::{ApplyManifest, NodesReady, Operation, SubnetReady, WorkloadReady};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Directory, File, Resource};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "network";
+const NAME: &str = "network";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "the pod network", plan };
+
+/// Step of a host after which the runtime takes its network as ready.
+pub(super) const CONFIGURATION: StepName<'static> = StepName::new(NAME, "configuration");
+
+/// Step that puts flannel into the cluster.
+const FLANNEL: StepName<'static> = StepName::new(NAME, "flannel");
 
 /// Step after which all nodes are Ready.
-pub(super) const NODES_READY: &str = "nodes-ready";
+pub(super) const NODES_READY: StepName<'static> = StepName::new(NAME, "nodes-ready");
 
 /// Steps after which what carries pods and their names runs everywhere.
-const RUNNING: [&str; 3] = ["flannel-running", "kube-proxy-running", "coredns-running"];
+const RUNNING: [StepName<'static>; 3] =
+    [StepName::new(NAME, "flannel-running"), StepName::new(NAME, "kube-proxy-running"), StepName::new(NAME, "coredns-running")];
 
 /// Those of them that there are. What of a user's network has to run is not known; nodes say when it does.
-pub(super) fn running_steps(view: &HostView<'_>) -> impl Iterator<Item = &'static str> {
+pub(super) fn running_steps(view: &HostView<'_>) -> impl Iterator<Item = StepName<'static>> {
     let [flannel, proxy, dns] = RUNNING;
     [is_flannel(view).then_some(flannel), has_proxy(view).then_some(proxy), Some(dns)].into_iter().flatten()
 }
@@ -120,18 +129,16 @@ fn without_plugin(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let operation = Operation::WorkloadReady(workload);
     let step = draft.add(name, operation.clone());
     draft.within(WAIT);
-    let addons = view.id(control_plane::NAME, control_plane::ADDONS);
+    let addons = view.id(control_plane::ADDONS);
     draft.follows(&step, &addons, Reason::Because("it has to be in the cluster before it can run"));
     for host in view.cluster().nodes() {
-        draft.needs(&step, &StepId::new(&host.name, images::NAME, "kube-proxy"), Reason::StartsImage);
-        let node = if host.roles.control_plane { control_plane::node_step(view.cluster()) } else { kubelet_join::JOINED };
-        let task = if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME };
-        draft.needs(&step, &StepId::new(&host.name, task, node), Reason::Because("it runs on every node"));
+        draft.needs(&step, &images::KUBE_PROXY.on(&host.name), Reason::StartsImage);
+        draft.needs(&step, &kubelet_join::node_step(view.cluster(), host), Reason::Because("it runs on every node"));
     }
-    still_ready::again(view, draft, (&step, name), operation);
+    still_ready::again(view, draft, &step, operation);
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if view.host.roles.is_node() {
         match view.cluster().network.plugin {
             NetworkPlugin::Flannel => of_flannel(view, draft)?,
@@ -148,14 +155,14 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     match view.cluster().network.plugin {
         NetworkPlugin::None if has_proxy(view) => without_plugin(view, draft),
         NetworkPlugin::None => {}
-        NetworkPlugin::Manifest => nodes_ready(view, draft, &view.id(addons::NAME, NETWORK_ADDON)),
+        NetworkPlugin::Manifest => nodes_ready(view, draft, &view.id(addons::NETWORK)),
         NetworkPlugin::Bridge => {
             let shares = bridge::of_cluster(view, draft)?;
             nodes_ready(view, draft, &shares);
         }
         NetworkPlugin::Flannel => {
-            let flannel = draft.add("flannel", Operation::ApplyManifest(manifest(view)?));
-            let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
+            let flannel = draft.add(FLANNEL, Operation::ApplyManifest(manifest(view)?));
+            let administrators = view.id(control_plane::ADMINISTRATORS);
             draft.needs(&flannel, &administrators, Reason::Because("only administrators may"));
             nodes_ready(view, draft, &flannel);
         }
@@ -175,32 +182,24 @@ fn of_flannel(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     let folder = folder(draft);
     let subnet = draft.add("subnet", Operation::SubnetReady(SubnetReady));
     draft.within(WAIT);
-    draft.needs(&subnet, &StepId::new(&view.speaker()?.name, NAME, "flannel"), Reason::Because("flannel's daemon writes it"));
-    draft.needs(&subnet, &view.id(images::NAME, "flannel"), Reason::StartsImage);
-    let node = if view.host.roles.control_plane {
-        view.id(control_plane::NAME, "kubelet")
-    } else {
-        view.id(kubelet_join::NAME, kubelet_join::JOINED)
-    };
-    draft.needs(&subnet, &node, Reason::Because("the host's kubelet starts flannel's daemon"));
+    draft.needs(&subnet, &FLANNEL.on(&view.speaker()?.name), Reason::Because("flannel's daemon writes it"));
+    draft.needs(&subnet, &view.id(images::FLANNEL), Reason::StartsImage);
+    let node = if view.host.roles.control_plane { control_plane::KUBELET } else { kubelet_join::JOINED };
+    draft.needs(&subnet, &view.id(node), Reason::Because("the host's kubelet starts flannel's daemon"));
     let text = render("flannel/10-flannel.conflist.j2", &Conflist { mtu: mtu_of_pods(view) })?;
-    let file = draft.add("configuration", Resource::File(File::text("/etc/cni/net.d/10-flannel.conflist", text)));
+    let file = draft.add(CONFIGURATION, Resource::File(File::text("/etc/cni/net.d/10-flannel.conflist", text)));
     draft.needs(&file, &folder, Reason::Inside);
     // A pod that is started before its network is there is tried again only after 10 s and more (the kubelet's backOffPeriod).
     draft.needs(&file, &subnet, Reason::Because("the runtime takes the network as ready once the file is there"));
     for plugin in container_runtime::PLUGINS {
-        draft.needs(
-            &file,
-            &view.id(container_runtime::NAME, plugin),
-            Reason::Because("the runtime takes the network as ready once the file is there"),
-        );
+        draft.needs(&file, &view.id(plugin), Reason::Because("the runtime takes the network as ready once the file is there"));
     }
     Ok(())
 }
 
 /// Nodes are Ready once they have a network, and then everything runs.
 fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
-    let administrators = view.id(control_plane::NAME, control_plane::ADMINISTRATORS);
+    let administrators = view.id(control_plane::ADMINISTRATORS);
     let nodes: Vec<String> = view.cluster().nodes().map(|host| host.name.clone()).collect();
     let count = nodes.len() as u64;
     let version = view.cluster().kubernetes_version.to_string();
@@ -210,32 +209,27 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
     draft.needs(&ready, installed, Reason::Because("a node without a network is not Ready"));
     still_ready::while_all_go_on(view, draft, &ready, view.cluster().nodes());
     for host in view.cluster().nodes() {
-        let (task, step) = if view.cluster().network.plugin.is_ours() {
-            (NAME, "configuration")
-        } else {
-            (container_runtime::NAME, container_runtime::PLUGINS[0])
-        };
-        draft.needs(&ready, &StepId::new(&host.name, task, step), Reason::Because("a node without a network is not Ready"));
+        let step = if view.cluster().network.plugin.is_ours() { CONFIGURATION } else { container_runtime::PLUGINS[0] };
+        draft.needs(&ready, &step.on(&host.name), Reason::Because("a node without a network is not Ready"));
         if host.roles.control_plane {
-            let finalized = StepId::new(&host.name, control_plane::NAME, control_plane::node_step(view.cluster()));
+            let finalized = control_plane::node_step(view.cluster()).on(&host.name);
             draft.needs(&ready, &finalized, Reason::Because("that restarts the kubelet"));
         } else {
-            draft.needs(
-                &ready,
-                &StepId::new(&host.name, kubelet_join::NAME, kubelet_join::JOINED),
-                Reason::Because("that host has to join first"),
-            );
+            draft.needs(&ready, &kubelet_join::JOINED.on(&host.name), Reason::Because("that host has to join first"));
         }
     }
-    let addons = view.id(control_plane::NAME, control_plane::ADDONS);
+    let addons = view.id(control_plane::ADDONS);
     let [flannel_running, proxy_running, dns_running] = RUNNING;
     if is_flannel(view) {
-        running(view, draft, flannel_running, ("DaemonSet", "kube-flannel", "kube-flannel-ds", count), installed, &ready, "flannel");
+        let daemons = WorkloadReady { kind: "DaemonSet", namespace: "kube-flannel", name: "kube-flannel-ds", at_least: count };
+        running(view, draft, flannel_running, daemons, installed, &ready, images::FLANNEL);
     }
     if has_proxy(view) {
-        running(view, draft, proxy_running, ("DaemonSet", "kube-system", "kube-proxy", count), &addons, &ready, "kube-proxy");
+        let daemons = WorkloadReady { kind: "DaemonSet", namespace: "kube-system", name: "kube-proxy", at_least: count };
+        running(view, draft, proxy_running, daemons, &addons, &ready, images::KUBE_PROXY);
     }
-    running(view, draft, dns_running, ("Deployment", "kube-system", "coredns", 1), &addons, &ready, "coredns");
+    let dns = WorkloadReady { kind: "Deployment", namespace: "kube-system", name: "coredns", at_least: 1 };
+    running(view, draft, dns_running, dns, &addons, &ready, images::COREDNS);
 }
 
 /// A user's network is in images that nodes have to fetch.
@@ -247,19 +241,19 @@ const WAIT: Duration = Duration::from_secs(300);
 fn running(
     view: &HostView<'_>,
     draft: &mut Draft<'_>,
-    name_of_step: &str,
-    (kind, namespace, name, at_least): (&'static str, &'static str, &'static str, u64),
+    name_of_step: StepName<'_>,
+    workload: WorkloadReady,
     applied: &StepId,
     nodes: &StepId,
-    image: &str,
+    image: StepName<'_>,
 ) {
-    let operation = Operation::WorkloadReady(WorkloadReady { kind, namespace, name, at_least });
+    let operation = Operation::WorkloadReady(workload);
     let step = draft.add(name_of_step, operation.clone());
     draft.within(WAIT);
     draft.follows(&step, applied, Reason::Because("it has to be in the cluster before it can run"));
     draft.needs(&step, nodes, Reason::Because("it runs on nodes that are Ready"));
     for host in view.cluster().nodes() {
-        draft.needs(&step, &StepId::new(&host.name, images::NAME, image), Reason::StartsImage);
+        draft.needs(&step, &image.on(&host.name), Reason::StartsImage);
     }
-    still_ready::again(view, draft, (&step, name_of_step), operation);
+    still_ready::again(view, draft, &step, operation);
 }

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{control_plane, images, network, node_dns};
+use super::{Task, control_plane, images, network, node_dns};
 use crate::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage, WorkloadReady, askers};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "network-check";
+const NAME: &str = "network-check";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "pods of all nodes answer each other", plan };
 
 #[derive(Serialize)]
 struct Check<'a> {
@@ -29,7 +31,7 @@ fn operation(view: &HostView<'_>) -> Result<impl Fn(Stage) -> Operation, Refusal
     })
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.is_speaker() || !network::is_there(view) {
         return Ok(());
     }
@@ -41,25 +43,25 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let stage = operation(view)?;
 
     let deployed = draft.add("pods", stage(Stage::Deploy(manifest)));
-    draft.needs(&deployed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+    draft.needs(&deployed, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     // Its pods tolerate everything, so they would be there as soon as their nodes are, and every kubelet would try in vain to start them.
-    draft.needs(&deployed, &view.id(network::NAME, network::NODES_READY), Reason::Because("its pods get their addresses from the network"));
+    draft.needs(&deployed, &view.id(network::NODES_READY), Reason::Because("its pods get their addresses from the network"));
     node_dns::asked_by_pods_of(view, draft, &deployed);
     let running = draft.add("pods-running", stage(Stage::Running(workload)));
     draft.within(Duration::from_secs(300));
     draft.needs(&running, &deployed, Reason::Because("they have to be in the cluster before they can run"));
-    draft.needs(&running, &view.id(network::NAME, network::NODES_READY), Reason::Because("it has a pod on every node"));
+    draft.needs(&running, &view.id(network::NODES_READY), Reason::Because("it has a pod on every node"));
     for host in hosts {
-        draft.needs(&running, &StepId::new(&host.name, images::NAME, "echo"), Reason::StartsImage);
+        draft.needs(&running, &images::ECHO.on(&host.name), Reason::StartsImage);
     }
     let answered = draft.add("answers", stage(Stage::Answer));
     draft.within(Duration::from_secs(180));
     draft.needs(&answered, &running, Reason::TalksTo);
     for step in network::running_steps(view) {
-        draft.needs(&answered, &view.id(network::NAME, step), Reason::TalksTo);
+        draft.needs(&answered, &view.id(step), Reason::TalksTo);
     }
     if node_dns::is_on(view) {
-        draft.needs(&answered, &view.id(node_dns::NAME, node_dns::RUNNING), Reason::TalksTo);
+        draft.needs(&answered, &view.id(node_dns::RUNNING), Reason::TalksTo);
     }
     let record = draft.add("record", stage(Stage::Record));
     draft.needs(&record, &answered, Reason::Because("only a proof that was given is recorded"));

@@ -8,24 +8,29 @@ use std::time::Duration;
 use kok_crds::model::{Cluster, Host, NodeDns};
 use serde::Serialize;
 
-use super::{control_plane, images, kubelet_join, still_ready};
+use super::{Task, control_plane, images, kubelet_join, still_ready};
 use crate::change::Verdict;
 use crate::observe::{KubernetesState, PathState};
 use crate::operations::{ApplyManifest, NODE_DNS_UNIT_FILE, NodeDnsLink, Operation, RemoveNodeDns, WorkloadReady};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{File, Resource, Unit, UnitGoal};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "node-dns";
+const NAME: &str = "node-dns";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "a DNS cache on each node, where it is wanted", plan };
+
+/// Step that makes the link at whose address a node's cache listens.
+const LINK_STEP: StepName<'static> = StepName::new(NAME, "link");
 
 /// Step of the speaker after which every node has a cache that answers.
-pub(super) const RUNNING: &str = "running";
+pub(super) const RUNNING: StepName<'static> = StepName::new(NAME, "running");
 
 /// Step of the speaker after which those nodes have one that were there before the run.
-const SERVING: &str = "serving";
+const SERVING: StepName<'static> = StepName::new(NAME, "serving");
 
 /// Step of the speaker after which there is no cache of ours.
-const REMOVED: &str = "removed";
+const REMOVED: StepName<'static> = StepName::new(NAME, "removed");
 
 /// What makes the address after a start of the host.
 const UNIT: &str = "kokctl-node-dns.service";
@@ -139,15 +144,15 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
     let Ok(speaker) = view.speaker() else { return };
     if comes_first(view) && nodes_before(view).contains(&view.host.name) {
         let reason = Reason::Because("pods that are started from then on ask the node's cache");
-        draft.needs(step, &StepId::new(&speaker.name, NAME, SERVING), reason);
+        draft.needs(step, &SERVING.on(&speaker.name), reason);
     }
 }
 
 /// The step after which a host's kubelet has its configuration.
 fn kubelet_of(view: &HostView<'_>, host: &str) -> StepId {
     let is_plane = view.cluster().control_planes().any(|plane| plane.name == host);
-    let (task, step) = if is_plane { (control_plane::NAME, "kubelet") } else { (kubelet_join::NAME, kubelet_join::JOINED) };
-    StepId::new(host, task, step)
+    let name = if is_plane { control_plane::KUBELET } else { kubelet_join::JOINED };
+    name.on(host)
 }
 
 /// Says that a step starts pods that have to ask the cache.
@@ -159,7 +164,7 @@ pub(super) fn asked_by_pods_of(view: &HostView<'_>, draft: &mut Draft<'_>, step:
     }
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !is_on(view) {
         removal(view, draft);
         return Ok(());
@@ -180,7 +185,7 @@ fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let unit = Unit { name: UNIT.to_owned(), goal: UnitGoal::Running, reads: vec![NODE_DNS_UNIT_FILE.to_owned()] };
     let unit = draft.add("service", Resource::Unit(unit));
     draft.follows(&unit, &file, Reason::Reads);
-    let link = draft.add("link", Operation::NodeDnsLink(NodeDnsLink { unit: UNIT, link: LINK, wanted: true }));
+    let link = draft.add(LINK_STEP, Operation::NodeDnsLink(NodeDnsLink { unit: UNIT, link: LINK, wanted: true }));
     draft.needs(&link, &unit, Reason::Because("the unit makes it"));
     Ok(())
 }
@@ -192,7 +197,7 @@ fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
     if first {
         waits.push((SERVING, nodes_before(view)));
     } else {
-        draft.needs(&applied, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+        draft.needs(&applied, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     }
     for (name, hosts) in waits {
         let operation = Operation::WorkloadReady(workload(hosts.len()));
@@ -200,14 +205,14 @@ fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal>
         draft.within(WAIT);
         draft.follows(&step, &applied, Reason::Because("it has to be in the cluster before it can run"));
         for host in hosts {
-            draft.needs(&step, &StepId::new(&host, images::NAME, "coredns"), Reason::StartsImage);
-            draft.needs(&step, &StepId::new(&host, NAME, "link"), Reason::Because("it listens at the address of that link"));
+            draft.needs(&step, &images::COREDNS.on(&host), Reason::StartsImage);
+            draft.needs(&step, &LINK_STEP.on(&host), Reason::Because("it listens at the address of that link"));
             if name == RUNNING {
                 draft.needs(&step, &kubelet_of(view, &host), Reason::Because("it runs on every node"));
             }
         }
         if name == RUNNING {
-            still_ready::again(view, draft, (&step, name), operation);
+            still_ready::again(view, draft, &step, operation);
         }
     }
     Ok(())
@@ -222,14 +227,14 @@ fn removal(view: &HostView<'_>, draft: &mut Draft<'_>) {
     let is_ours = daemon_set.is_some_and(|object| object.text(crate::operations::SOURCE_ANNOTATION).is_some());
     if view.is_speaker() && (is_ours || view.cluster().nodes().any(has_unit)) {
         let removed = draft.add(REMOVED, Operation::RemoveNodeDns(RemoveNodeDns { name: DAEMON_SET }));
-        draft.needs(&removed, &view.id(control_plane::NAME, control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
+        draft.needs(&removed, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
         for host in told(view) {
             draft.needs(&removed, &kubelet_of(view, &host), Reason::Because(TOLD));
         }
     }
     if view.host.roles.is_node() && has_unit(view.host) {
         let gone = draft.add("link-removed", Operation::NodeDnsLink(NodeDnsLink { unit: UNIT, link: LINK, wanted: false }));
-        draft.needs(&gone, &StepId::new(&speaker.name, NAME, REMOVED), Reason::Because("the cache answers there until then"));
+        draft.needs(&gone, &REMOVED.on(&speaker.name), Reason::Because("the cache answers there until then"));
         draft.needs(&gone, &kubelet_of(view, &view.host.name), Reason::Because(TOLD));
     }
 }

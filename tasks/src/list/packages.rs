@@ -2,20 +2,23 @@
 
 use std::time::Duration;
 
+use super::Task;
 use crate::facts::Program;
-use crate::plan::{Draft, HostView, Reason, Refusal};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
 use crate::preconditions::missing_programs;
 use crate::resources::{Manager, PackageDatabase, Packages, Resource};
 
-pub(crate) const NAME: &str = "packages";
+const NAME: &str = "packages";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "packages of the distribution that a minimal installation lacks", plan };
 
 /// The step before every other that may run a command of a package.
-pub(crate) const INSTALLED: &str = "installed";
+pub(crate) const INSTALLED: StepName<'static> = StepName::new(NAME, "installed");
 
 /// The lock of another package manager is waited for 5 minutes, and cloud-init as long; what is installed are some MB.
 const DEADLINE: Duration = Duration::from_secs(900);
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let facts = view.facts;
     let missing = missing_programs(facts, view.cluster(), view.settings());
     if missing.is_empty() {

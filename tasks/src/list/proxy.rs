@@ -3,11 +3,17 @@
 use kok_crds::model::Cluster;
 use serde::Serialize;
 
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use super::Task;
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Absent, Directory, File, Resource};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "proxy";
+const NAME: &str = "proxy";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "the proxy of containerd and the kubelet", plan };
+
+/// Step after which no other settings of ours are there.
+const NO_OTHERS: StepName<'static> = StepName::new(NAME, "no-others");
 
 /// Services that fetch something, and the folders of their settings.
 const SERVICES: [&str; 2] = ["containerd", "kubelet"];
@@ -55,7 +61,7 @@ fn without_proxy(cluster: &Cluster) -> Vec<String> {
     local.into_iter().chain(ranges).chain(names).chain(hosts).collect()
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.is_node() {
         return Ok(());
     }
@@ -68,21 +74,21 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
             let file = draft.add(service, Resource::File(File::text(path.clone(), text.clone())));
             // The folder of the kubelet's other settings is made by its own task.
             let inside = match service {
-                "kubelet" => view.id(super::kubelet::NAME, super::kubelet::FOLDER),
+                "kubelet" => view.id(super::kubelet::FOLDER),
                 _ => draft.add("folder", Resource::Directory(Directory { path: folder(service), mode: 0o755 })),
             };
             draft.needs(&file, &inside, Reason::Inside);
             except.push(path);
         }
     }
-    draft.add("no-others", Resource::Absent(Absent { pattern: PATTERN.to_owned(), except, with_folder: false }));
+    draft.add(NO_OTHERS, Resource::Absent(Absent { pattern: PATTERN.to_owned(), except, with_folder: false }));
     Ok(())
 }
 
 /// Says that a step starts a service that reads these settings.
 pub(super) fn read_by(view: &HostView<'_>, draft: &mut Draft<'_>, service: &str, step: &StepId) {
-    draft.follows(step, &view.id(NAME, "no-others"), Reason::Reads);
+    draft.follows(step, &view.id(NO_OTHERS), Reason::Reads);
     if view.settings().host.has_proxy() {
-        draft.follows(step, &view.id(NAME, service), Reason::Reads);
+        draft.follows(step, &view.id(StepName::new(NAME, service)), Reason::Reads);
     }
 }

@@ -59,15 +59,15 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
         let reason = || Reason::Because("what works is changed only while everything before it works");
         // Where no API server is lost by it, only etcd has to be waited for.
         if own == Standing::Everything {
-            draft.needs(step, &StepId::new(&before.name, control_plane::NAME, control_plane::READY), reason());
+            draft.needs(step, &control_plane::READY.on(&before.name), reason());
             // Of one that works, the kubelet is started last; elsewhere the API server waits for it.
             if of(&before) == Standing::Everything {
-                draft.needs(step, &StepId::new(&before.name, control_plane::NAME, control_plane::KUBELET), reason());
+                draft.needs(step, &control_plane::KUBELET.on(&before.name), reason());
                 still_ready::of(view, before).for_each(|works| draft.needs(step, &works, reason()));
             }
         }
         if !cluster.has_etcd_units() {
-            draft.needs(step, &StepId::new(&before.name, etcd::NAME, etcd::MEMBER), reason());
+            draft.needs(step, &etcd::MEMBER.on(&before.name), reason());
         }
     }
 }
@@ -141,7 +141,7 @@ pub(super) fn container_runtime_needed_by(view: &HostView<'_>, draft: &mut Draft
         None => running.into_iter().take(1).collect::<Vec<_>>(),
     };
     for before in before {
-        let before = StepId::new(&before.name, container_runtime::NAME, container_runtime::STILL_WORKS);
+        let before = container_runtime::STILL_WORKS.on(&before.name);
         for step in changed.iter().copied().chain([service]) {
             draft.needs(step, &before, Reason::Because("containerd is changed on one control plane after the other, and then on workers"));
         }

@@ -10,13 +10,13 @@ use kok_crds::model::Host;
 use super::{control_plane, kubelet_join};
 use crate::change::Verdict;
 use crate::operations::{KubeletStays, NodesReady, Operation};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
 /// The step, of the task that starts the kubelet, after which a node that was Ready is so again.
-const STILL_READY: &str = "still-ready";
+pub(super) const STILL_READY: &str = "still-ready";
 
 /// The step after which the kubelet has got over its start.
-const STAYS: &str = "goes-on";
+pub(super) const GOES_ON: &str = "goes-on";
 
 /// systemd starts one that ended again after 2 s (`RestartSec`); after some ten times, it won't get better.
 const STAYS_WAIT: Duration = Duration::from_secs(25);
@@ -49,13 +49,13 @@ pub(super) fn was_node(view: &HostView<'_>, host: &Host) -> bool {
 /// The steps after which a kubelet that was started anew is known to work: of a host that was a node before the run it goes on, and if its node was
 /// Ready, it is again.
 pub(super) fn of(view: &HostView<'_>, host: &Host) -> impl Iterator<Item = StepId> {
-    let ready = was_ready(view, host).then(|| StepId::new(&host.name, task(host), STILL_READY));
+    let ready = was_ready(view, host).then(|| still_ready_step(host));
     goes_on(view, host).into_iter().chain(ready)
 }
 
 /// The step after which the kubelet of a host that was a node before the run is known to go on.
 pub(super) fn goes_on(view: &HostView<'_>, host: &Host) -> Option<StepId> {
-    was_node(view, host).then(|| StepId::new(&host.name, task(host), STAYS))
+    was_node(view, host).then(|| goes_on_step(host))
 }
 
 /// Says that a step waits for what only kubelets that go on can bring about: one of a host that ends is waited for in vain.
@@ -65,18 +65,24 @@ pub(super) fn while_all_go_on<'a>(view: &HostView<'_>, draft: &mut Draft<'_>, st
     }
 }
 
-/// The task that starts the host's kubelet: whoever leaves that out needs no wait, and nobody has one without the other.
-fn task(host: &Host) -> &'static str {
-    if host.roles.control_plane { control_plane::NAME } else { kubelet_join::NAME }
+/// Both steps are of the task that starts the host's kubelet: whoever leaves that out needs no wait, and nobody has one without the other.
+fn still_ready_step(host: &Host) -> StepId {
+    let name = if host.roles.control_plane { control_plane::STILL_READY } else { kubelet_join::STILL_READY };
+    name.on(&host.name)
+}
+
+fn goes_on_step(host: &Host) -> StepId {
+    let name = if host.roles.control_plane { control_plane::GOES_ON } else { kubelet_join::GOES_ON };
+    name.on(&host.name)
 }
 
 /// The kubelet of this host, which these steps of the same task may start anew.
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[&str]) -> Result<(), Refusal> {
+pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[StepName<'_>]) -> Result<(), Refusal> {
     if !was_node(view, view.host) {
         return Ok(());
     }
     let was_started_microseconds = view.observations().units.get("kubelet.service").map(|unit| unit.started_microseconds);
-    let stays = draft.add(STAYS, Operation::KubeletStays(KubeletStays { was_started_microseconds }));
+    let stays = draft.add(GOES_ON, Operation::KubeletStays(KubeletStays { was_started_microseconds }));
     draft.within(STAYS_WAIT);
     started_anew(view, draft, &stays, by);
     if was_ready(view, view.host) {
@@ -89,24 +95,24 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>, by: &[&str]) -> R
     Ok(())
 }
 
-fn started_anew(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, by: &[&str]) {
+fn started_anew(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId, by: &[StepName<'_>]) {
     for name in by {
-        draft.follows(step, &view.id(task(view.host), name), Reason::Because("that starts its kubelet anew"));
+        draft.follows(step, &view.id(*name), Reason::Because("that starts its kubelet anew"));
     }
 }
 
 /// Something of all nodes that the cluster says of itself, such as that a daemon runs on each of them: if it was so before the run, it is again
-/// after kubelets were started anew. `first` is the step after which it is so for the first time, by its name. It needs nothing of hosts that
+/// after kubelets were started anew. `first` is the step after which it is so for the first time. It needs nothing of hosts that
 /// are not concerned, so that a run of a part of the hosts asks no others.
-pub(super) fn again(view: &HostView<'_>, draft: &mut Draft<'_>, (first, name): (&StepId, &str), operation: Operation) {
+pub(super) fn again(view: &HostView<'_>, draft: &mut Draft<'_>, first: &StepId, operation: Operation) {
     if !was(view, &operation) {
         return;
     }
-    let step = draft.add(&format!("{name}-again"), operation);
+    let step = draft.add(&format!("{}-again", first.name()), operation);
     draft.within(WAIT);
     draft.needs(&step, first, Reason::Because("it has to be so first"));
     for host in view.cluster().nodes().filter(|host| was_ready(view, host)) {
-        let ready = StepId::new(&host.name, task(host), STILL_READY);
+        let ready = still_ready_step(host);
         draft.follows(&step, &ready, Reason::Because("pods of a node that is not Ready are taken for not ready"));
     }
 }

@@ -1,13 +1,16 @@
 //! Swap, which the kubelet does not start with unless it is told to.
 
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use super::Task;
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{NoSwap, Resource};
 
-pub(super) const NAME: &str = "swap";
+const NAME: &str = "swap";
 
-const OFF: &str = "off";
+pub(super) const TASK: Task = Task { name: NAME, about: "no swap, now and after the next start", plan };
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+const OFF: StepName<'static> = StepName::new(NAME, "off");
+
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if !view.host.roles.is_node() {
         return Ok(());
     }
@@ -20,6 +23,6 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 /// Says that a step starts the kubelet, or checks whether it could.
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     if view.cluster().settings.host.kubelet_fail_swap_on {
-        draft.needs(step, &view.id(NAME, OFF), Reason::Because("the kubelet does not start with swap"));
+        draft.needs(step, &view.id(OFF), Reason::Because("the kubelet does not start with swap"));
     }
 }

@@ -4,13 +4,19 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::Task;
 use crate::operations::{Operation, TimeSynchronised};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
 use crate::preconditions::OTHER_CLOCKS;
 use crate::resources::{File, Resource, Unit, UnitGoal};
 use crate::templates::render;
 
-pub(super) const NAME: &str = "time-sync";
+const NAME: &str = "time-sync";
+
+pub(super) const TASK: Task = Task { name: NAME, about: "the clock follows its source", plan };
+
+/// Step that starts chrony.
+const SERVICE: StepName<'static> = StepName::new(NAME, "service");
 
 /// The configuration and the unit of chrony: Debian and the RHEL family differ.
 fn places(view: &HostView<'_>) -> (&'static str, &'static str) {
@@ -32,7 +38,7 @@ fn others(view: &HostView<'_>) -> Vec<&'static str> {
     OTHER_CLOCKS.iter().filter(there).copied().collect()
 }
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let time = &view.cluster().time;
     if !time.is_managed() {
         return Ok(());
@@ -48,7 +54,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let (configuration, service) = places(view);
     let file = draft.add("configuration", Resource::File(File::text(configuration, text)));
     let unit = Unit { name: service.to_owned(), goal: UnitGoal::Running, reads: vec![configuration.to_owned()] };
-    let unit = draft.add("service", Resource::Unit(unit));
+    let unit = draft.add(SERVICE, Resource::Unit(unit));
     draft.follows(&unit, &file, Reason::Reads);
     for other in others(view) {
         let stopped = Unit { name: other.to_owned(), goal: UnitGoal::Stopped, reads: Vec::new() };
@@ -60,7 +66,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     draft.within(Duration::from_secs(120));
     draft.follows(&synchronised, &unit, Reason::TalksTo);
     for source in time.sources.iter().filter(|source| **source != view.host.name) {
-        draft.needs(&synchronised, &StepId::new(source, NAME, "service"), Reason::TalksTo);
+        draft.needs(&synchronised, &SERVICE.on(source), Reason::TalksTo);
     }
     Ok(())
 }

@@ -1,14 +1,17 @@
 //! Certificate authorities that programs of the host trust besides those of the distribution.
 
+use super::Task;
 use crate::operations::{Operation, TrustStore};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Absent, File, Resource};
 
-pub(super) const NAME: &str = "trust";
+const NAME: &str = "trust";
 
-const STORE: &str = "store";
+pub(super) const TASK: Task = Task { name: NAME, about: "certificate authorities that programs trust besides", plan };
 
-pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+const STORE: StepName<'static> = StepName::new(NAME, "store");
+
+fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let certificates = &view.settings().host.trusted_certificates;
     let store = TrustStore::of(view.facts);
     let mut steps = Vec::new();
@@ -29,5 +32,5 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
 
 /// Says that a step starts a program that reads the store once, when it starts.
 pub(super) fn read_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    draft.follows(step, &view.id(NAME, STORE), Reason::Reads);
+    draft.follows(step, &view.id(STORE), Reason::Reads);
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use kok_crds::model::{Cluster, Host};
 
 use super::compare::Asked;
-use super::graph::{Action, Plan, Step, StepId};
+use super::graph::{Action, Plan, Step};
+use super::id::StepId;
 use super::make::Seen;
 use crate::list::host::claim;
 use crate::observe::ApiServerState;

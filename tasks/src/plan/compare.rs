@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::graph::{Plan, Reason, Step, StepId};
+use super::graph::{Plan, Step};
+use super::id::StepId;
 use super::make::Seen;
 use super::missing::{Missing, refusals};
+use super::reason::Reason;
 use super::refusal::Refusal;
-use super::select::{Selection, owner};
+use super::select::Selection;
 use crate::change::{Change, ChangeKind, Verdict};
 use crate::list::host::claim;
 use crate::observe::Looks;
@@ -61,7 +63,7 @@ pub(super) fn compare(plan: &mut Plan, seen: &Seen, selection: &Selection) -> Co
             match verdicts.get(&need.id) {
                 Some(Verdict::Same) => {}
                 // Whose a host is, is recorded before whatever is changed on it: that is how hosts are guarded, and no task to choose.
-                Some(Verdict::Differs(change)) if need.id == claim(&need.host) && selection.has_host(owner(&need.id)) => {
+                Some(Verdict::Differs(change)) if need.id == claim(&need.host) && selection.has_host(need.id.host()) => {
                     claims.insert(need.id.clone(), change.clone());
                 }
                 Some(Verdict::Differs(change)) => missing.push(Missing { step, need, reason, change }),

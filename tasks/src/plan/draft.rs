@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host, Settings};
 
-use super::graph::{Action, Reason, Step, StepId};
+use super::graph::{Action, Step};
+use super::id::{NewName, StepId, StepName};
 use super::make::{Inputs, Seen};
+use super::reason::Reason;
 use super::refusal::Refusal;
 use crate::artifact::Artifact;
 use crate::bundle::{BundleFile, BundleImage};
@@ -117,11 +119,19 @@ impl<'a> HostView<'a> {
         self.file(name, version).map(Artifact::from)
     }
 
-    /// Name of a step of another task on this host.
+    /// The step of that name for this host.
     #[must_use]
-    pub fn id(&self, task: &str, name: &str) -> StepId {
-        StepId::new(&self.host.name, task, name)
+    pub fn id(&self, name: StepName<'_>) -> StepId {
+        name.on(&self.host.name)
     }
+}
+
+/// That one step comes after another.
+#[derive(Debug, Clone)]
+pub(super) struct Edge {
+    pub(super) later: StepId,
+    pub(super) earlier: StepId,
+    pub(super) reason: Reason,
 }
 
 /// The steps of one task on one host, as they are being written down.
@@ -130,7 +140,7 @@ pub struct Draft<'a> {
     host: &'a str,
     task: &'static str,
     steps: Vec<Step>,
-    edges: Vec<(StepId, StepId, Reason)>,
+    edges: Vec<Edge>,
 }
 
 impl<'a> Draft<'a> {
@@ -141,13 +151,14 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds a step and returns its name.
-    pub fn add(&mut self, name: &str, action: impl Into<Action>) -> StepId {
+    pub fn add<'n>(&mut self, name: impl Into<NewName<'n>>, action: impl Into<Action>) -> StepId {
         self.add_on(self.host, name, action)
     }
 
     /// Adds a step that acts on another host, such as a control plane that is asked about this host's node.
-    pub fn add_on(&mut self, host: &str, name: &str, action: impl Into<Action>) -> StepId {
-        let id = StepId::new(self.host, self.task, name);
+    pub fn add_on<'n>(&mut self, host: &str, name: impl Into<NewName<'n>>, action: impl Into<Action>) -> StepId {
+        let name = name.into();
+        let id = StepId::new(self.host, name.task.unwrap_or(self.task), name.name);
         let action = action.into();
         self.steps.push(Step {
             id: id.clone(),
@@ -169,7 +180,7 @@ impl<'a> Draft<'a> {
 
     /// Says that `later` needs `earlier`, and why.
     pub fn needs(&mut self, later: &StepId, earlier: &StepId, reason: Reason) {
-        self.edges.push((later.clone(), earlier.clone(), reason));
+        self.edges.push(Edge { later: later.clone(), earlier: earlier.clone(), reason });
     }
 
     /// Says that `later` needs `earlier`, and has to be done again whenever `earlier` changes.
@@ -184,7 +195,7 @@ impl<'a> Draft<'a> {
         &self.steps
     }
 
-    pub(super) fn into_parts(self) -> (Vec<Step>, Vec<(StepId, StepId, Reason)>) {
+    pub(super) fn into_parts(self) -> (Vec<Step>, Vec<Edge>) {
         (self.steps, self.edges)
     }
 }

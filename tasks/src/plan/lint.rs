@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::graph::{Plan, Reason, Step, StepId};
+use super::graph::{Plan, Step};
+use super::id::StepId;
+use super::reason::Reason;
 
 /// A broken rule. Always a defect of kokctl: no input of a user may lead to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +51,7 @@ fn of_step(step: &Step) -> Vec<String> {
     if step.title().trim().is_empty() {
         rules.push("has no title".to_owned());
     }
-    if !step.id.as_str().contains(&format!("/{}/", step.task)) {
+    if step.id.task() != step.task {
         rules.push(format!("does not have its task {} in its name", step.task));
     }
     rules

@@ -6,9 +6,11 @@ use kok_crds::model::Cluster;
 
 use super::ask;
 use super::compare::{Asked, Compared, compare};
-use super::draft::{Draft, HostView};
-use super::graph::{Plan, Reason, StepId};
+use super::draft::{Draft, Edge, HostView};
+use super::graph::{Plan, Step};
+use super::id::StepId;
 use super::lint::lint;
+use super::reason::Reason;
 use super::refusal::Refusal;
 use super::select::Selection;
 use crate::bundle::Bundle;
@@ -213,39 +215,39 @@ fn ordered(drafts: Vec<Draft<'_>>) -> Result<Plan, Refusal> {
     }
     edges.extend(after_claims(&plan));
     edges.extend(after_packages(&plan));
-    for (later, earlier, reason) in edges {
+    for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(defect)?;
     }
     Ok(plan)
 }
 
 /// Every step of a host comes after the one that records whose host it is.
-fn after_claims(plan: &Plan) -> Edges {
+fn after_claims(plan: &Plan) -> Vec<Edge> {
     let mut claims: BTreeMap<&str, StepId> = BTreeMap::new();
     let mut edges = Vec::new();
     for step in plan.steps() {
         let claim = claims.entry(&step.host).or_insert_with(|| claim(&step.host));
         if step.id != *claim {
-            edges.push((step.id.clone(), claim.clone(), Reason::Because("a host says whose it is before it is changed")));
+            let reason = Reason::Because("a host says whose it is before it is changed");
+            edges.push(Edge { later: step.id.clone(), earlier: claim.clone(), reason });
         }
     }
     edges
 }
 
 /// Where packages are missing, every step of the host may run a command of one of them.
-fn after_packages(plan: &Plan) -> Edges {
-    let of_packages = plan.steps().filter(|step| step.task == packages::NAME);
-    let installed: BTreeMap<&str, StepId> =
-        of_packages.map(|step| (step.host.as_str(), StepId::new(&step.host, packages::NAME, packages::INSTALLED))).collect();
-    let later = plan.steps().filter(|step| step.task != packages::NAME);
+fn after_packages(plan: &Plan) -> Vec<Edge> {
+    let is_of_packages = |step: &&Step| step.task == packages::INSTALLED.task();
+    let of_packages = plan.steps().filter(is_of_packages);
+    let installed: BTreeMap<&str, StepId> = of_packages.map(|step| (step.host.as_str(), packages::INSTALLED.on(&step.host))).collect();
+    let later = plan.steps().filter(|step| !is_of_packages(step));
     let with_packages = later.filter_map(|step| Some((step, installed.get(step.host.as_str())?)));
     let later = with_packages.filter(|(step, _)| step.id != claim(&step.host));
-    later.map(|(step, earlier)| (step.id.clone(), earlier.clone(), Reason::Because("it may run commands of these packages"))).collect()
+    let reason = || Reason::Because("it may run commands of these packages");
+    later.map(|(step, earlier)| Edge { later: step.id.clone(), earlier: earlier.clone(), reason: reason() }).collect()
 }
 
-pub(super) type Edges = Vec<(StepId, StepId, Reason)>;
-
-pub(super) fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Edges, Refusal> {
+pub(super) fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Vec<Edge>, Refusal> {
     let (steps, edges) = draft.into_parts();
     for step in steps {
         plan.add(step).map_err(|id| defect(format!("two steps have the name {id}")))?;

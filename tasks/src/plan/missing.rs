@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::graph::{Plan, Reason, Step, StepId};
+use super::graph::{Plan, Step};
+use super::id::StepId;
+use super::reason::Reason;
 use super::refusal::Refusal;
-use super::select::{Selection, owner};
+use super::select::Selection;
 use crate::change::{Change, Verdict};
 use crate::list::TASKS;
 
@@ -21,10 +23,10 @@ pub(super) fn refusals(plan: &Plan, verdicts: &HashMap<StepId, Verdict>, selecti
     let hint = complete(plan, verdicts, selection, missing);
     let mut by_cause: BTreeMap<String, Vec<&Missing<'_>>> = BTreeMap::new();
     for one in missing {
-        let what = if selection.has_host(owner(&one.need.id)) {
+        let what = if selection.has_host(one.need.id.host()) {
             format!("the task {} is not chosen, and {} needs it", one.need.task, one.step.task)
         } else {
-            format!("the host {} is not chosen, and {} needs it", owner(&one.need.id), owner(&one.step.id))
+            format!("the host {} is not chosen, and {} needs it", one.need.id.host(), one.step.id.host())
         };
         by_cause.entry(what).or_default().push(one);
     }
@@ -60,8 +62,8 @@ fn complete(plan: &Plan, verdicts: &HashMap<StepId, Verdict>, selection: &Select
         let wanted = |name: &&str| chosen.contains(name) || steps.iter().any(|step| step.task == *name);
         options.push(format!("--only {}", names.filter(wanted).collect::<Vec<_>>().join(",")));
     }
-    if let Some(chosen) = selection.hosts().filter(|_| steps.iter().any(|step| !selection.has_host(owner(&step.id)))) {
-        let hosts: BTreeSet<&str> = chosen.iter().map(String::as_str).chain(steps.iter().map(|step| owner(&step.id))).collect();
+    if let Some(chosen) = selection.hosts().filter(|_| steps.iter().any(|step| !selection.has_host(step.id.host()))) {
+        let hosts: BTreeSet<&str> = chosen.iter().map(String::as_str).chain(steps.iter().map(|step| step.id.host())).collect();
         options.push(format!("--limit {}", hosts.into_iter().collect::<Vec<_>>().join(",")));
     }
     let whole = selection

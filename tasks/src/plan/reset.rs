@@ -5,9 +5,11 @@ use std::time::Duration;
 use kok_crds::listed;
 use kok_crds::model::{Cluster, Host};
 
-use super::draft::Draft;
-use super::graph::{Plan, Reason, StepId};
+use super::draft::{Draft, Edge};
+use super::graph::Plan;
+use super::id::StepId;
 use super::make::{Making, Seen, compared, defect, enter};
+use super::reason::Reason;
 use super::refusal::Refusal;
 use super::select::Selection;
 use crate::observe::{ApiServerState, Look, Looks};
@@ -75,7 +77,7 @@ pub fn reset_part(cluster: &Cluster, chosen: &[String], seen: &Seen) -> Result<M
         }
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
-    for (later, earlier, reason) in edges {
+    for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
     compared(plan, seen, &Selection::whole())

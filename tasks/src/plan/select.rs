@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use kok_crds::model::Cluster;
 use kok_crds::nearest;
 
-use super::graph::{Action, Plan, Step, StepId};
+use super::graph::{Action, Plan, Step};
+use super::id::StepId;
 use super::refusal::Refusal;
 use crate::list::TASKS;
 use crate::operations::Operation;
@@ -87,13 +88,8 @@ impl Selection {
     }
 
     pub(super) fn has(&self, step: &Step) -> bool {
-        self.has_task(step.task) && self.has_host(owner(&step.id))
+        self.has_task(step.task) && self.has_host(step.id.host())
     }
-}
-
-/// The host that a step is for.
-pub(super) fn owner(id: &StepId) -> &str {
-    id.as_str().split('/').next().unwrap_or_default()
 }
 
 fn choose_tasks(choice: Choice<'_>) -> (Option<BTreeSet<&'static str>>, Vec<Refusal>) {

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::nearest;
 
-use super::graph::{Plan, Reason, Step, StepId};
+use super::graph::{Plan, Step};
+use super::id::StepId;
+use super::reason::Reason;
 use super::refusal::Refusal;
 
 /// Everything that a plan says of one step.

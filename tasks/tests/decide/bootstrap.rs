@@ -6,7 +6,7 @@ use kok_tasks::change::Change;
 use kok_tasks::plan::{Choice, Plan, Refusal, Selection, StepId};
 
 use crate::support::world::World;
-use crate::support::{cluster_of, highly_available};
+use crate::support::{cluster_of, highly_available, step_id};
 
 pub(crate) const DATA: &str = "/var/lib/etcd/member/wal";
 
@@ -58,7 +58,7 @@ pub(crate) fn advance(world: &mut World, wanted: impl Fn(&str) -> bool) {
 
 /// Why a host gets a whole set of certificates, if it does.
 fn set_of<'a>(plan: &'a Plan, host: &str) -> Option<&'a Change> {
-    plan.change(&StepId::new(host, "certificates", "set"))
+    plan.change(&step_id(host, "certificates", "set"))
 }
 
 /// Everything of these hosts that comes before their API servers.
@@ -74,7 +74,7 @@ pub(crate) fn start(world: &mut World, hosts: &[&str]) {
 #[test]
 fn control_planes_that_work_are_changed_one_after_the_other() {
     let across = |plan: &Plan, host: &str, task: &str, step: &str| -> Vec<String> {
-        let needs = plan.needs(&StepId::new(host, task, step));
+        let needs = plan.needs(&step_id(host, task, step));
         needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host)).collect()
     };
     let founded = bare().plan();
@@ -93,9 +93,9 @@ fn control_planes_that_work_are_changed_one_after_the_other() {
         for (task, step) in [("etcd", "manifest"), ("control-plane", "manifests")] {
             let needs: BTreeSet<String> = across(&plan, host, task, step).into_iter().collect();
             assert_eq!(needs, expected, "{host}/{task}/{step}");
-            assert!(plan.change(&StepId::new(host, task, step)).is_some(), "{host}/{task}/{step} changes something");
+            assert!(plan.change(&step_id(host, task, step)).is_some(), "{host}/{task}/{step} changes something");
         }
-        assert!(plan.change(&StepId::new(before, "etcd", "member")).is_some(), "that the member before works again is waited for");
+        assert!(plan.change(&step_id(before, "etcd", "member")).is_some(), "that the member before works again is waited for");
     }
     assert_eq!(across(&plan, "cp1", "etcd", "manifest"), Vec::<String>::new());
     assert!(world.converge().plan().is_empty());
@@ -104,7 +104,7 @@ fn control_planes_that_work_are_changed_one_after_the_other() {
 #[test]
 fn what_works_waits_for_what_is_broken() {
     let across = |plan: &Plan, host: &str, step: (&str, &str)| -> BTreeSet<String> {
-        let needs = plan.needs(&StepId::new(host, step.0, step.1));
+        let needs = plan.needs(&step_id(host, step.0, step.1));
         needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host)).collect()
     };
     let (etcd, server) = (("etcd", "manifest"), ("control-plane", "manifests"));
@@ -357,7 +357,7 @@ fn the_token_is_made_through_the_api_server_that_answers() {
     let mut world = bare().converge();
     world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
     let plan = world.plan();
-    let token = plan.step(&StepId::new("cp2", "control-plane", "bootstrap-token")).unwrap();
+    let token = plan.step(&step_id("cp2", "control-plane", "bootstrap-token")).unwrap();
     assert!(format!("{:?}", token.action).contains("host: \"cp2\""), "{:?}", token.action);
 }
 

@@ -2,11 +2,11 @@
 
 use kok_crds::model::Cluster;
 use kok_tasks::documents::{encryption_configuration, encryption_key};
-use kok_tasks::plan::{Choice, Plan, Refusal, Selection, StepId};
+use kok_tasks::plan::{Choice, Plan, Refusal, Selection};
 use serde_json::Value;
 
-use crate::support::cluster_of;
 use crate::support::world::World;
+use crate::support::{cluster_of, step_id};
 
 const CLUSTER: &str = include_str!("../fixtures/cluster.yaml");
 const HIGHLY_AVAILABLE: &str = include_str!("../fixtures/highly-available.yaml");
@@ -145,7 +145,7 @@ fn patches_are_in_a_folder_that_has_no_others() {
     }
     let changed = now(&world, CLUSTER, &vars(2));
     let later = changed.plan();
-    assert!(later.change(&StepId::new("worker1", "kubelet-join", "joined")).is_some(), "{:?}", changes(&later));
+    assert!(later.change(&step_id("worker1", "kubelet-join", "joined")).is_some(), "{:?}", changes(&later));
     assert_ne!(folder(&changed.converge()), folder(&world));
 }
 
@@ -180,7 +180,7 @@ fn the_key_is_made_once_and_is_the_same_everywhere() {
     let plan = lost.plan();
     let step = plan.steps().find(|step| step.id.as_str() == "cp1/api-server/encryption").unwrap();
     assert!(format!("{step:?}").contains("keeper: Some(\"cp2\")"), "{step:?}");
-    assert!(plan.change(&StepId::new("cp2", "api-server", "encryption")).is_none());
+    assert!(plan.change(&step_id("cp2", "api-server", "encryption")).is_none());
 }
 
 /// Of a run for one control plane the others are asked before a key is made.
@@ -205,7 +205,7 @@ fn what_is_encrypted_stays_readable() {
     assert!(says(&format!("{all}, kube_encryption_algorithm: aescbc")).contains("write `kube_encryption_algorithm: secretbox`"));
     assert!(says(ENCRYPT).contains("add configmaps to"));
     let more = now(&world, CLUSTER, &format!("{ENCRYPT}, kube_encryption_resources: [secrets, configmaps, events]"));
-    assert!(more.plan().change(&StepId::new("cp1", "api-server", "encryption")).is_some());
+    assert!(more.plan().change(&step_id("cp1", "api-server", "encryption")).is_some());
     assert!(more.converge().plan().is_empty());
 }
 

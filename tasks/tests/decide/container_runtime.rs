@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::TomlScalar;
 use kok_tasks::observe::{EtcdState, Observations, UnitState};
-use kok_tasks::plan::{Making, Plan, StepId, make};
+use kok_tasks::plan::{Making, Plan, make};
 
 use crate::support::world::World;
-use crate::support::{highly_available, inputs};
+use crate::support::{highly_available, inputs, step_id};
 
 fn bare() -> World {
     World::bare_of(highly_available())
@@ -15,7 +15,7 @@ fn bare() -> World {
 
 #[test]
 fn containerd_is_restarted_on_one_control_plane_after_the_other() {
-    let step = |host: &str, name: &str| StepId::new(host, "container-runtime", name);
+    let step = |host: &str, name: &str| step_id(host, "container-runtime", name);
     let still_works = |hosts: &[&str]| -> BTreeSet<String> { hosts.iter().map(|host| step(host, "api-server").to_string()).collect() };
     let across = |plan: &Plan, host: &str, name: &str| -> BTreeSet<String> {
         let needs = plan.needs(&step(host, name));

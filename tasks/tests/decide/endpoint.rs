@@ -2,10 +2,9 @@
 
 use kok_tasks::observe::{Look, Looks, Observations, parse, probe_script};
 use kok_tasks::operations::{EndpointReady, Operation};
-use kok_tasks::plan::StepId;
 
 use crate::support::world::World;
-use crate::support::{cluster_of, nonce};
+use crate::support::{cluster_of, nonce, step_id};
 
 const SEVERAL: &str = include_str!("../fixtures/highly-available.yaml");
 const BY_ADDRESS: &str = "  apiEndpoint: {address: 192.0.2.100, port: 8443}\n";
@@ -74,7 +73,7 @@ fn kubeadm_asks_nothing_before_it_leads_to_an_api_server() {
     assert!(refused.contains("was refused") && !refused.contains("did you"), "{refused}");
     let plan = World::bare_of(cluster_of(&format!("{SEVERAL}{BY_ADDRESS}"))).plan();
     for step in ["uploaded", "addons", "bootstrap-token"] {
-        let needs = plan.needs(&StepId::new("cp1", "control-plane", step));
+        let needs = plan.needs(&step_id("cp1", "control-plane", step));
         assert!(needs.iter().any(|(need, _)| need.id.as_str() == "cp1/control-plane/endpoint"), "{step}");
     }
 }

@@ -8,7 +8,7 @@ use kok_tasks::change::{Change, ChangeKind};
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{Kind, Metadata, Observations, PathState};
 use kok_tasks::operations::{Component, FOUNDERS_LINK, MEMBER_DATA, Operation, StaticPods};
-use kok_tasks::plan::{Plan, StepId};
+use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 
@@ -17,7 +17,7 @@ use crate::operations::said;
 use crate::support::host::Host;
 use crate::support::shell::{Folder, SHELLS, run};
 use crate::support::world::World;
-use crate::support::{highly_available, own_etcd};
+use crate::support::{highly_available, own_etcd, step_id};
 
 const BOOTSTRAP: &str = "/etc/kubernetes/kokctl/bootstrap.yaml";
 const MANIFEST: &str = "/etc/kubernetes/manifests/etcd.yaml";
@@ -154,12 +154,12 @@ fn manifests_of_earlier_versions_that_found_again_are_made_anew() {
     CONTROL_PLANES.iter().for_each(|host| make_old(&mut world, host));
     let plan = world.plan();
     for (host, before) in [("cp2", "cp1"), ("cp3", "cp2")] {
-        let step = StepId::new(host, "etcd", "manifest");
+        let step = step_id(host, "etcd", "manifest");
         assert!(plan.change(&step).unwrap().because.contains("could found another cluster"), "{:?}", plan.change(&step));
         let needs: Vec<String> = plan.needs(&step).iter().map(|(need, _)| need.id.to_string()).collect();
         for need in ["etcd/member", "control-plane/api-server"] {
             assert!(needs.contains(&format!("{before}/{need}")), "{needs:?}");
-            assert!(plan.change(&StepId::new(before, need.split_once('/').unwrap().0, need.split_once('/').unwrap().1)).is_some());
+            assert!(plan.change(&step_id(before, need.split_once('/').unwrap().0, need.split_once('/').unwrap().1)).is_some());
         }
     }
     let world = world.converge();

@@ -6,7 +6,6 @@ use kok_crds::model::{AuthorityName, AuthorityPair, Cluster, Host, IssuedFolder,
 use kok_crds::{Position, Secret};
 use kok_pki::{Authorities, Credentials, KubeconfigUser, Leaf, Policy, Profile, issue, kubeconfig};
 use kok_tasks::issued::{self, Files};
-use kok_tasks::plan::StepId;
 use kok_tasks::preconditions::authority_kind;
 use kok_tasks::secret_name::SecretName;
 use time::{Duration, OffsetDateTime};
@@ -14,7 +13,7 @@ use time::{Duration, OffsetDateTime};
 use crate::support::NOW;
 use crate::support::secrets::System;
 use crate::support::world::World;
-use crate::support::{cluster, highly_available, own_etcd};
+use crate::support::{cluster, highly_available, own_etcd, step_id};
 
 fn origin() -> Position {
     Position { file: "cluster.yaml".into(), line: 7, column: 3 }
@@ -165,7 +164,7 @@ fn members_that_are_units_are_started_with_what_is_issued_anew() {
     owner.issue(&mut world.cluster);
     let plan = world.plan();
     for host in world.cluster.etcd_hosts() {
-        let service = StepId::new(&host.name, "etcd", "service");
+        let service = step_id(&host.name, "etcd", "service");
         assert!(plan.change(&service).is_some(), "{service}");
         let needs: Vec<String> = plan.needs(&service).iter().map(|(need, _)| need.id.to_string()).collect();
         for leaf in ["server.crt", "server.key", "peer.crt", "peer.key"] {

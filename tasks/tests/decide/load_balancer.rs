@@ -1,14 +1,14 @@
 //! Load balancers of hosts without an API server.
 
-use kok_tasks::plan::{Plan, StepId};
+use kok_tasks::plan::Plan;
 
 use crate::support::world::World;
-use crate::support::{cluster_of, highly_available};
+use crate::support::{cluster_of, highly_available, step_id};
 
 /// Whether haproxy's manifest waits for this worker's join.
 fn comes_after_the_join(plan: &Plan, host: &str) -> bool {
-    let needs = plan.needs(&StepId::new(host, "load-balancer", "manifest"));
-    needs.iter().any(|(need, _)| need.id == StepId::new(host, "kubelet-join", "joined"))
+    let needs = plan.needs(&step_id(host, "load-balancer", "manifest"));
+    needs.iter().any(|(need, _)| need.id == step_id(host, "kubelet-join", "joined"))
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn a_kubelet_that_will_be_started_twice_has_no_pod_to_begin_before() {
     let mut world = World::bare_of(highly_available());
     assert!(comes_after_the_join(&world.plan(), "worker1"));
     let needs = world.plan();
-    let needs = needs.needs(&StepId::new("worker1", "kubelet-join", "joined"));
+    let needs = needs.needs(&step_id("worker1", "kubelet-join", "joined"));
     assert!(needs.iter().any(|(need, _)| need.id.as_str() == "worker1/load-balancer/manifest-folder"), "the kubelet watches it");
     world = world.converge();
     world.host("worker2").paths.remove("/etc/kubernetes/kubelet.conf");

@@ -9,7 +9,7 @@ use kok_tasks::plan::{Action, Choice, Plan, Refusal, Selection, StepId};
 use kok_tasks::preconditions::etcd_keeper;
 
 use crate::support::world::World;
-use crate::support::{cluster_of, good_facts, own_etcd};
+use crate::support::{cluster_of, good_facts, own_etcd, step_id};
 
 mod answers;
 mod edited;
@@ -137,7 +137,7 @@ fn no_control_plane_has_the_certificate_before_a_host_keeps_its_key() {
     });
     assert!(world.hosts["etcd1"].has("/etc/kubernetes/pki/etcd/ca.key"));
     let plan = world.plan();
-    let set = StepId::new("cp1", "certificates", "set");
+    let set = step_id("cp1", "certificates", "set");
     assert!(plan.change(&set).is_some() && plan.needs(&set).iter().all(|(need, _)| need.host == "cp1"), "the key is kept");
 }
 
@@ -148,7 +148,7 @@ fn the_authority_of_etcd_is_asked_for_where_it_may_be() {
     let only = ["host", "kubeadm-configuration", "certificates"].map(str::to_owned);
     let selection = Selection::new(Choice { only: &only, skip: &[], limit: &["etcd3".to_owned()] }, &world.cluster).unwrap();
     let (plan, asked) = world.plan_of(&selection).unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
-    assert!(plan.change(&StepId::new("etcd3", "certificates", "set")).is_some());
+    assert!(plan.change(&step_id("etcd3", "certificates", "set")).is_some());
     assert_eq!(asked, ["etcd1"], "no control plane could sign for etcd");
 }
 
@@ -160,17 +160,17 @@ fn members_that_work_are_restarted_one_after_the_other() {
     }
     let plan = world.plan();
     let needs = |host: &str| -> Vec<String> {
-        let needs = plan.needs(&StepId::new(host, "etcd", "service"));
+        let needs = plan.needs(&step_id(host, "etcd", "service"));
         needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host)).collect()
     };
     assert_eq!(needs("etcd1"), Vec::<String>::new());
     assert_eq!(needs("etcd2"), ["etcd1/etcd/member"]);
     assert_eq!(needs("etcd3"), ["etcd2/etcd/member"]);
-    assert!(plan.change(&StepId::new("etcd1", "etcd", "member")).is_some(), "that it works again is waited for");
+    assert!(plan.change(&step_id("etcd1", "etcd", "member")).is_some(), "that it works again is waited for");
     stop(&mut world, "etcd1");
     let plan = world.plan();
     let needs = |host: &str| -> Vec<String> {
-        let needs = plan.needs(&StepId::new(host, "etcd", "service"));
+        let needs = plan.needs(&step_id(host, "etcd", "service"));
         needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host)).collect()
     };
     assert_eq!(needs("etcd1"), Vec::<String>::new(), "what is down waits for none");
@@ -243,10 +243,10 @@ fn etcd_beside_workers_and_control_planes_works_too() {
         assert!(ids.contains(&id), "{id}");
     }
     assert!(!ids.iter().any(|id| id.ends_with("/etcd/manifest") || id.ends_with("/images/etcd")), "{ids:?}");
-    let set = plan.step(&StepId::new("cp1", "certificates", "set")).unwrap();
+    let set = plan.step(&step_id("cp1", "certificates", "set")).unwrap();
     let Action::Operation(Operation::PkiTree(tree)) = &set.action else { panic!() };
     assert!(tree.files.iter().any(|(path, _)| path == "pki/etcd/ca.key"), "it signs for etcd");
-    let joins_after = plan.needs(&StepId::new("worker1", "kubelet-join", "joined"));
+    let joins_after = plan.needs(&step_id("worker1", "kubelet-join", "joined"));
     assert!(joins_after.iter().any(|(need, _)| need.id.as_str() == "worker1/certificates/set"), "kubeadm puts a file beside them");
 }
 
@@ -283,9 +283,9 @@ fn a_unit_is_told_what_a_pod_would_be_told() {
     told.cluster = cluster_of(&format!("{TEXT}\n  vars: {{{vars}}}\n"));
     let plan = told.plan();
     for name in MEMBERS {
-        assert!(plan.change(&StepId::new(name, "etcd", "service")).is_some(), "{name} is started anew");
+        assert!(plan.change(&step_id(name, "etcd", "service")).is_some(), "{name} is started anew");
     }
-    let second = plan.needs(&StepId::new("etcd2", "etcd", "service"));
+    let second = plan.needs(&step_id("etcd2", "etcd", "service"));
     assert!(second.iter().any(|(need, _)| need.id.as_str() == "etcd1/etcd/member"), "one after the other");
     let told = told.converge();
     assert!(told.plan().is_empty());

@@ -11,7 +11,7 @@ use kok_tasks::ports;
 use kok_tasks::resources::Resource;
 
 use crate::support::world::World;
-use crate::support::{bundle, cluster, highly_available, inputs};
+use crate::support::{bundle, cluster, highly_available, inputs, step_id};
 
 fn bare() -> Plan {
     World::bare().plan()
@@ -81,8 +81,8 @@ fn the_backend_decides_what_flannel_is_told_and_what_it_needs() {
         let plan = World::bare_of(cluster).plan();
         let manifest = manifest_of_flannel(&plan);
         assert!(manifest.contains(told), "{manifest}");
-        let module = StepId::new("worker1", "host", "module-wireguard");
-        let joined = StepId::new("worker1", "kubelet-join", "joined");
+        let module = step_id("worker1", "host", "module-wireguard");
+        let joined = step_id("worker1", "kubelet-join", "joined");
         assert_eq!(behind(&plan, &joined).contains(&module), has_module, "{told}");
     }
 }
@@ -174,7 +174,7 @@ fn every_need_has_a_reason_and_every_plan_is_sound() {
 fn workers_wait_for_the_control_plane_only_to_join() {
     let plan = bare();
     for worker in ["worker1", "worker2"] {
-        let join = StepId::new(worker, "kubelet-join", "joined");
+        let join = step_id(worker, "kubelet-join", "joined");
         let free = plan.steps().filter(|step| step.host == worker && step.id != join && !behind(&plan, &step.id).contains(&join));
         let mut count = 0;
         for step in free {
@@ -189,7 +189,7 @@ fn workers_wait_for_the_control_plane_only_to_join() {
             count += 1;
         }
         assert!(count > 25, "{worker} has only {count} steps that don't wait for the control plane");
-        assert!(behind(&plan, &join).contains(&StepId::new("cp1", "control-plane", "bootstrap-token")));
+        assert!(behind(&plan, &join).contains(&step_id("cp1", "control-plane", "bootstrap-token")));
     }
 }
 
@@ -207,7 +207,7 @@ fn certificates_wait_for_no_other_host() {
 fn a_host_is_claimed_before_anything_else() {
     let plan = bare();
     for step in plan.steps() {
-        let claim = StepId::new(&step.host, "host", "claim");
+        let claim = step_id(&step.host, "host", "claim");
         assert!(step.id == claim || behind(&plan, &step.id).contains(&claim), "{} does not wait for {claim}", step.id);
     }
 }

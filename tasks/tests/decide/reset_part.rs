@@ -3,10 +3,10 @@
 use kok_tasks::change::Verdict;
 use kok_tasks::observe::{ApiServerState, Kind, KubernetesState, Look, Metadata, NodeState, Observations, PathState, UnitState};
 use kok_tasks::operations::{Operation, RemoveNode};
-use kok_tasks::plan::{Making, Plan, Refusal, Seen, StepId, reset_looks, reset_part};
+use kok_tasks::plan::{Making, Plan, Refusal, Seen, reset_looks, reset_part};
 
 use crate::support::shell::script_of;
-use crate::support::{good_facts, highly_available};
+use crate::support::{good_facts, highly_available, step_id};
 
 /// What each control plane says of its API server; nothing of one that is away.
 type Planes<'a> = [(&'a str, ApiServerState)];
@@ -63,7 +63,7 @@ fn a_worker_goes_and_then_its_node() {
     let planes = [("cp2", ApiServerState::Ready), ("cp3", ApiServerState::NotReady("no".into()))];
     let plan = made(&["worker2"], &["worker2"], &planes, &nodes(&["cp2", "worker1", "worker2"])).unwrap();
     assert_eq!(steps(&plan), [("worker2/reset/reset", "worker2"), ("worker2/reset/node", "cp2")]);
-    let node = StepId::new("worker2", "reset", "node");
+    let node = step_id("worker2", "reset", "node");
     let needs: Vec<&str> = plan.needs(&node).iter().map(|(need, _)| need.id.as_str()).collect();
     assert_eq!(needs, ["worker2/reset/reset"], "its kubelet would make it again");
 }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use kok_tasks::plan::{Plan, StepId};
+use kok_tasks::plan::Plan;
 
 use crate::support::world::World;
-use crate::support::{cluster_of, highly_available};
+use crate::support::{cluster_of, highly_available, step_id};
 
 const CONFIGURATION: &str = "/var/lib/kubelet/config.yaml";
 
@@ -19,7 +19,7 @@ fn changes(plan: &Plan) -> BTreeSet<String> {
 
 /// What a step of a host needs of other hosts' kubelets.
 fn kubelets_before(plan: &Plan, host: &str, step: (&str, &str)) -> BTreeSet<String> {
-    let needs = plan.needs(&StepId::new(host, step.0, step.1));
+    let needs = plan.needs(&step_id(host, step.0, step.1));
     let of_others = needs.iter().map(|(need, _)| need.id.to_string()).filter(|id| !id.starts_with(host));
     of_others.filter(|id| id.ends_with("/goes-on") || id.ends_with("/still-ready")).collect()
 }
@@ -94,7 +94,7 @@ fn a_kubelet_that_speaks_seldom_is_waited_for() {
     let text = include_str!("../fixtures/highly-available.yaml");
     let vars = "  vars: {kubelet_status_update_frequency: 5m}\n";
     let world = World::bare_of(cluster_of(&format!("{text}{vars}"))).converge();
-    let deadline = |world: &World| world.plan().step(&StepId::new("worker1", "kubelet-join", "still-ready")).unwrap().deadline.as_secs();
+    let deadline = |world: &World| world.plan().step(&step_id("worker1", "kubelet-join", "still-ready")).unwrap().deadline.as_secs();
     assert_eq!((deadline(&running()), deadline(&world)), (310, 600));
 }
 

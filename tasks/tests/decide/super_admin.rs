@@ -1,9 +1,9 @@
 //! `super-admin.conf`: on control planes where it is asked for, and nowhere else.
 
-use kok_tasks::plan::{Plan, StepId};
+use kok_tasks::plan::Plan;
 
-use crate::support::highly_available;
 use crate::support::world::World;
+use crate::support::{highly_available, step_id};
 
 const PATH: &str = "/etc/kubernetes/super-admin.conf";
 
@@ -28,7 +28,7 @@ fn every_control_plane_has_it_as_long_as_it_is_asked_for() {
     assert!(world.hosts.values().filter_map(|host| host.paths.get(PATH)).all(|file| file.mode == 0o600));
     assert!(world.plan().is_empty());
     let world = asked(world, false);
-    assert_eq!(changed(&world.plan()), ["cp1", "cp2", "cp3"].map(|host| StepId::new(host, "certificates", "no-super-admin").to_string()));
+    assert_eq!(changed(&world.plan()), ["cp1", "cp2", "cp3"].map(|host| step_id(host, "certificates", "no-super-admin").to_string()));
     let world = world.converge();
     assert_eq!(holders(&world), [""; 0]);
     assert!(world.plan().is_empty());
@@ -51,7 +51,7 @@ fn one_that_nobody_asked_for_goes() {
     world.host("cp1").write(PATH, 0o600, "made by kubeadm");
     let plan = world.plan();
     assert_eq!(changed(&plan), ["cp1/certificates/no-super-admin"]);
-    let change = plan.change(&StepId::new("cp1", "certificates", "no-super-admin")).unwrap();
+    let change = plan.change(&step_id("cp1", "certificates", "no-super-admin")).unwrap();
     assert_eq!(change.because, format!("{PATH} is no longer asked for"));
     assert!(world.converge().hosts["cp1"].paths.keys().all(|path| path != PATH));
 }

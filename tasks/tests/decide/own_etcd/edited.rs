@@ -1,7 +1,7 @@
 //! Control planes that are added, removed or moved in the file, where etcd's list of members says nothing of them.
 
 use kok_tasks::observe::NodeState;
-use kok_tasks::plan::{Choice, Selection, StepId};
+use kok_tasks::plan::{Choice, Selection};
 use proptest::prelude::*;
 
 use super::{MEMBERS, TEXT, bare, refused, stop};
@@ -9,7 +9,7 @@ use crate::bootstrap::{advance, told};
 use crate::bootstrap_mixes::is_gone_on_with_or_refused;
 use crate::support::host::Host;
 use crate::support::world::World;
-use crate::support::{cluster_of, own_etcd_of_three as of_three};
+use crate::support::{cluster_of, own_etcd_of_three as of_three, step_id};
 
 const LABEL: &str = "node-role.kubernetes.io/control-plane";
 const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
@@ -161,7 +161,7 @@ fn a_cluster_that_says_nothing_of_its_founding_has_those_that_there_are() {
     let map = world.api.objects.get_mut("ConfigMap/kube-system/kubeadm-config").unwrap();
     map["metadata"]["annotations"] = serde_json::json!({});
     let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
-    assert!(plan.change(&StepId::new("cp1", "control-plane", "uploaded")).is_some());
+    assert!(plan.change(&step_id("cp1", "control-plane", "uploaded")).is_some());
     edited(&mut world, TEXT, CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
     assert!(refused(&world).contains("the cluster was set up without the control plane cp3"));
     // As after `kubeadm join --control-plane`.

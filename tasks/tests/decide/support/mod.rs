@@ -15,13 +15,18 @@ use kok_crds::{Position, Source, read_manifest};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::facts::{COMMANDS, FOLDERS, HostFacts, Interface, Route, Storage};
 use kok_tasks::observe::{Firewalld, Ipv6Route, Ipv6State, Nonce, Observations, Zone};
-use kok_tasks::plan::{Inputs, Seen};
+use kok_tasks::plan::{Inputs, Seen, StepId};
 
 /// The time at which the plans of the tests are made: 2026-05-28.
 pub(crate) const NOW: i64 = 1_780_000_000;
 
 /// The public half of a run's token.
 pub(crate) const TOKEN_ID: &str = "kokab2";
+
+/// The name of a step, as plans make it.
+pub(crate) fn step_id(host: &str, task: &str, name: &str) -> StepId {
+    StepId::parse(&format!("{host}/{task}/{name}")).unwrap()
+}
 
 /// The nonce of the recorded answers.
 pub(crate) fn nonce() -> Nonce {
