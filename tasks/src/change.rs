@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 
 use kok_crds::model::Concealed;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What is to be done about a difference. Whatever steers asks for it; its words are for people alone.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case", tag = "kind", content = "to")]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum ChangeKind {
     /// Add lines to a file that others write too.
     Add,
@@ -155,6 +155,9 @@ impl Change {
     /// what was encrypted before, of which nobody knows where it ends.
     pub(crate) fn conceal(&mut self, concealed: &Concealed) {
         self.because = concealed.hide(&self.because).into_owned();
+        if let ChangeKind::SetTo(value) = &mut self.kind {
+            *value = concealed.hide(value).into_owned();
+        }
         let has_some = |diff: &String| matches!(concealed.hide(diff), Cow::Owned(_));
         if self.diff.take_if(|diff| has_some(diff)).is_some() {
             self.because.push_str("; the difference is not shown, for it has what is encrypted in your files");

@@ -2,6 +2,7 @@
 
 mod ask;
 mod compare;
+mod document;
 mod draft;
 mod graph;
 mod held;
@@ -17,6 +18,10 @@ mod select;
 mod why;
 
 pub use compare::Asked;
+pub use document::{
+    ActDocument, ActKind, ArtifactDocument, Aspect, ChangeDocument, Difference, DocumentError, DocumentInputs, NeedDocument, PLAN_VERSION,
+    PlanDocument, StepDocument,
+};
 pub use draft::{Draft, HostView};
 pub use graph::{Action, Plan, Step};
 pub use id::{NewName, StepId, StepName};

@@ -38,6 +38,25 @@ impl Reason {
     }
 }
 
+impl Reason {
+    /// Its kind, as it stands in documents.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Inside => "inside",
+            Self::Reads => "reads",
+            Self::Runs => "runs",
+            Self::TalksTo => "talks-to",
+            Self::StartsImage => "starts-image",
+            Self::NeedsKernel => "needs-kernel",
+            Self::Because(_) => "because",
+            Self::UsesFresh(_) => "uses-fresh",
+            Self::InTurn(_) => "in-turn",
+            Self::While(_) => "while",
+        }
+    }
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

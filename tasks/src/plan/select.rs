@@ -51,6 +51,30 @@ impl Selection {
         }
     }
 
+    /// The part that these names say, as [`Selection::tasks`] and [`Selection::hosts`] gave them.
+    ///
+    /// # Errors
+    /// A [`Refusal`] for each name of no task, or of no host of the cluster.
+    pub fn named(tasks: Option<&BTreeSet<String>>, hosts: Option<&BTreeSet<String>>, cluster: &Cluster) -> Result<Self, Vec<Refusal>> {
+        let mut refusals = Vec::new();
+        let mut found = BTreeSet::new();
+        for word in tasks.into_iter().flatten() {
+            match find_task(word) {
+                Some(task) => drop(found.insert(task)),
+                None => refusals.push(no_task("the saved plan", word)),
+            }
+        }
+        let gone = hosts.into_iter().flatten().filter(|host| cluster.host(host).is_none());
+        refusals.extend(gone.map(|host| {
+            Refusal::new(format!("the cluster has no host `{}`", host.escape_debug()))
+                .at("the saved plan")
+                .because("the plan was made for a part of the cluster with this host in it")
+                .hint("make the plan anew with `kokctl plan --save`")
+        }));
+        let selection = Self { tasks: tasks.map(|_| found), hosts: hosts.cloned() };
+        if refusals.is_empty() { Ok(selection) } else { Err(refusals) }
+    }
+
     /// Whether nothing is left out.
     #[must_use]
     pub fn is_whole(&self) -> bool {

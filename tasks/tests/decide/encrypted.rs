@@ -1,6 +1,7 @@
 //! What a user has encrypted is in no plan and no refusal.
 
 use kok_crds::{File, Role, read_input_with};
+use kok_tasks::plan::{DocumentInputs, PlanDocument};
 
 use crate::support::world::World;
 
@@ -32,4 +33,28 @@ fn differences_do_not_show_it() {
     assert!(said.contains("the difference is not shown"), "{said}");
     // Nor what was encrypted before.
     assert!(!said.contains("marmalade"), "{said}");
+}
+
+/// Nor could it be tried by what they say of acts: these are the same whatever was encrypted.
+#[test]
+fn documents_neither_show_it_nor_depend_on_it() {
+    let document = |password: &str| {
+        let mut world = World::bare_of(cluster("marmalade1.example.org")).converge();
+        world.cluster = cluster(password);
+        let inputs = DocumentInputs {
+            cluster: world.cluster.name.clone(),
+            program: "1.0.0".to_owned(),
+            token_id: world.token_id.clone(),
+            new_cluster_id: "c1".to_owned(),
+            tasks: None,
+            hosts: None,
+            prune: false,
+        };
+        PlanDocument::new(&world.plan(), inputs, &world.cluster.concealed)
+    };
+    let (one, two) = (document("marmalade2.example.org"), document("marmalade3.example.net"));
+    assert!(!one.is_empty());
+    assert!(!serde_json::to_string(&one).unwrap().contains("marmalade"));
+    let differences: Vec<String> = one.compare(&two).iter().map(ToString::to_string).collect();
+    assert_eq!((one.digest() == two.digest(), differences), (true, Vec::new()));
 }

@@ -8,6 +8,7 @@ mod bridge;
 mod components;
 mod container_runtime;
 mod convergence;
+mod document;
 mod dual_stack;
 mod encrypted;
 mod endpoint;
