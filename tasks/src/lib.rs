@@ -21,6 +21,7 @@ pub mod dual_stack;
 mod etcd_options;
 pub mod facts;
 pub mod firewall;
+pub mod gate;
 pub mod holder;
 pub mod identity;
 pub mod issued;

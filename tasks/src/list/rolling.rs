@@ -8,6 +8,7 @@ use std::time::Duration;
 use kok_crds::model::{Cluster, Host};
 
 use super::{container_runtime, control_plane, etcd, still_ready};
+use crate::gate::workers_at_a_time;
 use crate::observe::{ApiServerState, EtcdState};
 use crate::operations::{ApiServerReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Seen, StepId};
@@ -72,10 +73,6 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
     }
 }
 
-/// How many workers' kubelets are started anew at a time: one of so many, and one at least. Pods of a node whose kubelet was started anew are
-/// taken for not ready for some seconds, so a Service would lose all of them at once.
-const AT_A_TIME: usize = 5;
-
 /// Says that a step starts the kubelet of a worker anew, which waits for the first control plane to go through it, and for a worker before it: what
 /// a kubelet does not start with is found there, and goes no further. One that is no node or not Ready is mended at once.
 pub(super) fn kubelet_needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
@@ -114,7 +111,7 @@ fn worker_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
         |host: &&Host| !host.roles.control_plane && view.seen.facts(&host.name).is_some() && still_ready::was_ready(view, host);
     let workers: Vec<&Host> = view.cluster().nodes().filter(is_in_turn).collect();
     let own = workers.iter().position(|host| host.name == view.host.name)?;
-    own.checked_sub((workers.len() / AT_A_TIME).max(1)).and_then(|before| workers.get(before).copied())
+    own.checked_sub(workers_at_a_time(workers.len())).and_then(|before| workers.get(before).copied())
 }
 
 /// Says that containerd of a host of a working cluster, and what it reads, is changed only when control planes have gone through it: their API

@@ -4,14 +4,10 @@
 //! clients (etcd, "gRPC gateway"), and kubectl is the one program of a control plane that can send a request with a certificate. Where etcd is a
 //! unit there is etcdctl, whose answers are the same but for numbers that are no texts.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
-
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::parse::{ParseError, Section, body_of, text_of};
-use crate::shell::quote;
+use super::parse::{ParseError, Section, text_of};
 
 /// One question for the member, one for its list. Without a certificate and what asks with it, there is no member of ours yet.
 pub(super) const SCRIPT: &str = r#"mark etcd-status
@@ -52,25 +48,70 @@ pub enum EtcdState {
 }
 
 /// What a member says.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EtcdMember {
     /// The id of the cluster that it belongs to.
     pub cluster_id: String,
+    /// Its own id in that cluster; 0 if it has not said it.
+    pub id: u64,
+    /// The id of the leader that it knows of; 0 if it knows of none.
+    pub leader: u64,
+    /// The term of that leader.
+    pub term: u64,
+    /// The last entry of the log that it has applied.
+    pub applied_index: u64,
+    /// The revision of its data.
+    pub revision: u64,
+    /// Bytes of its data's file.
+    pub size: u64,
+    /// Bytes of it that are in use; the rest is freed by defragmenting.
+    pub in_use: u64,
+    /// Bytes that the file may have; nothing from versions that don't say it.
+    pub quota: Option<u64>,
     /// Its version, without a leading `v`.
     pub version: String,
     /// Whether the cluster has a leader that it knows of.
     pub has_leader: bool,
     /// Whether it only learns, and has no vote.
     pub is_learner: bool,
-    /// What it complains of (`NOSPACE`, `CORRUPT` …).
+    /// What it complains of (`NOSPACE`, `CORRUPT` …): alarms of all members, and what is wrong with itself.
     pub errors: Vec<String>,
     /// All members that it knows of, by name.
     pub members: Vec<EtcdPeer>,
 }
 
+/// An alarm of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum EtcdAlarm {
+    /// Its file has reached the quota: the cluster takes nothing new.
+    NoSpace,
+    /// Its data are not those of the others.
+    Corrupt,
+}
+
+impl EtcdMember {
+    /// The alarms that it tells of, each with the id of the member that has it. An alarm without an id that can be read is its own.
+    pub fn alarms(&self) -> impl Iterator<Item = (u64, EtcdAlarm)> {
+        self.errors.iter().filter_map(|error| {
+            let alarm = match error {
+                error if error.contains("CORRUPT") => EtcdAlarm::Corrupt,
+                error if error.contains("NOSPACE") => EtcdAlarm::NoSpace,
+                _ => return None,
+            };
+            let number = error.split_once("memberID:").map(|(_, rest)| rest.trim_start()).unwrap_or_default();
+            let digits = number.find(|digit: char| !digit.is_ascii_digit()).unwrap_or(number.len());
+            Some((number.get(..digits).and_then(|id| id.parse().ok()).unwrap_or(self.id), alarm))
+        })
+    }
+}
+
 /// An entry in a member's list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EtcdPeer {
+    /// Its id.
+    pub id: u64,
+    /// Whether it only learns, and has no vote.
+    pub is_learner: bool,
     /// Name of the member; empty while one that was added was never started.
     pub name: String,
     /// Where the others reach it.
@@ -91,6 +132,10 @@ impl EtcdPeer {
 #[derive(Deserialize)]
 struct Header {
     cluster_id: Value,
+    #[serde(default)]
+    member_id: Value,
+    #[serde(default)]
+    revision: Value,
 }
 
 /// etcdctl's answer has one of these for each member that it asks: here for one.
@@ -108,6 +153,16 @@ struct Status {
     version: String,
     #[serde(default)]
     leader: Value,
+    #[serde(default, rename = "raftTerm")]
+    term: Value,
+    #[serde(default, rename = "raftAppliedIndex")]
+    applied_index: Value,
+    #[serde(default, rename = "dbSize")]
+    size: Value,
+    #[serde(default, rename = "dbSizeInUse")]
+    in_use: Value,
+    #[serde(default, rename = "dbSizeQuota")]
+    quota: Value,
     #[serde(default, rename = "isLearner")]
     is_learner: bool,
     #[serde(default)]
@@ -122,6 +177,10 @@ struct Members {
 
 #[derive(Deserialize)]
 struct Peer {
+    #[serde(default, rename = "ID")]
+    id: Value,
+    #[serde(default, rename = "isLearner")]
+    is_learner: bool,
     #[serde(default)]
     name: String,
     #[serde(default, rename = "clientURLs")]
@@ -142,26 +201,53 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<EtcdState, ParseError> {
         let said = if members.is_empty() { text } else { members }.trim_end_matches("null").trim_end();
         return Ok(EtcdState::NotReady(said.chars().take(1000).collect()));
     };
+    if members.len() > MOST_MEMBERS {
+        return Ok(EtcdState::NotReady(format!("its list has {} members", members.len())));
+    }
     let peer = |peer: Peer| EtcdPeer {
+        id: number(&peer.id).unwrap_or_default(),
+        is_learner: peer.is_learner,
         is_started: !peer.client_urls.is_empty(),
         name: peer.name,
         peer_url: peer.peer_urls.into_iter().next().unwrap_or_default(),
     };
     let mut members: Vec<EtcdPeer> = members.into_iter().map(peer).collect();
     members.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(EtcdState::Ready(EtcdMember {
+    Ok(EtcdState::Ready(member_of(status, members)))
+}
+
+/// What a member says, with the list that it knows.
+fn member_of(status: Status, members: Vec<EtcdPeer>) -> EtcdMember {
+    let count = |value: &Value| number(value).unwrap_or_default();
+    EtcdMember {
         cluster_id: id(&status.header.cluster_id),
-        version: status.version,
+        id: count(&status.header.member_id),
+        leader: count(&status.leader),
+        term: count(&status.term),
+        applied_index: count(&status.applied_index),
+        revision: count(&status.header.revision),
+        size: count(&status.size),
+        in_use: count(&status.in_use),
+        quota: number(&status.quota),
         has_leader: !matches!(id(&status.leader).as_str(), "" | "0" | "null"),
+        version: status.version,
         is_learner: status.is_learner,
         errors: status.errors,
         members,
-    }))
+    }
 }
 
 fn status(text: &str) -> Option<Status> {
     let of_endpoint = || serde_json::from_str::<Vec<OfEndpoint>>(text).ok()?.into_iter().next().map(|answer| answer.status);
     serde_json::from_str(text).ok().or_else(of_endpoint)
+}
+
+/// No etcd works with more members than a few; a list of more is none.
+const MOST_MEMBERS: usize = 100;
+
+/// A number that may be written as text. Nothing where there is none, or none that etcd could have.
+fn number(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
 fn id(value: &Value) -> String {
@@ -170,29 +256,3 @@ fn id(value: &Value) -> String {
 
 /// What a member says that works as part of more than half of them.
 pub const HEALTHY: &str = "healthy";
-
-/// `/health` of a member reads through its leader. What is asked here matters before the API server is there, and not any more afterwards.
-const ASK_ENDPOINT: &str = r#"ask_endpoint() {
-  mark etcd-endpoint "$1"
-  if [ -e /etc/kubernetes/manifests/kube-apiserver.yaml ]; then echo healthy; return; fi
-  [ -s /etc/kubernetes/pki/apiserver-etcd-client.key ] && [ -x /usr/local/bin/kubectl ] || { echo 'nothing can ask it yet'; return; }
-  said=$(HOME=/run/kokctl KUBECONFIG=/dev/null /usr/local/bin/kubectl --server="$1" --request-timeout=3s \
-    --certificate-authority=/etc/kubernetes/pki/etcd/ca.crt --client-certificate=/etc/kubernetes/pki/apiserver-etcd-client.crt \
-    --client-key=/etc/kubernetes/pki/apiserver-etcd-client.key get --raw /health 2>&1)
-  case $said in *'"health":"true"'*) echo healthy;; *) printf '%s\n' "$said";; esac
-}
-"#;
-
-pub(super) fn push_endpoints(script: &mut String, urls: &BTreeSet<String>) {
-    if !urls.is_empty() {
-        script.push_str(ASK_ENDPOINT);
-    }
-    for url in urls {
-        let _ = writeln!(script, "ask_endpoint {}", quote(url));
-    }
-}
-
-pub(super) fn read_endpoints(sections: &[Section<'_>], urls: &BTreeSet<String>) -> Result<BTreeMap<String, String>, ParseError> {
-    let said = |url: &String| Ok((url.clone(), String::from_utf8_lossy(body_of(sections, "etcd-endpoint", url)?).trim().to_owned()));
-    urls.iter().map(said).collect()
-}

@@ -58,6 +58,8 @@ pub enum Look {
     Etcd,
     /// Whether the member of etcd at a URL answers this control plane, as long as that has no API server.
     EtcdEndpoint(String),
+    /// Whether the member of etcd at a URL answers this host, which has one itself: what somebody else says of a member that is silent.
+    EtcdPeerHealth(String),
     /// What the pods of the network check on these nodes say of the others, asked through this host's API server.
     NetworkCheck(Vec<String>),
     /// The cluster's last warnings, for those who wait for it too long.
@@ -108,6 +110,7 @@ pub struct Looks {
     pub(super) api_endpoints: BTreeSet<String>,
     pub(super) etcd: bool,
     pub(super) etcd_endpoints: BTreeSet<String>,
+    pub(super) etcd_peers: BTreeSet<String>,
     pub(super) network_check: Option<Vec<String>>,
     pub(super) warnings: bool,
     pub(super) last_words: bool,
@@ -152,6 +155,7 @@ impl Looks {
             Look::ApiEndpoint(url) => drop(self.api_endpoints.insert(url)),
             Look::Etcd => self.etcd = true,
             Look::EtcdEndpoint(url) => drop(self.etcd_endpoints.insert(url)),
+            Look::EtcdPeerHealth(url) => drop(self.etcd_peers.insert(url)),
             Look::NetworkCheck(askers) => self.network_check = Some(askers),
             Look::Warnings => self.warnings = true,
             Look::LastWords => self.last_words = true,
@@ -196,6 +200,7 @@ impl Looks {
         let cluster = cluster.chain(self.network_check.clone().map(Look::NetworkCheck));
         let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
+        let cluster = cluster.chain(self.etcd_peers.iter().cloned().map(Look::EtcdPeerHealth));
         let services = asked(self.images, Look::Images).chain(asked(self.time, Look::TimeTracking));
         let services = services.chain(asked(self.programs, Look::Programs)).chain(asked(self.versions, Look::Versions));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));

@@ -7,6 +7,7 @@
 mod addons;
 mod annotations;
 mod etcd;
+mod etcd_urls;
 mod firewall;
 pub(crate) mod ipv6;
 mod kubeconfig;
@@ -28,7 +29,7 @@ mod versions;
 pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};
 pub use annotations::Annotations;
-pub use etcd::{EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
+pub use etcd::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use firewall::{Firewall, Firewalld, Zone};
 pub use ipv6::{Ipv6Route, Ipv6State};
 pub use kubeconfig::certificate as kubeconfig_certificate;

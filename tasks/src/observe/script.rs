@@ -81,7 +81,8 @@ fn push_cluster(script: &mut String, looks: &Looks) {
     if looks.etcd {
         script.push_str(super::etcd::SCRIPT);
     }
-    super::etcd::push_endpoints(script, &looks.etcd_endpoints);
+    super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints);
+    super::etcd_urls::push_peers(script, &looks.etcd_peers);
     if looks.asks_api_server() {
         script.push_str(super::kubernetes::READY);
         if looks.versions {

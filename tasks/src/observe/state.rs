@@ -43,6 +43,8 @@ pub struct Observations {
     pub etcd: Option<EtcdState>,
     /// Members of etcd by their URLs, as this control plane reaches them: what each said, `healthy` if it is.
     pub etcd_endpoints: BTreeMap<String, String>,
+    /// Members of etcd by their URLs, as this host reaches them that has one itself: what was said, `healthy` if it works.
+    pub etcd_peers: BTreeMap<String, String>,
     /// Annotations of nodes.
     pub node_annotations: Option<Annotations>,
     /// Load balancers of hosts, by node: whether they have found an API server.
@@ -214,6 +216,7 @@ impl Observations {
             api_server: None,
             etcd: None,
             etcd_endpoints: BTreeMap::new(),
+            etcd_peers: BTreeMap::new(),
             node_annotations: None,
             load_balancers: None,
             api_endpoints: BTreeMap::new(),
@@ -254,6 +257,7 @@ impl Observations {
         self.api_server = later.api_server.or(self.api_server.take());
         self.etcd = later.etcd.or(self.etcd.take());
         self.etcd_endpoints.extend(later.etcd_endpoints);
+        self.etcd_peers.extend(later.etcd_peers);
         self.api_endpoints.extend(later.api_endpoints);
         self.node_annotations = later.node_annotations.or(self.node_annotations.take());
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());

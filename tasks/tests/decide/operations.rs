@@ -237,9 +237,9 @@ fn what_could_not_be_asked_is_assumed() {
 
 /// A member of three that works.
 fn member() -> EtcdMember {
-    let peer = |name: &str| EtcdPeer { name: name.to_owned(), peer_url: String::new(), is_started: true };
+    let peer = |name: &str| EtcdPeer { name: name.to_owned(), is_started: true, ..EtcdPeer::default() };
     let members = ["cp1", "cp2", "cp3"].map(peer).into();
-    EtcdMember { cluster_id: "7".into(), version: "3.7.0".into(), has_leader: true, is_learner: false, errors: Vec::new(), members }
+    EtcdMember { cluster_id: "7".into(), version: "3.7.0".into(), has_leader: true, members, ..EtcdMember::default() }
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_member_of_etcd_is_ready_with_all_others_and_a_vote() {
     assert_eq!(with(&|member| member.version = "3.6.8".into()), "it runs etcd 3.6.8, and the cluster is to have 3.7.0");
     assert_eq!(with(&|member| drop(member.members.pop())), "its list lacks cp3");
     assert_eq!(with(&|member| member.members[2].is_started = false), "the member cp3 was never started");
-    let other = |member: &mut EtcdMember| member.members.push(EtcdPeer { name: "old".into(), peer_url: String::new(), is_started: true });
+    let other = |member: &mut EtcdMember| member.members.push(EtcdPeer { name: "old".into(), is_started: true, ..EtcdPeer::default() });
     assert_eq!(with(&other), "its list has 4 members, and the cluster 3");
 }
 

@@ -19,7 +19,7 @@ const KEY: &str = "/etc/kubernetes/apiserver/encryption.yaml";
 
 fn member(change: impl Fn(&mut EtcdMember)) -> EtcdState {
     let (cluster_id, version) = ("7".to_owned(), "3.7.0".to_owned());
-    let mut member = EtcdMember { cluster_id, version, has_leader: true, is_learner: false, errors: Vec::new(), members: Vec::new() };
+    let mut member = EtcdMember { cluster_id, version, has_leader: true, ..EtcdMember::default() };
     change(&mut member);
     EtcdState::Ready(member)
 }
@@ -76,7 +76,7 @@ fn it_is_of_a_member_that_knows_the_others_as_the_file_does() {
     let knows = |names: &[&str]| {
         let peer = |name: &&str| {
             let url = format!("https://{}:2380", cluster.host(name).unwrap().address);
-            EtcdPeer { name: (*name).to_owned(), peer_url: url, is_started: true }
+            EtcdPeer { name: (*name).to_owned(), peer_url: url, is_started: true, ..EtcdPeer::default() }
         };
         let members: Vec<EtcdPeer> = names.iter().map(peer).collect();
         member(|member| member.members.clone_from(&members))

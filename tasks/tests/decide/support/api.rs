@@ -181,14 +181,34 @@ pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> Et
     let mut members: Vec<_> = api
         .members
         .iter()
-        .map(|name| EtcdPeer { name: name.clone(), peer_url: peer_url(name), is_started: api.started.contains(name) })
+        .map(|name| EtcdPeer {
+            id: member_id(name),
+            name: name.clone(),
+            peer_url: peer_url(name),
+            is_started: api.started.contains(name),
+            ..EtcdPeer::default()
+        })
         .collect();
     members.sort_by(|a, b| a.name.cmp(&b.name));
     let has_leader = has_quorum(api, hosts);
     let image = host.images.keys().find_map(|image| image.split_once("/etcd:"));
     // Of the bundle's archive for Kubernetes 1.37.1, where it is a unit.
     let version = image.map_or("3.7.0", |(_, tag)| tag.split('-').next().unwrap()).to_owned();
-    EtcdState::Ready(EtcdMember { cluster_id: "7".into(), version, has_leader, is_learner: false, errors: Vec::new(), members })
+    let leader = api.members.iter().find(|name| runs_etcd(&hosts[*name])).filter(|_| has_leader).map_or(0, |name| member_id(name));
+    let id = member_id(&host.name);
+    EtcdState::Ready(EtcdMember { cluster_id: "7".into(), id, leader, version, has_leader, members, ..EtcdMember::default() })
+}
+
+/// What a member with data says of another one's URL.
+pub(crate) fn etcd_peer(api: &Api, hosts: &BTreeMap<String, Host>, url: &str) -> String {
+    let member = api.members.iter().find(|name| peer_url(name).replace("2380", "2379") == url);
+    let works = member.is_some_and(|name| runs_etcd(&hosts[name])) && has_quorum(api, hosts);
+    if works { "healthy".into() } else { "connection refused".into() }
+}
+
+/// The ids of the fixtures' members: by the last part of their addresses.
+fn member_id(name: &str) -> u64 {
+    peer_url(name).trim_end_matches(":2380").rsplit('.').next().unwrap().parse().unwrap()
 }
 
 /// What a member at a URL says to a control plane.
@@ -196,9 +216,7 @@ pub(crate) fn etcd_endpoint(api: &Api, host: &Host, hosts: &BTreeMap<String, Hos
     if !["/etc/kubernetes/pki/apiserver-etcd-client.key", "/usr/local/bin/kubectl"].iter().all(|path| host.has(path)) {
         return "nothing can ask it yet".into();
     }
-    let member = api.members.iter().find(|name| peer_url(name).replace("2380", "2379") == url);
-    let works = member.is_some_and(|name| runs_etcd(&hosts[name])) && has_quorum(api, hosts);
-    if works { "healthy".into() } else { "The connection to the server was refused".into() }
+    if etcd_peer(api, hosts, url) == "healthy" { "healthy".into() } else { "The connection to the server was refused".into() }
 }
 
 /// Where the fixtures have the members.
@@ -215,9 +233,13 @@ pub(crate) fn load_balancers(api: &Api, hosts: &BTreeMap<String, Host>) -> BTree
     on.map(|host| (host.name.clone(), any_answers(api, hosts))).collect()
 }
 
-/// What comes back from a load balancer before all API servers.
-pub(crate) fn endpoint(api: &Api, hosts: &BTreeMap<String, Host>) -> ApiServerState {
-    if any_answers(api, hosts) { ApiServerState::Ready } else { ApiServerState::NotReady("connection refused".to_owned()) }
+/// What comes back from a URL: of an API server itself where it is that of a control plane, else from a load balancer before all of them.
+pub(crate) fn endpoint(api: &Api, hosts: &BTreeMap<String, Host>, at: Option<&str>) -> ApiServerState {
+    if at.map_or_else(|| any_answers(api, hosts), |name| answers(api, &hosts[name], hosts)) {
+        ApiServerState::Ready
+    } else {
+        ApiServerState::NotReady("connection refused".to_owned())
+    }
 }
 
 /// Whether flannel's daemon runs on a host: it is on the host's own network.

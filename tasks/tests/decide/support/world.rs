@@ -9,6 +9,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::facts::HostFacts;
+use kok_tasks::gate::api_server_url;
 use kok_tasks::issued;
 use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Observations, SwapState, TimeTracking};
 use kok_tasks::operations::Operation;
@@ -136,7 +137,12 @@ impl World {
                 Look::EtcdEndpoint(url) => {
                     drop(seen.etcd_endpoints.insert(url.clone(), api::etcd_endpoint(&self.api, host, &self.hosts, &url)))
                 }
-                Look::ApiEndpoint(url) => drop(seen.api_endpoints.insert(url, api::endpoint(&self.api, &self.hosts))),
+                Look::EtcdPeerHealth(url) => drop(seen.etcd_peers.insert(url.clone(), api::etcd_peer(&self.api, &self.hosts, &url))),
+                Look::ApiEndpoint(url) => {
+                    let plane = self.cluster.control_planes().find(|host| api_server_url(&self.cluster, host) == url);
+                    let state = api::endpoint(&self.api, &self.hosts, plane.map(|host| host.name.as_str()));
+                    seen.api_endpoints.insert(url, state);
+                }
                 Look::NodeAnnotations => seen.node_annotations = Some(Ok(self.api.annotations.clone())),
                 Look::LoadBalancers => seen.load_balancers = Some(api::load_balancers(&self.api, &self.hosts)),
                 Look::Kubernetes => seen.kubernetes = Some(api::state(&self.api, host, &self.hosts)),
