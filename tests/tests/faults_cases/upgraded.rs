@@ -53,29 +53,38 @@ fn ends_well(lab: &Lab, kokctl: &Kokctl<'_>) {
     bare::assert_bare(lab);
 }
 
-/// What a package manager and a registry would bring.
+/// Only control planes run these.
+const OF_CONTROL_PLANES: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
+
+/// What a package manager and a registry would bring: to each host what runs on it, for a registry gives what is asked for.
 fn programs_and_images_are_brought(lab: &Lab, kokctl: &Kokctl<'_>) {
     let bundle = Bundle::parse(&fs::read_to_string(kokctl.bundle().join("bundle.json")).unwrap()).unwrap();
     let release = bundle.release(NEW).unwrap();
-    let mut brought: Vec<(PathBuf, String)> = Vec::new();
+    let mut everywhere: Vec<(PathBuf, String)> = Vec::new();
+    let mut on_control_planes = Vec::new();
     for name in ["kubeadm", "kubelet"] {
         let file = bundle.files.iter().find(|file| file.name == name && file.version == NEW).unwrap();
-        brought.push((kokctl.bundle().join(&file.path), format!("cat >/root/{name} && chmod 755 /root/{name}")));
+        everywhere.push((kokctl.bundle().join(&file.path), format!("cat >/root/{name} && chmod 755 /root/{name}")));
     }
-    for reference in release.images.values() {
+    for (component, reference) in &release.images {
         let image = bundle.images.iter().find(|image| image.reference == *reference).unwrap();
         let import = format!(
             "ctr -n k8s.io images import --digests=false - && ctr -n k8s.io images label {reference} io.cri-containerd.pinned=pinned"
         );
-        brought.push((kokctl.bundle().join(&image.path), import));
+        let needed = if OF_CONTROL_PLANES.contains(&component.as_str()) { &mut on_control_planes } else { &mut everywhere };
+        needed.push((kokctl.bundle().join(&image.path), import));
     }
-    for host in node_hosts(lab) {
-        for (file, script) in &brought {
-            let output = host.ssh_command("root", script).unwrap().stdin(File::open(file).unwrap()).output().unwrap();
-            assert!(output.status.success(), "{}: {}: {output:?}", host.name(), file.display());
-        }
-        ok(&host, "mv -f /root/kubeadm /usr/local/bin/kubeadm");
+    assert_eq!(on_control_planes.len(), OF_CONTROL_PLANES.len());
+    node_hosts(lab).iter().for_each(|host| bring(host, &everywhere));
+    control_planes(lab).iter().for_each(|host| bring(host, &on_control_planes));
+}
+
+fn bring(host: &Host, files: &[(PathBuf, String)]) {
+    for (file, script) in files {
+        let output = host.ssh_command("root", script).unwrap().stdin(File::open(file).unwrap()).output().unwrap();
+        assert!(output.status.success(), "{}: {}: {output:?}", host.name(), file.display());
     }
+    ok(host, "[ ! -e /root/kubeadm ] || mv -f /root/kubeadm /usr/local/bin/kubeadm");
 }
 
 /// Drained, as every kubelet of another minor version is changed.
