@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-unit test-faults bench bench-create build bundle tables crds docs fmt lint advisories
+.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-create build bundle tables crds docs fmt lint advisories
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -13,14 +13,17 @@ demo: ## boot five bare hosts on this machine and make a highly available cluste
 demo-down: ## take the demo down (root)
 	@sh tests/make/demo-down.sh
 
-test: ## everything, with clusters on hosts of the lab (root)
-	@sh tests/make/test.sh all
+test: ## what every change has to pass: tests, with clusters on hosts of the lab, of the long ones some (root)
+	@sh tests/make/test.sh test
+
+test-all: ## everything, or some of its parts: make test-all PART="code networks" (root)
+	@sh tests/make/test.sh all $(PART)
 
 test-unit: ## formatting, clippy and the tests that need no hosts
 	@sh tests/make/test.sh unit
 
 test-faults: ## every fault that can be made on hosts of the lab (root)
-	@sh tests/make/test.sh faults
+	@sh tests/make/test.sh all faults faults-clusters faults-founding
 
 bench: ## what kokctl costs, compared with the least that can be done, on 50 light hosts (root)
 	@sh tests/make/bench.sh

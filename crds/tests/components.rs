@@ -1,6 +1,6 @@
 //! What components would not start with, or take no notice of, is refused in the file.
 //!
-//! That they would not is tried with the programs themselves in `tests/tests/known.rs`.
+//! That they would not is tried with the programs themselves in `tests/tests/suites/known.rs`.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use kok_crds::read_cluster;

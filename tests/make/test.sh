@@ -1,17 +1,26 @@
 #!/bin/sh
-# Everything that can be tested on one machine, or with `unit` only what needs neither hosts nor the bundle.
+# Tests: what every change has to pass, everything, or with `unit` only what needs neither hosts nor the bundle.
 #
-# usage: test.sh unit|faults|all
-#   faults  all faults on hosts of the lab, of which `all` takes a few
+# usage: test.sh unit|test
+#        test.sh all [PART…]
+#   test  of the long stories a few, by KOK_TEST_SEED (a number; without it any)
+#   all   everything, or these parts of it: code, and those of stories.txt
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
+# shellcheck source=stories.sh
+. "$project/tests/make/stories.sh"
 
 which=$1
+shift
+parts=$*
 mkdir -p "$cache/test"
 log=$cache/test/results.$$
 status=$cache/test/status.$$
 : >"$log"
-cleanup() { rm -f "$log" "$status"; }
+cleanup() {
+    end_stories
+    rm -f "$log" "$status" "$queue.stories"
+}
 
 # counted COMMAND…: runs it, keeps its output for the count at the end, and ends as it did.
 counted() {
@@ -46,9 +55,20 @@ go_tests() {
     done
 }
 
-count() {
-    print_times
-    sh tests/make/count.sh <"$log"
+# Nothing of it needs hosts. Where people only want to know whether they broke something there are no readers: instrumenting takes minutes.
+code() {
+    part 'checks of the setup' setup_checks
+    part 'formatting' formatting
+    part 'what may be in the program' sh tests/make/deny.sh
+    part 'clippy' clippy
+    part 'unit tests' unit
+    if [ "$which" = unit ]; then
+        skip 'readers, with what nobody wrote'
+        skip 'tests of Go programs'
+    else
+        part 'readers, with what nobody wrote' sh tests/make/fuzz.sh 3
+        part 'tests of Go programs' go_tests
+    fi
 }
 
 bundle() {
@@ -56,39 +76,62 @@ bundle() {
     export KOKCTL_BUNDLE
 }
 
-if [ "$which" = faults ]; then
-    part 'packages and tools' sh tests/make/setup.sh test
+# What the stories are told with.
+programs() {
     part 'kokctl, lab and release' cargo build --locked --workspace --bins
+    part 'the stories' find_suites
+    check_stories
     part 'bundle' bundle
-    export KOK_TEST_FAULTS=all
-    part 'lab: faults' counted cargo test --locked -p kok-tests --test faults -- --test-threads=1 --nocapture
-    count
-    exit
-fi
-part 'packages and tools' sh tests/make/setup.sh "$([ "$which" = all ] && echo test || echo unit)"
-part 'checks of the setup' setup_checks
-part 'formatting' formatting
-part 'what may be in the program' sh tests/make/deny.sh
-part 'clippy' clippy
-part 'unit tests' unit
-# Not where people only want to know whether they broke something: instrumenting takes minutes.
-if [ "$which" = unit ]; then
-    skip 'readers, with what nobody wrote'
-    skip 'tests of Go programs'
-    for file in tests/tests/*.rs; do skip "the suite $(basename "$file" .rs)"; done
-else
-    part 'readers, with what nobody wrote' sh tests/make/fuzz.sh 3
-    part 'tests of Go programs' go_tests
-    part 'kokctl, lab and release' cargo build --locked --workspace --bins
-    part 'bundle' bundle
-    part 'the bundle'\''s builder' counted cargo test --locked -p kok-tests --test release_build -- --ignored
-    part 'what Kubernetes knows' counted cargo test --locked -p kok-tests --test known
-    # One after the other: each boots hosts, and two of them would only take the processors from each other.
-    for file in tests/tests/*.rs; do
-        test=$(basename "$file" .rs)
-        case $test in release_build | known) continue ;; esac
-        # One that hangs ends itself, and its lab goes with the next.
-        part "lab: $test" counted timeout --kill-after=60 3600 cargo test --locked -p kok-tests --test "$test" -- --test-threads=1 --nocapture
+}
+
+# told PART…: the stories on standard input. Those that this time are not told are counted.
+told() { part "$1" run_stories; }
+
+is_wanted() {
+    [ -z "$parts" ] || case " $parts " in *" $1 "*) ;; *) return 1 ;; esac
+}
+
+count() {
+    print_times
+    sh tests/make/count.sh <"$log"
+}
+
+every_part() {
+    known="code $(stories | awk '!seen[$1]++ { print $1 }' | paste -sd ' ')"
+    for one in $parts; do
+        case " $known " in *" $one "*) ;; *) fail "there is no part $one" "PART=$parts" '' "one or some of: $known" ;; esac
     done
-fi
+    export KOK_TEST_SEED=$seed
+    if is_wanted code; then code; fi
+    if [ "$parts" = code ]; then return; fi
+    programs
+    for one in ${known#code }; do
+        if is_wanted "$one"; then
+            drawn all | grep "^$one " >"$queue.stories"
+            told "part $one" <"$queue.stories"
+        fi
+    done
+}
+
+some_of_it() {
+    say "KOK_TEST_SEED=$seed"
+    export KOK_TEST_SEED=$seed
+    code
+    programs
+    drawn "$seed" >"$queue.stories"
+    drawn all | grep -vxFf "$queue.stories" | while read -r _ _ _ story; do skip "the story $story"; done
+    told 'stories on hosts' <"$queue.stories"
+}
+
+seed=${KOK_TEST_SEED:-$(($(now) % 10000))}
+[ "$which" != all ] || seed=all
+part 'packages and tools' sh tests/make/setup.sh "$([ "$which" = unit ] && echo unit || echo test)"
+case $which in
+    unit)
+        code
+        stories | while read -r _ _ _ story; do skip "the story $story"; done ;;
+    test) some_of_it ;;
+    all) every_part ;;
+    *) fail "test.sh does not know $which" '' '' 'unit, test or all' ;;
+esac
 count

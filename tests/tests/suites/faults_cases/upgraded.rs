@@ -7,7 +7,7 @@ use kok_tasks::bundle::Bundle;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION as NEW, Host, Lab, LabSpec};
 use serde_json::Value;
 
-use crate::cluster_support::cluster::{assert_complete, control_planes, node_hosts};
+use crate::cluster_support::cluster::{assert_complete, control_planes, kubectl, node_hosts};
 use crate::cluster_support::kokctl::{Kokctl, Said};
 use crate::cluster_support::{bare, hosts, ok};
 use crate::lab_support::wait_for;
@@ -46,11 +46,20 @@ fn ends_well(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.write_manifest(&lab.inventory(NEW).unwrap());
     kokctl.converge("apply");
     kokctl.has_nothing_to_do();
+    logs_are_read(lab);
     assert_complete(lab, NEW);
     let status = kokctl.verb("status", &["--bundle", kokctl.bundle().to_str().unwrap()]);
     assert!(status.code == 0 && status.stdout.contains("drift: none") && !status.stdout.contains("versions:"), "{status:?}");
     assert_eq!(kokctl.verb("reset", &["--yes"]).code, 0);
     bare::assert_bare(lab);
+}
+
+/// An API server keeps connections to kubelets, and the first question over one to a kubelet that was started anew meanwhile may fail.
+fn logs_are_read(lab: &Lab) {
+    for host in node_hosts(lab) {
+        let of_host = format!("-n kube-system get pods -l k8s-app=kube-proxy --field-selector spec.nodeName={} -o name", host.name());
+        succeeds(lab, &format!("-n kube-system logs --tail=1 {}", kubectl(lab, &of_host)));
+    }
 }
 
 /// Only control planes run these.

@@ -1,28 +1,15 @@
 //! A cluster whose certificates and kubeconfigs somebody else has signed: no host, nor kokctl, ever has the key of an authority.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs,
-    unreachable_pub
-)]
-
-mod cluster_support;
-mod issued_story;
-mod lab_support;
 
 use std::fs;
 
-use cluster_support::arguments::Arguments;
-use cluster_support::clock::Clock;
-use cluster_support::cluster::{self, kubectl};
-use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, ok, secrets, snapshot, up};
-use issued_story::owner::Owner;
+use crate::cluster_support::arguments::Arguments;
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::cluster::{self, kubectl};
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{again, bare, hosts, ok, secrets, snapshot, up};
+use crate::issued_story::owner::Owner;
+use crate::lab_support::wait_for;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
-use lab_support::wait_for;
 
 /// Seven leaves and five kubeconfigs of the control plane, one kubeconfig of the worker.
 const ALL: usize = 7 + 5 + 1;

@@ -1,23 +1,11 @@
 //! Several control planes: founded together, killed on the way, none of them needed by the others. And one host that is all of a cluster.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs,
-    unreachable_pub
-)]
 
-mod cluster_support;
-mod highly_available_story;
-mod lab_support;
-
-use cluster_support::arguments::Arguments;
-use cluster_support::clock::Clock;
-use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, hosts, kept, ok, secrets, snapshot};
-use highly_available_story::{any, edited, endpoint, etcd, killed, lost, member, rolling, rotated, told, wiped};
+use crate::cluster_support::arguments::Arguments;
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{again, bare, cluster, hosts, kept, ok, secrets, snapshot};
+use crate::draw::draw;
+use crate::highly_available_story::{any, edited, endpoint, etcd, killed, lost, member, rolling, rotated, told, wiped};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Image, Lab, LabSpec};
 
 #[test]
@@ -45,30 +33,52 @@ fn three_control_planes_and_two_workers() {
     clock.lap("apply again");
     edited::needs_an_operation_of_its_own(&lab, &kokctl, &manifest);
     clock.lap("edited files that are refused");
+    let drawn = draw("what befalls control planes", &[WIPED, CONTAINERD, KUBELETS, LOST, WITHOUT_DATA], 3);
     // By the manifests of the founding: what is changed below makes others.
-    wiped::and_started_beside_one_that_lags_behind(&lab, &kokctl);
-    clock.lap("a member that is wiped, and one that lags behind");
+    if drawn.contains(&WIPED) {
+        wiped::and_started_beside_one_that_lags_behind(&lab, &kokctl);
+        clock.lap(WIPED);
+    }
     rolling::one_control_plane_after_the_other(&lab, &kokctl, &manifest);
     clock.lap("an option of the API server is changed");
-    rolling::what_breaks_containerd_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
-    clock.lap("a setting that breaks containerd");
-    rolling::what_breaks_kubelets_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
-    rolling::what_breaks_a_worker_goes_no_further(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED));
-    clock.lap("a setting that breaks kubelets");
-    lost::any_control_plane(&lab, &kokctl);
-    clock.lap("a control plane without power");
-    // Later, one of the API servers has no etcd beside it.
+    befalls(&lab, &kokctl, &format!("{manifest}{}", rolling::CHANGED), &drawn, &mut clock);
+    // Later, one of the API servers may have no etcd beside it.
     let keys = secrets::nothing_was_said(&lab, &kokctl, &started);
     kept::store(&lab);
     let encryption = ok(&lab.host("cp1").unwrap(), "cat /etc/kubernetes/apiserver/encryption.yaml");
-    member::without_its_data_is_not_started(&any(cluster::control_planes(&lab)), &kokctl);
-    clock.lap("a member without its data");
+    if drawn.contains(&WITHOUT_DATA) {
+        member::without_its_data_is_not_started(&any(cluster::control_planes(&lab)), &kokctl);
+        clock.lap(WITHOUT_DATA);
+    }
     kept::resets(&lab, &kokctl);
     kept::has_its_key(&lab, &kokctl, &encryption);
     secrets::nothing_was_said_of(&keys, &kokctl, &started);
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
+}
+
+const WIPED: &str = "a member that is wiped, and one that lags behind";
+const CONTAINERD: &str = "a setting that breaks containerd";
+const KUBELETS: &str = "a setting that breaks kubelets";
+const LOST: &str = "a control plane without power";
+const WITHOUT_DATA: &str = "a member without its data";
+
+/// What leaves the cluster as it was.
+fn befalls(lab: &Lab, kokctl: &Kokctl<'_>, manifest: &str, drawn: &[&str], clock: &mut Clock) {
+    if drawn.contains(&CONTAINERD) {
+        rolling::what_breaks_containerd_goes_no_further(lab, kokctl, manifest);
+        clock.lap(CONTAINERD);
+    }
+    if drawn.contains(&KUBELETS) {
+        rolling::what_breaks_kubelets_goes_no_further(lab, kokctl, manifest);
+        rolling::what_breaks_a_worker_goes_no_further(lab, kokctl, manifest);
+        clock.lap(KUBELETS);
+    }
+    if drawn.contains(&LOST) {
+        lost::any_control_plane(lab, kokctl);
+        clock.lap(LOST);
+    }
 }
 
 /// Another release, another distribution, a login that has to become root first, and components that are told this and that.

@@ -1,5 +1,4 @@
 //! The parts of the test.
-#![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod edited;
 pub mod endpoint;

@@ -1,23 +1,10 @@
 //! From bare hosts to a cluster and back: plan, a founding that is killed and reset, apply, a killed apply, drift, a user's pods, status, reset.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs,
-    unreachable_pub
-)]
 
-mod cluster_story;
-mod cluster_support;
-mod lab_support;
-
-use cluster_story::{addons, drift, journal, killed, other_clock, outside, reset};
-use cluster_support::arguments::Arguments;
-use cluster_support::clock::Clock;
-use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, cluster, escrow, secrets, snapshot, up};
+use crate::cluster_story::{addons, drift, journal, killed, other_clock, outside, reset};
+use crate::cluster_support::arguments::Arguments;
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{again, bare, cluster, escrow, secrets, snapshot, up};
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
 
 /// One story on one lab, because a cluster costs more than every check of it.

@@ -1,5 +1,4 @@
 //! What is left on this machine of a lab.
-#![allow(dead_code, reason = "each test program uses its part")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,30 +1,16 @@
 //! etcd on hosts that are no control planes, as a unit of systemd: an external etcd to kubeadm. Two of the three hosts do nothing else, the third is
 //! a worker too. So two control planes are enough to lose any one.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    dead_code,
-    missing_docs,
-    unreachable_pub
-)]
-
-mod cluster_support;
-mod highly_available_story;
-mod lab_support;
 
 use std::fs;
 
-use cluster_support::arguments::Arguments;
-use cluster_support::clock::Clock;
-use cluster_support::cluster::{self, kubectl};
-use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, authorities, bare, escrow, hosts, kept, node_dns, ok, secrets, snapshot};
-use highly_available_story::{any, endpoint, lost, member, rotated, units};
+use crate::cluster_support::arguments::Arguments;
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::cluster::{self, kubectl};
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{again, authorities, bare, escrow, hosts, kept, node_dns, ok, secrets, snapshot};
+use crate::highly_available_story::{any, endpoint, lost, member, rotated, units};
+use crate::lab_support::wait_for;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
-use lab_support::wait_for;
 
 const MEMBERS: usize = 3;
 const PLANES: usize = 2;

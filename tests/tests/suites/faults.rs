@@ -1,35 +1,19 @@
 //! What goes wrong on real machines: a run says so at once, or survives it, and `apply` again ends where it would have ended.
 //!
-//! The long faults break runs that bring bare hosts to a running containerd. `make test` takes three of them, `make test-faults` all;
-//! `KOK_TEST_FAULTS` is `all`, names with commas, or the number that an earlier run printed.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs,
-    unreachable_pub
-)]
+//! The long faults break runs that bring bare hosts to a running containerd. `make test` takes three of them, by its seed. `KOK_TEST_FAULTS` says
+//! something else: names with commas, `long`, `clusters` or `founding` for a list of them, or `all`.
 
-mod bad_input_cases;
-mod cluster_support;
-mod faults_cases;
-mod highly_available_story;
-mod lab_support;
-
-use std::collections::hash_map::RandomState;
 use std::env;
-use std::hash::{BuildHasher as _, Hasher as _};
 use std::time::Instant;
 
-use bad_input_cases::Refusals;
-use cluster_support::kokctl::Kokctl;
-use cluster_support::up;
-use faults_cases::{
+use crate::bad_input_cases::Refusals;
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::up;
+use crate::draw::draw;
+use crate::faults_cases::{
     away, disk, founding, host_key, killed, link, login, never_up, power, reach, rejoined, shell, taking, upgraded, writers,
 };
-use highly_available_story::lost;
+use crate::highly_available_story::lost;
 
 const CHOICE: &str = "KOK_TEST_FAULTS";
 /// How many of the long ones are tried when nobody chose.
@@ -54,15 +38,16 @@ const LONG: [Fault; 14] = [
     ("first-writer-wakes-up", writers::first_wakes_up_too_late),
 ];
 
-/// With whole clusters, which take minutes each: only with `all`, or by name.
-const LONGEST: [Fault; 6] = [
+/// With whole clusters, which take minutes each: only where somebody asks for them.
+const CLUSTERS: [Fault; 4] = [
     ("missing-file", never_up::missing_file),
     ("each-control-plane-lost", lost::each_control_plane),
     ("rejoined-by-kubeadm", rejoined::by_kubeadm_alone),
     ("upgraded-by-kubeadm", upgraded::by_kubeadm_alone),
-    ("founding-killed", founding::killed),
-    ("founding-cut-off", founding::cut_off),
 ];
+
+/// With twenty foundings each.
+const FOUNDING: [Fault; 2] = [("founding-killed", founding::killed), ("founding-cut-off", founding::cut_off)];
 
 #[test]
 fn what_stands_in_the_way_is_said_at_once() {
@@ -91,27 +76,25 @@ fn what_is_only_odd_makes_no_difference() {
 
 #[test]
 fn apply_ends_the_same_after_a_fault() {
-    let choice = env::var(CHOICE).unwrap_or_else(|_| (RandomState::new().build_hasher().finish() % 1_000).to_string());
-    let chosen = chosen(&choice);
-    println!("{CHOICE}={choice}: {}", chosen.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(","));
-    // The line is counted (tests/make/count.sh).
-    let is_left_out = |(name, _): &&Fault| !chosen.iter().any(|(taken, _)| taken == name);
-    LONG.iter().chain(&LONGEST).filter(is_left_out).for_each(|(name, _)| println!("skip - the fault {name}"));
-    for (name, fault) in chosen {
+    for (name, fault) in chosen() {
         let began = Instant::now();
         fault();
         println!("{:6.1} s  {name}", began.elapsed().as_secs_f64());
     }
 }
 
-fn chosen(choice: &str) -> Vec<Fault> {
-    if choice == "all" {
-        return [&LONG[..], &LONGEST].concat();
+fn chosen() -> Vec<Fault> {
+    let all = [&LONG[..], &CLUSTERS, &FOUNDING].concat();
+    let named = |name: &str| *all.iter().find(|(known, _)| *known == name).unwrap_or_else(|| panic!("there is no fault {name}"));
+    let Ok(choice) = env::var(CHOICE) else {
+        [&CLUSTERS[..], &FOUNDING].concat().iter().for_each(|(name, _)| println!("skip - faults: {name}"));
+        return draw("faults", &LONG.map(|(name, _)| name), SAMPLE).into_iter().map(named).collect();
+    };
+    match choice.as_str() {
+        "all" => all,
+        "long" => LONG.to_vec(),
+        "clusters" => CLUSTERS.to_vec(),
+        "founding" => FOUNDING.to_vec(),
+        names => names.split(',').map(named).collect(),
     }
-    if let Ok(number) = choice.parse::<usize>() {
-        return LONG.iter().cycle().skip(number % LONG.len()).take(SAMPLE).copied().collect();
-    }
-    let named =
-        |name: &str| *LONG.iter().chain(&LONGEST).find(|(known, _)| *known == name).unwrap_or_else(|| panic!("there is no fault {name}"));
-    choice.split(',').map(named).collect()
 }

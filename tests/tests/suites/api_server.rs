@@ -1,12 +1,9 @@
 //! A real API server takes the CustomResourceDefinitions, and with them the right objects and no wrong ones.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
-
-mod api_server_support;
 
 use std::fs;
 use std::path::Path;
 
-use api_server_support::ApiServer;
+use crate::api_server_support::ApiServer;
 use serde_json::{Value, json};
 
 const VERSION: &str = "kubeonkube.clay.io/v1alpha1";

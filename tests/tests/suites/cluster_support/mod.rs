@@ -1,5 +1,4 @@
 //! What the tests with kokctl itself share: running it, looking at hosts and clusters.
-#![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod again;
 pub mod arguments;

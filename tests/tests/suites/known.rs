@@ -1,6 +1,5 @@
 //! What kokctl knows of Kubernetes is what its programs know: the tables are those of the versions in the bundle, and what kokctl refuses the
 //! programs of the bundle refuse. Needs the bundle and the Go that built it, and no hosts; as root, to run programs as nobody without a network.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,21 +1,9 @@
 //! Five bare hosts, prepared with a container running on each, in one `apply`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs,
-    unreachable_pub
-)]
-
-mod cluster_support;
-mod lab_support;
 
 use std::time::Instant;
 
-use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, hosts, ok, up};
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{again, hosts, ok, up};
 use kok_tests::lab::Host;
 
 /// All that a host needs before it is part of a cluster.

@@ -1,20 +1,7 @@
 //! What can't be done is refused before anything is changed, and the message says what, where, why and what to do.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs,
-    unreachable_pub
-)]
 
-mod bad_input_cases;
-mod cluster_support;
-mod lab_support;
-
-use bad_input_cases::{Refusals, bundle, file, host, login};
-use cluster_support::up;
+use crate::bad_input_cases::{Refusals, bundle, file, host, login};
+use crate::cluster_support::up;
 
 /// No cluster is made: all of this has to be found out before.
 #[test]

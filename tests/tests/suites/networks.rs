@@ -1,29 +1,15 @@
 //! Networks that no other test has: the plain bridge and flannel for addresses of both families, a network and Services that a manifest brings,
 //! and a load balancer that is not ours before the control planes.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    missing_docs,
-    unreachable_pub
-)]
-
-mod cluster_support;
-mod highly_available_story;
-mod lab_support;
-mod networks_cases;
 
 use std::fs;
 
-use cluster_support::clock::Clock;
-use cluster_support::cluster::{self, Kind};
-use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, node_dns, ok, snapshot};
-use highly_available_story::endpoint;
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::cluster::{self, Kind};
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{again, bare, hosts, node_dns, ok, snapshot};
+use crate::highly_available_story::endpoint;
+use crate::networks_cases::{balanced, both, flannel, manifest, take_over};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
-use networks_cases::{balanced, both, flannel, manifest, take_over};
 
 #[test]
 fn the_bridge_carries_both_families() {

@@ -1,30 +1,15 @@
 //! The objects of kube-on-kube, unchanged, with an inventory of Kubespray that is like its sample: every host is a control plane, a node and a
 //! member of etcd, which is a unit of systemd there. Five of them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    dead_code,
-    missing_docs,
-    unreachable_pub
-)]
 
-mod cluster_support;
-mod highly_available_story;
-mod kube_on_kube_story;
-mod lab_support;
-
-use cluster_support::arguments::Arguments;
-use cluster_support::clock::Clock;
-use cluster_support::cluster::{self, Kind};
-use cluster_support::kokctl::Kokctl;
-use cluster_support::{again, bare, hosts, kept, secrets, snapshot};
-use highly_available_story::{endpoint, units};
+use crate::cluster_support::arguments::Arguments;
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::cluster::{self, Kind};
+use crate::cluster_support::kokctl::Kokctl;
+use crate::cluster_support::{again, bare, hosts, kept, secrets, snapshot};
+use crate::highly_available_story::{endpoint, units};
+use crate::kube_on_kube_story::nodes::{self, TAINTED};
+use crate::kube_on_kube_story::objects;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
-use kube_on_kube_story::nodes::{self, TAINTED};
-use kube_on_kube_story::objects;
 
 const HOSTS: usize = 5;
 

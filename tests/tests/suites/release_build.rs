@@ -1,6 +1,5 @@
 //! The whole builder on one small component of each kind. It needs Go and compiles Go's library twice, so it runs only when asked:
-//! `cargo test -p kok-tests --test release_build -- --ignored`.
-#![allow(clippy::unwrap_used, clippy::panic)]
+//! `cargo test -p kok-tests --test suites -- release_build:: --ignored`.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};

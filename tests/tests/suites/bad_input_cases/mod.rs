@@ -1,5 +1,4 @@
 //! Cases of bad input, and how each is judged.
-#![allow(dead_code, reason = "each test program uses its part")]
 
 pub mod bundle;
 pub mod file;

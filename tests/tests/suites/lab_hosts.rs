@@ -1,15 +1,12 @@
 //! Hosts of the lab are what users have, stay apart, bear faults, and leave nothing behind.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
-
-mod lab_support;
 
 use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use crate::lab_support::{Traces, read, wait_for};
 use kok_tests::lab::{Host, Image, Lab, LabSpec, OPSPW_PASSWORD, Power, names};
-use lab_support::{Traces, read, wait_for};
 
 const INSTANCES: &str = "/proc/sys/fs/inotify/max_user_instances";
 

@@ -1,12 +1,9 @@
 //! A lab whose program was killed in the middle can be taken down whole.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs, unreachable_pub)]
-
-mod lab_support;
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use lab_support::{Traces, wait_for};
+use crate::lab_support::{Traces, wait_for};
 
 /// An `up` may have to build the root first.
 const UP_SECONDS: u64 = 1200;

@@ -1,0 +1,39 @@
+//! Every test that needs hosts of the lab, the bundle or Go, in one program: what they share is compiled and linked once.
+//!
+//! Each suite is a module with its tests; `cargo test -p kok-tests --test suites -- SUITE:: --test-threads=1 --nocapture` runs one of them, and
+//! `tests/make/stories.txt` says what `make test` runs of them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    missing_docs,
+    unreachable_pub
+)]
+
+mod api_server;
+mod api_server_support;
+mod bad_input;
+mod bad_input_cases;
+mod cluster;
+mod cluster_story;
+mod cluster_support;
+mod draw;
+mod faults;
+mod faults_cases;
+mod highly_available;
+mod highly_available_story;
+mod issued;
+mod issued_story;
+mod known;
+mod kube_on_kube;
+mod kube_on_kube_story;
+mod lab_hosts;
+mod lab_killed;
+mod lab_support;
+mod networks;
+mod networks_cases;
+mod own_etcd;
+mod prepared;
+mod release_build;
