@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -34,6 +35,13 @@ fn plain(metadata: &fs::Metadata) -> io::Result<()> {
 
 fn no_file(what: &str) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, format!("it is {what}, and no file"))
+}
+
+/// Whether it is the device that is always empty, which people name, or link to, for a file that they don't want.
+pub(crate) fn is_null(path: &Path) -> bool {
+    let device =
+        |path: &Path| fs::metadata(path).ok().filter(|metadata| metadata.file_type().is_char_device()).map(|metadata| metadata.rdev());
+    device(path).is_some_and(|number| device(Path::new("/dev/null")) == Some(number))
 }
 
 /// All bytes of a file, or why they can't be had.
@@ -74,6 +82,7 @@ mod tests {
             assert_eq!(read(path, 10).unwrap_err(), "it is a device or a pipe, and no file");
         }
         assert_eq!(read(folder.path(), 10).unwrap_err(), "it is a folder, and no file");
+        assert!(is_null("/dev/null".as_ref()) && !is_null("/dev/zero".as_ref()) && !is_null(&pipe));
         fs::write(pipe.with_extension("txt"), "all: {}").unwrap();
         assert_eq!(read(&pipe.with_extension("txt"), 10).as_deref(), Ok(b"all: {}".as_slice()));
     }

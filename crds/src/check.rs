@@ -37,6 +37,7 @@ const PREFIX_IPV6: &str = "spec.network.nodePrefixIPv6";
 pub(crate) fn hosts(decoder: &mut Decoder, hosts: &[ReadHost<'_>], field: Option<&Field<'_>>) {
     unique(decoder, hosts.iter().filter_map(|host| host.name.as_ref()), "name");
     unique(decoder, hosts.iter().filter_map(|host| host.address.as_ref()), "address");
+    reached(decoder, hosts);
     for (name, position) in hosts.iter().filter_map(|host| host.name.as_ref()) {
         if name == "localhost" {
             let problem = Problem::new("no host can have the name `localhost`").at(position);
@@ -125,6 +126,24 @@ fn unique<'a, T: Ord + ToString + 'a>(decoder: &mut Decoder, values: impl Iterat
         } else {
             seen.insert(value, position);
         }
+    }
+}
+
+/// Where SSH leads is one host: what is done for one would be done to the other.
+fn reached(decoder: &mut Decoder, hosts: &[ReadHost<'_>]) {
+    let mut seen: BTreeMap<String, Vec<&Host>> = BTreeMap::new();
+    for (index, host) in hosts.iter().enumerate().filter_map(|(index, host)| Some((index, host.host.as_ref()?))) {
+        let place = host.ssh.address.clone().unwrap_or_else(|| host.address.to_string()).to_ascii_lowercase();
+        let before = seen.entry(place.clone()).or_default();
+        // Another port, or another bastion, leads elsewhere. Of two that have one address of their own that is told.
+        let is_there = |other: &&&Host| (other.ssh.port, &other.ssh.via) == (host.ssh.port, &host.ssh.via);
+        if let Some(first) = before.iter().find(is_there).filter(|first| first.address != host.address) {
+            let position = decoder.position(&format!("spec.hosts[{index}].ssh.address")).unwrap_or(&host.origin).clone();
+            let problem = Problem::new(format!("two hosts are reached by SSH at {}", quote(&place))).at(&position);
+            let problem = problem.because(format!("{} and {} would be one host", quote(&first.name), quote(&host.name)));
+            decoder.report(problem.hint("write where SSH reaches each of them; hosts behind one address differ by their `port`"));
+        }
+        before.push(host);
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Decoder {
     given: Vec<Given>,
     origins: Vec<origins::Origin>,
     wording: Wording,
+    /// Names of what was said and not taken over, of which there are problems.
+    turned_down: Vec<String>,
 }
 
 /// Whether people keep below such a name what other lines repeat by its anchor, and mean nothing else by it.
@@ -110,6 +112,16 @@ impl Decoder {
         self.problems.push(problem);
     }
 
+    /// Records that something was said and is not taken over, so that nobody misses it too.
+    pub(crate) fn turn_down(&mut self, name: &str) {
+        self.turned_down.push(name.to_owned());
+    }
+
+    /// Whether one of these was said and not taken over.
+    pub(crate) fn has_turned_down(&self, names: &[&str]) -> bool {
+        self.turned_down.iter().any(|name| names.contains(&name.as_str()))
+    }
+
     /// Records what becomes of a variable.
     pub(crate) fn give(&mut self, given: Given) {
         self.given.push(given);
@@ -193,9 +205,11 @@ impl Decoder {
         if field.is_none() && !fields.is_misspelled(name) {
             let what = self.wording.missing(&join(&fields.path, name));
             let mut problem = Problem::new(format!("{what} is missing")).of_kind(Kind::Absent).at(&fields.position);
-            if let Some(variable) = self.wording.variable(&join(&fields.path, name)) {
-                problem = problem.of_variable(variable);
-            }
+            problem = match (self.wording, self.wording.variable(&join(&fields.path, name))) {
+                (Wording::Inventory, None) => problem,
+                (Wording::Inventory, Some(variable)) => problem.of_variable(variable),
+                (Wording::Cluster, _) => problem.of_variable(name),
+            };
             let hint = match self.wording {
                 Wording::Inventory => "set it, for example in group_vars/all.yml".to_owned(),
                 Wording::Cluster => format!("add `{name}:` there, with its value"),

@@ -71,6 +71,10 @@ pub enum Kind {
     Plain,
     /// Something is not there; it may stand in what could not be read.
     Absent,
+    /// Another setting needs something that is not there.
+    Needed,
+    /// A host has no address that is known.
+    NoAddress,
     /// A host has no role.
     NoRole,
     /// A value is encrypted and can't be had, which matters where it counts.

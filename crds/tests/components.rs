@@ -181,6 +181,8 @@ fn admission_plugins_exist() {
     let both = "kube_apiserver_enable_admission_plugins: [AlwaysPullImages]\nkube_apiserver_disable_admission_plugins: [AlwaysPullImages]";
     refused(both, 1, &["on and off at once"]);
     refused("kube_api_runtime_config: [bach/v1=true]", 1, &["`bach/v1` is no version of a group", "did you mean `batch/v1`?"]);
+    let dead = problems("1.37.1", ONE, "kube_api_runtime_config: [extension/v1beta1=true, app/v1beta1=true]");
+    assert!(!dead.contains("`extensions/v1beta1`?") && !dead.contains("`apps/v1beta1`?"), "{dead}");
     refused("kube_api_runtime_config: [batch/v2alpha1=true]", 1, &["`batch/v2alpha1` is no version"]);
     accepted("kube_api_runtime_config: [batch/v1=true, apps/v1/deployments=true, api/all=true, v1=true]");
 }
@@ -294,6 +296,13 @@ fn processors_and_memory_are_kept_where_pods_get_their_own() {
     for kept in ["system_cpu_reserved: 500m", "kube_reserved: true", "kubelet_config_extra_args: {reservedSystemCPUs: '0-1'}"] {
         accepted(&format!("{processors}\n{kept}"));
     }
+    // Of what is refused it is not said as well that it is not there.
+    for refused in ["kubelet_config_extra_args: {kubeReserved: {cpu: 100m}}", "kube_cpu_reserved: much"] {
+        let told = problems("1.37.1", ONE, &format!("{processors}\n{refused}"));
+        assert!(told.matches("error: ").count() == 1 && !told.contains("keep none"), "{refused}: {told}");
+    }
+    let told = problems("1.37.1", ONE, "kube_memory_reserved: much\nkubelet_config_extra_args: {memoryManagerPolicy: Static}");
+    assert_eq!(told.matches("error: ").count(), 1, "{told}");
     refused("kubelet_config_extra_args: {reservedSystemCPUs: '1-0'}", 1, &["a list of numbers of processors"]);
     let memory = "kubelet_config_extra_args: {memoryManagerPolicy: Static";
     refused(&format!("{memory}}}"), 1, &["0 bytes", "104857600 are kept"]);

@@ -275,3 +275,28 @@ fn values_of_an_inline_cluster_are_opened() {
     let input = read_input_with(&[file("cluster.yaml", &text(sealed_version.trim_end()))], &keys(&[("", "key")]));
     assert!(!input.problems.is_empty() && !said(&input).contains("Marmalade"), "{}", said(&input));
 }
+
+/// What stays closed was said: nobody is told that it is missing.
+#[test]
+fn what_stays_closed_is_not_missed() {
+    let block = format!("!vault |\n    {}\n", sealed("", "key", "x", 4));
+    let vars = format!("kube_version: {block}kube_oidc_auth: true\nkube_oidc_client_id: a\nkube_oidc_url: {block}");
+    let hosts = HOSTS.replace("{cp1: {ip: 10.0.0.11, ansible_user: ops}", "{cp1: {ansible_user: ops}");
+    let of_host = file("host_vars/cp1.yml", &format!("ip: {block}"));
+    let inventory = [file("hosts.yaml", &hosts), file("group_vars/all/a.yml", &format!("kube_network_plugin: flannel\n{vars}")), of_host];
+    let deeper = format!("!vault |\n      {}\n", sealed("", "key", "x", 6));
+    let cluster = format!(
+        "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: a}}\nspec:\n  kubernetesVersion: {block}  \
+         network: {{plugin: flannel}}\n  hosts:\n  - roles: [control-plane]\n    name: cp1\n    address: {deeper}"
+    );
+    for (files, closed) in [(inventory.to_vec(), 3), (vec![file("cluster.yaml", &cluster)], 2)] {
+        let input = read_input(&files);
+        let messages: Vec<String> = input.problems.iter().map(|problem| problem.message.clone()).collect();
+        assert!(input.problems.len() == closed && input.is_locked(), "{messages:?}");
+        assert!(!input.notices.iter().any(|notice| notice.message.contains("no `kube_version`")), "{:?}", input.notices);
+    }
+    // What is missing beside it is told of.
+    let lacking = cluster.replace("  network: {plugin: flannel}\n", "  network: {}\n").replace("    name: cp1\n", "");
+    let input = read_input(&[file("cluster.yaml", &lacking)]);
+    assert!(input.problems.iter().any(|problem| problem.message == "the field `name` is missing"), "{:?}", input.problems);
+}

@@ -24,11 +24,31 @@ pub(super) fn run(arguments: &Arguments, mut command: Command) -> Result<(), Vec
 fn script(shell: Shell, command: &mut Command) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, command, "kokctl", &mut script);
-    String::from_utf8_lossy(&script).into_owned()
+    let script = String::from_utf8_lossy(&script).into_owned();
+    if shell == Shell::Bash { script + BASH } else { script }
 }
+
+/// Where no letter is typed yet, clap's function offers options, and bash types what all of them begin with, `-`. An option begins with one
+/// that the user types; without it words and files are meant.
+const BASH: &str = r#"
+_kokctl_words() {
+    _kokctl "$@"
+    if [[ -z "${COMP_WORDS[COMP_CWORD]}" ]]; then
+        local word words=()
+        for word in "${COMPREPLY[@]}"; do
+            [[ "${word}" == -* || "${word}" == \[* ]] || words+=("${word}")
+        done
+        COMPREPLY=("${words[@]}")
+    fi
+}
+complete -F _kokctl_words -o bashdefault -o default kokctl
+"#;
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+    use std::process::Command;
+
     use clap::CommandFactory as _;
     use clap_complete::Shell;
 
@@ -46,5 +66,25 @@ mod tests {
                 options.for_each(|option| assert!(script.contains(option), "{shell}: {option}"));
             }
         }
+    }
+
+    #[test]
+    fn bash_offers_options_to_those_who_begin_one() {
+        let mut command = Cli::command();
+        let script = script(Shell::Bash, &mut command);
+        let offered = |words: &str, number: u32| {
+            let ask = format!(
+                "{script}\nCOMP_WORDS=({words}); COMP_CWORD={number}; name=$(complete -p kokctl); name=${{name#*-F }}; name=${{name%% *}}; \
+                 \"$name\" kokctl \"${{COMP_WORDS[COMP_CWORD]}}\" \"${{COMP_WORDS[COMP_CWORD-1]}}\"; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+            );
+            let output = Command::new("bash").args(["--norc", "-c", &ask]).output().unwrap();
+            assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+            String::from_utf8(output.stdout).unwrap()
+        };
+        assert_eq!(offered("kokctl apply ''", 2), "\n", "files are left to bash");
+        assert!(offered("kokctl apply --", 2).contains("--dry-run") || offered("kokctl apply --", 2).contains("--file"));
+        let verbs = offered("kokctl ''", 1);
+        assert!(verbs.contains("apply\n") && verbs.lines().all(|verb| !verb.starts_with('-')), "{verbs}");
+        assert!(offered("kokctl known-hosts ''", 2).contains("scan\n"));
     }
 }

@@ -14,15 +14,15 @@ use super::exposed;
 use super::files::{ClusterFiles, ExtraVars};
 use super::wanted::tasks;
 use crate::artifacts::BundleFolder;
-use crate::run::judged_keys;
+use crate::run::{judged_keys, judged_ways};
 use crate::ui::Failure;
 use document::Document;
 
 /// Check the cluster's files without touching a host, and say what becomes of every line
 ///
 /// Shows the cluster that comes out, the variables that are not honoured or that nobody knows, what you should know, and all that is wrong;
-/// with --all every variable with its place and what becomes of it. Keys to log in with are looked at too, and nobody is asked for their
-/// passphrase. Ends with exit code 2 if something is wrong. With a bundle, it is looked at whether that has the versions that are asked for.
+/// with --all every variable with its place and what becomes of it. Keys to log in with and your ssh_config are looked at too, and nobody is asked
+/// for a passphrase. Ends with exit code 2 if something is wrong. With a bundle, it is looked at whether that has the versions that are asked for.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -54,12 +54,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if is_valid(&input) { Ok(()) } else { Err(input.problems.into_iter().map(Failure::problem).collect()) }
 }
 
-/// Adds what is wrong with the keys to log in with, and which of them are encrypted.
+/// Adds what is wrong with the keys to log in with and with the ways to hosts, and which keys are encrypted.
 fn judge_keys(input: &mut Input) {
     let Some(cluster) = &input.cluster else { return };
     let (problems, notices) = judged_keys(cluster);
     // A key in a file that others may read has been told of.
-    input.problems.extend(problems);
+    let ways = judged_ways(cluster);
+    input.problems.extend(problems.into_iter().chain(ways));
     input.notices.extend(notices);
 }
 

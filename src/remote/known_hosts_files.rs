@@ -1,11 +1,15 @@
 //! known_hosts files, each read once as long as it stays the same: it has lines for all hosts, and each host asks for its own.
 use super::known_hosts::KnownHosts;
+use crate::plain_file;
 use std::collections::BTreeMap;
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+
+/// Some hundred thousand lines: more than any fleet has.
+const MAX_BYTES: u64 = 64 << 20;
 
 static READ: Mutex<BTreeMap<PathBuf, (Stamp, Arc<KnownHosts>)>> = Mutex::new(BTreeMap::new());
 
@@ -44,11 +48,20 @@ pub(super) fn read(path: &Path) -> io::Result<Arc<KnownHosts>> {
         return Ok(Arc::clone(lines));
     }
     // A line that is not UTF-8 is no reason to leave out the others.
-    let lines = Arc::new(KnownHosts::read(&String::from_utf8_lossy(&fs::read(path)?)));
+    let lines = Arc::new(KnownHosts::read(&String::from_utf8_lossy(&content(path)?)));
     if let Some(stamp) = stamp {
         files.insert(path.to_owned(), (stamp, Arc::clone(&lines)));
     }
     Ok(lines)
+}
+
+/// A device has no end, and that of a pipe may never come.
+fn content(path: &Path) -> io::Result<Vec<u8>> {
+    if plain_file::is_null(path) {
+        return Ok(Vec::new());
+    }
+    let file = plain_file::open(path)?;
+    plain_file::bounded(file, MAX_BYTES).map_err(|because| io::Error::new(io::ErrorKind::FileTooLarge, because))
 }
 
 #[cfg(test)]
@@ -71,5 +84,19 @@ mod tests {
         assert_eq!((lines("a"), lines("c")), (0, 1));
         fs::remove_file(&file).unwrap();
         assert_eq!(read(&file).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    /// A test that waited would wait for ever.
+    #[test]
+    fn what_is_no_file_is_not_read() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let pipe = folder.path().join("known_hosts");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        for path in [pipe.as_path(), "/dev/zero".as_ref(), folder.path()] {
+            let error = read(path).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+        }
+        // So people say that they want none.
+        assert!(read("/dev/null".as_ref()).unwrap().matching("a").is_empty());
     }
 }

@@ -32,5 +32,6 @@ pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Keepers, Secrets, SystemRandomness, Token};
 pub use signals::{Stop, listen, unless_wished};
 pub use snapshot::{EncryptionKey, fetch_key, take_snapshot};
+pub(crate) use target::judged_ways;
 pub use target::targets;
 pub use told::Told;

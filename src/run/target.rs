@@ -5,6 +5,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use kok_crds::model::{Bastion, Cluster, Host, Ssh, Via};
+use kok_crds::{Position, Problem};
 
 use crate::remote::{HostKeyChecking, Jump, Overruled, Settings, SshConfig, SshConfigFault, Surroundings, Target};
 use crate::ui::{Failure, Kind};
@@ -23,15 +24,34 @@ const SYSTEM_CONFIG: &str = "/etc/ssh/ssh_config";
 /// # Errors
 /// One [`Failure`] for each thing in an `ssh_config` that is wrong or not supported, with its line.
 pub fn targets(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Result<Vec<Target>, Vec<Failure>> {
+    ways(cluster, wanted, (Surroundings::of_process().home.as_deref(), Path::new(SYSTEM_CONFIG)))
+}
+
+/// What [`targets`] finds wrong, for those who only look at what a user wrote.
+pub(crate) fn judged_ways(cluster: &Cluster) -> Vec<Problem> {
+    targets(cluster, |_| true).err().into_iter().flatten().map(problem).collect()
+}
+
+/// A failure with its place, where that is a line of a file.
+fn problem(failure: Failure) -> Problem {
+    let of_line = |at: &str| {
+        let (file, line) = at.rsplit_once(':')?;
+        Some(Position { file: file.into(), line: line.parse().ok()?, column: 1 })
+    };
+    let of_file = |at: &str| at.starts_with('/').then(|| Position { file: at.into(), line: 1, column: 1 });
+    let position = failure.at.as_deref().and_then(|at| of_line(at).or_else(|| of_file(at)));
+    Problem { position, because: failure.because, hint: failure.hint, ..Problem::new(failure.what) }
+}
+
+fn ways(cluster: &Cluster, wanted: impl Fn(&str) -> bool, (home, system): (Option<&Path>, &Path)) -> Result<Vec<Target>, Vec<Failure>> {
     let local_user = ["LOGNAME", "USER"].iter().find_map(|name| env::var(name).ok()).filter(|name| !name.is_empty());
     let local_user = local_user.unwrap_or_else(|| DEFAULT_USER.to_owned());
-    let home = Surroundings::of_process().home;
-    let config = SshConfig::load(home.as_deref(), Path::new(SYSTEM_CONFIG), &local_user).map_err(|fault| vec![failure(&fault, None)])?;
+    let config = SshConfig::load(home, system, &local_user).map_err(|fault| vec![failure(&fault, None)])?;
     let mut failures = misspelled(&config, cluster);
     if !failures.is_empty() {
         return Err(failures);
     }
-    let resolver = Resolver { config: &config, home: home.as_deref() };
+    let resolver = Resolver { config: &config, home };
     let mut targets = Vec::new();
     for host in cluster.hosts.iter().filter(|host| wanted(&host.name)) {
         match resolver.host(&host.name, &ssh_address(host), &host.ssh) {

@@ -30,6 +30,9 @@ fn hosts(group: &[Failure]) -> usize {
 /// Stands for the host where it is part of a sentence.
 const PLACE: &str = "\u{1}";
 
+/// Stands for a host's address, which people need: each host has its own.
+const ADDRESS: &str = "\u{2}";
+
 impl Failure {
     /// The host whose failure it is, if need be by the place that it names: `host NAME (…)`, `host NAME: …`.
     pub(crate) fn host(&self) -> Option<&str> {
@@ -56,12 +59,20 @@ fn without_host(failure: &Failure) -> Failure {
     Failure { because, hint, ..Failure::new(failure.kind, masked(&failure.what)) }
 }
 
+/// A word without what stands around it.
+fn bare(word: &str) -> &str {
+    word.trim_matches(|c: char| matches!(c, ':' | ',' | ';' | '`' | '.' | '(' | ')'))
+}
+
 /// A text in which words that name the host, or a login to it (`user@address:port`), are left out.
 fn masked(text: &str, host: &str, address: Option<&str>) -> String {
     let word = |word: &str| {
-        let plain = word.trim_matches(|c: char| matches!(c, ':' | ',' | ';' | '`' | '.' | '(' | ')'));
-        let is_host = plain == host || is_at(plain, address) || plain.contains('@');
-        if is_host { word.replacen(plain, PLACE, 1) } else { word.to_owned() }
+        let plain = bare(word);
+        match plain == host {
+            true => word.replacen(plain, PLACE, 1),
+            false if is_at(plain, address) || plain.contains('@') => word.replacen(plain, ADDRESS, 1),
+            false => word.to_owned(),
+        }
     };
     text.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
@@ -73,7 +84,7 @@ pub(crate) fn of_any_host(text: &str, host: &str, address: Option<&str>) -> Stri
 }
 
 fn plain(text: &str) -> String {
-    text.replace(PLACE, "the host")
+    text.replace(PLACE, "the host").replace(ADDRESS, "the host")
 }
 
 fn together(cause: Failure, group: &[Failure]) -> Failure {
@@ -84,9 +95,39 @@ fn together(cause: Failure, group: &[Failure]) -> Failure {
     };
     let names: BTreeSet<String> = group.iter().filter_map(place).collect();
     let at = format!("{}: {}", count(names.len(), "host"), listed(names.iter().map(String::as_str)));
-    let told = |text: &Option<String>| text.as_deref().map(plain);
     let failure = Failure::new(cause.kind, plain(&cause.what)).found_by(origin_of(group)).at(at);
-    Failure { because: told(&cause.because), hint: told(&cause.hint), ..failure }
+    let because = cause.because.as_deref().map(|text| with_addresses(text, group));
+    Failure { because, hint: cause.hint.as_deref().map(|text| with_example(text, group)), ..failure }
+}
+
+/// Why, with the addresses of the hosts, as far as they can be read.
+fn with_addresses(because: &str, group: &[Failure]) -> String {
+    let word = |(index, word): (usize, &str)| {
+        let own = || group.iter().filter_map(|failure| failure.because.as_deref()?.split(' ').nth(index)).map(bare);
+        if word.contains(ADDRESS) { word.replace(ADDRESS, &some_of(own())) } else { word.to_owned() }
+    };
+    plain(&because.split(' ').enumerate().map(word).collect::<Vec<_>>().join(" "))
+}
+
+/// The first of them, each once.
+fn some_of<'a>(addresses: impl Iterator<Item = &'a str>) -> String {
+    let mut seen = BTreeSet::new();
+    let names: Vec<&str> = addresses.filter(|address| seen.insert(*address)).collect();
+    match names.as_slice() {
+        [first, rest @ ..] if rest.len() >= FEW => format!("{first} and {} more", rest.len()),
+        all => all.join(", "),
+    }
+}
+
+/// What to do. A command with the address of a host can be typed for one host only.
+fn with_example(hint: &str, group: &[Failure]) -> String {
+    let first = group.iter().find_map(|failure| Some((failure.host()?, failure.hint.as_deref()?)));
+    let is_shared = || group.iter().filter_map(|failure| failure.hint.as_deref()).collect::<BTreeSet<_>>().len() == 1;
+    match first.filter(|_| hint.contains(ADDRESS)) {
+        Some((_, own)) if is_shared() => own.to_owned(),
+        Some((host, own)) => format!("of {host}, for example: {own}"),
+        None => plain(hint),
+    }
 }
 
 /// The lines that say where all of these hosts are; or where one of them is, if they have lines of their own.
@@ -99,6 +140,7 @@ fn origin_of(group: &[Failure]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::super::Kind;
     use super::*;
 
@@ -155,9 +197,23 @@ mod tests {
         assert_eq!(
             told,
             [
-                "error: cannot connect to the host: connection refused\n     at: 2 hosts: w1 (root@10.0.0.1:22), w2 (root@10.0.0.2:22)\nbecause: nothing listens on the host"
+                "error: cannot connect to the host: connection refused\n     at: 2 hosts: w1 (root@10.0.0.1:22), w2 (root@10.0.0.2:22)\nbecause: nothing listens on 10.0.0.1:22, 10.0.0.2:22"
             ]
         );
+    }
+
+    /// A command with the name of nobody can't be typed.
+    #[test]
+    fn hints_keep_an_address() {
+        let failure = |number: u32, hint: &str| {
+            Failure::new(Kind::Host, format!("cannot connect to w{number}: connection refused"))
+                .at(format!("host w{number} (root@10.0.0.{number}:22)"))
+                .hint(hint.replace('N', &number.to_string()))
+        };
+        let hint = |hint: &str| grouped((1..=12).map(|number| failure(number, hint)).collect()).first().unwrap().hint.clone().unwrap();
+        assert_eq!(hint("try `ssh root@10.0.0.N:22`"), "of w1, for example: try `ssh root@10.0.0.1:22`");
+        assert_eq!(hint("log in to wN and look"), "log in to the host and look");
+        assert_eq!(hint("by way of ops@gate.example: look there"), "by way of ops@gate.example: look there");
     }
 
     /// Hosts that an ssh_config names have lines of their own there, or one line for all.
@@ -173,9 +229,12 @@ mod tests {
         let line = "the address is that of HostName at /home/me/.ssh/config";
         assert_eq!(
             causes((1..=50).map(|number| refused(number, 3 * number)).collect()),
-            [format!("nothing listens on the host; of w1, for example, {line}:3")]
+            [format!("nothing listens on 10.0.0.1:22 and 49 more; of w1, for example, {line}:3")]
         );
-        assert_eq!(causes((1..=2).map(|number| refused(number, 7)).collect()), [format!("nothing listens on the host; {line}:7")]);
+        assert_eq!(
+            causes((1..=2).map(|number| refused(number, 7)).collect()),
+            [format!("nothing listens on 10.0.0.1:22, 10.0.0.2:22; {line}:7")]
+        );
         assert_eq!(causes(vec![refused(1, 7)]), [format!("nothing listens on 10.0.0.1:22; {line}:7")]);
     }
 

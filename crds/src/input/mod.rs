@@ -5,6 +5,7 @@ mod conceal;
 mod described;
 mod extra;
 mod hooks;
+mod locked;
 mod naming;
 mod once;
 mod otherwise;
@@ -196,6 +197,7 @@ pub fn read_input_with(files: &[File], vault: &dyn Vault) -> Input {
     let Input { problems, sealed, .. } = &mut input;
     let is_encrypted = |problem: &Problem| matches!(problem.kind, Kind::Encrypted | Kind::Locked);
     problems.retain(|problem| !is_encrypted(problem) || problem.position.as_ref().is_none_or(|at| !sealed.contains(at)));
+    locked::leave_out(&mut input.problems);
     remarks::remark(&mut input);
     input.problems.sort_by(|a, b| a.position.cmp(&b.position));
     // What a template says of each host it says of all.

@@ -28,7 +28,8 @@ pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut V
     if let Some(shared) = values.shared("kube_version") {
         return shared.node;
     }
-    if values.problems.len() == problems && !values.is_incomplete() {
+    let is_closed = values.definitions.get("kube_version").iter().any(|place| place.variable.node.tag.is_secret());
+    if values.problems.len() == problems && !values.is_incomplete() && !is_closed {
         let notice = Notice::new(format!("Kubernetes {DEFAULT_VERSION} is installed, for no `kube_version` says otherwise")).at(start);
         notices
             .push(notice.because("that is the version of this kokctl").hint("write `kube_version`, so that another kokctl takes the same"));

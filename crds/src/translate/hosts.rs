@@ -8,6 +8,7 @@ use super::groups::Groups;
 use super::login;
 use super::values::Values;
 use crate::check;
+use crate::message::Kind;
 use crate::resolve::aliases;
 use crate::tree::{Entry, Node, Value};
 use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port, spelled};
@@ -139,6 +140,7 @@ fn is_address(node: &Node) -> bool {
 
 fn no_address(host: &str) -> Problem {
     Problem::new(format!("the address of {} is not known", quote(host)))
+        .of_kind(Kind::NoAddress)
         .of_host(host)
         .because("it stands in certificates, so it has to be an address and not a name; Kubespray would ask the host for it")
         .hint("write it as `ip: 10.0.0.11` for the host, or as `ansible_host`")

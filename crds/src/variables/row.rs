@@ -89,8 +89,8 @@ impl Variable {
             Rule::Setting(_) | Rule::Field(_) | Rule::Reading(_) => Effect::Honoured,
             Rule::Only { .. } | Rule::Follows(_) => Effect::Anyway,
             Rule::Moot(_) => Effect::NoMeaning,
-            Rule::Later | Rule::Needed(_) => Effect::NotYet,
-            Rule::Refused { .. } => Effect::Refused,
+            Rule::Later => Effect::NotYet,
+            Rule::Needed(_) | Rule::Refused { .. } => Effect::Refused,
         }
     }
 

@@ -75,3 +75,22 @@ fn inventories_are_told_at_their_variables() {
         assert!(told.contains(part), "{part} in {told}");
     }
 }
+
+/// What is done for the one would be done to the other.
+#[test]
+fn two_hosts_are_not_reached_at_one_address() {
+    let hosts = |one: &str, other: &str| {
+        format!(
+            "{{name: cp1, address: 10.0.0.11, roles: [control-plane], {one}}}, {{name: w1, address: 10.0.0.12, roles: [worker], {other}}}"
+        )
+    };
+    let ssh = |more: &str| format!("ssh: {{address: gate.example{more}}}");
+    let told = problems("1.37.1", &hosts(&ssh(""), &ssh("")), "{}");
+    assert!(told.contains("two hosts are reached by SSH at `gate.example`") && told.contains("`cp1` and `w1`"), "{told}");
+    let told = problems("1.37.1", &hosts("labels: {}", "ssh: {address: 10.0.0.11}"), "{}");
+    assert!(told.contains("two hosts are reached by SSH at `10.0.0.11`"), "{told}");
+    for other in [ssh(", port: 2222"), ssh(", bastion: {address: 10.0.0.1}")] {
+        let told = problems("1.37.1", &hosts(&ssh(""), &other), "{}");
+        assert_eq!(told, "", "{other}");
+    }
+}

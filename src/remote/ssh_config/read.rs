@@ -1,5 +1,6 @@
 //! Files, with what they include.
 use super::{Item, SshConfigFault, split};
+use crate::plain_file;
 use crate::remote::host_key_fault::Place;
 use crate::remote::pattern::{Case, matches};
 use std::io;
@@ -34,10 +35,11 @@ impl Reader<'_> {
         if self.of_user && (foreign || metadata.mode() & 0o022 != 0) {
             return Err(SshConfigFault::TooOpen { file: file.to_owned() });
         }
-        if metadata.len() > MAX_BYTES {
-            return Err(unreadable(io::Error::new(io::ErrorKind::FileTooLarge, "it is no configuration")));
+        if plain_file::is_null(file) {
+            return Ok(Vec::new());
         }
-        let text = std::fs::read(file).map_err(unreadable)?;
+        let text = plain_file::bounded(plain_file::open(file).map_err(unreadable)?, MAX_BYTES)
+            .map_err(|because| unreadable(io::Error::new(io::ErrorKind::FileTooLarge, because)))?;
         let text = String::from_utf8_lossy(&text);
         let mut items = Vec::new();
         for (index, line) in text.lines().enumerate() {

@@ -266,3 +266,22 @@ proptest! {
         let _ = ask(&text, &name);
     }
 }
+
+/// A test that waited would wait for ever.
+#[test]
+fn what_is_no_file_is_not_read() {
+    let files = Files::new("");
+    let config = files.0.path().join("home/.ssh/config");
+    fs::remove_file(&config).unwrap();
+    rustix::fs::mknodat(rustix::fs::CWD, &config, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(matches!(files.load().unwrap_err(), SshConfigFault::Unreadable { .. }));
+    files.write("system/ssh_config", "Include /dev/zero\n");
+    fs::remove_file(&config).unwrap();
+    assert!(matches!(files.load().unwrap_err(), SshConfigFault::Unreadable { .. }));
+    files.write("system/ssh_config", "");
+    files.write("home/.ssh/config", &format!("# {}\n", "x".repeat(1 << 20)));
+    assert!(matches!(files.load().unwrap_err(), SshConfigFault::Unreadable { .. }));
+    files.write("system/ssh_config", "Include /dev/null\nUser ops\n");
+    fs::remove_file(&config).unwrap();
+    assert_eq!(files.ask("a").unwrap().user.as_deref(), Some("ops"));
+}

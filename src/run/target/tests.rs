@@ -127,3 +127,18 @@ spec:
     let cluster = kok_crds::read_cluster("f", file).unwrap_or_else(|problems| panic!("{problems:?}"));
     assert_eq!(cluster.hosts.iter().map(ssh_address).collect::<Vec<_>>(), ["cp1.example.org", "10.0.0.12"]);
 }
+
+/// `validate` says it as `check` does, with the line.
+#[test]
+fn what_is_wrong_with_a_way_is_told_before_anybody_is_contacted() {
+    let home = Home::with("Host *\n  StrictHostKeyChecking no\n");
+    let text = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {kubernetesVersion: 1.37.1, hosts: \
+                [{name: cp1, address: 10.0.0.11, roles: [control-plane]}, {name: w1, address: 10.0.0.12, roles: [worker]}]}\n";
+    let cluster = kok_crds::read_cluster("f", text).unwrap();
+    let ways = || ways(&cluster, |_| true, (Some(home.0.path()), Path::new("/nonexistent/ssh_config")));
+    let problems: Vec<Problem> = ways().err().unwrap().into_iter().map(problem).collect();
+    let [problem] = <[Problem; 1]>::try_from(problems).unwrap();
+    let position = problem.position.as_ref().unwrap();
+    assert!(position.file.ends_with("/.ssh/config") && position.line == 2, "{problem}");
+    assert!(problem.message.contains("StrictHostKeyChecking no") && problem.because.is_some() && problem.hint.is_some(), "{problem}");
+}

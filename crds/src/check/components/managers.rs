@@ -60,7 +60,8 @@ fn processors(judge: &mut Judge<'_>, kubelet: &Kubelet, is_static: bool) {
         kubelet.blame(judge, &[PROCESSOR_OPTIONS], problem.hint("write `kubelet_cpu_manager_policy: static`, or leave them out"));
     }
     let is_reserved = kubelet.said(RESERVED_PROCESSORS).is_some_and(|(_, value)| !text(value).is_empty());
-    if is_static && !is_reserved && reserved(kubelet, "cpu") <= 0.0 {
+    let is_told = judge.decoder.has_turned_down(&["cpu", "kubeReserved", "systemReserved"]);
+    if is_static && !is_reserved && !is_told && reserved(kubelet, "cpu") <= 0.0 {
         let problem = Problem::new("the kubelet cannot give pods processors of their own and keep none");
         let because = "with the policy `static` it does not start unless something is kept for the host and for Kubernetes";
         let hint = "write `system_cpu_reserved: 500m` or `kube_cpu_reserved`, or `reservedSystemCPUs` in kubelet_config_extra_args";
@@ -99,7 +100,7 @@ fn memory(judge: &mut Judge<'_>, kubelet: &Kubelet) {
     // A share of the memory is known on the host only.
     let Some(evicted) = evicted else { return };
     let needed = reserved(kubelet, "memory") + evicted;
-    if (kept - needed).abs() < 0.5 {
+    if (kept - needed).abs() < 0.5 || judge.decoder.has_turned_down(&["memory", "kubeReserved", "systemReserved", "evictionHard"]) {
         return;
     }
     let problem = Problem::new(format!("`reservedMemory` has {} bytes of memory, and {} are kept from pods", kept.round(), needed.round()));

@@ -11,6 +11,33 @@ use crate::words::{quote, with_nearest};
 const ENABLED: &str = "enable-admission-plugins";
 const DISABLED: &str = "disable-admission-plugins";
 
+/// Versions of groups that the API server knows the names of, and serves no more; nobody should be sent there. What it serves is registered in
+/// `pkg/registry/*/rest` of Kubernetes 1.36 and 1.37.
+const DEAD: [&str; 22] = [
+    "admission.k8s.io/v1",
+    "admission.k8s.io/v1beta1",
+    "apiextensions.k8s.io/v1beta1",
+    "apiregistration.k8s.io/v1beta1",
+    "apps/v1beta1",
+    "apps/v1beta2",
+    "authentication.k8s.io/v1alpha1",
+    "authorization.k8s.io/v1beta1",
+    "batch/v1beta1",
+    "discovery.k8s.io/v1beta1",
+    "events.k8s.io/v1beta1",
+    "extensions/v1beta1",
+    "flowcontrol.apiserver.k8s.io/v1beta1",
+    "flowcontrol.apiserver.k8s.io/v1beta2",
+    "flowcontrol.apiserver.k8s.io/v1beta3",
+    "imagepolicy.k8s.io/v1alpha1",
+    "node.k8s.io/v1alpha1",
+    "node.k8s.io/v1beta1",
+    "policy/v1beta1",
+    "rbac.authorization.k8s.io/v1alpha1",
+    "rbac.authorization.k8s.io/v1beta1",
+    "storage.k8s.io/v1alpha1",
+];
+
 pub(super) fn plugins(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
     let options = &settings.components.api_server.options;
     let said = |option: &'static str| {
@@ -52,7 +79,15 @@ fn groups(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
         let problem = Problem::new(format!("{} is no version of a group of the API of {}", quote(name), known.version()));
         let problem = problem.because("the API server does not start where one is switched on or off that it does not have");
         let told = Told::new(Program::ApiServer, "runtime-config", value);
-        judge.report(told, with_nearest(problem, name, &known.groups, "leave it out"));
+        let served: Vec<&str> = known.groups.iter().copied().filter(|group| !DEAD.contains(group)).collect();
+        let group = |name: &'_ str| name.split('/').next().map(str::to_owned);
+        judge.report(
+            told,
+            match served.iter().find(|version| group(version) == group(name)) {
+                Some(version) => problem.hint(format!("did you mean `{version}`?")),
+                None => with_nearest(problem, name, &served, "leave it out"),
+            },
+        );
     }
 }
 

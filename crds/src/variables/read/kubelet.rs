@@ -82,6 +82,7 @@ pub(crate) fn reserved(decoder: &mut Decoder, field: &Field<'_>, to: &mut BTreeM
         to.insert(resource.to_owned(), text);
         return;
     }
+    decoder.turn_down(resource);
     let problem = Problem::new(format!("`{}` cannot be {}", field.name(), quote(&text))).at(field.position());
     decoder.report(
         problem

@@ -8,6 +8,7 @@ use super::host::{pem, url};
 use super::values::{any, json, put};
 use crate::Problem;
 use crate::decode::{Decoder, Field};
+use crate::message::Kind;
 use crate::model::{EncryptionAlgorithm, Group, Settings, Values};
 use crate::tree::{Node, Value};
 use crate::variables::given::{Given, Outcome};
@@ -247,6 +248,8 @@ pub(crate) fn check(decoder: &mut Decoder, given: &[Given], settings: &Settings)
         let is_said = |variable: &str| given.iter().any(|given| given.name == variable);
         for (_, variable) in values.iter().filter(|(name, variable)| !group.values.contains_key(*name) && !is_said(variable)) {
             let problem = Problem::new(format!("`{variable}` is missing"))
+                .of_kind(Kind::Needed)
+                .of_variable(variable)
                 .because(format!("`{switch}` needs it"))
                 .hint("set it too, or leave out what needs it");
             decoder.report(at(given, switch, problem));

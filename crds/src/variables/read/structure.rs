@@ -28,6 +28,7 @@ pub(crate) fn is_free(decoder: &mut Decoder, field: &Field<'_>, (name, at): (&st
     let is_meant = |known: &str| known.strip_suffix('*').map_or(known == name, |beginning| name.starts_with(beginning));
     let Some((_, hint)) = own.iter().find(|(known, _)| is_meant(known)) else { return true };
     let problem = Problem::new(format!("`{}` may not say {}", field.name(), quote(name))).at(at);
+    decoder.turn_down(name);
     decoder.report(problem.because("kokctl says it itself, and both would contradict each other").hint(*hint));
     false
 }
