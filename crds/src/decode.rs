@@ -5,13 +5,14 @@ mod scalars;
 mod tolerant;
 mod wording;
 
+use crate::given::Given;
 use crate::message::Kind;
 use crate::position::Positions;
 use crate::tree::{Entry, Node, Value};
-use crate::variables::Given;
 use crate::words::{nearest, quote};
 use crate::{Notice, Position, Problem};
 
+use wording::VariableOf;
 pub(crate) use wording::Wording;
 
 /// Collects problems and the places of values while a tree is read.
@@ -25,6 +26,7 @@ pub(crate) struct Decoder {
     given: Vec<Given>,
     origins: Vec<origins::Origin>,
     wording: Wording,
+    variable_of: Option<VariableOf>,
     /// Names of what was said and not taken over, of which there are problems.
     turned_down: Vec<String>,
 }
@@ -154,16 +156,6 @@ impl Decoder {
         (self.problems, self.positions)
     }
 
-    /// The same for a tree that was another file, whose words are to be said.
-    pub(crate) fn worded(wording: Wording) -> Self {
-        Self { wording, ..Self::default() }
-    }
-
-    /// The words of the user's file.
-    pub(crate) fn wording(&self) -> Wording {
-        self.wording
-    }
-
     /// The fields of a map; unknown ones are problems.
     pub(crate) fn fields<'a>(&mut self, field: &Field<'a>, form: &Form) -> Option<Fields<'a>> {
         let entries = self.entries(field, form.what)?;
@@ -203,9 +195,9 @@ impl Decoder {
     pub(crate) fn required<'a>(&mut self, fields: &Fields<'a>, name: &str) -> Option<Field<'a>> {
         let field = fields.get(name);
         if field.is_none() && !fields.is_misspelled(name) {
-            let what = self.wording.missing(&join(&fields.path, name));
+            let what = self.missing(&join(&fields.path, name));
             let mut problem = Problem::new(format!("{what} is missing")).of_kind(Kind::Absent).at(&fields.position);
-            problem = match (self.wording, self.wording.variable(&join(&fields.path, name))) {
+            problem = match (self.wording, self.variable_of(&join(&fields.path, name))) {
                 (Wording::Inventory, None) => problem,
                 (Wording::Inventory, Some(variable)) => problem.of_variable(variable),
                 (Wording::Cluster, _) => problem.of_variable(name),

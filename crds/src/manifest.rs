@@ -5,12 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Number, Value as Json};
 
 use crate::model::{Addon, AddonObject, ObjectName};
-use crate::tree::{Dialect, Entry, Node, Value};
+use crate::tree::{Dialect, Entry, MOST_MANIFEST_BYTES, Node, Value};
 use crate::words::{count, quote};
 use crate::{Position, Problem, Source};
-
-/// Bytes of a manifest that are read. The largest in use, those with the definitions of an operator, have about half of that.
-pub const MOST_MANIFEST_BYTES: usize = 8 << 20;
 
 /// Objects of an addon: each is asked for in every run, and its record has to fit into one object of the API (1 MiB).
 const MOST_OBJECTS: usize = 1000;

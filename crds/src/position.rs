@@ -41,3 +41,27 @@ impl Positions {
         self.0.insert(path, position);
     }
 }
+
+/// Turns lines and columns of a text into places of the user's file.
+#[derive(Debug, Clone)]
+pub(crate) struct Locator {
+    file: Arc<str>,
+    lines: u64,
+    columns: u64,
+}
+
+impl Locator {
+    pub(crate) fn file(file: Arc<str>) -> Self {
+        Self { file, lines: 0, columns: 0 }
+    }
+
+    /// For a text that begins on a line of a file, with so many columns before each of its lines.
+    pub(crate) fn block(file: Arc<str>, first_line: u64, indent: u64) -> Self {
+        Self { file, lines: first_line.saturating_sub(1), columns: indent }
+    }
+
+    pub(crate) fn position(&self, line: u64, column: u64) -> Position {
+        let (line, column) = (line.max(1).saturating_add(self.lines), column.max(1).saturating_add(self.columns));
+        Position { file: Arc::clone(&self.file), line, column }
+    }
+}

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::position::Locator;
 use crate::tree::{self, Dialect, Node};
 use crate::vault::{BEGINNING, Opened, Refused};
 use crate::{Position, Problem};
@@ -124,9 +125,7 @@ impl Source {
     pub(crate) fn locator(&self) -> Locator {
         match &self.place {
             Place::File => Locator::file(Arc::clone(&self.name)),
-            Place::Block { file, first_line, indent } => {
-                Locator { file: Arc::clone(file), lines: first_line.saturating_sub(1), columns: *indent }
-            }
+            Place::Block { file, first_line, indent } => Locator::block(Arc::clone(file), *first_line, *indent),
             // The value has no lines in the file, so both places are named: that of the value, and that in the value.
             Place::At(position) => Locator::file(format!("{position}, in {}", self.name).into()),
         }
@@ -149,25 +148,6 @@ impl fmt::Debug for Source {
     /// Without the text, which may hold passwords.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Source").field("name", &self.name).field("place", &self.place).finish_non_exhaustive()
-    }
-}
-
-/// Turns lines and columns of a text into places of the user's file.
-#[derive(Debug, Clone)]
-pub(crate) struct Locator {
-    file: Arc<str>,
-    lines: u64,
-    columns: u64,
-}
-
-impl Locator {
-    pub(crate) fn file(file: Arc<str>) -> Self {
-        Self { file, lines: 0, columns: 0 }
-    }
-
-    pub(crate) fn position(&self, line: u64, column: u64) -> Position {
-        let (line, column) = (line.max(1).saturating_add(self.lines), column.max(1).saturating_add(self.columns));
-        Position { file: Arc::clone(&self.file), line, column }
     }
 }
 

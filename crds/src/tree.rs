@@ -3,6 +3,7 @@
 //! A derived `Deserialize` stops at the first thing that is wrong. Users want all of them at once, so the text becomes this tree first,
 //! and whoever reads it collects problems.
 
+mod compare;
 mod raw;
 
 use std::fmt;
@@ -10,9 +11,10 @@ use std::fmt;
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Error, Options, UserMessageFormatter};
 
-use crate::source::Locator;
+use crate::position::Locator;
 use crate::words::quote;
 use crate::{Position, Problem};
+pub(crate) use compare::{has_template, is_template, same};
 use raw::Raw;
 
 /// Our own documents are seven levels deep, and no variable of Kubespray comes near the rest.
@@ -21,6 +23,9 @@ const MAX_DEPTH: usize = 32;
 const MAX_MANIFEST_DEPTH: usize = 128;
 /// Values that aliases may add to a document.
 const MAX_ALIAS_EVENTS: usize = 10_000;
+
+/// Bytes of a manifest that are read. The largest in use, those with the definitions of an operator, have about half of that.
+pub const MOST_MANIFEST_BYTES: usize = 8 << 20;
 
 /// What YAML means by its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +51,7 @@ impl Dialect {
             Self::Kubernetes => 1 << 20,
             // A thousand hosts with three hundred variables each are ten megabytes.
             Self::Ansible => 16 << 20,
-            Self::Manifest => crate::manifest::MOST_MANIFEST_BYTES,
+            Self::Manifest => MOST_MANIFEST_BYTES,
         }
     }
 

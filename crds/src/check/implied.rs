@@ -9,7 +9,7 @@ use crate::decode::{Decoder, Wording};
 use crate::model::{Network, Roles};
 use crate::read::ReadHost;
 use crate::tree::{Node, Value};
-use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, Sayings, is_of_server, other_members, server_port, spelled};
+use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, Sayings, field_called, is_of_server, other_members, server_port, spelled};
 use crate::words::quote;
 
 /// Variables that can only say what the host's address is; of workers too those that begin with `kubelet`.
@@ -61,12 +61,12 @@ pub(crate) fn dns_server(node: &Node, services: Ipv4Net) -> Option<Problem> {
 
 /// More pods than a node has addresses for.
 pub(crate) fn max_pods(node: &Node, node_prefix: u8, words: Wording) -> Option<Problem> {
-    too_many_pods(node, (node_prefix, 32), words.of(super::PREFIX))
+    too_many_pods(node, (node_prefix, 32), field_called(words, super::PREFIX))
 }
 
 /// The same for their addresses of IPv6.
 pub(crate) fn max_pods_ipv6(node: &Node, node_prefix: u8, words: Wording) -> Option<Problem> {
-    too_many_pods(node, (node_prefix, 128), words.of(super::PREFIX_IPV6))
+    too_many_pods(node, (node_prefix, 128), field_called(words, super::PREFIX_IPV6))
 }
 
 fn too_many_pods(node: &Node, (node_prefix, bits): (u8, u32), field: &str) -> Option<Problem> {

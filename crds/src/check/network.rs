@@ -8,6 +8,7 @@ use super::unique;
 use crate::decode::{Decoder, Wording};
 use crate::model::{Network, Settings};
 use crate::read::ReadHost;
+use crate::variables::field_called;
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -117,7 +118,7 @@ fn swallowed(address: IpAddr, family: &Family, position: &Position, words: Wordi
         Problem::new(format!("the address {address} lies in the range of the {what} ({range})"))
             .at(position)
             .because(format!("packets to that host would go to {what} instead"))
-            .hint(format!("write another range as `{}`", words.of(field)))
+            .hint(format!("write another range as `{}`", field_called(words, field)))
     };
     hit.map(problem).collect()
 }
@@ -140,7 +141,7 @@ fn node_prefix_problem(family: &Family, hosts: usize, words: Wording) -> Option<
     }
     let room = family.room;
     if u64::try_from(hosts).unwrap_or(u64::MAX) > room {
-        let (pods_field, prefix_field) = (words.of(family.pods_field), words.of(family.prefix_field));
+        let (pods_field, prefix_field) = (field_called(words, family.pods_field), field_called(words, family.prefix_field));
         return Some(
             Problem::new(format!("the pods' range {pods} has {room} subnets of /{prefix} for {hosts} hosts"))
                 .because("each node gets a subnet of its own")

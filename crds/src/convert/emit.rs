@@ -2,8 +2,7 @@
 
 use super::scalar::{is_block, one_line};
 use crate::Position;
-use crate::resolve::is_template;
-use crate::tree::{Entry, Node, Tag, Value};
+use crate::tree::{Entry, Node, Tag, Value, is_template};
 
 /// Fields that no copy may hold.
 const SECRETS: [&str; 2] = ["password", "sudoPassword"];

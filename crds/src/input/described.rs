@@ -3,15 +3,15 @@
 use super::otherwise::Defaults;
 use super::{Input, conceal, extra, once, open_sources, partly, sealed};
 use crate::decode::Wording;
-use crate::inventory::{Inventory, Vars};
+use crate::examine::read_tree;
+use crate::inventory::{Inventory, Vars, unseal};
 use crate::message::Kind;
 use crate::model::Cluster;
 use crate::objects::{Inputs, SshKey};
 use crate::operation::Operation;
-use crate::read::read_tree;
 use crate::translate::{Translation, translate};
 use crate::variables::Given;
-use crate::vault::{Vault, unseal};
+use crate::vault::Vault;
 use crate::words::quote;
 use crate::{Position, Problem, Source};
 

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::Position;
 use crate::hide::{names_a_secret, without_secrets};
 use crate::model::Concealed;
-use crate::resolve::{Resolved, Tainted, is_template};
+use crate::resolve::{Resolved, Tainted};
+use crate::tree::is_template;
 use crate::tree::{Node, Tag, Value};
 use crate::variables::{Variable, plain, variable};
 

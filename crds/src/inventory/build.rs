@@ -7,7 +7,7 @@ use super::names::Names;
 use super::range::{self, MAX_HOSTS};
 use super::vars::{Variable, Vars};
 use super::{ALL, Group, Host, Inventory, UNGROUPED, Unread, graph, legacy};
-use crate::resolve::same;
+use crate::tree::same;
 use crate::tree::{Node, Value};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};

@@ -8,7 +8,7 @@ use super::names::Names;
 use super::split::{Comments, Word, split};
 use super::vars::Variable;
 use super::{UNGROUPED, Unread, check, legacy, literal};
-use crate::source::Locator;
+use crate::position::Locator;
 use crate::tree;
 use crate::vault::mark_leaves;
 use crate::words::{quote, with_nearest};

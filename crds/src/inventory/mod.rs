@@ -21,13 +21,14 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::vault::{NoVault, unseal};
+use crate::vault::NoVault;
 use crate::{Notice, Position, Problem, Source};
 use build::Builder;
 use names::Names;
 
 pub(crate) use check::check_named;
 pub(crate) use split::{Comments, split};
+pub(crate) use vars::unseal;
 pub use vars::{Variable, Vars};
 
 /// The group that every host is in.

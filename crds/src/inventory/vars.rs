@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::check::check;
 use crate::tree::{Dialect, Entry, Node, Value};
-use crate::vault::{NoVault, mark_leaves, unseal};
+use crate::vault::{NoVault, Vault, mark_leaves, unseal_values};
 use crate::words::quote;
 use crate::{Position, Problem, Source};
 
@@ -19,6 +19,12 @@ pub struct Variable {
     pub key_position: Position,
     /// Its value, not rendered.
     pub node: Node,
+}
+
+/// Opens every encrypted value. One that stays closed is reported at its name, and counts as having no value from here on.
+pub(crate) fn unseal<'v>(all: impl Iterator<Item = &'v mut Vars>, vault: &dyn Vault, problems: &mut Vec<Problem>) {
+    let values = all.flat_map(Vars::iter_mut).map(|(name, Variable { key_position, node })| (name, &*key_position, node));
+    unseal_values(values.collect(), vault, problems);
 }
 
 impl Vars {

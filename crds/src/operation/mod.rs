@@ -4,11 +4,11 @@ mod actions;
 mod arguments;
 mod chain;
 mod extra_vars;
+mod inputs;
 mod key_values;
 mod options;
 mod tags;
 
-use crate::objects::Inputs;
 use crate::{Notice, Position};
 
 pub(crate) use actions::{find, problem as action_problem};
@@ -19,6 +19,7 @@ pub(crate) use extra_vars::read_extra_vars;
 pub use actions::{ACTIONS, Action, Effect, Verb};
 pub use arguments::Arguments;
 pub use extra_vars::{ExtraVar, ExtraVars};
+pub use inputs::{Inputs, SshKey};
 pub use tags::{TAGS, Tag, TaskChoice};
 
 /// Text with its place.

@@ -23,7 +23,7 @@ pub(crate) const ADDON: Form = Form {
 pub(crate) const PRUNE: [(&str, Prune); 2] = [("Objects", Prune::Objects), ("All", Prune::All)];
 
 /// Reads the list.
-pub(super) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
+pub(crate) fn read(decoder: &mut Decoder, field: &Field<'_>) -> Vec<Addon> {
     let mut addons: Vec<Addon> = Vec::new();
     let mut names: Vec<String> = Vec::new();
     for item in

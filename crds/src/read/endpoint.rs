@@ -11,7 +11,7 @@ const EXTERNAL: &str = "loadbalancer_apiserver";
 /// What a port without an address is.
 const PORT: &str = "kube_apiserver_port";
 
-pub(super) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, hosts: &[ReadHost<'_>], said: &mut Vec<Said<'a>>) {
+pub(crate) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, hosts: &[ReadHost<'_>], said: &mut Vec<Said<'a>>) {
     let Some(fields) = read_part(decoder, field, &API_ENDPOINT, said) else { return };
     if fields.get("address").is_some() {
         said.retain(|said| said.variable != PORT);

@@ -12,6 +12,7 @@ use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::message::Kind;
 use crate::model::{Host, Roles, Ssh, Taint, TaintEffect};
 use crate::syntax::{address, label};
+use crate::variables::OfHost;
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
@@ -34,6 +35,17 @@ pub(crate) const HOST: Form = Form {
 pub(crate) const TAINT: Form = Form { what: "a taint", fields: &["key", "value", "effect"], refused: &[] };
 
 const ROLES: &str = "a host has one or several of the roles control-plane, worker and etcd";
+
+/// What hosts say of variables for themselves.
+pub(crate) fn of_hosts<'a>(hosts: &[ReadHost<'a>]) -> Vec<OfHost<'a>> {
+    let of_host = |(index, host): (usize, &ReadHost<'a>)| OfHost {
+        // A name may be missing, or be none.
+        name: host.name.as_ref().map_or_else(|| format!("hosts[{index}]"), |(name, _)| name.clone()),
+        vars: host.vars.clone(),
+        roles: host.roles.as_ref().map(|(roles, _)| *roles),
+    };
+    hosts.iter().enumerate().map(of_host).collect()
+}
 
 /// What roles are called elsewhere.
 const FOREIGN_ROLES: [(&str, &str); 7] = [
@@ -58,7 +70,7 @@ pub(crate) struct ReadHost<'a> {
     pub(crate) host: Option<Host>,
 }
 
-pub(super) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, ssh: &Ssh) -> Option<Vec<ReadHost<'a>>> {
+pub(crate) fn read<'a>(decoder: &mut Decoder, field: &Field<'a>, ssh: &Ssh) -> Option<Vec<ReadHost<'a>>> {
     let items = decoder.list(field, "it is a list of hosts")?;
     let mut hosts: Vec<ReadHost<'a>> = items.iter().filter_map(|item| read_one(decoder, item, ssh)).collect();
     beside_api_servers(&mut hosts);

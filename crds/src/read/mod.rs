@@ -3,7 +3,7 @@
 pub(crate) mod addons;
 mod annotations;
 pub(crate) mod dual_stack;
-mod endpoint;
+pub(crate) mod endpoint;
 pub(crate) mod hosts;
 pub(crate) mod network;
 pub(crate) mod parts;
@@ -14,15 +14,11 @@ use semver::Version;
 
 pub(crate) use hosts::ReadHost;
 
-use crate::check;
-use crate::decode::{Decoder, Field, Fields, Form, Wording};
-use crate::model::{Cluster, Concealed, Network, Settings};
-use crate::position::Positions;
+use crate::Problem;
+use crate::decode::{Decoder, Field, Form};
 use crate::syntax::name::dns_label;
-use crate::tree::{self, Node, Value};
-use crate::variables::{Given, Said, Sayings};
-use crate::words::{quote, with_nearest};
-use crate::{Position, Problem};
+use crate::tree::Value;
+use crate::words::quote;
 
 pub(crate) const API_VERSION: &str = "kubeonkube.clay.io/v1alpha1";
 pub(crate) const KIND: &str = "Cluster";
@@ -30,7 +26,7 @@ pub(crate) const KIND: &str = "Cluster";
 /// The first minor version whose kubeadm reads the configuration that we write (`kubeadm.k8s.io/v1beta4`).
 pub const FIRST_MINOR: u64 = 31;
 
-const CLUSTER: Form = Form { what: "a Cluster", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
+pub(crate) const CLUSTER: Form = Form { what: "a Cluster", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
 
 /// Besides the name, everything that `kubectl get -o yaml` prints; it is read over.
 pub(crate) const METADATA: Form = Form {
@@ -82,125 +78,7 @@ const REFERENCES: &[(&str, &str)] = &[
     ("kubeconfRef", "leave it out; `kokctl kubeconfig` prints the kubeconfig"),
 ];
 
-/// What a file with a cluster says, right or wrong.
-#[derive(Debug, Clone, Default)]
-pub struct Reading {
-    /// The cluster, if nothing is wrong.
-    pub cluster: Option<Cluster>,
-    /// What becomes of each variable.
-    pub variables: Vec<Given>,
-    /// Everything that is wrong, in the order of the file.
-    pub problems: Vec<Problem>,
-}
-
-/// Reads the cluster out of a file's text. `file_name` only serves to say where something stands.
-///
-/// # Errors
-/// Everything that is wrong with the file, in the order of the file; at least one problem. A syntax error hides what stands behind it.
-pub fn read_cluster(file_name: &str, text: &str) -> Result<Cluster, Vec<Problem>> {
-    let reading = examine_cluster(file_name, text);
-    reading.cluster.ok_or(reading.problems)
-}
-
-/// As [`read_cluster`], and says what becomes of each variable even where something is wrong.
-#[must_use]
-pub fn examine_cluster(file_name: &str, text: &str) -> Reading {
-    let documents = match tree::parse(file_name, text) {
-        Ok(documents) => documents,
-        Err(problem) => return Reading { problems: vec![problem], ..Reading::default() },
-    };
-    let mut decoder = Decoder::default();
-    let cluster = only_document(file_name, &documents, &mut decoder).and_then(|node| read_document(node, &mut decoder));
-    outcome(cluster, decoder)
-}
-
-/// Reads the cluster out of a tree whose `apiVersion` and `kind` are those of a Cluster; problems are told in the words of the file that
-/// it was.
-pub(crate) fn read_tree(node: &Node, wording: Wording) -> Reading {
-    let mut decoder = Decoder::worded(wording);
-    let cluster = read_fields(node, &mut decoder);
-    outcome(cluster, decoder)
-}
-
-fn outcome(cluster: Option<Cluster>, mut decoder: Decoder) -> Reading {
-    let variables = decoder.take_given();
-    let clean = decoder.is_clean();
-    let (mut problems, positions) = decoder.finish();
-    let cluster = cluster.filter(|_| clean).map(|cluster| Cluster { positions, ..cluster });
-    // Cannot happen: whoever returns nothing has said why.
-    if cluster.is_none() && problems.is_empty() {
-        problems.push(Problem::new("the file holds no cluster").hint("give the file of a Cluster; docs/cluster.md shows one"));
-    }
-    Reading { cluster, variables, problems }
-}
-
-fn only_document<'a>(file_name: &str, documents: &'a [Node], decoder: &mut Decoder) -> Option<&'a Node> {
-    let expected = format!("a cluster file holds one document of kind {KIND}");
-    match documents {
-        [] => {
-            let start = Position { file: file_name.into(), line: 1, column: 1 };
-            decoder.report(Problem::new("the file is empty").at(&start).because(expected).hint("docs/cluster.md shows one to begin with"));
-            None
-        }
-        [only] => Some(only),
-        [_, second, ..] => {
-            decoder.report(
-                Problem::new(format!("the file holds {} documents", documents.len()))
-                    .at(&second.position)
-                    .because(expected)
-                    .hint("move the other documents to files of their own"),
-            );
-            None
-        }
-    }
-}
-
-fn read_document(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
-    // Another kind has other fields: to list them all as unknown would only hide that.
-    if let Value::Map(entries) = &node.value {
-        let expected = [("apiVersion", API_VERSION), ("kind", KIND)];
-        let given = entries.iter().filter(|entry| expected.iter().any(|(name, _)| *name == entry.key));
-        let mut wrong = false;
-        for entry in given {
-            wrong |= !is_expected(decoder, entry, &expected);
-        }
-        if wrong {
-            return None;
-        }
-    }
-    read_fields(node, decoder)
-}
-
-fn read_fields(node: &Node, decoder: &mut Decoder) -> Option<Cluster> {
-    let top = decoder.fields(&Field { path: String::new(), node }, &CLUSTER)?;
-    decoder.required(&top, "apiVersion");
-    decoder.required(&top, "kind");
-    let name = decoder.required(&top, "metadata").and_then(|metadata| read_name(decoder, &metadata));
-    let spec = decoder.required(&top, "spec").and_then(|spec| read_spec(decoder, &spec));
-    Some(Cluster { name: name?, ..spec? })
-}
-
-fn is_expected(decoder: &mut Decoder, entry: &tree::Entry, expected: &[(&str, &str)]) -> bool {
-    let Some((name, word)) = expected.iter().find(|(name, _)| *name == entry.key) else {
-        return true;
-    };
-    let field = Field { path: entry.key.clone(), node: &entry.node };
-    if matches!(entry.node.value, Value::Null) {
-        return true;
-    }
-    match decoder.text(&field) {
-        Some(text) if text == *word => true,
-        Some(text) => {
-            let problem =
-                Problem::new(format!("`{name}` is {}", quote(text))).at(field.position()).because(format!("this version reads `{word}`"));
-            decoder.report(with_nearest(problem, text, &[word], &format!("write `{name}: {word}`")));
-            false
-        }
-        None => false,
-    }
-}
-
-fn read_name(decoder: &mut Decoder, metadata: &Field<'_>) -> Option<String> {
+pub(crate) fn read_name(decoder: &mut Decoder, metadata: &Field<'_>) -> Option<String> {
     let fields = decoder.fields(metadata, &METADATA)?;
     let name = decoder.required(&fields, "name")?;
     read_label(decoder, &name, "the name of a cluster")
@@ -223,63 +101,7 @@ fn read_label(decoder: &mut Decoder, field: &Field<'_>, what: &str) -> Option<St
     }
 }
 
-fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
-    let fields = decoder.fields(spec, &SPEC)?;
-    let version = decoder.required(&fields, "kubernetesVersion");
-    let kubernetes_version = version.and_then(|field| read_version(decoder, &field));
-    let ssh = ssh::read_defaults(decoder, fields.get("ssh"));
-    let hosts = decoder.required(&fields, "hosts").and_then(|field| hosts::read(decoder, &field, &ssh));
-    let mut said = Vec::new();
-    let (network, of_network) = network::read(decoder, fields.get("network"), &mut said).unzip();
-    let time = time::read(decoder, fields.get("time"));
-    let settings = read_settings(decoder, (&fields, said), hosts.as_deref().unwrap_or_default(), network.as_ref());
-    let addons = fields.get("addons").map(|field| addons::read(decoder, &field)).unwrap_or_default();
-    if let Some(version) = &kubernetes_version {
-        check::key_algorithm(decoder, &settings, version, fields.position());
-    }
-    let hosts = hosts?;
-    check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
-    check::etcd_deployment(decoder, &settings, &hosts, fields.position());
-    check::endpoint(decoder, &settings, &hosts, fields.position());
-    check::components(decoder, &settings, &hosts, kubernetes_version.as_ref(), fields.position());
-    if let Some(network) = &network {
-        check::network(decoder, network, &hosts, fields.position());
-        check::services(decoder, network, &settings, fields.position());
-        check::node_shares(decoder, network, &settings, fields.position());
-        check::node_dns(decoder, network, &settings.node_dns, &hosts, fields.position());
-        check::sysctls(decoder, network, &settings, fields.position());
-    }
-    check::time_sources(decoder, fields.get("time").as_ref(), &hosts);
-    Some(Cluster {
-        name: String::new(),
-        kubernetes_version: kubernetes_version?,
-        hosts: hosts.into_iter().filter_map(|read| read.host).collect(),
-        network: network?,
-        time,
-        addons: of_network.flatten().into_iter().chain(addons).collect(),
-        settings,
-        concealed: Concealed::default(),
-        positions: Positions::default(),
-    })
-}
-
-/// What is said by fields that are variables, and under `vars`.
-fn read_settings<'a>(
-    decoder: &mut Decoder,
-    (spec, mut said): (&Fields<'a>, Vec<Said<'a>>),
-    hosts: &[ReadHost<'a>],
-    network: Option<&Network>,
-) -> Settings {
-    said.extend(parts::read(decoder, spec));
-    if let Some(field) = spec.get("apiEndpoint") {
-        endpoint::read(decoder, &field, hosts, &mut said);
-    }
-    let sayings = Sayings::new(said, spec.get("vars"), hosts);
-    check::implied(decoder, &sayings, hosts, network);
-    sayings.read(decoder)
-}
-
-fn read_version(decoder: &mut Decoder, field: &Field<'_>) -> Option<Version> {
+pub(crate) fn read_version(decoder: &mut Decoder, field: &Field<'_>) -> Option<Version> {
     let rule = "a version of Kubernetes has three numbers, as in 1.37.1";
     let text = match &field.node.value {
         // Unquoted, 1.37 is a number to YAML, and 1.30 would have become 1.3.

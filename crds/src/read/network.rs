@@ -12,7 +12,7 @@ use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
-use crate::variables::Said;
+use crate::variables::{Said, field_called};
 use crate::words::{quote, with_nearest};
 
 pub(crate) const NETWORK: Form = Form {
@@ -79,7 +79,7 @@ fn defaults() -> Network {
 }
 
 /// The network, with what installs it if that is a manifest.
-pub(super) fn read<'a>(decoder: &mut Decoder, field: Option<Field<'a>>, said: &mut Vec<Said<'a>>) -> Option<(Network, Option<Addon>)> {
+pub(crate) fn read<'a>(decoder: &mut Decoder, field: Option<Field<'a>>, said: &mut Vec<Said<'a>>) -> Option<(Network, Option<Addon>)> {
     let Some(field) = field else {
         return Some((defaults(), None));
     };
@@ -213,7 +213,7 @@ fn read_range(decoder: &mut Decoder, field: &Field<'_>) -> Option<Ipv4Net> {
             let path = format!("{}IPv6", field.path);
             problem.because("it is a range of IPv6, and the first family is IPv4").hint(match decoder.wording() {
                 Wording::Cluster => format!("write it as `{}`, with `dualStack: true`", path.rsplit('.').next().unwrap_or_default()),
-                Wording::Inventory => format!("write it as `{}`, with `ipv6_stack: true`", decoder.wording().of(&path)),
+                Wording::Inventory => format!("write it as `{}`, with `ipv6_stack: true`", field_called(Wording::Inventory, &path)),
             })
         }
         Ok(IpNet::V4(range)) if range.trunc() != range => problem

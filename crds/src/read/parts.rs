@@ -241,7 +241,7 @@ const PARTS: [(&str, &Part); 4] =
 const INNER: [(&str, &Part); 2] = [("kubeReserved", &KUBE_RESERVED), ("systemReserved", &SYSTEM_RESERVED)];
 
 /// What a spec says of variables by its fields.
-pub(super) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
+pub(crate) fn read<'a>(decoder: &mut Decoder, spec: &Fields<'a>) -> Vec<Said<'a>> {
     let mut said = Vec::new();
     for (name, part) in PARTS {
         let fields = spec.get(name).and_then(|field| read_part(decoder, &field, part, &mut said));

@@ -73,7 +73,7 @@ const fn with_foreign(own: [(&'static str, &'static str); 2]) -> [(&'static str,
 }
 
 /// The logins of hosts that say nothing themselves.
-pub(super) fn read_defaults(decoder: &mut Decoder, field: Option<Field<'_>>) -> Ssh {
+pub(crate) fn read_defaults(decoder: &mut Decoder, field: Option<Field<'_>>) -> Ssh {
     read_form(decoder, field, &DEFAULTS, &Ssh::default())
 }
 

@@ -17,7 +17,7 @@ pub(crate) const TIME: Form = Form {
 /// An hour: within it at least the certificates of a fresh cluster are valid everywhere.
 pub(crate) const MOST_SKEW_SECONDS: i64 = 3600;
 
-pub(super) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync {
+pub(crate) fn read(decoder: &mut Decoder, field: Option<Field<'_>>) -> TimeSync {
     let mut time = TimeSync::default();
     let Some(fields) = field.as_ref().and_then(|field| decoder.fields(field, &TIME)) else {
         return time;

@@ -93,20 +93,3 @@ fn convert(value: &Jinja, position: &Position, depth: usize, left: &mut usize) -
     };
     Ok(Node { spelling, ..Node::new(converted, position.clone()) })
 }
-
-/// Whether two values are the same, wherever they stand.
-pub(crate) fn same(a: &Node, b: &Node) -> bool {
-    match (&a.value, &b.value) {
-        (Value::Null, Value::Null) => true,
-        (Value::Bool(a), Value::Bool(b)) => a == b,
-        (Value::Integer(a), Value::Integer(b)) => a == b,
-        (Value::Float, Value::Float) => a.spelling == b.spelling,
-        (Value::Text(a), Value::Text(b)) => a == b,
-        (Value::List(a), Value::List(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
-        (Value::Map(a), Value::Map(b)) => {
-            let pair = |(a, b): (&Entry, &Entry)| a.key == b.key && same(&a.node, &b.node);
-            a.len() == b.len() && a.iter().zip(b).all(pair)
-        }
-        _ => false,
-    }
-}

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{Kind, names};
 use super::taint::is_secret;
-use super::template::is_template;
 use crate::hide::{names_a_secret, without_secrets};
 use crate::inventory::Vars;
-use crate::tree::{Node, Value};
+use crate::tree::{Node, Value, is_template};
 use crate::variables::{Variable, variable};
 
 /// Names of users' own of which secrets are made. Those with a meaning of their own, as `cluster_name`, are no secrets by that.

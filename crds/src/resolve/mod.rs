@@ -28,15 +28,12 @@ use crate::tree::Node;
 use crate::{Position, Problem};
 use classes::Classes;
 pub use connection::{Connection, Jump};
-pub(crate) use convert::same;
 use feeding::Feeding;
 use known::Known;
 use render::Session;
-pub(crate) use render::has_template;
 pub(crate) use ssh_options::field as field_of_ssh_options;
 pub(crate) use taint::Tainted;
 use taint::Taints;
-pub(crate) use template::is_template;
 
 /// The variables of all hosts of an inventory.
 #[derive(Debug, Clone)]

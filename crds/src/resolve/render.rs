@@ -14,9 +14,9 @@ use super::filters::ENVIRONMENT;
 use super::known::{Answer, Needs};
 use super::output::{MAX_TEXT, mixed};
 use super::taint::{is_secret, takes_a_secret};
-use super::template::{Template, is_template, scan};
+use super::template::{Template, scan};
 use crate::message::Kind;
-use crate::tree::{Entry, Node, Value};
+use crate::tree::{Entry, Node, Value, has_template};
 use crate::words::quote;
 use crate::{Position, Problem};
 
@@ -234,16 +234,6 @@ fn evaluated(kind: Template<'_>, text: &str, context: &Jinja, node: &Node) -> Re
             ENVIRONMENT.compile_expression(expression).and_then(|expression| to_node(&expression.eval(context)?, &node.position))
         }
         Template::Mixed => mixed(text, context).map(|text| Node::new(Value::Text(text), node.position.clone())),
-    }
-}
-
-/// Whether a value has anything to work out.
-pub(crate) fn has_template(node: &Node) -> bool {
-    match &node.value {
-        Value::Text(text) => node.tag.takes_templates() && is_template(text),
-        Value::List(items) => items.iter().any(has_template),
-        Value::Map(entries) => entries.iter().any(|entry| has_template(&entry.node)),
-        _ => false,
     }
 }
 

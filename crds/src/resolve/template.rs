@@ -3,6 +3,8 @@
 //! The engine bounds how many steps a template takes, not how much memory a step takes. What could make much of little is refused here:
 //! no variable that we know of needs it.
 
+use crate::tree::is_template;
+
 /// Longer than any template of Kubespray.
 const MAX_BYTES: usize = 16 << 10;
 /// Places at which texts are joined; each can double what it joins.
@@ -69,11 +71,6 @@ pub(super) fn scan(text: &str) -> Result<Template<'_>, String> {
         return Err(format!("a template joins texts at {MAX_JOINS} places at most"));
     }
     Ok(whole.map_or(Template::Mixed, Template::Expression))
-}
-
-/// Whether a text has anything that is evaluated.
-pub(crate) fn is_template(text: &str) -> bool {
-    ["{{", "{%", "{#"].iter().any(|opening| text.contains(opening))
 }
 
 /// What stands before the next opening, and from it on.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ptr;
 
 use crate::inventory::{Variable, Vars};
-use crate::resolve::{Resolved, has_template};
+use crate::resolve::Resolved;
+use crate::tree::has_template;
 use crate::tree::{Node, Value};
 use crate::variables::variable;
 

@@ -1,6 +1,6 @@
 //! What all hosts have in common of their logins stands once, under `spec.ssh`.
 
-use crate::resolve::same;
+use crate::tree::same;
 use crate::tree::{Entry, Node, Value};
 
 /// Fields that `spec.ssh` can have too.

@@ -6,8 +6,8 @@ use super::definitions::{Definition, Definitions};
 use super::groups::Groups;
 use crate::inventory::Variable as Written;
 use crate::model::Roles;
-use crate::resolve::{self, Resolved, has_template};
-use crate::tree::{Node, Value};
+use crate::resolve::Resolved;
+use crate::tree::{self, Node, Value, has_template};
 use crate::variables::{Readers, Shape, Variable, flag, plain, same, spelled, variable};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
@@ -132,7 +132,7 @@ impl<'a> Values<'a> {
         for (hosts, written) in places {
             for (node, group) in self.parts(name, written, hosts) {
                 let alike = found.entry(plain(&node)).or_default();
-                match alike.iter_mut().find(|distinct| resolve::same(&distinct.node, &node)) {
+                match alike.iter_mut().find(|distinct| tree::same(&distinct.node, &node)) {
                     Some(distinct) => distinct.hosts.extend(group),
                     None => alike.push(Distinct { node, key_position: written.key_position.clone(), hosts: group }),
                 }

@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{Location, Spanned, Tagged};
 
 use super::{Dialect, Entry, Node, Tag, Value, place};
-use crate::source::Locator;
+use crate::position::Locator;
 
 /// A node as the deserializer hands it out.
 pub(super) struct Raw(Spanned<Tagged<RawValue>>);

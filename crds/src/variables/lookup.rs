@@ -7,6 +7,7 @@ use strsim::damerau_levenshtein;
 
 use super::row::Variable;
 use super::table::{ANY_DOWNLOAD, DOWNLOAD_ENDS, SUBJECTS};
+use crate::decode::Wording;
 use crate::words::nearest;
 
 /// Rows by the names that they have, those that stand for many names, the longest beginning first, and names by the words in them.
@@ -72,6 +73,27 @@ fn words(name: &str) -> Vec<&str> {
     words
 }
 
+/// The variable that a field of a Cluster is in an inventory: the first of several, which is the one of today.
+pub(crate) fn variable_of_field(path: &str) -> Option<&'static str> {
+    variables().find(|row| row.field().is_some_and(|field| is_same(field, path))).map(|row| row.name)
+}
+
+/// What a field of a Cluster is called in the file that a user wrote.
+pub(crate) fn field_called(words: Wording, path: &str) -> &str {
+    match words {
+        Wording::Cluster => path,
+        Wording::Inventory => variable_of_field(path).unwrap_or(path),
+    }
+}
+
+/// Whether a path is that of a row, in which lists have no numbers.
+fn is_same(field: &str, path: &str) -> bool {
+    let mut parts = path.split('.');
+    field.split('.').all(|part| {
+        parts.next().is_some_and(|own| own == part || own.split_once('[').zip(part.split_once('[')).is_some_and(|(a, b)| a.0 == b.0))
+    }) && parts.next().is_none()
+}
+
 /// All names that rows have of their own.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     INDEX.rows.keys().copied()
@@ -104,7 +126,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
     use std::collections::BTreeSet;
 
-    use super::{nearest_variable, variable, variables};
+    use super::{nearest_variable, variable, variable_of_field, variables};
 
     #[test]
     fn a_name_has_one_row() {
@@ -127,6 +149,19 @@ mod tests {
         assert_eq!(name("kube_proxy_mod"), None, "a misspelling of what is honoured");
         assert_eq!(name("crun_download_url"), Some("*_download_url"));
         assert_eq!(name("my_own"), None);
+    }
+
+    #[test]
+    fn fields_are_variables_of_inventories() {
+        for (path, expected) in [
+            ("spec.network.podCIDR", Some("kube_pods_subnet")),
+            ("spec.network.nodePrefix", Some("kube_network_node_prefix")),
+            ("spec.hosts[12].ssh.port", Some("ansible_port")),
+            ("spec.hosts[0].address", Some("ip")),
+            ("spec.hosts[0].roles", None),
+        ] {
+            assert_eq!(variable_of_field(path), expected, "{path}");
+        }
     }
 
     #[test]

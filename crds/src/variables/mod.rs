@@ -16,15 +16,16 @@ mod row;
 mod spec;
 mod table;
 
+pub(crate) use crate::given::{Given, Outcome};
 pub use effect::Effect;
-pub use given::{Given, Outcome};
 pub use lookup::{variable, variables};
 pub use row::Variable;
 pub use table::{SUBJECTS, Subject};
 
 pub(crate) use judge::{Verdict, judge, neither, same};
-pub(crate) use lookup::nearest_variable;
+pub(crate) use lookup::{field_called, nearest_variable, variable_of_field};
 pub(crate) use members::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port};
+pub(crate) use of_hosts::OfHost;
 pub(crate) use plain::{flag, plain, spelled};
 pub(crate) use read::host::url;
 pub(crate) use read::load_balancing::LOAD_BALANCERS;

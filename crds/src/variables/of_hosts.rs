@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::given::{Given, Outcome};
 use super::judge::same as is_value;
 use super::lookup::variable;
 use super::readers::Readers;
@@ -10,18 +9,19 @@ use super::row::{Rule, Variable};
 use super::spec::{read_one, row_of};
 use crate::Problem;
 use crate::decode::{Decoder, Field};
+use crate::given::{Given, Outcome};
 use crate::model::{Roles, Settings};
-use crate::resolve::same;
+use crate::tree::same;
 use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
 
 /// What one host says.
-pub(super) struct OfHost<'a> {
+pub(crate) struct OfHost<'a> {
     /// As messages call it.
-    pub(super) name: String,
-    pub(super) vars: Option<Field<'a>>,
+    pub(crate) name: String,
+    pub(crate) vars: Option<Field<'a>>,
     /// What it does; `None` if that is wrong.
-    pub(super) roles: Option<Roles>,
+    pub(crate) roles: Option<Roles>,
 }
 
 impl<'a> OfHost<'a> {

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use super::given::{Given, Outcome};
 use super::judge::{Verdict, judge};
 use super::lookup::{nearest_variable, variable};
 use super::of_hosts::{OfHost, Settled};
 use super::row::{Rule, Variable};
 use crate::decode::{Decoder, Field, Wording};
+use crate::given::{Given, Outcome};
 use crate::model::Settings;
-use crate::read::ReadHost;
-use crate::resolve::has_template;
+use crate::tree::has_template;
 use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
@@ -49,14 +48,8 @@ pub(crate) struct Sayings<'a> {
 }
 
 impl<'a> Sayings<'a> {
-    pub(crate) fn new(fields: Vec<Said<'a>>, vars: Option<Field<'a>>, hosts: &[ReadHost<'a>]) -> Self {
-        let of_host = |(index, host): (usize, &ReadHost<'a>)| OfHost {
-            // A name may be missing, or be none.
-            name: host.name.as_ref().map_or_else(|| format!("hosts[{index}]"), |(name, _)| name.clone()),
-            vars: host.vars.clone(),
-            roles: host.roles.as_ref().map(|(roles, _)| *roles),
-        };
-        Self { fields, vars, hosts: hosts.iter().enumerate().map(of_host).collect() }
+    pub(crate) fn new(fields: Vec<Said<'a>>, vars: Option<Field<'a>>, hosts: Vec<OfHost<'a>>) -> Self {
+        Self { fields, vars, hosts }
     }
 
     /// The values of a variable, each with the number of the host that it is of, if it is not of all.

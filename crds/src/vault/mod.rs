@@ -11,7 +11,7 @@ use crate::Secret;
 
 pub use envelope::{Envelope, VaultPassword};
 pub(crate) use open::{BEGINNING, Opened, Refused, open_all};
-pub(crate) use unseal::{mark_leaves, unseal, unseal_values};
+pub(crate) use unseal::{mark_leaves, unseal_values};
 
 /// Opens what is encrypted.
 pub trait Vault {

@@ -3,20 +3,14 @@
 use std::collections::BTreeSet;
 
 use super::{Vault, open_all};
-use crate::inventory::{Variable, Vars};
 use crate::tree::{Node, Tag, Value};
 use crate::words::quote;
 use crate::{Position, Problem};
 
 use super::open::Opened;
 
-/// Opens every encrypted value. One that stays closed is reported at its name, and counts as having no value from here on.
-pub(crate) fn unseal<'v>(all: impl Iterator<Item = &'v mut Vars>, vault: &dyn Vault, problems: &mut Vec<Problem>) {
-    let values = all.flat_map(Vars::iter_mut).map(|(name, Variable { key_position, node })| (name, &*key_position, node));
-    unseal_values(values.collect(), vault, problems);
-}
-
-/// The same for values, each with its name and where that stands.
+/// Opens every encrypted value, each with its name and where that stands. One that stays closed is reported at its name, and counts as having no
+/// value from here on.
 pub(crate) fn unseal_values(mut values: Vec<(&str, &Position, &mut Node)>, vault: &dyn Vault, problems: &mut Vec<Problem>) {
     let mut texts = BTreeSet::new();
     values.iter().for_each(|(_, _, node)| encrypted(node, &mut texts));

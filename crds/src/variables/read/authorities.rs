@@ -1,8 +1,8 @@
 //! Certificate authorities that a user brings along.
 
 use crate::decode::{Decoder, Field, Form};
+use crate::given::Given;
 use crate::model::{AuthorityName, OwnAuthority, Pem, PemSource, Settings};
-use crate::variables::given::Given;
 use crate::{Problem, Secret};
 
 const AUTHORITIES: Form = Form {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::values::scalar;
 use crate::Problem;
 use crate::decode::{Decoder, Field};
+use crate::given::Given;
 use crate::model::{EscrowFile, IssuedFolder, KeyAlgorithm, Settings};
 use crate::syntax::duration::duration;
-use crate::variables::given::Given;
 use crate::words::quote;
 
 const HOUR: u64 = 3600;

@@ -8,10 +8,10 @@ use super::host::{pem, url};
 use super::values::{any, json, put};
 use crate::Problem;
 use crate::decode::{Decoder, Field};
+use crate::given::{Given, Outcome};
 use crate::message::Kind;
 use crate::model::{EncryptionAlgorithm, Group, Settings, Values};
 use crate::tree::{Node, Value};
-use crate::variables::given::{Given, Outcome};
 use crate::words::quote;
 
 /// The URL of a server that the API server asks.

@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 
 use super::security::at;
 use crate::decode::Decoder;
+use crate::given::Given;
 use crate::model::{API_SERVER_PORT, Group, Settings, Values};
-use crate::variables::given::Given;
 use crate::words::quote;
 use crate::{Position, Problem};
 
