@@ -1,5 +1,6 @@
 //! `kokctl apply`
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
@@ -14,6 +15,7 @@ use super::common::{BundleArgument, MaxFail, PruneArgument};
 use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::report;
+use super::saved_plan::{Given, SavedPlan, part_words};
 use super::wanted::{PartArguments, Wanted};
 use crate::artifacts::BundleFolder;
 use crate::run::{EventKind, Keepers, Outcome, Secrets, Token};
@@ -36,34 +38,45 @@ pub(super) struct Arguments {
     /// be reached and are no control plane are left out
     #[arg(long, value_name = "N|N%")]
     max_fail: Option<MaxFail>,
+    /// Carry out the plan that `plan --save FILE` has written, and nothing else: it is made anew, and where it is another one by now nothing is
+    /// changed
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
     #[command(flatten)]
     changing: ChangingArguments,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let Wanted { cluster, selection, part, noted } = arguments.part.read(&arguments.cluster, &arguments.extra, false)?;
+    let saved = arguments.plan.as_deref().map(SavedPlan::read).transpose()?;
+    let wanted = arguments.part.read(&arguments.cluster, &arguments.extra, false)?;
+    let (wanted, given) = match &saved {
+        Some(saved) => (of_saved(saved, wanted, arguments.prune.prune)?, saved.given()?),
+        None => (wanted, Given::new(arguments.prune.prune)?),
+    };
+    let Wanted { cluster, selection, part, noted } = wanted;
     let bundle = Arc::new(arguments.bundle.open()?);
     let run = Run::begin("apply", &cluster, part, &arguments.changing)?;
     if noted != Noted::default() {
         run.events.send(EventKind::FilesNoted { idle: noted.without_effect(), notices: noted.notices });
     }
-    let token = Token::generate().map_err(|failure| vec![failure])?;
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
     let tolerance =
         Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default(), ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let planned =
-            run.plan(converge(&cluster, bundle.bundle(), &selection, (&token.id, arguments.prune.prune), tolerance, &run.events)).await?;
-        report::unpruned(arguments.prune.prune, &selection, &planned.plan).iter().for_each(|text| status_line(text));
+        let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &given, tolerance, &run.events)).await?;
+        report::unpruned(given.prune, &selection, &planned.plan).iter().for_each(|text| status_line(text));
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
-            make_secrets(&run, &planned, &token).await?;
+            make_secrets(&run, &planned, &given.token).await?;
             run.nothing_to_do(&planned).await;
             report::part(&selection, &planned.plan).iter().for_each(|text| status_line(text));
             return Ok(());
         }
+        if let Some(saved) = saved.as_ref().filter(|_| !planned.plan.is_empty()) {
+            run.recorded(saved.is_still(&given.document(&planned.plan, &cluster, &selection)))?;
+        }
         // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
         verify(&run, &bundle, &planned.plan)?;
-        let secrets = make_secrets(&run, &planned, &token).await?;
+        let secrets = make_secrets(&run, &planned, &given.token).await?;
         let work = Work { secrets, bundle: Some(Arc::clone(&bundle)), whole: selection.is_whole(), most_failed };
         if let Some(outcome) = run.carry_out(&planned, work).await? {
             say_done(&run, arguments, &cluster, &selection, &planned.plan, &outcome);
@@ -71,6 +84,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         }
     }
     Err(run.never_held())
+}
+
+/// What a saved plan is for: its own part of the cluster.
+fn of_saved(saved: &SavedPlan, wanted: Wanted, prune: bool) -> Result<Wanted, Vec<Failure>> {
+    let selection = saved.selection(&wanted.cluster, wanted.selection, prune)?;
+    let part = part_words(&selection);
+    Ok(Wanted { selection, part, ..wanted })
 }
 
 fn artifacts(plan: &Plan) -> Vec<Artifact> {

@@ -14,7 +14,8 @@ use kok_tasks::preconditions;
 use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
 
-use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_each, may_write, probe_all, random_bytes};
+use super::saved_plan::Given;
+use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_each, may_write, probe_all};
 use crate::ui::{Failure, Kind};
 use away::{not_tolerated, passed_over, perhaps_gone};
 
@@ -66,13 +67,13 @@ pub(super) async fn converge(
     cluster: &Cluster,
     bundle: &Bundle,
     selection: &Selection,
-    (token_id, prune): (&str, bool),
+    given: &Given,
     tolerance: Tolerance,
     events: &Events,
 ) -> Result<Planned, Vec<Failure>> {
     let now_seconds = Clock::seconds();
-    let new_cluster_id = hex::encode(random_bytes::<16>().map_err(|failure| vec![failure])?);
-    let inputs = Inputs { cluster, bundle, token_id, new_cluster_id: &new_cluster_id, now_seconds, prune };
+    let Given { token, new_cluster_id, prune } = given;
+    let inputs = Inputs { cluster, bundle, token_id: &token.id, new_cluster_id, now_seconds, prune: *prune };
     // What the bundle lacks is said before anybody is bothered.
     let looks = plan::looks(&inputs).map_err(refused(Kind::Input))?;
     let mut observed =

@@ -20,6 +20,7 @@ mod reset;
 mod run_show;
 mod run_text;
 mod runs;
+mod saved_plan;
 mod status;
 mod tips;
 mod validate;

@@ -1,5 +1,7 @@
 //! `kokctl plan`
 
+use std::path::PathBuf;
+
 use clap::Args;
 use kok_crds::count;
 use kok_crds::model::Cluster;
@@ -7,11 +9,12 @@ use kok_crds::model::Cluster;
 use super::common::{BundleArgument, PruneArgument, print_json};
 use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars};
-use super::plan_json::{Document, WhyDocument};
+use super::plan_json::WhyDocument;
 use super::report::{self, plan_text};
+use super::saved_plan::{Given, Place};
 use super::wanted::{PartArguments, Wanted};
 use super::why::why_text;
-use crate::run::{Events, Token};
+use crate::run::Events;
 use crate::state::Keeping;
 use crate::ui::{Failure, Kind, Notes, grouped, line, status_line};
 
@@ -31,6 +34,9 @@ pub(super) struct Arguments {
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
+    /// Write the plan into this file, for `apply --plan FILE`
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
     /// List all steps by name, also those with nothing to do
     #[arg(long, conflicts_with = "why")]
     steps: bool,
@@ -42,24 +48,30 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { cluster, selection, .. } = arguments.part.read(&arguments.cluster, &arguments.extra, true)?;
     let bundle = arguments.bundle.open()?;
-    let token = Token::generate().map_err(|failure| vec![failure])?;
+    let place = arguments.save.as_deref().map(Place::new).transpose()?;
+    let given = Given::new(arguments.prune.prune)?;
     let Planned { plan, warnings, .. } = converge(
         &cluster,
         bundle.bundle(),
         &selection,
-        (&token.id, arguments.prune.prune),
+        &given,
         Tolerance { holder: true, ..Tolerance::default() },
         &Events::new(vec![Box::new(Notes)]),
     )
     .await?;
     grouped(warnings).iter().for_each(|warning| status_line(&warning.as_warning()));
+    if let Some(place) = &place {
+        let document = given.document(&plan, &cluster, &selection);
+        place.write(&document)?;
+        status_line(&format!("saved in {}: {}", place.path().display(), document.digest()));
+    }
     if let Some(wanted) = &arguments.why {
         let step = plan.find(wanted).map_err(|refusal| vec![Failure::refusal(Kind::Input, refusal)])?;
         let why = plan.why(step);
-        return if arguments.json { print_json(&WhyDocument::new(&plan, &why)) } else { print(&why_text(&plan, &why)) };
+        return if arguments.json { print_json(&WhyDocument::new(&plan, &why, &cluster.concealed)) } else { print(&why_text(&plan, &why)) };
     }
     if arguments.json {
-        return print_json(&plan.steps().map(|step| Document::new(&plan, step)).collect::<Vec<_>>());
+        return print_json(&given.document(&plan, &cluster, &selection));
     }
     if arguments.steps {
         return print(&report::steps_text(&plan));

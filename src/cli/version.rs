@@ -38,6 +38,12 @@ struct Kubernetes {
     oldest: String,
 }
 
+/// This program, as a plan says by which it was made: the version, and the commit if that is known.
+pub(super) fn program() -> String {
+    let Version { version, commit, .. } = Version::of_this();
+    commit.map_or_else(|| version.to_owned(), |commit| format!("{version} (commit {commit})"))
+}
+
 impl Version {
     fn of_this() -> Self {
         Self {

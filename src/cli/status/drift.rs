@@ -11,7 +11,8 @@ use serde::Serialize;
 use crate::artifacts::BundleFolder;
 use crate::cli::converge::{Tolerance, converge};
 use crate::cli::files::loaded;
-use crate::run::{Events, Token};
+use crate::cli::saved_plan::Given;
+use crate::run::Events;
 use crate::ui::{Failure, Notes};
 
 /// How far the cluster is from its files.
@@ -82,10 +83,10 @@ fn whole(input: Input) -> Result<Cluster, String> {
 }
 
 async fn plan(cluster: &Cluster, bundle: &BundleFolder) -> Result<Plan, Vec<Failure>> {
-    let token = Token::generate().map_err(|failure| vec![failure])?;
+    let given = Given::new(false)?;
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let events = Events::new(vec![Box::new(Notes)]);
-    let planned = converge(cluster, bundle.bundle(), &Selection::default(), (&token.id, false), tolerance, &events).await?;
+    let planned = converge(cluster, bundle.bundle(), &Selection::default(), &given, tolerance, &events).await?;
     Ok(planned.plan)
 }
 

@@ -25,6 +25,18 @@ impl Token {
         Ok(Self { id, secret: Zeroizing::new(characters(&random_bytes::<16>()?)) })
     }
 
+    /// A token with this public half and a new secret; nothing if that is none that kokctl could have made.
+    ///
+    /// # Errors
+    /// [`Failure`] if the system has no randomness to give.
+    pub fn with_id(id: &str) -> Result<Option<Self>, Failure> {
+        let is_ours = |rest: &str| rest.len() == 3 && rest.bytes().all(|byte| ALPHABET.contains(&byte));
+        if !id.strip_prefix(TOKEN_PREFIX).is_some_and(is_ours) {
+            return Ok(None);
+        }
+        Ok(Some(Self { id: id.to_owned(), ..Self::generate()? }))
+    }
+
     /// Both halves, as hosts are given them.
     pub(super) fn text(&self) -> Zeroizing<String> {
         Zeroizing::new(format!("{}.{}", self.id, self.secret.as_str()))

@@ -16,6 +16,7 @@ use kok_crds::model::Concealed;
 use serde::{Deserialize, Serialize};
 
 use super::graph::{Plan, Step};
+use super::reason::Reason;
 use super::select::Selection;
 use crate::change::{Change, ChangeKind};
 use crate::digest::sha256;
@@ -223,18 +224,13 @@ impl StepDocument {
     #[must_use]
     pub fn new(plan: &Plan, step: &Step, concealed: &Concealed) -> Self {
         let needs = plan.needs(&step.id).into_iter();
-        let need = |(need, reason): (&Step, &super::Reason)| NeedDocument {
-            step: need.id.to_string(),
-            reason: reason.name().to_owned(),
-            because: reason.to_string(),
-        };
         Self {
             step: step.id.to_string(),
             host: step.host.clone(),
             task: step.task.to_owned(),
             title: concealed.hide(&step.title()).into_owned(),
             change: plan.change(&step.id).map(|change| ChangeDocument::new(step, change, concealed)),
-            needs: needs.map(need).collect(),
+            needs: needs.map(|(need, reason)| NeedDocument::new(need, reason)).collect(),
             triggers: step.triggers.iter().map(ToString::to_string).collect(),
             deadline_seconds: step.deadline.as_secs(),
         }
@@ -248,6 +244,14 @@ impl StepDocument {
             change.because.clear();
         }
         covered
+    }
+}
+
+impl NeedDocument {
+    /// That this step comes first, for this reason.
+    #[must_use]
+    pub fn new(need: &Step, reason: &Reason) -> Self {
+        Self { step: need.id.to_string(), reason: reason.name().to_owned(), because: reason.to_string() }
     }
 }
 
