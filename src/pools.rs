@@ -18,10 +18,30 @@ pub const HANDSHAKES_THROUGH: usize = 8;
 /// Connections to one SSH server that have not logged in yet: sshd begins to drop them at random from 10 on (MaxStartups).
 pub const LOGINS: usize = 8;
 
+/// Members of etcd that a run disturbs at the same time: a second one is lost by whatever the first one did not survive.
+pub const ETCD: usize = 1;
+
+/// API servers, and kubelets of control planes, that a run disturbs at the same time.
+pub const CONTROL_PLANES: usize = 1;
+
 /// The pools of one run.
 #[derive(Debug, Clone)]
 pub struct Pools {
     streams: Arc<Semaphore>,
+    etcd: Arc<Semaphore>,
+    control_planes: Arc<Semaphore>,
+    workers: Arc<Semaphore>,
+}
+
+/// What is disturbed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pool {
+    /// A member of etcd.
+    Etcd,
+    /// A control plane, but for its member.
+    ControlPlanes,
+    /// A worker.
+    Workers,
 }
 
 impl Default for Pools {
@@ -33,7 +53,25 @@ impl Default for Pools {
 impl Pools {
     /// With so many streams.
     pub(crate) fn with_streams(streams: usize) -> Self {
-        Self { streams: Arc::new(Semaphore::new(streams)) }
+        let pool = |capacity| Arc::new(Semaphore::new(capacity));
+        Self { streams: pool(streams), etcd: pool(ETCD), control_planes: pool(CONTROL_PLANES), workers: pool(1) }
+    }
+
+    /// With so many workers away at the same time.
+    #[must_use]
+    pub fn with_workers(self, serial: usize) -> Self {
+        Self { workers: Arc::new(Semaphore::new(serial)), ..self }
+    }
+
+    /// The right to disturb something, if somebody may. It is given back when it is dropped.
+    #[must_use]
+    pub fn try_disturb(&self, pool: Pool) -> Option<OwnedSemaphorePermit> {
+        let pool = match pool {
+            Pool::Etcd => &self.etcd,
+            Pool::ControlPlanes => &self.control_planes,
+            Pool::Workers => &self.workers,
+        };
+        Arc::clone(pool).try_acquire_owned().ok()
     }
 
     /// The right to send an artifact, if somebody may. It is given back when it is dropped.

@@ -154,7 +154,8 @@ impl<'a> Run<'a> {
                 status_line(&format!("takes over from the run {run}: what it left at work is ended first"));
             }
         }
-        let means = Means { links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop: self.stop()? };
+        let means =
+            Means { cluster: &planned.cluster, links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop: self.stop()? };
         match self.recorded(carry_out(&planned.plan, means, &self.events).await)? {
             Carried::Out(outcome) if outcome.is_complete() => Ok(Some(outcome)),
             Carried::Out(outcome) => Err(self.failures(&outcome)),

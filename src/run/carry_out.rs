@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use kok_crds::model::Cluster;
 use kok_tasks::holder::Standing;
 use kok_tasks::plan::Plan;
 use tokio::sync::watch;
@@ -22,6 +23,8 @@ use crate::ui::Failure;
 
 /// What carrying out a plan needs besides it.
 pub struct Means<'a> {
+    /// The cluster that the plan is of.
+    pub cluster: &'a Cluster,
     /// The connections.
     pub links: &'a Links,
     /// What stood in the hosts' holder records when they were probed.
@@ -77,7 +80,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
         writer: Writer { run: means.taking.run, line: held.line.clone() },
         boots: held.boots.clone(),
     });
-    let dispatcher = Dispatcher::over(plan, reached, events.clone(), Pools::default(), stop.clone());
+    let dispatcher = Dispatcher::over(plan, means.cluster, reached, events.clone(), Pools::default(), stop.clone());
     let dispatcher = dispatcher.most_failed(means.most_failed).without(means.left_out);
     let outcome = dispatcher.run().await;
     // What is in doubt may still be at work, and only the next run of this controller knows that it may take these hosts all the same.

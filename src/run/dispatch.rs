@@ -5,6 +5,7 @@
 //!
 //! A step whose outcome nobody heard is never begun again before the host has said what became of it.
 
+mod gate;
 mod start;
 mod stop;
 mod trouble;
@@ -15,7 +16,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kok_crds::counted;
+use kok_crds::model::Cluster;
 use kok_tasks::change::Verdict;
+use kok_tasks::gate::workers_at_a_time;
 use kok_tasks::observe::Observations;
 use kok_tasks::plan::{Plan, StepId};
 use tokio::sync::watch;
@@ -28,6 +31,7 @@ use super::outcome::{Outcome, StepFailure};
 use super::schedule::{Schedule, Status};
 use super::signals::{Stop, wished};
 use crate::pools::Pools;
+use gate::{Gates, Viewed};
 use trouble::Cause;
 use waits::Wait;
 
@@ -41,6 +45,7 @@ const HAS_SPOKEN: Duration = Duration::from_secs(60);
 /// Runs a plan.
 pub(super) struct Dispatcher<'a, H> {
     plan: &'a Plan,
+    cluster: Arc<Cluster>,
     hosts: Arc<H>,
     events: Events,
     pools: Pools,
@@ -65,6 +70,7 @@ pub(super) struct Dispatcher<'a, H> {
     waits: BTreeMap<String, Wait>,
     /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
     kubelets_started: BTreeMap<String, (i128, Instant)>,
+    gates: Gates,
     stopping: bool,
     outcome: Outcome,
 }
@@ -74,15 +80,25 @@ enum Message {
     Acted { order: Order, result: Result<Answer, Trouble> },
     Settled { order: Order, cause: Cause, result: Result<Answer, Trouble> },
     Looked { host: String, result: Result<Observations, Trouble> },
+    Viewed(Viewed),
 }
 
 impl<'a, H: Hosts> Dispatcher<'a, H> {
-    pub(super) fn over(plan: &'a Plan, hosts: Arc<H>, events: Events, pools: Pools, stop: watch::Receiver<Stop>) -> Self {
+    pub(super) fn over(
+        plan: &'a Plan,
+        cluster: &Cluster,
+        hosts: Arc<H>,
+        events: Events,
+        pools: Pools,
+        stop: watch::Receiver<Stop>,
+    ) -> Self {
+        let workers = cluster.nodes().filter(|host| !host.roles.control_plane).count();
         Self {
             plan,
+            cluster: Arc::new(cluster.clone()),
             hosts,
             events,
-            pools,
+            pools: pools.with_workers(workers_at_a_time(workers)),
             stop,
             heeded: Stop::No,
             most_failed: None,
@@ -97,6 +113,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             renewed: BTreeMap::new(),
             waits: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
+            gates: Gates::default(),
             stopping: false,
             outcome: Outcome::default(),
         }
@@ -112,6 +129,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
     #[must_use]
     pub(super) fn without(mut self, left_out: &BTreeMap<String, String>) -> Self {
         for (host, because) in left_out {
+            self.gates.leave_out(host);
             let first = self.plan.changes().map(|(step, _)| step).find(|step| step.host == *host).map(|step| step.id.clone());
             if let Some(id) = first {
                 self.fail(&id, because, false);
@@ -173,6 +191,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 self.settled(order, cause, result);
             }
             Message::Looked { host, result } => self.take_look(&host, result),
+            Message::Viewed(viewed) => self.take_view(viewed),
         }
     }
 
@@ -252,7 +271,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         let mut hosts = BTreeMap::new();
         for (step, _) in self.plan.changes() {
             let is_left = match self.schedule.status(&step.id) {
-                Status::Pending => true,
+                Status::Pending | Status::Held => true,
                 Status::Stopped => !failed.contains(&step.id),
                 Status::Running | Status::Done => false,
             };

@@ -70,6 +70,9 @@ pub(super) trait Hosts: Send + Sync + 'static {
     /// Looks at a host.
     fn look(&self, host: &str, looks: Looks) -> impl Future<Output = Result<Observations, Trouble>> + Send;
 
+    /// Whether there is a connection to a host at all: to those that are no part of the run there is none.
+    fn reaches(&self, host: &str) -> bool;
+
     /// `text` without any secret in it, for everything that leaves the program.
     fn redact(&self, text: &str) -> String;
 }

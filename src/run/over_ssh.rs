@@ -111,6 +111,10 @@ impl Hosts for OverSsh {
         look(host, link, looks).await.map_err(|failure| Trouble::Lost { because: failure.one_line(), begun: false })
     }
 
+    fn reaches(&self, host: &str) -> bool {
+        self.links.contains_key(host)
+    }
+
     fn redact(&self, text: &str) -> String {
         self.secrets.redact(text)
     }

@@ -14,6 +14,8 @@ use queue::{Node, Queue};
 pub(super) enum Status {
     /// Not begun.
     Pending,
+    /// It could begin, and the gate has not let it yet.
+    Held,
     /// Begun.
     Running,
     /// As desired.
@@ -129,7 +131,7 @@ impl<'a> Schedule<'a> {
         let (mut stopped, mut next) = (Vec::new(), vec![place]);
         while let Some(place) = next.pop() {
             for later in self.queue.needed_by(place).to_vec() {
-                if self.queue.status(later) == Status::Pending {
+                if is_open(self.queue.status(later)) {
                     self.queue.set(later, Status::Stopped);
                     next.push(later);
                     stopped.push(later);
@@ -144,7 +146,7 @@ impl<'a> Schedule<'a> {
         let places = self.hosts.get(host).map(|host| self.queue.of_host(*host).to_vec()).unwrap_or_default();
         let mut stopped = Vec::new();
         for place in places {
-            if let Some(step) = self.at(place).filter(|_| self.queue.status(place) == Status::Pending) {
+            if let Some(step) = self.at(place).filter(|_| is_open(self.queue.status(place))) {
                 stopped.extend(self.changes(vec![place]));
                 stopped.extend(self.stop_behind(&step.id));
             }
@@ -162,6 +164,11 @@ impl<'a> Schedule<'a> {
     pub(super) fn pending(&self) -> usize {
         self.queue.pending()
     }
+}
+
+/// Whether a step has not begun, and may.
+fn is_open(status: Status) -> bool {
+    matches!(status, Status::Pending | Status::Held)
 }
 
 fn lane_of(act: &Act) -> Lane {

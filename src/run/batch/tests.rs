@@ -75,6 +75,7 @@ fn of_key() -> (Order, Secrets) {
         action: Resource::File(File { path: KEY.into(), mode: 0o600, content }).into(),
         deadline: Duration::from_secs(60),
         triggers: Vec::new(),
+        gate: None,
     };
     let act = step.act(&Change::new(ChangeKind::Create, "it does not exist"));
     let order = Order { host: "cp1".into(), lane: Lane::Scripts, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };

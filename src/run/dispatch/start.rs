@@ -19,6 +19,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         if self.stopping {
             return;
         }
+        self.tidy_gates();
         let mut orders = self.scripts();
         orders.extend(self.streams());
         if !orders.is_empty() {
@@ -29,15 +30,17 @@ impl<H: Hosts> Dispatcher<'_, H> {
         for host in std::mem::take(&mut self.to_look) {
             self.start_look(&host);
         }
+        self.ask_gate();
     }
 
     fn scripts(&mut self) -> Vec<(Order, Option<OwnedSemaphorePermit>)> {
         let mut orders = Vec::new();
         loop {
             let steps = self.schedule.next_script();
-            if self.renews(&steps) {
+            if self.renews(&steps) || self.holds_back(&steps) {
                 continue;
             }
+            self.passed(&steps);
             match self.begin(Lane::Scripts, &steps) {
                 Some(order) => orders.push((order, None)),
                 None => return orders,

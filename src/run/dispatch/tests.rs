@@ -1,6 +1,7 @@
 //! Whole plans against a model of hosts, with faults at every step, under virtual time.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
+mod gated;
 mod model;
 mod stopped;
 
@@ -28,7 +29,7 @@ fn run_until(world: World, faults: &[(usize, Fault)], dies_at: Option<usize>) ->
     let plan = world.plan();
     block_on(async {
         let (model, stop) = Model::new(world, faults, dies_at);
-        let dispatcher = Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop);
+        let dispatcher = Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
         tokio::select! {
             outcome = dispatcher.run() => (outcome, model),
             () = model.death() => (Outcome::default(), Arc::clone(&model)),
@@ -40,7 +41,7 @@ fn run_until(world: World, faults: &[(usize, Fault)], dies_at: Option<usize>) ->
 fn run_failing(plan: &Plan, step: &StepId, most_failed: Option<usize>) -> (Outcome, Arc<Model>) {
     block_on(async {
         let (model, stop) = Model::failing(World::bare(), step);
-        let dispatcher = Dispatcher::over(plan, Arc::clone(&model), model.events(), Pools::default(), stop);
+        let dispatcher = Dispatcher::over(plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
         (dispatcher.most_failed(most_failed).run().await, model)
     })
 }
@@ -122,7 +123,7 @@ fn a_token_that_cannot_be_made_again_stops_who_needs_it() {
     let order = (0..orders()).find(|at| run(World::bare(), &[(*at, Fault::Slow(60))]).1.done_twice() == [token.to_string()]).unwrap();
     let (outcome, model) = block_on(async {
         let (model, stop) = Model::failing_again(World::bare(), &[(order, Fault::Slow(60))], &token);
-        (Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
+        (Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
     });
     assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&token], "{outcome:?}");
     let (one, other) = (model.was_done(&joined("worker1")), model.was_done(&joined("worker2")));
@@ -140,7 +141,8 @@ fn what_a_node_said_before_its_kubelet_was_started_does_not_count() {
         block_on(async {
             let (model, stop) = Model::new(world, &[], None);
             let began = Instant::now();
-            let outcome = Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
+            let outcome =
+                Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
             assert!(outcome.is_complete(), "{outcome:?}");
             assert_eq!(model.done(), ["worker1/kubelet-join/joined"]);
             began.elapsed()
@@ -161,7 +163,8 @@ fn second_worker_goes_on(missing: &[(&str, &str)], failing: &str) -> bool {
     let failing = ["configuration", "joined"].into_iter().find_map(id).unwrap();
     let (model, outcome) = block_on(async {
         let (model, stop) = Model::failing(world, &failing);
-        let outcome = Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
+        let outcome =
+            Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
         (model, outcome)
     });
     assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&failing]);
@@ -316,7 +319,7 @@ fn a_signal_that_came_before_the_first_step_begins_nothing() {
         let (outcome, model) = block_on(async {
             let (model, stop) = Model::new(World::bare(), &[], None);
             model.interrupt(wish);
-            (Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
+            (Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
         });
         assert_eq!((model.orders(), model.begun_after_interrupt()), (0, 0), "{wish:?}");
         assert!(outcome.stopped.is_some() && outcome.failed.is_empty() && outcome.in_doubt.is_empty(), "{wish:?}: {outcome:?}");
@@ -349,7 +352,7 @@ fn a_host_that_is_left_out_is_said_once_and_the_others_are_done() {
     let left_out = BTreeMap::from([("worker2".to_owned(), "cannot connect to worker2".to_owned())]);
     let (outcome, model) = block_on(async {
         let (model, stop) = Model::new(World::bare(), &[], None);
-        let dispatcher = Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop);
+        let dispatcher = Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
         (dispatcher.most_failed(Some(1)).without(&left_out).run().await, model)
     });
     assert_eq!(outcome.failed.iter().map(|failure| failure.error.as_str()).collect::<Vec<_>>(), ["cannot connect to worker2"]);
@@ -404,7 +407,7 @@ fn streams_share_their_pool_and_each_host_has_one_at_a_time() {
         let (outcome, model) = block_on(async {
             let (model, stop) = Model::new(World::bare(), &[], None);
             let pools = Pools::with_streams(streams);
-            (Dispatcher::over(&plan, Arc::clone(&model), model.events(), pools, stop).run().await, model)
+            (Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), pools, stop).run().await, model)
         });
         assert!(outcome.is_complete(), "{outcome:?}");
         assert_eq!(model.most_streams(), most, "a pool of {streams}");

@@ -109,6 +109,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// A host that stays away fails what needs it, and nothing else.
     pub(super) fn give_up(&mut self, host: &str, by: Option<&StepId>) {
+        self.gates.leave_out(host);
         let stopped = self.schedule.stop_host(host);
         if let Some(by) = by {
             stopped.iter().for_each(|id| self.blocked(id, by));

@@ -121,7 +121,8 @@ impl Queue {
 
     /// Changes that have not begun.
     pub(super) fn pending(&self) -> usize {
-        self.slots.iter().filter(|slot| slot.status == Status::Pending && slot.node.lane.is_some()).count()
+        let is_open = |slot: &&Slot| matches!(slot.status, Status::Pending | Status::Held) && slot.node.lane.is_some();
+        self.slots.iter().filter(is_open).count()
     }
 
     /// Steps of a host, in the order of the plan.
@@ -142,7 +143,7 @@ impl Queue {
         match before {
             Status::Pending => self.ready(place, false),
             Status::Running => self.count_running(place, |running| running.saturating_sub(1)),
-            Status::Done | Status::Stopped => {}
+            Status::Held | Status::Done | Status::Stopped => {}
         }
         if let Some(slot) = self.slots.get_mut(place) {
             slot.status = status;
@@ -151,7 +152,7 @@ impl Queue {
             Status::Pending => self.opened(place),
             Status::Running => self.count_running(place, |running| running + 1),
             Status::Done => self.done(place),
-            Status::Stopped => {}
+            Status::Held | Status::Stopped => {}
         }
     }
 

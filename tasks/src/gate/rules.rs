@@ -219,11 +219,13 @@ fn stop(host: &str, need: Need, view: &View, frees_space: bool) -> Judged {
         return Ok(());
     }
     refuse_unless(Condition::NotTwo, voters.count() != 2, || Cause::TwoMembers)?;
+    // One that is being started anew looks as if it were dead, so all are waited for.
     let left = voters.healthy_without(member);
-    voters.at_least(Condition::QuorumWithout, left, quorum(voters.count()), Some(member))?;
+    let at_least = |condition, need| wait_unless(condition, left >= need, || voters.ill(left, need, Some(member)));
+    at_least(Condition::QuorumWithout, quorum(voters.count()))?;
     match need {
         Need::Repair => Ok(()),
-        Need::Wanted => voters.at_least(Condition::OthersHealthy, left, voters.count().saturating_sub(1), Some(member)),
+        Need::Wanted => at_least(Condition::OthersHealthy, voters.count().saturating_sub(1)),
     }
 }
 

@@ -155,6 +155,7 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     kubeadm_configuration::patched_by(view, draft, &step);
     api_server::needed_by(view, draft, &step)?;
     rolling::needed_by(view, draft, &step);
+    rolling::restarts_api_server(view, draft, &step);
     // Where the pods of a control plane are made anew, its API server may be away for a moment.
     node_dns::needed_by(view, draft, &step);
     Ok(step)
@@ -177,6 +178,7 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
     images::needed_by(view, draft, &step, &[images::PAUSE]);
     node_dns::needed_by(view, draft, &step);
+    rolling::restarts_kubelet(view, draft, &step);
     step
 }
 
@@ -260,4 +262,5 @@ fn finalize(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configur
     draft.needs(&finalized, &credential, Reason::Reads);
     draft.needs(&finalized, ready, Reason::Because("the kubelet is restarted, and the API server has to be up by then"));
     draft.needs(&finalized, &view.id(KUBEADM), Reason::Runs);
+    rolling::restarts_kubelet(view, draft, &finalized);
 }

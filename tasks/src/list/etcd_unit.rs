@@ -72,6 +72,7 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let member = MEMBER.on(&before.name);
         draft.needs(&service, &member, Reason::Because("a member that works is restarted only while all before it work"));
     }
+    rolling::restarts_member(view, draft, &service);
     member(view, draft, &service)
 }
 

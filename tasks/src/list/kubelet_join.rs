@@ -92,6 +92,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.needs(&join, &view.id(container_runtime::SERVICE), Reason::TalksTo);
     kubelet::needed_by(view, draft, &join);
     rolling::kubelet_needed_by(view, draft, &join);
+    rolling::restarts_kubelet(view, draft, &join);
     kubeadm_configuration::patched_by(view, draft, &join);
     names::needed_by(view, draft, &join);
     images::needed_by(view, draft, &join, &[images::PAUSE]);

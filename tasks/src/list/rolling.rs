@@ -2,14 +2,17 @@
 //!
 //! etcd goes on without one of three members and not without two, and clients without one API server and not without all. So what is broken
 //! is mended first, and a change that breaks the first host goes no further (`reliability.md`: rolling changes).
+//!
+//! The order here is a proposal by what was seen before the run. Whether a step may disturb something is decided when its turn comes, by the gate
+//! (`crate::gate`); what asks it is said here, too.
 
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
 
 use super::{container_runtime, control_plane, etcd, still_ready};
-use crate::gate::workers_at_a_time;
-use crate::observe::{ApiServerState, EtcdState};
+use crate::gate::{Disruption, Need, workers_at_a_time};
+use crate::observe::{ApiServerState, EtcdState, Observations};
 use crate::operations::{ApiServerReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Seen, StepId};
 
@@ -42,8 +45,7 @@ fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
 /// API server is back: one that starts while etcd is away waits for minutes for answers of an API server that has none. Elsewhere it is started
 /// when all manifests are there, so that it starts all pods at once.
 pub(super) fn works(view: &HostView<'_>) -> bool {
-    let kubelet = view.observations().units.get("kubelet.service");
-    kubelet.is_some_and(|unit| unit.active == "active") && standing(view.cluster(), view.seen, view.host) == Standing::Everything
+    runs(view.observations(), "kubelet.service") && standing(view.cluster(), view.seen, view.host) == Standing::Everything
 }
 
 /// Says that a step which changes pods of a control plane, or what they read, waits for the others of which less works, and for the one before it of those of
@@ -71,6 +73,38 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
             draft.needs(step, &etcd::MEMBER.on(&before.name), reason());
         }
     }
+}
+
+/// Says that a step starts the host's member of etcd anew, where there is one; the gate lets it when the others can do without.
+pub(super) fn restarts_member(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    let need = match &view.observations().etcd {
+        Some(EtcdState::Ready(_)) => Need::Wanted,
+        Some(EtcdState::NotReady(_)) => Need::Repair,
+        Some(EtcdState::Absent) | None => return,
+    };
+    draft.gated(step, Disruption::RestartMember { host: view.host.name.clone() }, need);
+}
+
+/// The same of its API server, where there is one.
+pub(super) fn restarts_api_server(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    let need = match &view.observations().api_server {
+        Some(ApiServerState::Ready) => Need::Wanted,
+        Some(ApiServerState::NotReady(_)) => Need::Repair,
+        Some(ApiServerState::Absent) | None => return,
+    };
+    draft.gated(step, Disruption::RestartApiServer { host: view.host.name.clone() }, need);
+}
+
+/// The same of its kubelet, where that runs and its node is Ready: one that is not has nothing to lose.
+pub(super) fn restarts_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    let is_ready = view.kubernetes().and_then(|state| state.node(&view.host.name)).is_some_and(|node| node.ready);
+    if is_ready && runs(view.observations(), "kubelet.service") {
+        draft.gated(step, Disruption::RestartKubelet { host: view.host.name.clone() }, Need::Wanted);
+    }
+}
+
+fn runs(seen: &Observations, unit: &str) -> bool {
+    seen.units.get(unit).is_some_and(|unit| unit.active == "active")
 }
 
 /// Says that a step starts the kubelet of a worker anew, which waits for the first control plane to go through it, and for a worker before it: what
@@ -127,9 +161,13 @@ pub(super) fn container_runtime_needed_by(view: &HostView<'_>, draft: &mut Draft
         draft.within(Duration::from_secs(240));
         draft.follows(&works, service, Reason::Because("a change of containerd may not take it away"));
     }
-    let runs = |host: &Host| seen.observations(&host.name).units.get("containerd.service").is_some_and(|unit| unit.active == "active");
+    let runs = |host: &Host| runs(seen.observations(&host.name), "containerd.service");
     if !runs(view.host) {
         return;
+    }
+    if view.host.roles.control_plane {
+        // Its pods go on without containerd, if all goes well; the change of a setting is what may keep it from that.
+        restarts_api_server(view, draft, service);
     }
     let (running, dead): (Vec<&Host>, Vec<&Host>) = cluster.control_planes().filter(is_whole).partition(|host| runs(host));
     let before = match running.iter().position(|host| host.name == view.host.name) {

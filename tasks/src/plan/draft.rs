@@ -12,6 +12,7 @@ use super::refusal::Refusal;
 use crate::artifact::Artifact;
 use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
+use crate::gate::{Disruption, Need};
 use crate::observe::{KubernetesState, Observations};
 use crate::resources::Resource;
 use crate::speaker::speaker;
@@ -167,6 +168,7 @@ impl<'a> Draft<'a> {
             deadline: DEADLINE + transfer(&action),
             action,
             triggers: Vec::new(),
+            gate: None,
         });
         id
     }
@@ -188,6 +190,13 @@ impl<'a> Draft<'a> {
         self.needs(later, earlier, reason);
         if let Some(step) = self.steps.iter_mut().find(|step| step.id == *later) {
             step.triggers.push(earlier.clone());
+        }
+    }
+
+    /// Says what a step disturbs, and whether it mends what does not work: it begins only when the gate lets it.
+    pub fn gated(&mut self, step: &StepId, disturbs: Disruption, need: Need) {
+        if let Some(step) = self.steps.iter_mut().find(|other| other.id == *step) {
+            step.gate = Some((disturbs, need));
         }
     }
 

@@ -13,6 +13,7 @@ use petgraph::visit::EdgeRef as _;
 use super::id::StepId;
 use super::reason::Reason;
 use crate::change::{Change, Verdict};
+use crate::gate::{Disruption, Need};
 use crate::observe::{Look, Observations};
 use crate::operations::Operation;
 use crate::resources::{Act, Resource};
@@ -54,6 +55,8 @@ pub struct Step {
     pub deadline: Duration,
     /// Steps whose change is reason enough to do this one, whatever was seen of it.
     pub triggers: Vec<StepId>,
+    /// What it disturbs of what works: the gate is asked before it is begun.
+    pub gate: Option<(Disruption, Need)>,
 }
 
 impl Step {

@@ -3,9 +3,13 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::graph::{Plan, Step};
+use super::graph::{Action, Plan, Step};
 use super::id::StepId;
+use super::make::Seen;
 use super::reason::Reason;
+use crate::observe::{ApiServerState, EtcdState, Observations};
+use crate::operations::{Component, Operation, StaticPods};
+use crate::resources::{Resource, Unit, UnitGoal};
 
 /// A broken rule. Always a defect of kokctl: no input of a user may lead to one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,6 +77,42 @@ fn of_order(plan: &Plan, step: &Step) -> Vec<String> {
         }
     }
     rules
+}
+
+/// Finds steps that restart what worked when it was looked at, and that nobody asks the gate about.
+#[must_use]
+pub fn ungated(plan: &Plan, seen: &Seen) -> Vec<Finding> {
+    let bare = plan.steps().filter(|step| step.gate.is_none());
+    let found = bare.filter_map(|step| Some((step, restarts(step, seen)?)));
+    let rule = |what: &str| format!("restarts {what} that works, and does not ask the gate");
+    found.map(|(step, what)| Finding { step: step.id.to_string(), rule: rule(what) }).collect()
+}
+
+/// What a step restarts that works.
+fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
+    let on_host = seen.observations(&step.host);
+    let has_member = matches!(on_host.etcd, Some(EtcdState::Ready(_)));
+    let has_api_server = on_host.api_server == Some(ApiServerState::Ready);
+    let is_active = |unit: &str| on_host.units.get(unit).is_some_and(|unit| unit.active == "active");
+    let runs_unit = |unit: &Unit, name: &str| unit.name == name && unit.goal == UnitGoal::Running;
+    let (what, works) = match &step.action {
+        Action::Operation(Operation::StaticPods(StaticPods { component: Component::Etcd, .. })) => ("a member of etcd", has_member),
+        Action::Operation(Operation::StaticPods(_)) => ("an API server", has_api_server),
+        Action::Operation(Operation::KubeletStart(_) | Operation::KubeletFinalize(_) | Operation::Join(_)) => {
+            ("a kubelet", is_active("kubelet.service") && is_ready_node(&step.host, seen))
+        }
+        Action::Resource(Resource::Unit(unit)) if runs_unit(unit, "etcd.service") => ("a member of etcd", has_member),
+        Action::Resource(Resource::Unit(unit)) if runs_unit(unit, "containerd.service") => {
+            ("containerd below an API server", is_active("containerd.service") && has_api_server)
+        }
+        _ => return None,
+    };
+    works.then_some(what)
+}
+
+fn is_ready_node(host: &str, seen: &Seen) -> bool {
+    let node = |on: &Observations| on.kubernetes.as_ref().and_then(|state| state.node(host)).map(|node| node.ready);
+    seen.all_observations().find_map(node) == Some(true)
 }
 
 #[cfg(test)]

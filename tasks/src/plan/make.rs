@@ -9,7 +9,7 @@ use super::compare::{Asked, Compared, compare};
 use super::draft::{Draft, Edge, HostView};
 use super::graph::{Plan, Step};
 use super::id::StepId;
-use super::lint::lint;
+use super::lint::{lint, ungated};
 use super::reason::Reason;
 use super::refusal::Refusal;
 use super::select::Selection;
@@ -102,6 +102,11 @@ impl Seen {
         self.facts.get(host)
     }
 
+    /// What was seen of all hosts, in the order of their names.
+    pub(super) fn all_observations(&self) -> impl Iterator<Item = &Observations> {
+        self.observations.values()
+    }
+
     /// What was seen of a host.
     #[must_use]
     pub fn observations(&self, host: &str) -> &Observations {
@@ -166,7 +171,7 @@ fn made(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Makin
 
 /// No plan leaves this module that breaks a rule.
 pub(super) fn compared(mut plan: Plan, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
-    let findings = lint(&plan);
+    let findings: Vec<_> = lint(&plan).into_iter().chain(ungated(&plan, seen)).collect();
     if !findings.is_empty() {
         return Err(findings.iter().map(|finding| defect(finding.to_string())).collect());
     }

@@ -25,7 +25,7 @@ pub use document::{
 pub use draft::{Draft, HostView};
 pub use graph::{Action, Plan, Step};
 pub use id::{NewName, StepId, StepName};
-pub use lint::{Finding, lint};
+pub use lint::{Finding, lint, ungated};
 pub use looks::looks;
 pub use make::{Inputs, Making, Seen, make, make_part};
 pub use reason::Reason;

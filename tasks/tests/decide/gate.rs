@@ -268,9 +268,12 @@ fn who_is_ill_is_waited_for_as_long_as_that_is_not_certain() {
     let Ruling::Wait(cause) = gate(&restart(1), Need::Wanted, &with(Kind::Doubtful)) else { panic!("it may come back") };
     assert_eq!(cause.to_string(), "1 of etcd's 3 members would vote, and 2 have to: h2 is not known to work");
     assert!(cause.patience().is_some_and(|patience| patience.as_secs() == 60));
-    let Ruling::Refuse(cause) = gate(&restart(1), Need::Wanted, &with(Kind::Dead)) else { panic!("it does not come back") };
+    let Ruling::Wait(cause) = gate(&restart(1), Need::Wanted, &with(Kind::Dead)) else { panic!("it may be being started") };
     assert_eq!(cause.to_string(), "1 of etcd's 3 members would vote, and 2 have to: h2 is dead");
     assert_eq!(cause.hint(), "mend etcd on h2 first");
+    let add = Disruption::AddLearner { host: "new".to_owned() };
+    assert!(matches!(gate(&add, Need::Wanted, &with(Kind::Doubtful)), Ruling::Wait(_)));
+    assert!(matches!(gate(&add, Need::Wanted, &with(Kind::Dead)), Ruling::Refuse(_)), "a dead one goes first");
     assert_eq!(gate(&restart(2), Need::Wanted, &with(Kind::Dead)), Ruling::Allow, "nothing is lost by it");
     let Ruling::Refuse(cause) = gate(&restart(0), Need::Wanted, &view_of(&[Kind::Well; 2], Some(0))) else { panic!("of two") };
     assert_eq!(cause.to_string(), "etcd has 2 members, and losing either stops the cluster");

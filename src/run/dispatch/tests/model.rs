@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use kok_tasks::plan::StepId;
+use kok_tasks::gate::Disruption;
+use kok_tasks::plan::{Step, StepId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -99,6 +100,17 @@ struct Inner {
     longest_deadline: Duration,
     /// Until when time has passed in the world.
     passed: Instant,
+    /// How long what is started anew is away, and until when each program of a host is.
+    downtime: Duration,
+    down: BTreeMap<(String, &'static str), Instant>,
+    /// How often hosts were looked at beside the steps, and how long such a look takes.
+    looks: usize,
+    look_takes: Duration,
+    /// The most members of etcd, and API servers, that were away at the same time.
+    most_members_away: usize,
+    most_api_servers_away: usize,
+    /// Whether etcd had more than half of its members all the time.
+    lost_quorum: bool,
 }
 
 impl Inner {
@@ -107,6 +119,29 @@ impl Inner {
         let seconds = self.passed.elapsed().as_secs();
         self.passed += Duration::from_secs(seconds);
         self.world.api.pass(seconds);
+        self.down.retain(|_, until| *until > Instant::now());
+        for (name, host) in &mut self.world.hosts {
+            host.down = self.down.keys().filter(|(on, _)| on == name).map(|(_, program)| (*program).to_owned()).collect();
+        }
+    }
+
+    /// What a step disturbs is away for a while.
+    fn disturb(&mut self, step: &Step) {
+        let program = match &step.gate {
+            Some((Disruption::RestartMember { .. }, _)) => "etcd",
+            Some((Disruption::RestartApiServer { .. }, _)) => "kube-apiserver",
+            _ => return,
+        };
+        if self.downtime.is_zero() {
+            return;
+        }
+        let had_quorum = support::api::has_quorum(&self.world.api, &self.world.hosts);
+        self.down.insert((step.host.clone(), program), Instant::now() + self.downtime);
+        self.pass();
+        let away = |of: &str| self.down.keys().filter(|(_, program)| *program == of).count();
+        self.most_members_away = self.most_members_away.max(away("etcd"));
+        self.most_api_servers_away = self.most_api_servers_away.max(away("kube-apiserver"));
+        self.lost_quorum |= had_quorum && !support::api::has_quorum(&self.world.api, &self.world.hosts);
     }
 }
 
@@ -150,6 +185,13 @@ impl Model {
             most_streams: 0,
             longest_deadline: Duration::ZERO,
             passed: Instant::now(),
+            downtime: Duration::ZERO,
+            down: BTreeMap::new(),
+            looks: 0,
+            look_takes: Duration::from_millis(50),
+            most_members_away: 0,
+            most_api_servers_away: 0,
+            lost_quorum: false,
         };
         let model = Self { inner: Mutex::new(inner), stop, died: watch::channel(false).0, began: Instant::now() };
         (Arc::new(model), receiver)
@@ -179,6 +221,54 @@ impl Model {
 
     pub(super) fn world(&self) -> World {
         self.lock().world.clone()
+    }
+
+    /// What is started anew is away for so long.
+    pub(super) fn with_downtime(&self, downtime: Duration) {
+        self.lock().downtime = downtime;
+    }
+
+    /// How long each look takes.
+    pub(super) fn with_slow_looks(&self, look_takes: Duration) {
+        self.lock().look_takes = look_takes;
+    }
+
+    /// A program of a host is away for so long.
+    pub(super) fn take_down(&self, host: &str, program: &'static str, time: Duration) {
+        let mut inner = self.lock();
+        inner.down.insert((host.to_owned(), program), Instant::now() + time);
+        inner.pass();
+    }
+
+    /// A unit of a host is stopped.
+    pub(super) fn stop_unit(&self, host: &str, unit: &str) {
+        self.lock().world.host(host).units.get_mut(unit).unwrap().active = "inactive".into();
+    }
+
+    /// From now on nobody reaches this host.
+    pub(super) fn lose(&self, host: &'static str) {
+        self.lock().gone.insert(host);
+    }
+
+    /// How often hosts were looked at, besides by steps.
+    pub(super) fn looks(&self) -> usize {
+        self.lock().looks
+    }
+
+    /// The most members of etcd and API servers that were away at the same time, and whether etcd lost more than half.
+    pub(super) fn away(&self) -> (usize, usize, bool) {
+        let inner = self.lock();
+        (inner.most_members_away, inner.most_api_servers_away, inner.lost_quorum)
+    }
+
+    /// What a step waited for, in its own words.
+    pub(super) fn waited(&self, id: &StepId) -> Vec<String> {
+        let told = &self.lock().told;
+        let waits = told.iter().filter_map(|kind| match kind {
+            EventKind::StepWaiting { step, because, .. } if *step == id.to_string() => Some(because.clone()),
+            _ => None,
+        });
+        waits.collect()
     }
 
     pub(super) fn orders(&self) -> usize {

@@ -45,7 +45,9 @@ fn what_was_done_and_not_confirmed_is_in_doubt_when_too_many_hosts_have_failed()
     for done in done {
         block_on(async {
             let (model, stop) = Model::new(World::bare(), &[], None);
-            let mut dispatcher = Dispatcher::over(&plan, Arc::clone(&model), model.events(), Pools::default(), stop).most_failed(Some(0));
+            let mut dispatcher =
+                Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop)
+                    .most_failed(Some(0));
             for (step, passes) in [(late, late.deadline), (early, Duration::ZERO), (done, Duration::ZERO)] {
                 dispatcher.schedule.set(&step.id, Status::Running);
                 dispatcher.began.insert(step.id.clone(), Instant::now());

@@ -19,6 +19,7 @@ fn step(name: &str, action: impl Into<Action>) -> Step {
         action: action.into(),
         deadline: Duration::from_secs(1),
         triggers: Vec::new(),
+        gate: None,
     }
 }
 

@@ -1,9 +1,13 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
 use crate::artifact::Artifact;
+use crate::gate::{Disruption, Need};
+use crate::observe::{EtcdMember, KubernetesState, NodeState, UnitState};
+use crate::operations::KubeletFinalize;
 use crate::plan::StepId;
 use crate::resources::{Archive, Directory, File, KernelModule, Resource};
 
@@ -23,6 +27,7 @@ fn step(name: &str, resource: Resource) -> Step {
         action: resource.into(),
         deadline: Duration::from_secs(1),
         triggers: Vec::new(),
+        gate: None,
     }
 }
 
@@ -109,4 +114,52 @@ fn unknown_steps_and_names_used_twice_are_refused() {
         "a/test/one needs a/test/four, which is no step of the plan"
     );
     assert_eq!(plan.add(step("one", folder("/other"))), Err(id("one")));
+}
+
+/// A plan of one step, what it acts on being as said.
+fn ungated_with(action: Action, seen: Observations, gate: Option<(Disruption, Need)>) -> Vec<String> {
+    let mut all = Seen::default();
+    all.add_observations("a", seen);
+    let mut plan = Plan::default();
+    plan.add(Step { action, gate, ..step("one", folder("/one")) }).unwrap();
+    ungated(&plan, &all).iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_step_that_restarts_what_works_without_asking_the_gate_is_found() {
+    let pods = |component| {
+        Action::Operation(Operation::StaticPods(StaticPods {
+            component,
+            configuration: String::new(),
+            of_member: None,
+            source: String::new(),
+        }))
+    };
+    let unit = |name: &str| Action::Resource(Resource::Unit(Unit { name: name.to_owned(), goal: UnitGoal::Running, reads: Vec::new() }));
+    let finalize = Action::Operation(Operation::KubeletFinalize(KubeletFinalize { configuration: String::new() }));
+    let active = |name: &str| (name.to_owned(), UnitState { active: "active".to_owned(), ..UnitState::default() });
+    let node = ("a".to_owned(), NodeState { ready: true, ..NodeState::default() });
+    let kubernetes = KubernetesState::Ready { nodes: [node].into(), objects: BTreeMap::new(), bootstrap_tokens: Vec::new() };
+    let works = || Observations {
+        etcd: Some(EtcdState::Ready(EtcdMember::default())),
+        api_server: Some(ApiServerState::Ready),
+        kubernetes: Some(kubernetes.clone()),
+        units: [active("kubelet.service"), active("containerd.service")].into(),
+        ..Observations::default()
+    };
+    let cases = [
+        (pods(Component::Etcd), "a member of etcd"),
+        (unit("etcd.service"), "a member of etcd"),
+        (pods(Component::ControlPlane), "an API server"),
+        (unit("containerd.service"), "containerd below an API server"),
+        (finalize, "a kubelet"),
+    ];
+    for (action, what) in cases {
+        let found = format!("a/test/one: restarts {what} that works, and does not ask the gate");
+        assert_eq!(ungated_with(action.clone(), works(), None), [found]);
+        assert_eq!(ungated_with(action.clone(), Observations::default(), None), Vec::<String>::new(), "nothing works there");
+        let gate = Some((Disruption::StopHost { host: "a".to_owned() }, Need::Wanted));
+        assert_eq!(ungated_with(action, works(), gate), Vec::<String>::new());
+    }
+    assert_eq!(ungated_with(unit("chrony.service"), works(), None), Vec::<String>::new());
 }

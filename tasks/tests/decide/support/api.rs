@@ -114,7 +114,8 @@ fn runs(host: &Host, names: &[&str]) -> bool {
     let there = |name: &&str| host.has(&format!("/etc/kubernetes/manifests/{name}.yaml")) && has_image(host, name);
     let units = host.is_active("kubelet.service") && host.is_active("containerd.service");
     let begins = !names.contains(&"etcd") || !names.iter().all(there) || etcd_begins(host);
-    units && has_image(host, "pause") && names.iter().all(there) && begins
+    let is_down = names.iter().any(|name| host.down.contains(*name));
+    units && has_image(host, "pause") && names.iter().all(there) && begins && !is_down
 }
 
 /// Whether etcd does not end at once, by what its manifest says: without data it joins nobody, and without a file that it is to read it ends.
@@ -126,7 +127,7 @@ fn etcd_begins(host: &Host) -> bool {
 
 /// Whether etcd runs on a host, alone or not.
 pub(crate) fn runs_etcd(host: &Host) -> bool {
-    runs(host, &["etcd"]) || host.is_active("etcd.service")
+    runs(host, &["etcd"]) || (host.is_active("etcd.service") && !host.down.contains("etcd"))
 }
 
 /// The manifests that a control plane has.

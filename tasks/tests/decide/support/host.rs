@@ -40,6 +40,8 @@ pub(crate) struct Host {
     pub(crate) programs: BTreeMap<String, u64>,
     /// Versions of programs that somebody else has put there: what runs, and what would.
     pub(crate) versions: ProgramVersions,
+    /// Programs of static pods, and etcd as a unit, that are away for a moment.
+    pub(crate) down: BTreeSet<String>,
     /// Seconds since boot; every change takes one.
     pub(crate) now: u64,
 }
@@ -85,6 +87,7 @@ impl Host {
             images: BTreeMap::new(),
             programs: BTreeMap::new(),
             versions: ProgramVersions::new(),
+            down: BTreeSet::new(),
             now: 100,
         };
         for folder in FOLDERS {

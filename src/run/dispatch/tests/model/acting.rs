@@ -29,11 +29,13 @@ impl Model {
                 // A trigger's change, such as a restart, is made again whatever is seen.
                 let change = kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::DoAgain, "it was asked for");
                 inner.world.carry_out(step, &change);
+                inner.disturb(step);
                 inner.done.push(step.id.to_string());
                 acted[index] = Acted::Ended;
                 continue;
             };
             inner.world.carry_out(step, &change);
+            inner.disturb(step);
             inner.done.push(step.id.to_string());
             acted[index] = Acted::Ended;
         }
@@ -42,7 +44,8 @@ impl Model {
     }
 
     fn answer(&self, order: &Order, acted: Vec<Acted>) -> Answer {
-        let inner = self.lock();
+        let mut inner = self.lock();
+        inner.pass();
         let looks = order.steps.iter().flat_map(|(step, _)| step.looks());
         Answer { acted, seen: inner.world.look(&order.host, looks), restarted: inner.restarted.contains(&order.host) }
     }
@@ -201,15 +204,22 @@ impl Hosts for Model {
     }
 
     async fn look(&self, host: &str, looks: Looks) -> Result<Observations, Trouble> {
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        let takes = self.lock().look_takes;
+        tokio::time::sleep(takes).await;
         if std::mem::take(&mut self.lock().interrupts_look) {
             self.interrupt(Stop::Finish);
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         let mut inner = self.lock();
+        inner.looks += 1;
+        inner.pass();
         reachable(&inner, host)?;
         inner.world.settle();
         Ok(inner.world.look(host, looks.iter()))
+    }
+
+    fn reaches(&self, _: &str) -> bool {
+        true
     }
 
     fn redact(&self, text: &str) -> String {
