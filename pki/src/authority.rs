@@ -6,7 +6,7 @@ use crate::inspect::{CertificateFacts, inspect_certificate};
 use crate::issue::self_sign;
 use crate::key::PrivateKey;
 use crate::material::{Content, Material, MaterialFile};
-use crate::{AuthorityKind, PkiError, Policy, Randomness, Secret};
+use crate::{AuthorityKind, PkiError, Policy, Randomness, Secret, TrustBundle};
 
 /// A certificate authority, with its private key unless somebody else keeps that one. It has no `Debug` on purpose.
 pub struct Authority {
@@ -27,24 +27,21 @@ impl Authority {
         Ok(Self { certificate_pem, facts, key: Some(key) })
     }
 
-    /// Loads an authority as it was found; without a key it signs nothing. A file with several certificates counts by its first, as with
-    /// kubeadm.
+    /// Loads an authority as it was found; without a key it signs nothing. Of a file with several certificates, that one signs which the key
+    /// belongs to; without a key the first counts, as with kubeadm.
     ///
     /// # Errors
     /// [`PkiError::Certificate`], [`PkiError::PrivateKey`], [`PkiError::NotAnAuthority`] if the certificate must not sign others, and
     /// [`PkiError::KeyMismatch`] if the key is another one's.
     pub fn from_pem(certificate_pem: String, key_pem: Option<Secret>) -> Result<Self, PkiError> {
-        let facts = inspect_certificate(&certificate_pem)?;
+        let key = key_pem.map(PrivateKey::from_pem).transpose()?;
+        let facts = TrustBundle::from_pem(&certificate_pem)?.signer(key.as_ref())?.clone();
         let refuse = |reason| PkiError::NotAnAuthority { subject: facts.subject.to_string(), reason };
         if !facts.is_ca {
             return Err(refuse("its basic constraints don't say CA:TRUE"));
         }
         if !facts.may_sign {
             return Err(refuse("its key usage lacks keyCertSign"));
-        }
-        let key = key_pem.map(PrivateKey::from_pem).transpose()?;
-        if key.as_ref().is_some_and(|key| facts.public_key_sha256 != crate::inspect::public_key_digest(key)) {
-            return Err(PkiError::KeyMismatch(facts.subject.to_string()));
         }
         Ok(Self { certificate_pem, facts, key })
     }
@@ -78,7 +75,7 @@ impl Authority {
         }
     }
 
-    /// The certificate in PEM, as it was made or found.
+    /// The certificate in PEM, as it was made or found; with those that stand beside it.
     #[must_use]
     pub fn certificate_pem(&self) -> &str {
         &self.certificate_pem
@@ -90,7 +87,7 @@ impl Authority {
         self.key.as_ref().map(PrivateKey::pem)
     }
 
-    /// What the certificate says.
+    /// What the certificate of the one that signs says.
     #[must_use]
     pub fn facts(&self) -> &CertificateFacts {
         &self.facts

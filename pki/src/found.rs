@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use crate::verify::{Defect, verify_leaf};
-use crate::{PkiError, Profile, Secret, inspect_certificate, matches_key};
+use crate::{PkiError, Profile, Secret, TrustBundle, matches_key};
 
 /// What the current context of a kubeconfig says. It has no `Debug`, since it holds a key.
 pub struct KubeconfigFacts {
@@ -103,7 +103,7 @@ pub fn inspect_kubeconfig(text: &Secret) -> Result<KubeconfigFacts, PkiError> {
     })
 }
 
-/// Checks that a kubeconfig logs in as `expected` says, at `server`, trusting that authority, at `now`.
+/// Checks that a kubeconfig logs in as `expected` says, at `server`, trusting one of the authorities of `ca_pem`, at `now`.
 ///
 /// # Errors
 /// Everything that is wrong with it.
@@ -114,9 +114,9 @@ pub fn verify_kubeconfig(text: &Secret, ca_pem: &str, expected: &Profile, server
     if found.server != server {
         defects.push(Defect::Server { expected: server.to_owned(), found: found.server });
     }
-    let trusted = found.ca_pem.as_deref().map(inspect_certificate).transpose().map_err(unreadable)?;
-    let authority = inspect_certificate(ca_pem).map_err(unreadable)?;
-    if trusted.is_none_or(|trusted| trusted.sha256 != authority.sha256) {
+    let trusted = found.ca_pem.as_deref().map(TrustBundle::from_pem).transpose().map_err(unreadable)?;
+    let authorities = TrustBundle::from_pem(ca_pem).map_err(unreadable)?;
+    if trusted.is_none_or(|trusted| !trusted.shares_one_with(&authorities)) {
         defects.push(Defect::TrustsAnother);
     }
     let (Some(certificate), Some(key)) = (&found.certificate_pem, &found.key_pem) else {

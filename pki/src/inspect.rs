@@ -54,6 +54,12 @@ impl CertificateFacts {
     pub fn der(&self) -> &[u8] {
         &self.der
     }
+
+    /// The digest of an authority's public key in the form of kubeadm's `--discovery-token-ca-cert-hash`: `sha256:` and 64 digits.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        format!("sha256:{}", self.public_key_sha256)
+    }
 }
 
 /// A name in a certificate, reduced to the attributes that Kubernetes looks at.
@@ -85,12 +91,16 @@ pub fn inspect_certificate(pem: &str) -> Result<CertificateFacts, PkiError> {
     Ok(CertificateFacts { der, ..facts })
 }
 
-/// The digest of an authority's public key in the form of kubeadm's `--discovery-token-ca-cert-hash`: `sha256:` and 64 digits.
-///
-/// # Errors
-/// Those of [`inspect_certificate`].
-pub fn ca_fingerprint(pem: &str) -> Result<String, PkiError> {
-    Ok(format!("sha256:{}", inspect_certificate(pem)?.public_key_sha256))
+/// Reads all certificates of a PEM text, one at least.
+pub(crate) fn inspect_certificates(pem: &str) -> Result<Vec<CertificateFacts>, PkiError> {
+    let mut found = Vec::new();
+    let mut rest = Some(pem);
+    while let Some(text) = rest {
+        found.push(inspect_certificate(text)?);
+        let behind = text.find(END).and_then(|end| text.get(end + END.len()..));
+        rest = behind.filter(|behind| behind.contains(BEGIN));
+    }
+    Ok(found)
 }
 
 /// Whether a certificate was made for this private key.

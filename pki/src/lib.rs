@@ -5,6 +5,7 @@
 //!
 //! * [`Authorities`] are made once and then loaded from what was found on a control plane.
 //! * [`control_plane`] makes all files of one control-plane host; [`leaf_files`] and [`kubeconfig_file`] make single ones.
+//! * A [`TrustBundle`] is what a file `ca.crt` holds: one authority, or two while one is changed for the other.
 //! * [`inspect_certificate`] and [`verify_leaf`] (and their like for kubeconfigs) say what was found, and whether it can stay.
 //! * [`escrow()`] keeps what can't be made a second time as one text, and [`Escrow`] reads it.
 //! * [`merge_kubeconfig`] takes a cluster into somebody's own kubeconfig.
@@ -23,6 +24,7 @@ mod material;
 mod merge;
 mod profile;
 mod secret;
+mod trust;
 mod vault;
 mod verify;
 
@@ -31,7 +33,7 @@ pub use control_plane::{ControlPlane, Endpoint, control_plane, etcd_host, kubeco
 pub use error::PkiError;
 pub use escrow::{Escrow, escrow};
 pub use found::{KubeconfigFacts, inspect_kubeconfig, verify_kubeconfig};
-pub use inspect::{CertificateFacts, Subject, ca_fingerprint, inspect_certificate, matches_key};
+pub use inspect::{CertificateFacts, Subject, inspect_certificate, matches_key};
 pub use issue::{Issued, Policy, issue};
 pub use key::{KeyAlgorithm, PrivateKey, Randomness};
 pub use kubeconfig::{Credentials, discovery_kubeconfig, kubeconfig};
@@ -40,5 +42,6 @@ pub use merge::{MergeChange, MergeError, MergeSummary, Misfit, NewCluster, Taken
 pub use profile::{AuthorityKind, KubeconfigUser, LOOPBACK_SANS, Leaf, Profile, San};
 pub use rcgen::KeyPair;
 pub use secret::Secret;
+pub use trust::{TrustBundle, signed_by, trust_one};
 pub use vault::{VaultError, VaultText, open_vault};
-pub use verify::{Defect, signed_by, verify_leaf};
+pub use verify::{Defect, verify_leaf};

@@ -5,7 +5,7 @@ use std::fmt;
 use time::OffsetDateTime;
 
 use crate::inspect::{CertificateFacts, Subject, inspect_certificate, parse_der};
-use crate::{PkiError, Profile, San};
+use crate::{PkiError, Profile, San, TrustBundle};
 
 /// One way in which a certificate, or a kubeconfig with its certificate, is not what it should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl fmt::Display for Defect {
     }
 }
 
-/// Checks that a leaf certificate says what `expected` says, was signed by that authority, and is valid at `now`.
+/// Checks that a leaf certificate says what `expected` says, was signed by one of the authorities of `ca_pem`, and is valid at `now`.
 ///
 /// Names beyond the expected ones are no defect: kubeadm accepts them too.
 ///
@@ -83,10 +83,10 @@ impl fmt::Display for Defect {
 /// Everything that is wrong with it.
 pub fn verify_leaf(ca_pem: &str, leaf_pem: &str, expected: &Profile, now: OffsetDateTime) -> Result<(), Vec<Defect>> {
     let unreadable = |error: PkiError| vec![Defect::Unreadable(error.to_string())];
-    let ca = inspect_certificate(ca_pem).map_err(unreadable)?;
+    let trusted = TrustBundle::from_pem(ca_pem).map_err(unreadable)?;
     let leaf = inspect_certificate(leaf_pem).map_err(unreadable)?;
     let mut defects = Vec::new();
-    if !is_signed_by(&leaf, &ca) {
+    if trusted.signer_of(&leaf).is_none() {
         defects.push(Defect::WrongAuthority { issuer: leaf.issuer.clone() });
     }
     check_validity(&leaf, now, &mut defects);
@@ -94,15 +94,8 @@ pub fn verify_leaf(ca_pem: &str, leaf_pem: &str, expected: &Profile, now: Offset
     if defects.is_empty() { Ok(()) } else { Err(defects) }
 }
 
-/// Whether the first certificate of `leaf_pem` carries a valid signature of the first one of `ca_pem`. Says nothing about dates.
-///
-/// # Errors
-/// Those of [`inspect_certificate`].
-pub fn signed_by(ca_pem: &str, leaf_pem: &str) -> Result<bool, PkiError> {
-    Ok(is_signed_by(&inspect_certificate(leaf_pem)?, &inspect_certificate(ca_pem)?))
-}
-
-fn is_signed_by(leaf: &CertificateFacts, ca: &CertificateFacts) -> bool {
+/// Whether a certificate carries a valid signature of that authority. Says nothing about dates.
+pub(crate) fn is_signed_by(leaf: &CertificateFacts, ca: &CertificateFacts) -> bool {
     let leaf_der = leaf.der();
     let (Ok(leaf), Ok(signer)) = (parse_der(leaf_der), parse_der(ca.der())) else {
         return false;

@@ -6,9 +6,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use base64::Engine as _;
-use kok_pki::{
-    AuthorityKind, KeyAlgorithm, KubeconfigUser, Leaf, MaterialFile, Policy, Secret, ca_fingerprint, inspect_certificate, matches_key,
-};
+use kok_pki::{AuthorityKind, KeyAlgorithm, KubeconfigUser, Leaf, MaterialFile, Policy, Secret, inspect_certificate, matches_key};
 use support::{content, host, make, now};
 use time::Duration;
 use x509_parser::prelude::{ParsedExtension, X509Certificate, X509Version, parse_x509_pem};
@@ -267,7 +265,7 @@ fn a_leaf_stays_inside_its_authoritys_validity() {
 fn the_fingerprint_is_of_the_authoritys_public_key() {
     let (authorities, _) = make(1, &Policy::default());
     let pem = authorities.get(AuthorityKind::Kubernetes).certificate_pem();
-    let fingerprint = ca_fingerprint(pem).unwrap();
+    let fingerprint = inspect_certificate(pem).unwrap().fingerprint();
     assert_eq!(fingerprint.len(), "sha256:".len() + 64);
     let facts = authorities.get(AuthorityKind::Kubernetes).facts();
     assert_eq!(fingerprint.strip_prefix("sha256:"), Some(facts.public_key_sha256.as_str()));

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kok_pki::{Authority, KeyAlgorithm, Policy, Secret, ca_fingerprint, inspect_certificate};
+use kok_pki::{Authority, KeyAlgorithm, Policy, Secret, inspect_certificate};
 use support::{make, now};
 
 fn openssl(directory: &Path, arguments: &[&str]) -> Output {
@@ -119,7 +119,7 @@ fn fingerprints_and_serials_agree() {
     stdout(directory.path(), &["x509", "-in", "pki/ca.crt", "-noout", "-pubkey", "-out", "public.pem"]);
     stdout(directory.path(), &["pkey", "-pubin", "-in", "public.pem", "-outform", "DER", "-out", "public.der"]);
     let digest = stdout(directory.path(), &["dgst", "-sha256", "-r", "public.der"]);
-    assert_eq!(ca_fingerprint(&pem).unwrap(), format!("sha256:{}", digest.split(' ').next().unwrap()));
+    assert_eq!(inspect_certificate(&pem).unwrap().fingerprint(), format!("sha256:{}", digest.split(' ').next().unwrap()));
 }
 
 /// Authorities that OpenSSL made, in the forms of key files that are found on hosts.

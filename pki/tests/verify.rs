@@ -4,8 +4,8 @@
 mod support;
 
 use kok_pki::{
-    AuthorityKind, ControlPlane, Defect, Leaf, PkiError, Policy, PrivateKey, San, Secret, inspect_certificate, issue, matches_key,
-    signed_by, verify_leaf,
+    Authority, AuthorityKind, ControlPlane, Defect, KubeconfigUser, Leaf, PkiError, Policy, PrivateKey, San, Secret, TrustBundle,
+    inspect_certificate, issue, matches_key, signed_by, trust_one, verify_kubeconfig, verify_leaf,
 };
 use proptest::prelude::*;
 use support::{Repeating, content, host, make, now};
@@ -173,4 +173,67 @@ fn no_byte_outside_of_the_signed_part_can_be_changed_unnoticed() {
             assert!(same || verify_leaf(ca, &pem_of(&damaged), &profile, now()).is_err(), "byte {place} can be {value}");
         }
     }
+}
+
+/// While an authority is changed for another, both stand in `ca.crt`, and what either has signed works.
+#[test]
+fn one_of_several_authorities_is_enough() {
+    let [(old, old_files), (new, new_files), (foreign, foreign_files)] = [1, 2, 3].map(|seed| make(seed, &Policy::default()));
+    let ca = |of: &kok_pki::Authorities| of.get(AuthorityKind::Kubernetes).certificate_pem().to_owned();
+    let both = format!("# the old one\n{}\n# the new one\n{}", ca(&old), ca(&new));
+    for files in [&old_files, &new_files] {
+        let leaf = content(files, "pki/apiserver.crt");
+        assert!(signed_by(&both, leaf).unwrap());
+        assert_eq!(defects(&both, leaf, Leaf::ApiServer, &host(), now()), []);
+    }
+    let leaf = content(&foreign_files, "pki/apiserver.crt");
+    assert!(!signed_by(&both, leaf).unwrap());
+    assert!(matches!(defects(&both, leaf, Leaf::ApiServer, &host(), now()).as_slice(), [Defect::WrongAuthority { .. }]));
+
+    let bundle = TrustBundle::from_pem(&both).unwrap();
+    let facts = |of: &kok_pki::Authorities| inspect_certificate(&ca(of)).unwrap();
+    assert_eq!(bundle.certificates(), [facts(&old), facts(&new)]);
+    assert!(bundle.has(&facts(&new)) && !bundle.has(&facts(&foreign)));
+    assert_eq!(bundle.fingerprints(), [facts(&old).fingerprint(), facts(&new).fingerprint()]);
+    let signer = bundle.signer_of(&inspect_certificate(content(&new_files, "pki/apiserver.crt")).unwrap());
+    assert_eq!(signer, Some(&facts(&new)));
+    assert!(trust_one(&both, &ca(&old)) && trust_one(&ca(&new), &both) && !trust_one(&both, &ca(&foreign)));
+    assert!(trust_one("no certificate", " no certificate\n") && !trust_one("no certificate", &both));
+    // A block that is cut off is no certificate less, but a file that is not whole.
+    for broken in [String::new(), both.replace("-----END", "-----EN"), format!("{both}-----BEGIN CERTIFICATE-----\nAAAA\n")] {
+        assert!(TrustBundle::from_pem(&broken).is_err(), "{broken}");
+    }
+}
+
+/// Of the authorities of a file that one signs whose key is there.
+#[test]
+fn the_key_says_which_authority_signs() {
+    let [(old, _), (new, _)] = [1, 2].map(|seed| make(seed, &Policy::default()));
+    let [old, new] = [&old, &new].map(|of| of.get(AuthorityKind::Kubernetes));
+    let both = format!("{}{}", old.certificate_pem(), new.certificate_pem());
+    for (signer, other) in [(old, new), (new, old)] {
+        let authority = Authority::from_pem(both.clone(), signer.key_pem().cloned()).ok().unwrap();
+        assert_eq!((authority.facts(), authority.certificate_pem()), (signer.facts(), both.as_str()));
+        assert_eq!(TrustBundle::from_pem(&both).unwrap().signer_with(signer.key_pem().unwrap()).unwrap(), signer.facts());
+        let profile = Leaf::ApiServer.profile(&host());
+        let issued = issue(&profile, &authority, &Policy::default(), now(), &mut Repeating::new(9)).ok().unwrap().certificate_pem;
+        assert!(signed_by(signer.certificate_pem(), &issued).unwrap() && !signed_by(other.certificate_pem(), &issued).unwrap());
+        let alone = Authority::from_pem(other.certificate_pem().to_owned(), signer.key_pem().cloned());
+        assert!(matches!(alone, Err(PkiError::KeyMismatch(_))));
+    }
+    assert_eq!(Authority::from_pem(both, None).ok().unwrap().facts(), old.facts());
+}
+
+/// A kubeconfig of before the change trusts the old one, and still leads to the cluster.
+#[test]
+fn kubeconfigs_trust_one_of_several() {
+    let [(old, files), (new, _), (foreign, _)] = [1, 2, 3].map(|seed| make(seed, &Policy::default()));
+    let ca = |of: &kok_pki::Authorities| of.get(AuthorityKind::Kubernetes).certificate_pem().to_owned();
+    let text = Secret::new(content(&files, "admin.conf").to_owned());
+    let profile = KubeconfigUser::Admin.profile(&host());
+    let server = kok_pki::inspect_kubeconfig(&text).ok().unwrap().server;
+    let check = |authorities: &str| verify_kubeconfig(&text, authorities, &profile, &server, now()).err().unwrap_or_default();
+    assert_eq!(check(&format!("{}{}", ca(&new), ca(&old))), []);
+    let defects = check(&format!("{}{}", ca(&new), ca(&foreign)));
+    assert!(matches!(defects.as_slice(), [Defect::TrustsAnother, Defect::WrongAuthority { .. }]), "{defects:?}");
 }

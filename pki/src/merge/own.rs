@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::tree::{Node, Value};
 use super::{Misfit, NewCluster, Taken};
 use crate::found::decoded;
-use crate::{inspect_certificate, signed_by};
+use crate::{TrustBundle, signed_by};
 
 /// The lists of a kubeconfig whose entries have names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,12 +135,13 @@ impl<'a> Ours<'a> {
     }
 }
 
-/// Whether a cluster's entry trusts the same authority, or has the address of one of the API servers.
+/// Whether a cluster's entry trusts one of the same authorities, or has the address of one of the API servers.
 fn is_of(entry: &Node, new: &NewCluster<'_>) -> bool {
     let Some(cluster) = entry.field("cluster") else { return false };
     let server = cluster.text_of("server").unwrap_or_default().trim_end_matches('/');
-    let digest = |pem: &str| inspect_certificate(pem).ok().map(|facts| facts.sha256);
+    let bundle = |pem: &str| TrustBundle::from_pem(pem).ok();
     let authority = cluster.text_of("certificate-authority-data").and_then(|data| decoded(data, "certificate-authority-data").ok());
-    let trusted = authority.and_then(|pem| digest(&pem));
-    new.servers.iter().any(|known| known == server) || trusted.is_some_and(|it| new.admin.ca_pem.as_deref().and_then(digest) == Some(it))
+    let trusted = authority.and_then(|pem| bundle(&pem));
+    let ours = new.admin.ca_pem.as_deref().and_then(bundle);
+    new.servers.iter().any(|known| known == server) || trusted.zip(ours).is_some_and(|(it, ours)| it.shares_one_with(&ours))
 }

@@ -1,9 +1,7 @@
 //! etcd's own certificate authority, where etcd runs as units: its key lies on the hosts of etcd, and nowhere else.
 
-use std::collections::BTreeMap;
-
 use kok_crds::model::{Cluster, Host};
-use kok_pki::AuthorityKind;
+use kok_pki::{AuthorityKind, trust_one};
 
 use super::owner::is_recorded;
 use crate::issued::is_kept_elsewhere;
@@ -39,15 +37,18 @@ pub fn etcd_keeper<'a>(cluster: &'a Cluster, seen: &Seen) -> Option<&'a Host> {
 
 /// All hosts have one authority of etcd, and one of them its key.
 pub(super) fn check(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
-    let mut by_authority: BTreeMap<&[u8], Vec<&str>> = BTreeMap::new();
+    let mut by_authority: Vec<(String, Vec<&str>)> = Vec::new();
     for host in cluster.hosts.iter().filter(|host| is_recorded(cluster, host, seen)) {
-        if let Some((certificate, _)) = authority(host, seen) {
-            by_authority.entry(certificate).or_default().push(&host.name);
+        let Some((certificate, _)) = authority(host, seen) else { continue };
+        let certificate = String::from_utf8_lossy(certificate);
+        match by_authority.iter_mut().find(|(known, _)| trust_one(known, &certificate)) {
+            Some((_, hosts)) => hosts.push(&host.name),
+            None => by_authority.push((certificate.into_owned(), vec![&host.name])),
         }
     }
-    let hosts = || by_authority.values().flatten().copied().collect::<Vec<_>>().join(", ");
+    let hosts = || by_authority.iter().flat_map(|(_, hosts)| hosts).copied().collect::<Vec<_>>().join(", ");
     if by_authority.len() > 1 {
-        let groups: Vec<String> = by_authority.values().map(|hosts| hosts.join(", ")).collect();
+        let groups: Vec<String> = by_authority.iter().map(|(_, hosts)| hosts.join(", ")).collect();
         return Some(
             Refusal::new(format!("these hosts have {} certificate authorities of etcd", by_authority.len()))
                 .at(format!("host {}", hosts()))

@@ -1,7 +1,7 @@
 //! Authorities that the user brings along are those that the hosts have, if they have any: none is ever replaced.
 
 use kok_crds::model::{AuthorityName, Cluster, Host, OwnAuthority};
-use kok_pki::{AuthorityKind, Escrow, Material, Secret, inspect_certificate};
+use kok_pki::{AuthorityKind, Escrow, Material, Secret, TrustBundle, inspect_certificate};
 
 use super::Findings;
 use super::owner::is_recorded;
@@ -56,7 +56,8 @@ pub(super) fn check_kept(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let hosts = || cluster.hosts.iter().filter(|host| is_recorded(cluster, host, seen));
     let other = AuthorityKind::ALL.into_iter().find_map(|kind| {
         let ours = &kept.authorities().get(kind).facts().sha256;
-        hosts().find_map(|host| Some((host, kind, theirs(kind, host, seen)?, ours.clone())).filter(|(_, _, theirs, ours)| theirs != ours))
+        let other = |host: &&Host| theirs(kind, host, seen).is_some_and(|theirs| !has(&theirs, ours));
+        hosts().find(other).and_then(|host| Some((host, kind, print(&theirs(kind, host, seen)?), ours.clone())))
     });
     if let Some((host, kind, theirs, ours)) = other {
         let refusal = Refusal::new("the cluster has other authorities than those that are kept of it");
@@ -84,10 +85,14 @@ fn has_other_accounts(host: &Host, ours: &str, seen: &Seen) -> bool {
     theirs.first() == ours.first() && theirs != ours
 }
 
-/// The digest of the certificate of an authority that a host has.
+/// The certificates of an authority that a host has.
 fn theirs(kind: AuthorityKind, host: &Host, seen: &Seen) -> Option<String> {
-    let theirs = String::from_utf8_lossy(seen.observations(&host.name).contents.get(&path(kind))?);
-    Some(print(&theirs))
+    Some(String::from_utf8_lossy(seen.observations(&host.name).contents.get(&path(kind))?).into_owned())
+}
+
+/// Whether the certificate with this digest is one of those.
+fn has(pem: &str, sha256: &str) -> bool {
+    TrustBundle::from_pem(pem).is_ok_and(|bundle| bundle.certificates().iter().any(|certificate| certificate.sha256 == sha256))
 }
 
 fn print(pem: &str) -> String {
@@ -97,7 +102,8 @@ fn print(pem: &str) -> String {
 fn differs(own: &OwnAuthority, host: &Host, seen: &Seen) -> Option<Refusal> {
     let (kind, name) = (kind(own.name), own.name.as_str());
     let (theirs, ours) = (theirs(kind, host, seen)?, print(&own.pair.as_ref()?.certificate));
-    (theirs != ours).then(|| {
+    (!has(&theirs, &ours)).then(|| {
+        let theirs = print(&theirs);
         Refusal::new(format!("the cluster has another authority than `{name}` of its file"))
             .at(format!("host {} ({}): {}", host.name, host.address, path(kind)))
             .because(format!("that certificate has the SHA-256 {theirs}; that of {} has {ours}", own.certificate.origin))

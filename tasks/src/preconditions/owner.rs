@@ -1,7 +1,7 @@
 //! Whose a host is.
 
 use kok_crds::model::{Cluster, Host};
-use kok_pki::AuthorityKind;
+use kok_pki::{AuthorityKind, trust_one};
 
 use super::{Findings, Scope, ownership};
 use crate::facts::HostFacts;
@@ -139,7 +139,8 @@ pub(super) fn authorities(cluster: &Cluster, seen: &Seen, found: &mut Findings) 
     let ours = keeper.and_then(|keeper| authority(keeper, seen)).or(given);
     // Of a host that says to be another cluster's, that is said.
     let of_another = |host: &Host| seen.facts(&host.name).is_some_and(|facts| of_another_cluster(&cluster.name, facts).is_some());
-    let theirs = |host: &&Host| authority(host, seen).is_some_and(|theirs| Some(theirs) != ours) && !of_another(host);
+    let is_ours = |theirs: &str| ours.is_some_and(|ours| trust_one(ours, theirs));
+    let theirs = |host: &&Host| authority(host, seen).is_some_and(|theirs| !is_ours(theirs)) && !of_another(host);
     for host in cluster.hosts.iter().filter(theirs) {
         let other = given.map_or_else(|| format!("that of the control plane {}", first.name), |_| "the one that the file gives".to_owned());
         let ca = format!("its /etc/kubernetes/pki/ca.crt is not {other}");
