@@ -2,7 +2,8 @@
 //!
 //! Asked on the member's own host, with the certificate that kubeadm makes for health checks: etcd answers JSON beside gRPC on its port for
 //! clients (etcd, "gRPC gateway"), and kubectl is the one program of a control plane that can send a request with a certificate. Where etcd is a
-//! unit there is etcdctl, whose answers are the same but for numbers that are no texts.
+//! unit there is etcdctl, whose answers are the same but for numbers that are no texts. Where there is curl it asks both questions in a tenth of the
+//! time; what it gets no answer to kubectl asks again, so that what is said of a member that is not well is the same on every host.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -27,10 +28,22 @@ elif [ -s /etc/kubernetes/pki/etcd/healthcheck-client.key ] && [ -s /etc/kuberne
       --certificate-authority=/etc/kubernetes/pki/etcd/ca.crt --client-certificate=/etc/kubernetes/pki/etcd/healthcheck-client.crt \
       --client-key=/etc/kubernetes/pki/etcd/healthcheck-client.key create --raw "$1" -f - 2>&1
   }
-  if ask_etcd /v3/maintenance/status; then
-    mark etcd-members
-    ask_etcd /v3/cluster/member/list
-  fi
+  newline='
+'
+  answers=$(curl -q -sf --max-time 3 --noproxy '*' --cacert /etc/kubernetes/pki/etcd/ca.crt --cert /etc/kubernetes/pki/etcd/healthcheck-client.crt \
+    --key /etc/kubernetes/pki/etcd/healthcheck-client.key -d '{}' -w '\n' https://127.0.0.1:2379/v3/maintenance/status \
+    https://127.0.0.1:2379/v3/cluster/member/list 2>/dev/null)
+  case $answers in
+    '{'*"$newline{"*)
+      printf '%s\n' "${answers%%"$newline"*}"
+      mark etcd-members
+      printf '%s\n' "${answers#*"$newline"}";;
+    *)
+      if ask_etcd /v3/maintenance/status; then
+        mark etcd-members
+        ask_etcd /v3/cluster/member/list
+      fi;;
+  esac
 else
   echo absent
 fi

@@ -1,7 +1,6 @@
 //! What the cluster says of itself, asked with kubectl on a control plane.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::IpNet;
@@ -10,32 +9,21 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::parse::{ParseError, Section, body_of, text_of};
+use super::parse::{ParseError, Section, text_of};
 use super::token::BootstrapTokenState;
-use crate::shell::quote;
 
-/// Whether this host's API server is ready, asked as the administrator. It asks etcd several times for that, for which it gives each two
-/// seconds: where etcd was away, the whole may take longer than other questions. Whatever the name of the API leads to, it is this host's that is
-/// asked.
-pub(super) const READY: &str = concat!(
-    "mark kube-ready\napi_server=\n",
-    own_api_server!(),
-    r#"if [ -s /etc/kubernetes/admin.conf ] && [ -x /usr/local/bin/kubectl ]; then
-  kube() { HOME=/run/kokctl /usr/local/bin/kubectl --kubeconfig=/etc/kubernetes/admin.conf --server="$own_api_server" --request-timeout=5s "$@"; }
-  if kube get --raw /readyz --request-timeout=10s 2>&1; then api_server=ready; fi
-else
-  echo absent
-fi
-"#
-);
-
-/// Objects that tasks look at. Asked for in one command, by `kubectl get -f`; what does not exist is left out of the answer. After
-/// [`READY`].
-pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
+/// The nodes. After [`super::api_server::READY`], as all that follows.
+pub(super) const NODES: &str = r#"if [ -n "$api_server" ]; then
   mark kube-nodes
   kube get nodes -o jsonpath='{range .items[*]}{.metadata.name}{"\t"}{.metadata.uid}{"\t"}{.status.nodeInfo.machineID}{"\t"}{.status.nodeInfo.kubeletVersion}{"\t"}{.status.nodeInfo.containerRuntimeVersion}{"\t"}{.status.conditions[?(@.type=="Ready")]}{"\t"}{.metadata.labels}{"\t"}{.spec.taints}{"\t"}{.spec.podCIDRs[*]}{"\t"}{.status.addresses[?(@.type=="InternalIP")].address}{"\n"}{end}' 2>&1
+fi
+"#;
+
+/// Objects that tasks look at. Asked for in one command, by `kubectl get -f`; what does not exist is left out of the answer, which is in `$objects`
+/// afterwards.
+pub(super) const OBJECTS: &str = r#"if [ -n "$api_server" ]; then
   mark kube-objects
-  kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
+  objects=$(kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {"apiVersion":"v1","kind":"List","items":[
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubeadm-config","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kubelet-config","namespace":"kube-system"}},
@@ -54,12 +42,19 @@ pub(super) const SCRIPT: &str = r#"if [ -n "$api_server" ]; then
 {"apiVersion":"rbac.authorization.k8s.io/v1","kind":"RoleBinding","metadata":{"name":"kubeadm:bootstrap-signer-clusterinfo","namespace":"kube-public"}}
 ]}
 KUBERNETES_OBJECTS
+  )
+  printf '%s\n' "$objects"
+fi
+"#;
+
+/// The bootstrap tokens, of which nothing secret is asked.
+pub(super) const TOKENS: &str = r#"if [ -n "$api_server" ]; then
   mark kube-tokens
   kube -n kube-system get secrets --field-selector type=bootstrap.kubernetes.io/token -o jsonpath='{range .items[*]}secret/{.metadata.name}{"\t"}{.data.expiration}{"\n"}{end}' 2>&1
 fi
 "#;
 
-/// Whether the load balancers of hosts have found an API server, by node; one on its way out has not. After [`READY`].
+/// Whether the load balancers of hosts have found an API server, by node; one on its way out has not. After [`super::api_server::READY`].
 pub(super) const LOAD_BALANCERS: &str = r#"mark kube-load-balancers
 if [ -n "$api_server" ]; then
   kube -n kube-system get pods -l app.kubernetes.io/name=kokctl-load-balancer \
@@ -67,45 +62,13 @@ if [ -n "$api_server" ]; then
 fi
 "#;
 
-/// Whether an API server answers at a URL. After [`READY`].
-const ASK_ENDPOINT: &str = r#"ask_api() {
-  mark kube-endpoint "$1"
-  if [ -n "$api_server" ]; then kube --server="$1" get --raw /readyz 2>&1; else echo 'the API server of this host is not ready'; fi
-}
-"#;
-
-pub(super) fn push_endpoints(script: &mut String, urls: &BTreeSet<String>) {
-    if !urls.is_empty() {
-        script.push_str(ASK_ENDPOINT);
-    }
-    for url in urls {
-        let _ = writeln!(script, "ask_api {}", quote(url));
-    }
-}
-
-pub(super) fn read_endpoints(sections: &[Section<'_>], urls: &BTreeSet<String>) -> Result<BTreeMap<String, ApiServerState>, ParseError> {
-    let state = |url: &String| Ok((url.clone(), readyz(&String::from_utf8_lossy(body_of(sections, "kube-endpoint", url)?))));
-    urls.iter().map(state).collect()
-}
-
-/// The last two warnings of the cluster. After [`READY`].
+/// The last two warnings of the cluster. After [`super::api_server::READY`].
 pub(super) const WARNINGS: &str = r#"mark kube-warnings
 if [ -n "$api_server" ]; then
   kube get events -A --field-selector type=Warning --sort-by=.lastTimestamp \
     -o jsonpath='{range .items[-2:]}{.involvedObject.kind} {.involvedObject.name}: {.message}{"\n"}{end}' 2>/dev/null
 fi
 "#;
-
-/// The API server of a control plane.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ApiServerState {
-    /// No administrator's kubeconfig or no kubectl on the host: nothing was set up yet.
-    Absent,
-    /// It doesn't answer or isn't ready; what it or kubectl said.
-    NotReady(String),
-    /// It is ready.
-    Ready,
-}
 
 /// The cluster as one API server shows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -277,23 +240,6 @@ fn parse_objects(body: &str) -> Result<BTreeMap<String, KubernetesObject>, Parse
         objects.insert(format!("{kind}/{namespace}/{name}"), object);
     }
     Ok(objects)
-}
-
-/// The API server of the host.
-pub(super) fn read_api_server(sections: &[Section<'_>]) -> Result<ApiServerState, ParseError> {
-    Ok(match text_of(sections, "kube-ready")?.trim() {
-        "absent" => ApiServerState::Absent,
-        said => readyz(said),
-    })
-}
-
-/// `/readyz` says `ok`, before which kubectl may warn of something; anything else is why it doesn't.
-fn readyz(said: &str) -> ApiServerState {
-    let said = said.trim();
-    match said.lines().next_back() {
-        Some("ok") => ApiServerState::Ready,
-        _ => ApiServerState::NotReady(said.chars().take(4000).collect()),
-    }
 }
 
 /// Everything that the answer says of the cluster.

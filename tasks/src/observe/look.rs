@@ -182,6 +182,21 @@ impl Looks {
         }
     }
 
+    /// The same without what one API server is asked of the whole cluster. Whether this host's own is ready is of this host.
+    #[must_use]
+    pub fn without_cluster(self) -> Self {
+        Self {
+            kubernetes: false,
+            node_annotations: false,
+            load_balancers: false,
+            network_check: None,
+            warnings: false,
+            api_endpoints: BTreeSet::new(),
+            addon_objects: BTreeSet::new(),
+            ..self
+        }
+    }
+
     /// Every single look, paths first: for whatever answers a probe in another way than by its script.
     pub fn iter(&self) -> impl Iterator<Item = Look> {
         let asked = |asked: bool, look: Look| asked.then_some(look).into_iter();

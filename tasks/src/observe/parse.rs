@@ -131,7 +131,7 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     seen.etcd_endpoints = super::etcd_urls::read_endpoints(sections, &looks.etcd_endpoints)?;
     seen.etcd_peers = super::etcd_urls::read_peers(sections, &looks.etcd_peers)?;
     if looks.asks_api_server() {
-        seen.api_server = Some(super::kubernetes::read_api_server(sections)?);
+        seen.api_server = Some(super::api_server::read(sections)?);
     }
     if looks.kubernetes {
         seen.kubernetes = Some(super::kubernetes::read(sections)?);
@@ -143,7 +143,7 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
         let lines = body("kube-load-balancers")?.lines().filter_map(|line| line.split_once(' '));
         seen.load_balancers = Some(lines.map(|(node, ready)| (node.to_owned(), ready == "True")).collect());
     }
-    seen.api_endpoints = super::kubernetes::read_endpoints(sections, &looks.api_endpoints)?;
+    seen.api_endpoints = super::api_server::read_endpoints(sections, &looks.api_endpoints)?;
     if !looks.addon_objects.is_empty() {
         seen.addon_objects = super::addons::read(sections, &looks.addon_objects)?;
     }

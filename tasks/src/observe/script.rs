@@ -62,53 +62,15 @@ pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
         script.push_str(super::time::SCRIPT);
     }
     push_host(&mut script, looks);
-    if looks.images {
-        script.push_str(IMAGES);
-    }
-    if looks.programs {
-        script.push_str(super::programs::SCRIPT);
-    }
     if looks.versions {
         super::versions::push(&mut script);
     }
-    push_cluster(&mut script, looks);
+    if looks.asks_api_server() {
+        script.push_str(super::api_server::READY);
+    }
+    super::questions::push(&mut script, looks);
     script.push_str("mark end\n");
     script
-}
-
-/// What etcd and the API server of a control plane are asked.
-fn push_cluster(script: &mut String, looks: &Looks) {
-    if looks.etcd {
-        script.push_str(super::etcd::SCRIPT);
-    }
-    super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints);
-    super::etcd_urls::push_peers(script, &looks.etcd_peers);
-    if looks.asks_api_server() {
-        script.push_str(super::kubernetes::READY);
-        if looks.versions {
-            script.push_str(super::versions::OWN);
-        }
-    }
-    if looks.kubernetes {
-        script.push_str(super::kubernetes::SCRIPT);
-    }
-    if looks.node_annotations {
-        script.push_str(super::annotations::SCRIPT);
-    }
-    if looks.load_balancers {
-        script.push_str(super::kubernetes::LOAD_BALANCERS);
-    }
-    super::kubernetes::push_endpoints(script, &looks.api_endpoints);
-    super::addons::push(script, &looks.addon_objects);
-    if looks.warnings {
-        script.push_str(super::kubernetes::WARNINGS);
-    }
-    if looks.last_words {
-        script.push_str(super::last_words::SCRIPT);
-    }
-    if let Some(askers) = &looks.network_check {
-        script.push_str(&super::network_check::script(askers, super::network_check::TIME));
-    }
 }
 
 /// Wall clock, then the clock by which systemd dates the starts of units: CLOCK_MONOTONIC, which stands still while a machine sleeps, as
@@ -274,10 +236,6 @@ fn push_kernel(script: &mut String, looks: &Looks) {
         }
     }
 }
-
-/// `ctr` prints reference, type, digest, size, platforms and labels, separated by blanks; only the first word, the word that begins with
-/// `sha256:` and the label of pinned images matter.
-const IMAGES: &str = "mark images\nif [ -S /run/containerd/containerd.sock ]; then /usr/local/bin/ctr -n k8s.io images ls 2>/dev/null || echo unavailable; else echo unavailable; fi\n";
 
 #[cfg(test)]
 mod tests {

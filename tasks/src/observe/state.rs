@@ -6,10 +6,11 @@ use kok_crds::model::ObjectName;
 
 use super::addons::LiveObject;
 use super::annotations::Annotations;
+use super::api_server::ApiServerState;
 use super::etcd::EtcdState;
 use super::firewall::Firewall;
 use super::ipv6::Ipv6State;
-use super::kubernetes::{ApiServerState, KubernetesState};
+use super::kubernetes::KubernetesState;
 use super::pod_network::PodNetwork;
 use super::swap::SwapState;
 use super::time::TimeTracking;

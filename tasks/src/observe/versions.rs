@@ -81,7 +81,7 @@ versions_of() {
 
 /// The API server of the host itself, after the question whether it is ready.
 pub(super) const OWN: &str = r#"mark kube-version
-[ -z "$api_server" ] || kube get --raw /version 2>/dev/null
+if [ -n "$version" ]; then printf '%s\n' "$version"; elif [ -n "$api_server" ]; then kube get --raw /version 2>/dev/null; fi
 "#;
 
 pub(super) fn push(script: &mut String) {

@@ -40,7 +40,8 @@ fn looks_expecting(inputs: &Inputs<'_>, expected: &HostFacts) -> Result<BTreeMap
     Ok(looks)
 }
 
-/// What distributions of RHEL's family keep in other places, by roles of hosts: with it one probe is enough whatever a host turns out to be.
+/// What distributions of RHEL's family keep in other places, by roles of hosts: with it one probe is enough whatever a host turns out to be. The
+/// one control plane of this smaller cluster speaks for it, and for the same questions the others would start as many kubectl in vain.
 fn looks_elsewhere(inputs: &Inputs<'_>) -> Result<Vec<(Roles, Looks)>, Vec<Refusal>> {
     let mut one_of_each: Vec<Host> = Vec::new();
     for host in &inputs.cluster.hosts {
@@ -50,5 +51,5 @@ fn looks_elsewhere(inputs: &Inputs<'_>) -> Result<Vec<(Roles, Looks)>, Vec<Refus
     }
     let cluster = Cluster { hosts: one_of_each, ..inputs.cluster.clone() };
     let looks = looks_expecting(&Inputs { cluster: &cluster, ..*inputs }, &HostFacts::expected_of_rhel_family())?;
-    Ok(cluster.hosts.iter().filter_map(|host| Some((host.roles, looks.get(&host.name)?.clone()))).collect())
+    Ok(cluster.hosts.iter().filter_map(|host| Some((host.roles, looks.get(&host.name)?.clone().without_cluster()))).collect())
 }
