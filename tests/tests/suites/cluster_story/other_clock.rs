@@ -46,7 +46,7 @@ const EXIT: i32 = 3;
 /// The file beside this one, for this machine. A C compiler is there, for kokctl itself needs one.
 fn library(kokctl: &Kokctl<'_>) -> PathBuf {
     let library = kokctl.folder().join("clock.so");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cluster_support/clock.c");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suites/cluster_support/clock.c");
     let output = Command::new("cc").args(["-shared", "-fPIC", "-Wall", "-Werror", "-o"]).arg(&library).arg(source).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     library
