@@ -4,9 +4,15 @@
 
 pub mod artifacts;
 pub mod cli;
+pub mod clock;
+pub mod event;
+pub mod failure;
 mod plain_file;
 pub mod pools;
+pub mod randomness;
 pub mod remote;
+#[cfg(test)]
+mod rooms;
 pub mod run;
 pub mod state;
 pub mod ui;

@@ -15,8 +15,8 @@ use kok_tasks::bundle::{Bundle, INDEX};
 pub use reading::Reading;
 use reading::{Identity, Source};
 
+use crate::failure::{Failure, Kind};
 use crate::plain_file;
-use crate::ui::{Failure, Kind};
 
 /// Names the bundle where `--bundle` does not.
 pub const BUNDLE_VARIABLE: &str = "KOKCTL_BUNDLE";

@@ -18,8 +18,10 @@ use super::report;
 use super::saved_plan::{Given, SavedPlan, part_words};
 use super::wanted::{PartArguments, Wanted};
 use crate::artifacts::BundleFolder;
-use crate::run::{EventKind, Keepers, Outcome, Secrets, Token};
-use crate::ui::{Failure, status_line};
+use crate::event::EventKind;
+use crate::failure::Failure;
+use crate::run::{Keepers, Outcome, Secrets, Token};
+use crate::ui::status_line;
 
 /// Bring the hosts to what the cluster's file says
 #[derive(Debug, Args)]

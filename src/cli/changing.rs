@@ -13,12 +13,13 @@ use tokio::sync::watch;
 use super::converge::Planned;
 use super::report;
 use crate::artifacts::BundleFolder;
-use crate::run::{
-    Carried, Clock, EventKind, Events, FORMAT, Means, Outcome, Secrets, Sink, Stop, Taking, carry_out, forget, listen, random_bytes,
-    unless_wished,
-};
+use crate::clock::Clock;
+use crate::event::{EventKind, Events, FORMAT, Sink};
+use crate::failure::{Failure, Kind};
+use crate::randomness::random_bytes;
+use crate::run::{Carried, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, listen, unless_wished};
 use crate::state::{ClusterLock, Journal, controller, who};
-use crate::ui::{Failure, Json, Kind, Terminal, Trace, line, status_line};
+use crate::ui::{Json, Terminal, Trace, line, status_line};
 
 /// How such a run behaves.
 #[derive(Debug, Args)]
@@ -66,7 +67,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Vec<Failure>> {
         let lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
         let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
-        let journal = Journal::create(&name).map_err(|failure| vec![failure])?;
+        let journal = Journal::create(&name, Box::new(status_line)).map_err(|failure| vec![failure])?;
         let screen: Box<dyn Sink> = if arguments.json {
             Box::new(Json)
         } else {

@@ -15,8 +15,10 @@ use serde::Serialize;
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::wanted::hosts_of_apply;
-use crate::run::{Events, LookAt, connect_each, may_write, probe_all};
-use crate::ui::{Failure, Kind, Notes, line};
+use crate::event::Events;
+use crate::failure::{Failure, Kind};
+use crate::run::{LookAt, connect_each, may_write, probe_all};
+use crate::ui::{Notes, line};
 
 /// Check whether the hosts can become the cluster of the file, without changing anything
 ///
@@ -85,11 +87,12 @@ struct FindingReport {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (cluster, chosen) = hosts_of_apply(&arguments.cluster, &arguments.extra, &arguments.limit)?;
-    let (links, unreachable) = connect_each(&chosen, |_| true).await?;
+    let events = Events::new(vec![Box::new(Notes)]);
+    let (links, unreachable) = connect_each(&chosen, |_| true, &events).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
     let asked = chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, host), facts: true })).collect();
-    if let Err(failures) = probe_all(&links, asked, &mut seen, &Events::new(vec![Box::new(Notes)])).await {
+    if let Err(failures) = probe_all(&links, asked, &mut seen, &events).await {
         unreachable.extend(failures);
     }
     let held = may_write(seen.standing(), false).err().unwrap_or_default();

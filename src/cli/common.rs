@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
-use crate::ui::{Failure, Kind, line};
+use crate::failure::{Failure, Kind};
+use crate::ui::line;
 
 /// Where the artifacts come from.
 #[derive(Debug, Args)]

@@ -3,7 +3,8 @@
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::ui::{Failure, line};
+use crate::failure::Failure;
+use crate::ui::line;
 
 /// Print what lets a shell complete the words of this program
 ///

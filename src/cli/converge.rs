@@ -15,8 +15,10 @@ use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
 
 use super::saved_plan::Given;
-use crate::run::{Clock, EventKind, Events, Lane, Links, LookAt, connect_each, may_write, probe_all};
-use crate::ui::{Failure, Kind};
+use crate::clock::Clock;
+use crate::event::{EventKind, Events, Lane};
+use crate::failure::{Failure, Kind};
+use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
 use away::{not_tolerated, passed_over, perhaps_gone};
 
 /// A plan with what it was made from.
@@ -131,7 +133,7 @@ impl<'a> Observed<'a> {
     async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
         let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
         self.events.send(EventKind::HostsAwaited { hosts });
-        let (links, failures) = connect_each(self.cluster, &wanted).await?;
+        let (links, failures) = connect_each(self.cluster, &wanted, self.events).await?;
         if self.tolerance.all_but_one && !links.is_empty() {
             for (host, because) in passed_over(failures)? {
                 self.events.send(EventKind::HostLeftOut { host, because });

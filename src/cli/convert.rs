@@ -4,7 +4,8 @@ use clap::Args;
 use kok_crds::Notice;
 
 use super::files::{ClusterFiles, ExtraVars};
-use crate::ui::{Failure, Kind, line, status_line};
+use crate::failure::{Failure, Kind};
+use crate::ui::{line, status_line};
 
 /// Print one Cluster file that says what an inventory with its variables says
 ///

@@ -7,8 +7,8 @@ use std::os::unix::fs::MetadataExt as _;
 use kok_crds::model::Cluster;
 use kok_crds::{Position, Problem};
 
+use crate::failure::{Failure, Kind};
 use crate::remote::mode_if_open;
-use crate::ui::{Failure, Kind};
 
 /// Bits that let the group or everybody read a file.
 const READABLE: u32 = 0o044;

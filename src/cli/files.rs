@@ -16,8 +16,9 @@ use kok_crds::model::Cluster;
 use kok_crds::{File, Input, Notice, Problem, Role, read_input, read_input_with};
 
 use super::exposed;
-use crate::run::Clock;
-use crate::ui::{Failure, status_line};
+use crate::clock::Clock;
+use crate::failure::Failure;
+use crate::ui::status_line;
 
 pub(super) use noted::Noted;
 use vault::{Passwords, VaultArguments};

@@ -3,9 +3,10 @@
 use clap::{Args, Subcommand};
 
 use super::files::{ClusterFiles, ExtraVars};
+use crate::failure::{Failure, Kind};
 use crate::remote::{ConnectError, Deadlines, HostKeyFault, KeyPrint, Scan, Target};
 use crate::run::targets;
-use crate::ui::{Failure, Kind, line, status_line};
+use crate::ui::{line, status_line};
 
 /// Begin to know the host keys of a cluster's hosts
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@ use clap::Args;
 use kok_crds::{Input, Position};
 
 use super::wanted::problems;
-use crate::ui::Failure;
+use crate::failure::Failure;
 
 /// Which hosts are meant.
 #[derive(Debug, Args)]

@@ -17,7 +17,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Layer as _, Registry};
 
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 
 /// What to log, in the words of `tracing_subscriber`'s `EnvFilter`: `kokctl=debug,russh=debug`.
 const VARIABLE: &str = "KOKCTL_LOG";

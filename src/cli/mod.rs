@@ -33,7 +33,8 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 
-use crate::ui::{Failure, Kind, grouped, status_line, written};
+use crate::failure::{Failure, Kind};
+use crate::ui::{grouped, status_line, written};
 
 /// What the codes of [`Kind`] mean, for people.
 const EXIT_CODES: &str = "Exit codes:

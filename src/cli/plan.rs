@@ -14,9 +14,10 @@ use super::report::{self, plan_text};
 use super::saved_plan::{Given, Place};
 use super::wanted::{PartArguments, Wanted};
 use super::why::why_text;
-use crate::run::Events;
+use crate::event::Events;
+use crate::failure::{Failure, Kind};
 use crate::state::Keeping;
-use crate::ui::{Failure, Kind, Notes, grouped, line, status_line};
+use crate::ui::{Notes, grouped, line, status_line};
 
 /// Show what apply would change, and why, without changing anything
 #[derive(Debug, Args)]

@@ -6,8 +6,9 @@ use kok_crds::{count, counted, listed};
 use kok_tasks::plan::{Plan, Selection};
 
 use super::why::mark;
+use crate::failure::{Failure, Kind};
 use crate::run::{Outcome, StepFailure};
-use crate::ui::{Failure, Kind, of_any_host};
+use crate::ui::of_any_host;
 
 /// A plan, host by host, with the differences of files.
 pub(super) fn plan_text(plan: &Plan) -> String {

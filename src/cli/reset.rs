@@ -14,9 +14,11 @@ use super::converge::{Tolerance, take_down, take_out};
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::wanted::WantedReset;
-use crate::run::{EventKind, Secrets};
+use crate::event::EventKind;
+use crate::failure::{Failure, Kind};
+use crate::run::Secrets;
 use crate::state::{Keeping, SnapshotFile};
-use crate::ui::{Failure, Kind, status_line};
+use crate::ui::status_line;
 use keep::keep;
 
 /// Take the cluster down, or workers out of it: remove Kubernetes, its data, containerd and kokctl's own files from every host, or from these

@@ -4,8 +4,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::run_text::{run_text, timeline_text};
+use crate::failure::Failure;
 use crate::state::{Record, Timeline, find_run, read_run};
-use crate::ui::{Failure, json_line, line, status_line};
+use crate::ui::{json_line, line, status_line};
 
 /// Look at one run
 #[derive(Debug, Args)]

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use kok_crds::{count, counted};
 
-use crate::run::Lane;
+use crate::event::Lane;
+use crate::failure::{Failure, Kind};
 use crate::state::{Ending, Fate, HostTime, Link, Record, StepRecord, Timeline};
-use crate::ui::{Failure, Kind, duration};
+use crate::ui::duration;
 
 /// `2026-11-21 12:40:00`, from RFC 3339.
 pub(super) fn when(time: &str) -> String {

@@ -3,8 +3,9 @@
 use clap::Args;
 
 use super::run_text::{ending_text, when};
+use crate::failure::Failure;
 use crate::state::{Record, read_run, run_names};
-use crate::ui::{Failure, duration, json_line, line, status_line};
+use crate::ui::{duration, json_line, line, status_line};
 
 /// List earlier runs, the last one first
 #[derive(Debug, Args)]

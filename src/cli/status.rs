@@ -25,8 +25,11 @@ use self::drift::Drift;
 use self::endpoint::Endpoint;
 use super::common::{BundleArgument, print_json};
 use super::files::{ClusterFiles, ExtraVars};
-use crate::run::{Clock, Events, LookAt, connect_each, probe_all};
-use crate::ui::{Failure, Kind, Notes, line, status_line};
+use crate::clock::Clock;
+use crate::event::Events;
+use crate::failure::{Failure, Kind};
+use crate::run::{LookAt, connect_each, probe_all};
+use crate::ui::{Notes, line, status_line};
 
 /// Show the hosts and their nodes as they are, the API's endpoint, when certificates end, and in how much the hosts differ from the files
 #[derive(Debug, Args)]
@@ -83,11 +86,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     // Pipes and standard input can be read once: whatever else is wanted of the files comes out of this.
     let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let bundle = arguments.bundle.open_if_named()?;
-    let (links, unreachable) = connect_each(&cluster, |_| true).await?;
+    let events = Events::new(vec![Box::new(Notes)]);
+    let (links, unreachable) = connect_each(&cluster, |_| true, &events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, host), facts: true })).collect();
     let mut seen = Seen::default();
-    if let Err(unanswered) = probe_all(&links, asked, &mut seen, &Events::new(vec![Box::new(Notes)])).await {
+    if let Err(unanswered) = probe_all(&links, asked, &mut seen, &events).await {
         failures.extend(unanswered);
     }
     let strangers = preconditions::strangers(&cluster, &seen);

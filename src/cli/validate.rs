@@ -14,8 +14,8 @@ use super::exposed;
 use super::files::{ClusterFiles, ExtraVars};
 use super::wanted::tasks;
 use crate::artifacts::BundleFolder;
+use crate::failure::Failure;
 use crate::run::{judged_keys, judged_ways};
-use crate::ui::Failure;
 use document::Document;
 
 /// Check the cluster's files without touching a host, and say what becomes of every line

@@ -5,7 +5,8 @@ use kok_crds::{Effect, SUBJECTS, Variable, nearest, variable, variables};
 use serde::Serialize;
 
 use super::common::print_json;
-use crate::ui::{Failure, Kind, line};
+use crate::failure::{Failure, Kind};
+use crate::ui::line;
 
 /// Show the variables that are known: what they do, their defaults, and what becomes of them here
 #[derive(Debug, Args)]

@@ -6,8 +6,9 @@ use kok_tasks::bundle;
 use serde::Serialize;
 
 use super::common::print_json;
-use crate::run;
-use crate::ui::{Failure, line};
+use crate::event::FORMAT;
+use crate::failure::Failure;
+use crate::ui::line;
 
 /// Show the version of this program, and of what it reads and builds
 #[derive(Debug, Args)]
@@ -51,7 +52,7 @@ impl Version {
             commit: option_env!("KOKCTL_COMMIT").filter(|commit| !commit.is_empty()),
             kubernetes: Kubernetes { default: DEFAULT_KUBERNETES, oldest: format!("1.{OLDEST_KUBERNETES_MINOR}") },
             bundle_format: bundle::FORMAT,
-            journal_format: run::FORMAT,
+            journal_format: FORMAT,
         }
     }
 

@@ -9,7 +9,8 @@ use kok_tasks::plan::{Choice, Selection};
 
 use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::limit::LimitArgument;
-use crate::ui::{Failure, Kind, status_line};
+use crate::failure::{Failure, Kind};
+use crate::ui::status_line;
 
 /// Which part of the plan is meant.
 #[derive(Debug, Args)]

@@ -9,6 +9,7 @@ mod connection;
 mod dial;
 mod error;
 mod explain;
+mod failure;
 mod fetch;
 mod frame;
 mod gate;
@@ -47,7 +48,6 @@ pub use script::Script;
 pub use ssh_config::SshConfigFault;
 pub(crate) use ssh_config::{Jump, Overruled, Settings, SshConfig};
 pub use target::{AddressFamily, AgentChoice, Configured, Deadlines, HostKeyChecking, Origin, Target};
-pub(crate) use text::is_harmful;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,4 +1,5 @@
 //! Text from a host, made harmless for messages.
+use crate::failure::is_harmful;
 
 /// The longest piece of a host's output that a message repeats.
 const MESSAGE_LIMIT: usize = 400;
@@ -20,11 +21,6 @@ pub(super) fn printable(bytes: &[u8]) -> String {
         }
     }
     line
-}
-
-/// Whether a character could drive a terminal, or show a text in another order than it was written (bidirectional overrides and isolates).
-pub(crate) fn is_harmful(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// The last line of `bytes` that says anything, printable; programs put the reason of a failure there.

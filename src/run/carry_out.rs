@@ -10,7 +10,6 @@ use tokio::sync::watch;
 
 use super::batch::Writer;
 use super::dispatch::Dispatcher;
-use super::event::{EventKind, Events};
 use super::holder::{Held, Taken, Taking, release, take};
 use super::link::Links;
 use super::outcome::Outcome;
@@ -18,8 +17,9 @@ use super::over_ssh::OverSsh;
 use super::secrets::Secrets;
 use super::signals::{Stop, unless_wished};
 use crate::artifacts::BundleFolder;
+use crate::event::{EventKind, Events};
+use crate::failure::Failure;
 use crate::pools::Pools;
-use crate::ui::Failure;
 
 /// What carrying out a plan needs besides it.
 pub struct Means<'a> {

@@ -3,7 +3,7 @@
 use kok_crds::count;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 
 /// Two connections, each with a descriptor for its bytes and one to hang up, and one to the SSH agent while logging in.
 const PER_HOST: u64 = 5;

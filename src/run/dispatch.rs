@@ -25,11 +25,11 @@ use tokio::sync::watch;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
-use super::event::{EventKind, Events};
 use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::outcome::{Outcome, StepFailure};
 use super::schedule::{Schedule, Status};
 use super::signals::{Stop, wished};
+use crate::event::{EventKind, Events};
 use crate::pools::Pools;
 use gate::{Gates, Viewed};
 use trouble::Cause;

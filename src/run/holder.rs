@@ -10,12 +10,12 @@ use kok_tasks::holder::{self, BUSY, HELD, Holder, Standing};
 use kok_tasks::script::PRELUDE;
 use tokio::task::JoinSet;
 
-use super::clock::Clock;
-use super::event::{EventKind, Events};
 use super::link::{Link, Links};
+use crate::clock::Clock;
+use crate::event::{EventKind, Events};
+use crate::failure::{Failure, Kind};
 use crate::remote::{ExitStatus, Output, Script};
 use crate::state::controller;
-use crate::ui::{Failure, Kind};
 use resend::{Sent, resend};
 
 /// What the script allows itself, and the way there and back.

@@ -7,8 +7,8 @@ use kok_crds::model::{Cluster, Ssh, Via};
 use kok_crds::{Notice, Position, Problem};
 
 use super::target::expand;
+use crate::failure::{Failure, Kind};
 use crate::remote::{IdentityFault, Surroundings, given_key_fault, key_fault};
-use crate::ui::{Failure, Kind};
 
 /// What is wrong with the keys of these hosts and their bastions, each key once with the place that names it.
 pub(super) fn wrong_keys(cluster: &Cluster, home: Option<&Path>, wanted: impl Fn(&str) -> bool) -> Vec<Failure> {

@@ -9,11 +9,11 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::descriptors::make_room;
-use super::event::elapsed;
 use super::keys::wrong_keys;
 use super::target::targets;
+use crate::event::{EventKind, Events, elapsed};
+use crate::failure::{Failure, Kind};
 use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Surroundings, Target, jittered};
-use crate::ui::{Failure, Kind, status_line};
 
 /// How long a lost connection is tried to be opened again: a host that reboots is back by then.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -53,11 +53,11 @@ impl Link {
     }
 
     /// Trust that was given without anybody having looked has to be seen.
-    async fn tell_new_host_key(&self) {
+    async fn tell_new_host_key(&self, events: &Events) {
         let held = self.scripts.0.lock().await;
         let Some(Accepted { key, file }) = held.connection.as_ref().and_then(Connection::accepted_host_key) else { return };
-        let (name, file) = (&self.target.name, file.display());
-        status_line(&format!("note: the host key of {name} was not known and is trusted from now on: {key} (added to {file})"));
+        let (host, key, file) = (self.target.name.clone(), key.to_string(), file.display().to_string());
+        events.send(EventKind::HostKeyTrusted { host, key, file });
     }
 
     /// The connection for scripts. If it was lost it is opened again, with the host key verified again, for up to two minutes while the
@@ -161,7 +161,11 @@ pub type Links = BTreeMap<String, Arc<Link>>;
 ///
 /// # Errors
 /// All that is wrong with the file, the keys that it names, or the settings of SSH; then nobody was contacted.
-pub async fn connect_each(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
+pub async fn connect_each(
+    cluster: &Cluster,
+    wanted: impl Fn(&str) -> bool,
+    events: &Events,
+) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
     make_room(cluster.hosts.iter().filter(|host| wanted(&host.name)).count()).map_err(|failure| vec![failure])?;
     let mut wrong = wrong_keys(cluster, Surroundings::of_process().home.as_deref(), &wanted);
     let targets = targets(cluster, wanted).unwrap_or_else(|failures| {
@@ -178,19 +182,20 @@ pub async fn connect_each(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> R
         let task = connecting.spawn(async move { (target.name.clone(), Link::open(target).await.map(|link| link.of_cluster(all))) });
         hosts.insert(task.id(), host);
     }
-    Ok(opened(connecting, &hosts).await)
+    Ok(opened(connecting, &hosts, events).await)
 }
 
 /// What became of each host. A task that ends without a word is its host's failure, which counts as one of that host.
 async fn opened(
     mut connecting: JoinSet<(String, Result<Link, ConnectError>)>,
     hosts: &HashMap<tokio::task::Id, String>,
+    events: &Events,
 ) -> (Links, BTreeMap<String, Failure>) {
     let (mut links, mut failures) = (Links::new(), BTreeMap::new());
     while let Some(joined) = connecting.join_next().await {
         match joined {
             Ok((host, Ok(link))) => {
-                link.tell_new_host_key().await;
+                link.tell_new_host_key(events).await;
                 links.insert(host, Arc::new(link));
             }
             Ok((host, Err(error))) => drop(failures.insert(host, Failure::from(error))),

@@ -2,10 +2,8 @@
 
 mod batch;
 mod carry_out;
-mod clock;
 mod descriptors;
 mod dispatch;
-mod event;
 mod holder;
 mod hosts;
 mod keys;
@@ -19,19 +17,15 @@ mod secrets;
 mod signals;
 mod snapshot;
 mod target;
-mod told;
 
 pub use carry_out::{Carried, Means, carry_out};
-pub use clock::{Clock, random_bytes};
-pub use event::{Event, EventKind, Events, FORMAT, Lane, Sink, elapsed};
 pub use holder::{Taking, forget, may_write};
 pub(crate) use keys::judged_keys;
 pub use link::{Link, Links, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
 pub use probe::{LookAt, look, probe_all};
-pub use secrets::{Keepers, Secrets, SystemRandomness, Token};
+pub use secrets::{Keepers, Secrets, Token};
 pub use signals::{Stop, listen, unless_wished};
 pub use snapshot::{EncryptionKey, fetch_key, take_snapshot};
 pub(crate) use target::judged_ways;
 pub use target::targets;
-pub use told::Told;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::plan::StepId;
 
-use super::event::EventKind;
+use crate::event::EventKind;
 
 /// How a run ended.
 #[derive(Debug, Default)]

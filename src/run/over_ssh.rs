@@ -11,16 +11,16 @@ use kok_tasks::resources::Act;
 use kok_tasks::secret_name::SecretName;
 
 use super::batch::{Batch, Settled, Writer};
-use super::clock::random_bytes;
-use super::event::Events;
 use super::hosts::{Answer, Hosts, Order, Trouble};
 use super::link::{Link, Links};
 use super::probe::look;
 use super::progress::Counted;
 use super::secrets::Secrets;
 use crate::artifacts::BundleFolder;
+use crate::event::Events;
+use crate::failure::Failure;
+use crate::randomness::random_bytes;
 use crate::remote::{ConnectError, ExitStatus, Output, RunError, Script};
-use crate::ui::Failure;
 
 /// What asking what became of an order takes besides waiting: a reboot's end (60 s), and a look.
 const SETTLE: Duration = Duration::from_secs(120);

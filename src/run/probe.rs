@@ -10,12 +10,13 @@ use kok_tasks::observe::{Looks, Nonce, Observations, parse, probe_script, sectio
 use kok_tasks::plan::Seen;
 use tokio::task::JoinSet;
 
-use super::clock::{Clock, random_bytes};
-use super::event::{EventKind, Events, elapsed};
 use super::link::{Link, Links};
+use crate::clock::Clock;
+use crate::event::{EventKind, Events, elapsed};
+use crate::failure::{Failure, Kind};
+use crate::randomness::random_bytes;
 use crate::remote::{Output, Script};
 use crate::state::controller;
-use crate::ui::{Failure, Kind};
 
 /// A probe hashes what is new, and asks a control plane at most; each of its questions has a limit of 5 s. A host that takes longer hangs.
 const PROBE: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-use super::event::{EventKind, Events};
+use crate::event::{EventKind, Events};
 
 /// Events are for eyes: 8 MB at 100 MB/s is a dozen a second.
 const EVERY_BYTES: u64 = 8_000_000;

@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kok_crds::model::{Cluster, Concealed, Host};
-use kok_pki::{Authorities, KeyAlgorithm, KeyPair, KubeconfigUser, Material, PkiError, Policy, Randomness};
+use kok_pki::{Authorities, KubeconfigUser, Material, PkiError, Policy};
 use kok_tasks::digest::sha256;
 use kok_tasks::plan::Plan;
 use kok_tasks::resources::Act;
@@ -29,24 +29,11 @@ use self::encryption_key::read_encryption_key;
 use self::escrow::Escrowed;
 use self::signer::Signer;
 use super::link::Links;
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
+use crate::randomness::{SystemRandomness, random_bytes};
 
 pub use self::keepers::Keepers;
 pub use self::token::Token;
-
-/// Randomness and keys of the system.
-#[derive(Debug, Clone, Copy)]
-pub struct SystemRandomness;
-
-impl Randomness for SystemRandomness {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), PkiError> {
-        aws_lc_rs::rand::fill(bytes).map_err(|_| PkiError::Randomness("the system has none to give".to_owned()))
-    }
-
-    fn key_pair(&mut self, algorithm: KeyAlgorithm) -> Result<KeyPair, PkiError> {
-        algorithm.generate()
-    }
-}
 
 /// Secrets by name. Without `Debug`, so that none is printed by accident.
 pub struct Secrets {
@@ -121,7 +108,7 @@ impl Secrets {
                 Some(key) => key,
                 None => {
                     self.made += 1;
-                    Zeroizing::new(STANDARD.encode(Zeroizing::new(super::random_bytes::<KEY_BYTES>()?)))
+                    Zeroizing::new(STANDARD.encode(Zeroizing::new(random_bytes::<KEY_BYTES>()?)))
                 }
             },
         };

@@ -5,11 +5,11 @@ use std::time::Duration;
 use kok_tasks::snapshot::{ENCRYPTION, Form, script};
 use zeroize::Zeroizing;
 
-use super::event::{EventKind, Events};
 use super::link::{Link, Links};
+use crate::event::{EventKind, Events};
+use crate::failure::{Failure, Kind};
 use crate::remote::Script;
 use crate::state::{KeptSnapshot, SnapshotFile, SnapshotPlace};
-use crate::ui::{Failure, Kind};
 
 /// 8 GiB, the most that etcd is made for, at some 20 Mbit/s. A link that is gone is noticed before.
 const DEADLINE: Duration = Duration::from_secs(3600);

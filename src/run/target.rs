@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use kok_crds::model::{Bastion, Cluster, Host, Ssh, Via};
 use kok_crds::{Position, Problem};
 
+use crate::failure::{Failure, Kind};
 use crate::remote::{HostKeyChecking, Jump, Overruled, Settings, SshConfig, SshConfigFault, Surroundings, Target};
-use crate::ui::{Failure, Kind};
 
 /// OpenSSH's port.
 const DEFAULT_PORT: u16 = 22;

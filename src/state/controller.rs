@@ -7,8 +7,8 @@ use std::path::Path;
 use aws_lc_rs::digest;
 
 use super::{folder, who};
-use crate::run::random_bytes;
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
+use crate::randomness::random_bytes;
 
 /// A controller, as it stands in the holder records of hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use super::folder;
-use crate::run::{Event, EventKind, Sink};
-use crate::ui::{Failure, Kind, status_line};
+use crate::event::{Event, EventKind, Sink};
+use crate::failure::{Failure, Kind};
 
 /// The file of a run's events, in its folder.
 pub(super) const EVENTS: &str = "events.jsonl";
@@ -17,14 +17,18 @@ const MOST_RUNS: usize = 200;
 
 /// Writes the events of one run. A crash can tear the last line and nothing else. The file is locked as long as the run lives, so readers
 /// know a run that is at work from one that died.
-#[derive(Debug)]
 pub struct Journal {
     file: File,
     path: PathBuf,
     /// Whether something was written that a crash of the machine could undo.
     unflushed: bool,
     broken: bool,
+    /// Says that it can't be written any more: it is no event, for a journal hears of events and tells none.
+    complain: Complain,
 }
+
+/// Takes a warning to whoever watches the run.
+type Complain = Box<dyn Fn(&str) + Send>;
 
 /// The folder of all runs.
 pub(super) fn runs() -> Result<PathBuf, Failure> {
@@ -36,7 +40,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`Failure`] if the folder can't be made.
-    pub fn create(run: &str) -> Result<Self, Failure> {
+    pub fn create(run: &str, complain: Box<dyn Fn(&str) + Send>) -> Result<Self, Failure> {
         let runs = runs()?;
         let path = runs.join(run).join(EVENTS);
         let failure = |error: std::io::Error| {
@@ -50,7 +54,7 @@ impl Journal {
         let file = File::options().create(true).truncate(true).write(true).mode(0o600).open(&path).map_err(failure)?;
         file.lock().map_err(failure)?;
         forget(&runs, MOST_RUNS);
-        Ok(Self { file, path, unflushed: false, broken: false })
+        Ok(Self { file, path, unflushed: false, broken: false, complain })
     }
 
     fn write(&mut self, event: &Event) -> std::io::Result<()> {
@@ -72,7 +76,7 @@ impl Journal {
         if let Err(error) = written {
             // The hosts are the truth: a run that is under way goes on without a journal, but not without a word.
             self.broken = true;
-            status_line(&format!("warning: the journal {} ends here: {error}", self.path.display()));
+            (self.complain)(&format!("warning: the journal {} ends here: {error}", self.path.display()));
         }
     }
 }
@@ -118,7 +122,6 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
     use super::*;
-    use crate::run::Outcome;
 
     #[test]
     fn the_oldest_runs_go_and_those_at_work_stay() {
@@ -139,7 +142,7 @@ mod tests {
     fn steps_that_begin_are_flushed_together_and_the_end_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(EVENTS);
-        let mut journal = Journal { file: File::create(&path).unwrap(), path, unflushed: false, broken: false };
+        let mut journal = Journal { file: File::create(&path).unwrap(), path, unflushed: false, broken: false, complain: Box::new(|_| {}) };
         let started = |step: &str| EventKind::StepStarted {
             step: step.to_owned(),
             host: "h".to_owned(),
@@ -152,7 +155,7 @@ mod tests {
         assert!(journal.unflushed, "each flush of its own would cost a fleet seconds");
         journal.flush();
         assert!(!journal.unflushed && fs::read_to_string(&journal.path).unwrap().lines().count() == 2);
-        journal.take(&event(Outcome { done: 2, ..Outcome::default() }.told(1)));
+        journal.take(&event(EventKind::RunRefused { code: 3, failures: Vec::new(), took_milliseconds: 1 }));
         assert!(!journal.unflushed);
     }
 }

@@ -23,7 +23,7 @@ pub use snapshot::{KeptSnapshot, SnapshotFile, SnapshotPlace, snapshots_of};
 pub use timeline::{HostTime, Link, Timeline};
 pub use who::who;
 
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 
 /// The folder of kokctl's state: `$XDG_STATE_HOME/kokctl`, by default below the home directory (XDG Base Directory Specification).
 ///

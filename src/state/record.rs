@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::runs::Story;
-use crate::run::{EventKind, Lane, Told};
+use crate::event::{EventKind, Lane, Told};
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -218,7 +218,7 @@ fn take_step(by_name: &mut BTreeMap<String, StepRecord>, kind: &EventKind, milli
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Event, Outcome};
+    use crate::event::Event;
 
     fn record(kinds: Vec<EventKind>) -> Record {
         let events = (0..).zip(kinds).map(|(sequence, kind)| Event { sequence, milliseconds: sequence, kind }).collect();
@@ -243,7 +243,20 @@ mod tests {
     }
 
     fn finished(done: usize, blocked: usize) -> EventKind {
-        Outcome { done, blocked, ..Outcome::default() }.told(9)
+        ended(done, blocked, None)
+    }
+
+    fn ended(done: usize, blocked: usize, stopped: Option<&str>) -> EventKind {
+        let stopped = stopped.map(str::to_owned);
+        EventKind::RunFinished {
+            done,
+            failed: 0,
+            blocked,
+            stopped,
+            failed_hosts: Vec::new(),
+            not_begun: BTreeMap::new(),
+            took_milliseconds: 9,
+        }
     }
 
     #[test]
@@ -253,8 +266,8 @@ mod tests {
         let all = vec![planned(), dropped.clone(), planned(), started(), done, finished(1, 0)];
         assert_eq!((record(all.clone()).steps.len(), record(all).ending), (1, Ending::Done));
         assert_eq!(record(vec![planned(), dropped.clone(), finished(0, 0)]).ending, Ending::NothingToDo);
-        let stopped = Outcome { stopped: Some("it was interrupted".to_owned()), ..Outcome::default() };
-        assert_eq!(record(vec![planned(), dropped, stopped.told(9)]).ending, Ending::Incomplete);
+        let stopped = ended(0, 0, Some("it was interrupted"));
+        assert_eq!(record(vec![planned(), dropped, stopped]).ending, Ending::Incomplete);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::journal::{EVENTS, is_locked, runs};
-use crate::run::{Event, FORMAT};
-use crate::ui::{Failure, Kind};
+use crate::event::{Event, FORMAT};
+use crate::failure::{Failure, Kind};
 
 /// What stands in the journal of a run.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use kok_tasks::snapshot::{Damage, Decoder, Form};
 
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 use place::Part;
 
 pub use place::{SnapshotPlace, snapshots_of};

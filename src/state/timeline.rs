@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::record::{Record, StepRecord};
-use crate::run::Lane;
+use crate::event::Lane;
 
 /// A step that ends is heard of, and what waits for it is begun, within this time even on a busy machine.
 const TOLERANCE_MILLISECONDS: u64 = 50;

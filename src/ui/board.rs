@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::count;
 
 use super::duration;
-use super::failure::printable;
-use crate::run::{Event, EventKind, Lane};
+use crate::event::{Event, EventKind, Lane};
+use crate::failure::printable;
 
 /// The state of a run as far as it was told.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use kok_crds::{count, listed};
 
-use super::Failure;
+use crate::failure::Failure;
 
 /// Up to so many hosts are told of with their addresses; of more, the names are enough.
 const FEW: usize = 3;
@@ -32,14 +32,6 @@ const PLACE: &str = "\u{1}";
 
 /// Stands for a host's address, which people need: each host has its own.
 const ADDRESS: &str = "\u{2}";
-
-impl Failure {
-    /// The host whose failure it is, if need be by the place that it names: `host NAME (…)`, `host NAME: …`.
-    pub(crate) fn host(&self) -> Option<&str> {
-        let named = || self.at.as_deref()?.strip_prefix("host ")?.split([' ', ':', ',']).next();
-        self.whose.as_ref().and_then(|whose| whose.host.as_deref()).or_else(named).filter(|name| !name.is_empty())
-    }
-}
 
 /// The address, if it stands behind the host's name.
 fn address(failure: &Failure) -> Option<&str> {
@@ -141,8 +133,8 @@ fn origin_of(group: &[Failure]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::Kind;
     use super::*;
+    use crate::failure::Kind;
 
     fn unreachable(number: usize) -> Failure {
         Failure::new(Kind::Host, format!("cannot connect to w{number}: it is unreachable"))

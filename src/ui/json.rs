@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 
-use crate::run::{Event, Sink};
-use crate::ui::{Failure, Kind, line};
+use super::status_line;
+use super::trouble::note;
+use crate::event::{Event, Sink};
+use crate::failure::{Failure, Kind};
+use crate::ui::line;
 
 /// Prints every event as one line of JSON.
 #[derive(Debug, Default)]
@@ -14,6 +17,7 @@ impl Sink for Json {
         if let Ok(text) = serde_json::to_string(event) {
             line(&text);
         }
+        note(&event.kind).iter().for_each(|text| status_line(text));
     }
 }
 

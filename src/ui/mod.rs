@@ -2,7 +2,6 @@
 
 mod board;
 mod duration;
-mod failure;
 mod group;
 mod json;
 mod live;
@@ -13,8 +12,6 @@ mod trouble;
 mod writer;
 
 pub use duration::duration;
-pub(crate) use failure::printable;
-pub use failure::{Failure, Kind};
 pub use group::grouped;
 pub(crate) use group::of_any_host;
 pub use json::{Json, json_line};

@@ -6,11 +6,11 @@ use std::time::Duration;
 use kok_crds::{count, counted};
 
 use super::board::Board;
-use super::failure::printable;
 use super::live::Live;
-use super::trouble::{trouble, warnings};
+use super::trouble::{note, trouble, warnings};
 use super::{duration, status_line};
-use crate::run::{Event, EventKind, Sink, Told};
+use crate::event::{Event, EventKind, Sink, Told};
+use crate::failure::printable;
 
 /// Shows the progress of a run on standard error.
 pub struct Terminal {
@@ -195,6 +195,7 @@ impl Terminal {
             EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
             EventKind::StepProgress { .. } | EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}
             EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => (self.live, self.is_over) = (None, true),
+            EventKind::HostKeyTrusted { .. } => note(&event.kind).iter().for_each(|text| status_line(text)),
             other => trouble(other).iter().for_each(|text| self.say(event, text)),
         }
     }

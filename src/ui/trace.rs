@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use tracing::{Span, debug, debug_span, info, info_span, trace, warn};
 
-use super::failure::printable;
-use crate::run::{Event, EventKind, Sink};
+use crate::event::{Event, EventKind, Sink};
+use crate::failure::printable;
 
 /// Writes every event to the log, in spans of the run, its hosts and its steps. Events hold no secrets, and so neither does what is
 /// logged of them.

@@ -2,13 +2,24 @@
 
 use std::time::Duration;
 
-use super::{Failure, Kind, grouped};
-use crate::run::{EventKind, Told};
+use super::grouped;
+use crate::event::{EventKind, Told};
+use crate::failure::{Failure, Kind};
 
 /// A line for each thing that is warned of: what is said of many hosts alike is said once.
 pub(super) fn warnings(told: &[Told]) -> Vec<String> {
     let warnings = told.iter().map(|told| Failure::told_again(Kind::Host, told)).collect();
     grouped(warnings).iter().map(|warning| warning_line(&warning.told())).collect()
+}
+
+/// What is said on standard error whatever else a verb shows, as nobody has asked for it and somebody has to see it.
+pub(super) fn note(event: &EventKind) -> Option<String> {
+    match event {
+        EventKind::HostKeyTrusted { host, key, file } => {
+            Some(format!("note: the host key of {host} was not known and is trusted from now on: {key} (added to {file})"))
+        }
+        _ => None,
+    }
 }
 
 /// The line for such an event; nothing for any other.

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use indicatif::MultiProgress;
 
-use super::{Failure, Kind, printable};
+use crate::failure::{Failure, Kind, printable};
 
 /// Why a line of result could not be written, the first time that it happened.
 static LOST: OnceLock<String> = OnceLock::new();

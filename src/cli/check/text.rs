@@ -1,7 +1,8 @@
 //! What `kokctl check` says to people.
 
 use super::{CheckReport, Report, Status};
-use crate::ui::{of_any_host, printable};
+use crate::failure::printable;
+use crate::ui::of_any_host;
 
 /// Hosts of which the same is to be said.
 struct Block<'a> {

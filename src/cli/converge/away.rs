@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_crds::{count, listed};
 
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 
 /// A host that is gone for good can't be reset, and the cluster has to forget it all the same.
 pub(super) fn perhaps_gone(failures: Vec<Failure>) -> Vec<Failure> {
@@ -52,8 +52,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::{not_tolerated, passed_over, perhaps_gone};
+    use crate::failure::{Failure, Kind};
     use crate::remote::{ConnectError, ConnectFault, HostKeyFault};
-    use crate::ui::{Failure, Kind};
 
     fn failure(fault: ConnectFault) -> Failure {
         let (address, user) = ("10.0.0.11:22".to_owned(), "root".to_owned());

@@ -7,9 +7,9 @@ use kok_crds::{Input, Problem, Secret};
 use kok_pki::{Authority, PkiError};
 use time::OffsetDateTime;
 
+use crate::clock::Clock;
 use crate::plain_file;
 use crate::remote::mode_if_open;
-use crate::run::Clock;
 use crate::state::beside;
 
 /// More than any certificate or key has.

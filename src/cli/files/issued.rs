@@ -12,11 +12,11 @@ use rustix::fs::{Mode, OFlags, open};
 use time::OffsetDateTime;
 
 use crate::cli::status::{SOON, day};
+use crate::clock::Clock;
+use crate::failure::{Failure, Kind};
 use crate::plain_file::bounded;
 use crate::remote::mode_if_open;
-use crate::run::Clock;
 use crate::state::beside;
-use crate::ui::{Failure, Kind};
 
 /// More than any certificate, key or kubeconfig has.
 const MOST_BYTES: u64 = 1 << 20;

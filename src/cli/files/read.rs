@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use kok_crds::{File, Notice, Position, Role, listed, not_text};
 
+use crate::failure::{Failure, Kind};
 use crate::plain_file;
-use crate::ui::{Failure, Kind};
 
 /// Names of an inventory in its folder, in the order in which they are looked for.
 const INVENTORIES: [&str; 7] = ["hosts.yaml", "hosts.yml", "inventory.ini", "inventory.yaml", "inventory.yml", "hosts.ini", "hosts"];

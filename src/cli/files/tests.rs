@@ -127,7 +127,7 @@ fn several_extra_variables_have_names_of_their_own() {
 
 const CLUSTER: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: bern}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts: [{name: cp1, address: 192.0.2.11, roles: [control-plane]}]\n";
 
-fn refused(path: &std::path::Path, extra: &[&str]) -> crate::ui::Failure {
+fn refused(path: &std::path::Path, extra: &[&str]) -> crate::failure::Failure {
     let extra = ExtraVars { extra: extra.iter().map(|text| (*text).to_owned()).collect(), ..ExtraVars::default() };
     ClusterFiles { files: vec![path.to_owned()], ..Default::default() }.input(&extra).err().unwrap().remove(0)
 }
@@ -217,7 +217,7 @@ fn what_is_not_there_is_named() {
 }
 
 /// Reads a cluster in a folder of its own, with these addons and these files.
-fn with_addons(addons: &str, files: &[(&str, &str)]) -> Result<kok_crds::model::Cluster, Vec<crate::ui::Failure>> {
+fn with_addons(addons: &str, files: &[(&str, &str)]) -> Result<kok_crds::model::Cluster, Vec<crate::failure::Failure>> {
     let folder = tempfile::tempdir().unwrap();
     let head = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n";
     let text = format!("{head}  hosts: [{{name: cp1, address: 10.0.0.11, roles: [control-plane]}}]\n{addons}\n");

@@ -10,7 +10,7 @@ use clap::Args;
 use kok_crds::{Closed, Envelope, Secret, Vault, VaultPassword};
 use kok_pki::{VaultError, VaultText, open_vault};
 
-use crate::ui::Failure;
+use crate::failure::Failure;
 use source::{Asked, Source};
 
 /// What names the file with the password for whoever has no other, as with Ansible.

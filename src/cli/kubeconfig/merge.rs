@@ -6,7 +6,7 @@ use kok_pki::{MergeChange, MergeError, MergeSummary, NewCluster, Secret, Taken, 
 
 use super::own::{Own, usual};
 use super::server::Server;
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 
 /// Takes the cluster into the user's kubeconfig, and says in lines what was done.
 pub(super) fn merge(into: Option<&Path>, name: &str, admin: &Secret, server: &Server, all: &[Server]) -> Result<Vec<String>, Vec<Failure>> {

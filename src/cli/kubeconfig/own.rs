@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use kok_pki::Secret;
 
-use crate::run::random_bytes;
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
+use crate::randomness::random_bytes;
 
 /// It holds keys.
 const MODE: u32 = 0o600;

@@ -6,9 +6,10 @@ use kok_crds::model::Cluster;
 use kok_tasks::plan::Refusal;
 use kok_tasks::snapshot::Snapshot;
 
-use crate::run::{EventKind, Events, Links, fetch_key, take_snapshot};
+use crate::event::{EventKind, Events};
+use crate::failure::{Failure, Kind};
+use crate::run::{Links, fetch_key, take_snapshot};
 use crate::state::{KeptSnapshot, SnapshotPlace, snapshots_of};
-use crate::ui::{Failure, Kind};
 
 /// A snapshot of etcd, and the key to what it holds, if that is encrypted.
 pub(super) struct Backup(KeptSnapshot);

@@ -8,7 +8,7 @@ use kok_tasks::plan::Seen;
 use kok_tasks::validity::{self, Validity};
 use serde::Serialize;
 
-use crate::ui::{Failure, Kind};
+use crate::failure::{Failure, Kind};
 
 const DAY: i64 = 24 * 60 * 60;
 /// Time enough to plan a renewal. Certificates of a year and of three months, the usual ones, are renewed no earlier than that.

@@ -12,8 +12,9 @@ use crate::artifacts::BundleFolder;
 use crate::cli::converge::{Tolerance, converge};
 use crate::cli::files::loaded;
 use crate::cli::saved_plan::Given;
-use crate::run::Events;
-use crate::ui::{Failure, Notes};
+use crate::event::Events;
+use crate::failure::Failure;
+use crate::ui::Notes;
 
 /// How far the cluster is from its files.
 #[derive(Serialize)]

@@ -10,8 +10,8 @@ use kok_tasks::bundle::INDEX;
 
 use super::text::of_variables;
 use super::{Arguments, BundleFolder, Document, compare, is_valid, run, told};
+use crate::failure::Failure;
 use crate::remote::tests::harness::keygen;
-use crate::ui::Failure;
 
 const HOSTS: &str = "
 [all:vars]

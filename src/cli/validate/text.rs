@@ -6,7 +6,8 @@ use kok_tasks::documents::joined;
 
 use super::{is_valid, releases, roles, told};
 use crate::artifacts::BundleFolder;
-use crate::ui::{line, printable};
+use crate::failure::printable;
+use crate::ui::line;
 
 /// Shows it: of the variables all, or those that need attention, with the options that name the files.
 pub(super) fn show(input: &Input, bundle: Option<&BundleFolder>, (all, options): (bool, &str)) {

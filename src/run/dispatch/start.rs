@@ -6,11 +6,11 @@ use kok_tasks::plan::Step;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::super::clock::Clock;
-use super::super::event::EventKind;
 use super::super::hosts::{Hosts, Order};
 use super::super::schedule::{Lane, Status};
 use super::{Dispatcher, Message};
+use crate::clock::Clock;
+use crate::event::EventKind;
 
 impl<H: Hosts> Dispatcher<'_, H> {
     /// Begins everything that can begin. All of it is on the disk before any of it is sent: what may have been begun on a host stands in the

@@ -2,13 +2,13 @@
 
 use kok_tasks::plan::StepId;
 
-use super::super::event::EventKind;
 use super::super::hosts::Hosts;
 use super::super::outcome::InDoubt;
 use super::super::schedule::{Lane, Status};
 use super::super::signals::Stop;
 use super::Dispatcher;
 use super::waits::Wait;
+use crate::event::EventKind;
 
 impl<H: Hosts> Dispatcher<'_, H> {
     /// Does what the user wishes by now. Whether that is to leave at once.

@@ -7,10 +7,10 @@ use std::time::Duration;
 use kok_tasks::plan::StepId;
 use tokio::time::Instant;
 
-use super::super::event::EventKind;
 use super::super::hosts::{Answer, Hosts, Order, Trouble};
 use super::super::schedule::Status;
 use super::{Dispatcher, Message, milliseconds};
+use crate::event::EventKind;
 
 /// How often a step is begun at the most. A link that breaks this often during one step will break again; the next run goes on.
 const ATTEMPTS: u32 = 3;

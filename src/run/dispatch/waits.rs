@@ -11,9 +11,9 @@ use kok_tasks::plan::{Step, StepId};
 
 use tokio::time::Instant;
 
-use super::super::event::EventKind;
 use super::super::hosts::{Hosts, Trouble};
 use super::{Dispatcher, Message};
+use crate::event::EventKind;
 
 /// Looking again costs a host some milliseconds of its processor, a control plane some hundred; people can't tell a quarter of a second.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use kok_tasks::holder::{BUSY, TAKE_SECONDS};
 use tokio::time::Instant;
 
-use super::super::event::{EventKind, Events};
 use super::boot_of;
+use crate::event::{EventKind, Events};
+use crate::failure::Failure;
 use crate::remote::{ExitStatus, Output, RunError};
-use crate::ui::Failure;
 
 /// How long after its first break a link is worth another try. Opening it again has a limit of its own, which is the same.
 const PATIENCE: Duration = Duration::from_secs(120);

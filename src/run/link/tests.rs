@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::unreachable)]
 
 use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, opened, wait_before_next};
+use crate::event::Events;
 use crate::remote::tests::harness::{LONG, Relay, Sshd, until};
 use crate::remote::{Prospect, Script, Target};
 use std::time::Duration;
@@ -10,7 +11,7 @@ async fn a_connection_that_ends_without_a_word_is_its_hosts_failure() {
     let mut connecting = tokio::task::JoinSet::new();
     let task = connecting.spawn(async { unreachable!("as a defect would end it") });
     let hosts = [(task.id(), "w7".to_owned())].into();
-    let (links, failures) = opened(connecting, &hosts).await;
+    let (links, failures) = opened(connecting, &hosts, &Events::new(Vec::new())).await;
     assert!(links.is_empty());
     assert_eq!(failures.keys().collect::<Vec<_>>(), ["w7"]);
     assert_eq!(failures["w7"].at.as_deref(), Some("host w7"));

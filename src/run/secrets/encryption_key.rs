@@ -4,8 +4,8 @@ use kok_tasks::documents;
 use zeroize::Zeroizing;
 
 use super::keepers::read_in;
+use crate::failure::{Failure, Kind};
 use crate::run::link::Links;
-use crate::ui::{Failure, Kind};
 
 /// As the API server has it. It may be there before any certificate is.
 const FOLDER: &str = "/etc/kubernetes/apiserver";

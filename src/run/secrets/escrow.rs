@@ -10,9 +10,9 @@ use zeroize::Zeroizing;
 
 use super::encryption_key::read_encryption_key;
 use super::keepers::Keepers;
+use crate::failure::{Failure, Kind};
 use crate::run::link::Links;
 use crate::state::{Keeping, Kept};
-use crate::ui::{Failure, Kind};
 
 /// The escrow of a run, if there is one.
 pub(super) struct Escrowed<'a> {

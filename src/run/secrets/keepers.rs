@@ -14,10 +14,11 @@ use time::OffsetDateTime;
 use zeroize::Zeroizing;
 
 use super::escrow::Escrowed;
-use super::{SystemRandomness, made_badly};
+use super::made_badly;
+use crate::failure::{Failure, Kind};
+use crate::randomness::SystemRandomness;
 use crate::remote::Script;
 use crate::run::link::Links;
-use crate::ui::{Failure, Kind};
 
 /// The certificate by which a joining host knows the cluster.
 pub(super) const CERTIFICATE: &str = "ca.crt";

@@ -10,8 +10,8 @@ use time::OffsetDateTime;
 
 use super::escrow::Escrowed;
 use super::keepers::{CERTIFICATE, Keepers, may_be_made, read_authorities, read_files};
+use crate::failure::{Failure, Kind};
 use crate::run::link::Links;
-use crate::ui::{Failure, Kind};
 
 /// What signs, or at least says who would.
 pub(super) enum Signer {

@@ -3,8 +3,8 @@
 use kok_tasks::operations::TOKEN_PREFIX;
 use zeroize::Zeroizing;
 
-use crate::run::random_bytes;
-use crate::ui::Failure;
+use crate::failure::Failure;
+use crate::randomness::random_bytes;
 
 /// A bootstrap token: `abcdef.0123456789abcdef`.
 pub struct Token {

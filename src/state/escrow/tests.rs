@@ -6,7 +6,7 @@ use kok_pki::{Authorities, Policy, escrow};
 use time::OffsetDateTime;
 
 use super::*;
-use crate::run::SystemRandomness;
+use crate::randomness::SystemRandomness;
 
 fn file(folder: &Path) -> EscrowFile {
     let origin = Position { file: folder.join("cluster.yaml").to_string_lossy().as_ref().into(), line: 7, column: 3 };

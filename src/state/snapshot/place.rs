@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::folder;
 use super::{cannot, parent};
-use crate::ui::Failure;
+use crate::failure::Failure;
 
 /// What is not whole yet.
 const PART: &str = "kokctl-part";

@@ -9,7 +9,7 @@ use kok_pki::{Authority, AuthorityKind, KeyAlgorithm, Policy};
 use time::{Duration, OffsetDateTime};
 
 use crate::cli::files::{ClusterFiles, ExtraVars};
-use crate::run::SystemRandomness;
+use crate::randomness::SystemRandomness;
 
 const CLUSTER: &str = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: berlin}\nspec:\n  kubernetesVersion: 1.37.1
   hosts: [{name: cp1, address: 10.0.0.11, roles: [control-plane]}]\n  certificates:\n    authorities:\n";

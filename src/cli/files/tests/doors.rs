@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{CLUSTER, ClusterFiles, ExtraVars, folder, read, refused, with_addons};
-use crate::ui::Failure;
+use crate::failure::Failure;
 
 /// A test that waited for it would wait for ever.
 fn pipe(path: &Path) {

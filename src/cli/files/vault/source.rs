@@ -8,9 +8,9 @@ use std::{env, fs};
 use kok_crds::{Secret, VaultPassword};
 use zeroize::Zeroizing;
 
+use crate::failure::{Failure, Kind};
 use crate::plain_file;
 use crate::remote::{ask_hidden, is_terminal};
-use crate::ui::{Failure, Kind};
 
 /// Longer ones are no passwords.
 const MOST_BYTES: u64 = 64 << 10;

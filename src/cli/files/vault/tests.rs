@@ -10,7 +10,7 @@ use kok_crds::{Envelope, File, Input, Role, Secret, Vault, VaultPassword, read_i
 use super::super::{ClusterFiles, ExtraVars};
 use super::{Passwords, VaultArguments};
 use crate::cli::exposed;
-use crate::ui::Failure;
+use crate::failure::Failure;
 
 /// What must stand nowhere.
 const SECRETS: [&str; 5] = ["Sesame/Open", "proxyword", "no template", "hidden.example.org", "1.37.1"];

@@ -15,9 +15,9 @@ use kok_tasks::plan::{Step, StepId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::super::super::event::{Event, EventKind, Events, Sink};
 use super::super::super::schedule::Lane;
 use super::super::super::signals::Stop;
+use crate::event::{Event, EventKind, Events, Sink};
 use support::world::World;
 
 /// What happens to an order.

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 use kok_tasks::holder::HELD;
 
 use super::*;
-use crate::run::{Event, Sink};
-use crate::ui::Kind;
+use crate::event::{Event, Sink};
+use crate::failure::Kind;
 
 /// What is told, in short.
 #[derive(Clone, Default)]

@@ -9,7 +9,8 @@ use kok_tasks::plan::Plan;
 use time::Duration;
 
 use super::*;
-use crate::run::{Secrets, SystemRandomness, Token};
+use crate::randomness::SystemRandomness;
+use crate::run::{Secrets, Token};
 
 const CLUSTER: &str = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: berlin}\nspec:\n  kubernetesVersion: 1.37.1
   hosts: [{name: cp1, address: 10.0.0.11, roles: [control-plane]}]\n  certificates: {escrow: berlin.escrow}\n";

@@ -6,11 +6,11 @@ use std::time::Duration;
 use kok_tasks::observe::{ApiServerState, KubernetesState, Looks, Observations};
 use tokio::time::Instant;
 
-use super::super::super::super::event::EventKind;
 use super::super::super::super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::super::super::super::schedule::Lane;
 use super::super::super::super::signals::Stop;
 use super::{Fault, Inner, Model};
+use crate::event::EventKind;
 
 impl Model {
     /// Does these steps of an order, as far as none fails.

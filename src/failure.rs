@@ -4,8 +4,7 @@ use std::fmt;
 
 use kok_tasks::plan::Refusal;
 
-use crate::remote::{ConnectError, ConnectFault, RunError, is_harmful};
-use crate::run::Told;
+use crate::event::Told;
 
 /// Who has to do something about a failure; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,11 +47,11 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Whose {
     /// The host; `at` may name another place, such as a bastion before it.
-    pub(super) host: Option<String>,
+    pub(crate) host: Option<String>,
     /// The lines of an ssh_config that say where it is. Told with the cause, and no part of it: hosts with lines of their own may have one.
-    pub(super) origin: Option<String>,
+    pub(crate) origin: Option<String>,
     /// Whether what answers there may be another host.
-    doubted: bool,
+    pub(crate) doubted: bool,
 }
 
 /// What is wrong, where, why, and what to do.
@@ -96,6 +95,12 @@ impl Failure {
         self.whose.as_ref().is_some_and(|whose| whose.doubted)
     }
 
+    /// The host whose failure it is, if need be by the place that it names: `host NAME (…)`, `host NAME: …`.
+    pub(crate) fn host(&self) -> Option<&str> {
+        let named = || self.at.as_deref()?.strip_prefix("host ")?.split([' ', ':', ',']).next();
+        self.whose.as_ref().and_then(|whose| whose.host.as_deref()).or_else(named).filter(|name| !name.is_empty())
+    }
+
     /// Whether it is one host's.
     #[must_use]
     pub(crate) fn is_of_host(&self) -> bool {
@@ -112,7 +117,7 @@ impl Failure {
     }
 
     /// The lines of an ssh_config that say where the host is.
-    pub(super) fn origin(&self) -> Option<&str> {
+    pub(crate) fn origin(&self) -> Option<&str> {
         self.whose.as_ref()?.origin.as_deref()
     }
 
@@ -192,31 +197,15 @@ impl Failure {
     }
 }
 
-impl From<ConnectError> for Failure {
-    fn from(error: ConnectError) -> Self {
-        let server =
-            error.bastion.as_ref().map_or_else(|| format!("host {}", error.host), |name| format!("bastion {name} of {}", error.host));
-        let at = format!("{server} ({}@{})", error.user, error.address);
-        let (because, origin, hint) = (error.because(), error.origin().map(str::to_owned), error.hint());
-        let doubted = matches!(&*error.fault, ConnectFault::HostKey(_));
-        let mut failure = Self { because, hint, ..Self::new(Kind::Host, error.to_string()).of(error.host).found_by(origin).at(at) };
-        failure.whose.get_or_insert_default().doubted = doubted;
-        failure
-    }
-}
-
-impl From<RunError> for Failure {
-    fn from(error: RunError) -> Self {
-        let host = error.host();
-        let failure = Self::new(Kind::Host, error.to_string()).of(host).at(format!("host {host}"));
-        Self { because: error.because(), hint: error.hint(), ..failure }
-    }
-}
-
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.labelled("error"))
     }
+}
+
+/// Whether a character could drive a terminal, or show a text in another order than it was written (bidirectional overrides and isolates).
+pub(crate) fn is_harmful(character: char) -> bool {
+    character.is_control() || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// What hosts say may hold terminal escapes; they are shown, not obeyed.

@@ -1,8 +1,6 @@
-//! Wall-clock time and randomness of the system, the only places that ask for them.
+//! Wall-clock time of the system, the only place that asks for it.
 
 use jiff::Timestamp;
-
-use crate::ui::{Failure, Kind};
 
 /// The wall clock.
 #[derive(Debug, Clone, Copy)]
@@ -32,17 +30,4 @@ impl Clock {
     pub fn compact() -> String {
         Timestamp::now().strftime("%Y%m%dT%H%M%SZ").to_string()
     }
-}
-
-/// Bytes of the system's random generator.
-///
-/// # Errors
-/// [`Failure`] if the system has none to give.
-pub fn random_bytes<const N: usize>() -> Result<[u8; N], Failure> {
-    let mut bytes = [0; N];
-    // The kernel's own, not that of the TLS library: before its first byte that one gathers entropy from the processor's jitter, which costs
-    // more than a whole converged host.
-    getrandom::fill(&mut bytes)
-        .map_err(|error| Failure::new(Kind::Internal, "the system's random generator does not answer").because(error.to_string()))?;
-    Ok(bytes)
 }

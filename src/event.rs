@@ -1,13 +1,14 @@
 //! The one stream of events that terminal, `--json` and journal are fed from.
 
 mod stream;
+mod told;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::told::Told;
 pub use stream::{Events, Sink, elapsed};
+pub use told::Told;
 
 /// Something that happened in a run. Numbered without gaps; times are of the controller.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -88,6 +89,15 @@ pub enum EventKind {
         step: String,
         /// The step that needs it.
         needed_by: String,
+    },
+    /// The key of a host was not known, and is trusted from now on, as the user wished.
+    HostKeyTrusted {
+        /// The host.
+        host: String,
+        /// The key.
+        key: String,
+        /// The file it was added to.
+        file: String,
     },
     /// Something that stops nothing, and may become a problem.
     Warning(Told),
