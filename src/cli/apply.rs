@@ -65,7 +65,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let tolerance =
         Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default(), ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &given, tolerance, &run.events)).await?;
+        let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &given, tolerance, run.asking())).await?;
         report::unpruned(given.prune, &selection, &planned.plan).iter().for_each(|text| status_line(text));
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
             make_secrets(&run, &planned, &given.token).await?;
@@ -112,7 +112,7 @@ fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Vec<F
 async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result<Secrets, Vec<Failure>> {
     let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
     let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
-    let secrets = Secrets::prepare(&planned.cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds).await;
+    let secrets = Secrets::prepare(&planned.cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds, run.home()).await;
     let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
     if secrets.made() > 0 {
         run.events.send(EventKind::SecretsReady { made: secrets.made() });

@@ -1,6 +1,7 @@
 //! What the verbs share that change hosts: a run from its lock to its end.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -10,15 +11,19 @@ use kok_crds::model::Cluster;
 use kok_tasks::holder::taken_over;
 use tokio::sync::watch;
 
-use super::converge::Planned;
+use super::converge::{Asking, Planned};
+use super::process;
 use super::report;
+use super::signals::listen;
+use super::who::who;
 use crate::artifacts::BundleFolder;
 use crate::clock::Clock;
 use crate::event::{EventKind, Events, FORMAT, Sink};
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
-use crate::run::{Carried, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, listen, unless_wished};
-use crate::state::{ClusterLock, Journal, controller, who};
+use crate::remote::Transport;
+use crate::run::{Carried, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, unless_wished};
+use crate::state::{ClusterLock, Controller, Journal, StateFolder};
 use crate::ui::{Json, Terminal, Trace, line, status_line};
 
 /// How such a run behaves.
@@ -40,6 +45,9 @@ pub(super) struct Run<'a> {
     pub(super) events: Events,
     /// What the user wishes, from the first attempt to change something on: before, a signal ends the process.
     stop: OnceLock<watch::Receiver<Stop>>,
+    pub(super) transport: Transport,
+    pub(super) controller: Controller,
+    pub(super) state: StateFolder,
     _lock: ClusterLock,
 }
 
@@ -65,9 +73,12 @@ impl<'a> Run<'a> {
         part: Option<String>,
         arguments: &'a ChangingArguments,
     ) -> Result<Self, Vec<Failure>> {
-        let lock = ClusterLock::take(&cluster.name).map_err(|failure| vec![failure])?;
+        let one = |failure: Failure| vec![failure];
+        let state = process::state().map_err(one)?;
+        let lock = ClusterLock::take(&state, &cluster.name).map_err(one)?;
+        let controller = state.controller(who()).map_err(one)?;
         let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
-        let journal = Journal::create(&name, Box::new(status_line)).map_err(|failure| vec![failure])?;
+        let journal = Journal::create(&state, &name, Box::new(status_line)).map_err(|failure| vec![failure])?;
         let screen: Box<dyn Sink> = if arguments.json {
             Box::new(Json)
         } else {
@@ -82,10 +93,11 @@ impl<'a> Run<'a> {
             cluster: cluster.name.clone(),
             time: Clock::rfc3339(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            who: who(),
+            who: controller.name.clone(),
             part,
         });
-        Ok(Self { verb, arguments, name, events, stop: OnceLock::new(), _lock: lock })
+        let transport = process::transport();
+        Ok(Self { verb, arguments, name, events, stop: OnceLock::new(), transport, controller, state, _lock: lock })
     }
 
     /// Says in the journal too why nothing was begun.
@@ -100,13 +112,12 @@ impl<'a> Run<'a> {
 
     /// Whether an empty plan is not to be believed: another controller holds hosts, may be at work there, and is to lose them.
     pub(super) fn takes_over(&self, planned: &Planned) -> bool {
-        let of_others = |own: &str| !taken_over(&planned.standing, own).is_empty();
-        self.arguments.take_over && controller().is_ok_and(|own| of_others(&own.id))
+        self.arguments.take_over && !taken_over(&planned.standing, &self.controller.id).is_empty()
     }
 
     /// Ends a run whose plan is empty.
     pub(super) async fn nothing_to_do(&self, planned: &Planned) {
-        forget(&planned.links, &planned.standing).await;
+        forget(&planned.links, &planned.standing, &self.controller).await;
         self.events.send(Outcome::default().told(self.events.milliseconds()));
         self.say("nothing to do");
     }
@@ -147,11 +158,11 @@ impl<'a> Run<'a> {
     /// Carries out a plan; what is not complete is a failure. Nothing if the plan was too old and has to be made anew.
     pub(super) async fn carry_out(&self, planned: &Planned, work: Work) -> Result<Option<Outcome>, Vec<Failure>> {
         let Work { secrets, bundle, whole, most_failed } = work;
-        let taking = Taking { run: self.name.clone(), take_over: self.arguments.take_over, boots: planned.boots.clone() };
+        let controller = self.controller.clone();
+        let taking = Taking { run: self.name.clone(), controller, take_over: self.arguments.take_over, boots: planned.boots.clone() };
         let (links, standing, left_out) = (&planned.links, &planned.standing, &planned.left_out);
         if taking.take_over {
-            let own = controller().map_err(|failure| vec![failure])?;
-            for run in taken_over(standing, &own.id) {
+            for run in taken_over(standing, &self.controller.id) {
                 status_line(&format!("takes over from the run {run}: what it left at work is ended first"));
             }
         }
@@ -171,6 +182,16 @@ impl<'a> Run<'a> {
     /// Seconds since the run began.
     pub(super) fn seconds(&self) -> f64 {
         self.events.milliseconds() as f64 / 1000.0
+    }
+
+    /// Where `~/` is.
+    pub(super) fn home(&self) -> Option<&Path> {
+        self.transport.surroundings().home.as_deref()
+    }
+
+    /// Whom it asks, and how.
+    pub(super) fn asking(&self) -> Asking<'_> {
+        Asking { transport: &self.transport, controller: &self.controller, events: &self.events }
     }
 
     /// Its name.

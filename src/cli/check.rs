@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
+use super::process;
 use super::wanted::hosts_of_apply;
 use crate::event::Events;
 use crate::failure::{Failure, Kind};
@@ -88,14 +89,15 @@ struct FindingReport {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (cluster, chosen) = hosts_of_apply(&arguments.cluster, &arguments.extra, &arguments.limit)?;
     let events = Events::new(vec![Box::new(Notes)]);
-    let (links, unreachable) = connect_each(&chosen, |_| true, &events).await?;
+    let controller = process::controller().map_err(|failure| vec![failure])?;
+    let (links, unreachable) = connect_each(&chosen, |_| true, &process::transport(), &events).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
     let asked = chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, host), facts: true })).collect();
-    if let Err(failures) = probe_all(&links, asked, &mut seen, &events).await {
+    if let Err(failures) = probe_all(&links, asked, &controller, &mut seen, &events).await {
         unreachable.extend(failures);
     }
-    let held = may_write(seen.standing(), false).err().unwrap_or_default();
+    let held = may_write(seen.standing(), &controller, false).err().unwrap_or_default();
     let report = report((&cluster, &chosen), &seen, &unreachable, held);
     if arguments.json {
         let text = serde_json::to_string_pretty(&report).map_err(|error| vec![Failure::new(Kind::Internal, error.to_string())])?;

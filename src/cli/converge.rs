@@ -18,7 +18,9 @@ use super::saved_plan::Given;
 use crate::clock::Clock;
 use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
+use crate::remote::Transport;
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
+use crate::state::Controller;
 use away::{not_tolerated, passed_over, perhaps_gone};
 
 /// A plan with what it was made from.
@@ -55,6 +57,14 @@ pub(super) struct Tolerance {
     pub(super) all_but_one: bool,
 }
 
+/// By what hosts are asked, and who asks.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'a> {
+    pub(super) transport: &'a Transport,
+    pub(super) controller: &'a Controller,
+    pub(super) events: &'a Events,
+}
+
 /// Twice is enough for every plan of a whole cluster: once with what is expected of a host, once with what it is. A part of one may have to
 /// ask hosts that it did not mean to, and what it learns there can lead to others.
 const MOST_LOOKS: usize = 8;
@@ -71,7 +81,7 @@ pub(super) async fn converge(
     selection: &Selection,
     given: &Given,
     tolerance: Tolerance,
-    events: &Events,
+    asking: Asking<'_>,
 ) -> Result<Planned, Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let Given { token, new_cluster_id, prune } = given;
@@ -79,7 +89,7 @@ pub(super) async fn converge(
     // What the bundle lacks is said before anybody is bothered.
     let looks = plan::looks(&inputs).map_err(refused(Kind::Input))?;
     let mut observed =
-        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events };
+        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), asking };
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
     // Whoever has nothing to do has heard them before, or put up with them.
@@ -92,9 +102,9 @@ pub(super) async fn converge(
 pub(super) async fn take_down(
     cluster: &Cluster,
     tolerance: Tolerance,
-    events: &Events,
+    asking: Asking<'_>,
 ) -> Result<(Planned, Result<Snapshot, Refusal>), Vec<Failure>> {
-    let mut observed = Observed::to_reset(cluster, true, tolerance, events);
+    let mut observed = Observed::to_reset(cluster, true, tolerance, asking);
     observed.ask(|_| true).await?;
     let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
     let snapshot = snapshot::decide(cluster, &observed.seen);
@@ -102,8 +112,13 @@ pub(super) async fn take_down(
 }
 
 /// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer.
-pub(super) async fn take_out(cluster: &Cluster, chosen: &[String], tolerance: Tolerance, events: &Events) -> Result<Planned, Vec<Failure>> {
-    let mut observed = Observed::to_reset(cluster, false, tolerance, events);
+pub(super) async fn take_out(
+    cluster: &Cluster,
+    chosen: &[String],
+    tolerance: Tolerance,
+    asking: Asking<'_>,
+) -> Result<Planned, Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, false, tolerance, asking);
     observed.ask(|host| chosen.iter().any(|name| name == host)).await.map_err(perhaps_gone)?;
     observed.tolerance.all_but_one = true;
     observed.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await?;
@@ -120,23 +135,23 @@ struct Observed<'a> {
     left_out: BTreeMap<String, String>,
     links: Links,
     seen: Seen,
-    events: &'a Events,
+    asking: Asking<'a>,
 }
 
 impl<'a> Observed<'a> {
-    fn to_reset(cluster: &'a Cluster, whole: bool, tolerance: Tolerance, events: &'a Events) -> Self {
+    fn to_reset(cluster: &'a Cluster, whole: bool, tolerance: Tolerance, asking: Asking<'a>) -> Self {
         let looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::reset_looks(host, whole))).collect();
-        Self { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), events }
+        Self { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), asking }
     }
 
     /// Connects to these hosts and probes them for the first time.
     async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
         let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
-        self.events.send(EventKind::HostsAwaited { hosts });
-        let (links, failures) = connect_each(self.cluster, &wanted, self.events).await?;
+        self.asking.events.send(EventKind::HostsAwaited { hosts });
+        let (links, failures) = connect_each(self.cluster, &wanted, self.asking.transport, self.asking.events).await?;
         if self.tolerance.all_but_one && !links.is_empty() {
             for (host, because) in passed_over(failures)? {
-                self.events.send(EventKind::HostLeftOut { host, because });
+                self.asking.events.send(EventKind::HostLeftOut { host, because });
             }
         } else {
             self.leave_out(failures)?;
@@ -144,8 +159,8 @@ impl<'a> Observed<'a> {
         self.links.extend(links);
         let looks = self.looks.iter().filter(|(host, _)| wanted(host) && self.links.contains_key(*host));
         let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
-        probe_all(&self.links, asked, &mut self.seen, self.events).await?;
-        may_write(self.seen.standing(), self.tolerance.holder).map(|_| ())
+        probe_all(&self.links, asked, self.asking.controller, &mut self.seen, self.asking.events).await?;
+        may_write(self.seen.standing(), self.asking.controller, self.tolerance.holder).map(|_| ())
     }
 
     /// A few workers that are away may be left out if the user said so; then nothing on them is done, nor what needs it.
@@ -159,7 +174,7 @@ impl<'a> Observed<'a> {
         }
         for (host, failure) in failures {
             let because = failure.one_line();
-            self.events.send(EventKind::HostLeftOut { host: host.clone(), because: because.clone() });
+            self.asking.events.send(EventKind::HostLeftOut { host: host.clone(), because: because.clone() });
             self.seen.add_unreachable(&host);
             self.left_out.insert(host, because);
         }
@@ -173,12 +188,12 @@ impl<'a> Observed<'a> {
                 Making::Incomplete(refusals) => return Err(refused(Kind::Input)(refusals)),
                 Making::LookFirst(looks) => {
                     let asked = looks.into_iter().map(|(host, looks)| (host, LookAt { looks, facts: false })).collect();
-                    probe_all(&self.links, asked, &mut self.seen, self.events).await?;
+                    probe_all(&self.links, asked, self.asking.controller, &mut self.seen, self.asking.events).await?;
                 }
                 Making::AskFirst(hosts) => {
                     for (host, asked) in &hosts {
                         let (step, needed_by) = (asked.step.to_string(), asked.needed_by.to_string());
-                        self.events.send(EventKind::HostAsked { host: host.clone(), step, needed_by });
+                        self.asking.events.send(EventKind::HostAsked { host: host.clone(), step, needed_by });
                     }
                     self.ask(|host| hosts.contains_key(host)).await?;
                 }
@@ -190,8 +205,8 @@ impl<'a> Observed<'a> {
     }
 
     fn planned(self, plan: Plan, warnings: Vec<Failure>, now_seconds: i64) -> Planned {
-        warnings.iter().for_each(|warning| self.events.send(EventKind::Warning(warning.told())));
-        tell(&plan, self.events);
+        warnings.iter().for_each(|warning| self.asking.events.send(EventKind::Warning(warning.told())));
+        tell(&plan, self.asking.events);
         let boot = |host: &Host| Some((host.name.clone(), self.seen.facts(&host.name)?.boot_id.clone()?));
         let boots = self.cluster.hosts.iter().filter_map(boot).collect();
         let standing = self.seen.standing().clone();

@@ -3,6 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::files::{ClusterFiles, ExtraVars};
+use super::process;
 use crate::failure::{Failure, Kind};
 use crate::remote::{ConnectError, Deadlines, HostKeyFault, KeyPrint, Scan, Target};
 use crate::run::targets;
@@ -39,8 +40,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Scan(arguments) = &arguments.verb;
     let cluster = arguments.cluster.read(&arguments.extra)?;
     let mut outcome = Outcome { write: arguments.write, ..Outcome::default() };
-    for target in in_order(targets(&cluster, |_| true)?) {
-        match Scan::of(&target, &Deadlines::default()).await {
+    let transport = process::transport();
+    for target in in_order(targets(&cluster, |_| true, transport.surroundings())?) {
+        match Scan::of(&target, &Deadlines::default(), &transport).await {
             Ok(scan) => outcome.take(&target, &scan),
             Err(error) => outcome.failures.push(not_scanned(error)),
         }

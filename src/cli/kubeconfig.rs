@@ -14,6 +14,7 @@ use kok_tasks::observe::STATE_DIRECTORY;
 
 use self::server::Server;
 use super::files::{ClusterFiles, ExtraVars};
+use super::process;
 use crate::event::Events;
 use crate::failure::{Failure, Kind};
 use crate::remote::{Script, quote};
@@ -72,7 +73,7 @@ fn unanswered(servers: &[Server], host: &str) -> Result<Server, Vec<Failure>> {
 async fn administrator(mut cluster: Cluster, arguments: &Arguments) -> Result<(String, Secret), Vec<Failure>> {
     // Only a control plane has it.
     cluster.hosts.retain(|host| host.roles.control_plane);
-    let (links, unreachable) = connect_each(&cluster, |_| true, &Events::new(vec![Box::new(Notes)])).await?;
+    let (links, unreachable) = connect_each(&cluster, |_| true, &process::transport(), &Events::new(vec![Box::new(Notes)])).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     for host in &cluster.hosts {
         let Some(link) = links.get(&host.name) else { continue };

@@ -7,9 +7,10 @@ use kok_crds::count;
 use kok_crds::model::Cluster;
 
 use super::common::{BundleArgument, PruneArgument, print_json};
-use super::converge::{Planned, Tolerance, converge};
+use super::converge::{Asking, Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars};
 use super::plan_json::WhyDocument;
+use super::process;
 use super::report::{self, plan_text};
 use super::saved_plan::{Given, Place};
 use super::wanted::{PartArguments, Wanted};
@@ -51,13 +52,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let bundle = arguments.bundle.open()?;
     let place = arguments.save.as_deref().map(Place::new).transpose()?;
     let given = Given::new(arguments.prune.prune)?;
+    let (transport, controller) = (process::transport(), process::controller().map_err(|failure| vec![failure])?);
     let Planned { plan, warnings, .. } = converge(
         &cluster,
         bundle.bundle(),
         &selection,
         &given,
         Tolerance { holder: true, ..Tolerance::default() },
-        &Events::new(vec![Box::new(Notes)]),
+        Asking { transport: &transport, controller: &controller, events: &Events::new(vec![Box::new(Notes)]) },
     )
     .await?;
     grouped(warnings).iter().for_each(|warning| status_line(&warning.as_warning()));
@@ -93,7 +95,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 /// What `apply` does on this machine.
 fn say_kept(cluster: &Cluster) {
     if let Some(file) = cluster.settings.certificates.escrow.as_ref().filter(|file| file.kept.is_none()) {
-        let keeping = Keeping::new(&cluster.name, file);
+        let keeping = Keeping::new(&cluster.name, file, process::home().as_deref());
         status_line(&format!("note: apply puts the keys of {} into {} on this machine", cluster.name, keeping.path().display()));
     }
 }

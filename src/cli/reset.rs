@@ -13,6 +13,7 @@ use super::changing::{ChangingArguments, MOST_PLANS, Run, Work};
 use super::converge::{Tolerance, take_down, take_out};
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
+use super::process;
 use super::wanted::WantedReset;
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
@@ -77,7 +78,7 @@ async fn whole(arguments: &Arguments, cluster: &Cluster) -> Result<(), Vec<Failu
     let run = Run::begin("reset", cluster, None, &arguments.changing)?;
     let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let (planned, snapshot) = run.plan(take_down(cluster, tolerance, &run.events)).await?;
+        let (planned, snapshot) = run.plan(take_down(cluster, tolerance, run.asking())).await?;
         if planned.plan.is_empty() {
             run.nothing_to_do(&planned).await;
             say_kept(cluster);
@@ -88,7 +89,7 @@ async fn whole(arguments: &Arguments, cluster: &Cluster) -> Result<(), Vec<Failu
             None
         } else {
             let place = arguments.snapshot.as_deref();
-            run.unless_stopped(keep(cluster, &planned.links, snapshot, place, run.name(), &run.events)).await?
+            run.unless_stopped(keep(cluster, &planned.links, snapshot, place, run.name(), (&run.state, &run.events))).await?
         };
         if run.carry_out(&planned, work(true)).await?.is_some() {
             let hosts = counted(planned.plan.changes().count(), "host is", "hosts are");
@@ -104,7 +105,7 @@ async fn whole(arguments: &Arguments, cluster: &Cluster) -> Result<(), Vec<Failu
 /// What is kept on this machine is the user's to remove: with it, the next cluster of that name has the authorities of this one.
 fn say_kept(cluster: &Cluster) {
     let Some(file) = &cluster.settings.certificates.escrow else { return };
-    let keeping = Keeping::new(&cluster.name, file);
+    let keeping = Keeping::new(&cluster.name, file, process::home().as_deref());
     if keeping.path().exists() {
         let path = keeping.path().display();
         status_line(&format!("note: {path} stays; the next apply takes the keys that it keeps. Remove it if there are to be new ones"));
@@ -115,7 +116,7 @@ async fn some(arguments: &Arguments, cluster: &Cluster, hosts: &[String], writte
     let run = Run::begin("reset", cluster, Some(format!("--limit {written}")), &arguments.changing)?;
     let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let planned = run.plan(take_out(cluster, hosts, tolerance, &run.events)).await?;
+        let planned = run.plan(take_out(cluster, hosts, tolerance, run.asking())).await?;
         if planned.plan.is_empty() {
             run.nothing_to_do(&planned).await;
             return Ok(());

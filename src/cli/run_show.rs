@@ -3,9 +3,10 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::process;
 use super::run_text::{run_text, timeline_text};
 use crate::failure::Failure;
-use crate::state::{Record, Timeline, find_run, read_run};
+use crate::state::{Record, Timeline};
 use crate::ui::{json_line, line, status_line};
 
 /// Look at one run
@@ -43,7 +44,8 @@ struct Document<'a> {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Verb::Show(show) = &arguments.verb;
     let one = |failure: Failure| vec![failure];
-    let story = read_run(&find_run(&show.run).map_err(one)?).map_err(one)?;
+    let state = process::state().map_err(one)?;
+    let story = state.read_run(&state.find_run(&show.run).map_err(one)?).map_err(one)?;
     let record = Record::of(&story);
     if show.json {
         return json_line(&Document { record: &record, timeline: Timeline::of(&record) });

@@ -2,9 +2,10 @@
 
 use clap::Args;
 
+use super::process;
 use super::run_text::{ending_text, when};
 use crate::failure::Failure;
-use crate::state::{Record, read_run, run_names};
+use crate::state::Record;
 use crate::ui::{duration, json_line, line, status_line};
 
 /// List earlier runs, the last one first
@@ -22,13 +23,14 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let names = run_names().map_err(|failure| vec![failure])?;
+    let state = process::state().map_err(|failure| vec![failure])?;
+    let names = state.run_names().map_err(|failure| vec![failure])?;
     let (mut records, mut unread) = (Vec::new(), Vec::new());
     for name in names.iter().rev() {
         if records.len() >= arguments.last {
             break;
         }
-        match read_run(name) {
+        match state.read_run(name) {
             Ok(story) => {
                 let record = Record::of(&story);
                 if arguments.cluster.as_ref().is_none_or(|cluster| *cluster == record.cluster) {

@@ -10,9 +10,10 @@ use kok_crds::model::Cluster;
 use kok_tasks::plan::{Difference, DocumentError, DocumentInputs, Plan, PlanDocument, Selection};
 
 use super::version::program;
+use crate::failure::{Failure, Kind};
 use crate::plain_file;
-use crate::run::{Token, random_bytes};
-use crate::ui::{Failure, Kind};
+use crate::randomness::random_bytes;
+use crate::run::Token;
 
 /// A step is less than 2 KiB mostly, and a host has some two hundred: this is for more than six hundred hosts.
 const MOST_BYTES: u64 = 256 << 20;

@@ -12,6 +12,7 @@ use kok_crds::{Input, Outcome, Position, Problem};
 use super::common::{BundleArgument, print_json};
 use super::exposed;
 use super::files::{ClusterFiles, ExtraVars};
+use super::process;
 use super::wanted::tasks;
 use crate::artifacts::BundleFolder;
 use crate::failure::Failure;
@@ -57,9 +58,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 /// Adds what is wrong with the keys to log in with and with the ways to hosts, and which keys are encrypted.
 fn judge_keys(input: &mut Input) {
     let Some(cluster) = &input.cluster else { return };
-    let (problems, notices) = judged_keys(cluster);
+    let (problems, notices) = judged_keys(cluster, &process::surroundings());
     // A key in a file that others may read has been told of.
-    let ways = judged_ways(cluster);
+    let ways = judged_ways(cluster, &process::surroundings());
     input.problems.extend(problems.into_iter().chain(ways));
     input.notices.extend(notices);
 }

@@ -1,4 +1,5 @@
 //! What is kept in memory of all that hosts say at once.
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What each answer may keep in any case: many times what a worker says, whatever others say meanwhile.
@@ -14,16 +15,15 @@ pub(super) struct Budget {
     most: usize,
 }
 
-/// The one of the process.
-static ANSWERS: Budget = Budget::new(SHARED);
+impl Default for Budget {
+    fn default() -> Self {
+        Self::new(SHARED)
+    }
+}
 
 impl Budget {
     pub(super) const fn new(most: usize) -> Self {
         Self { taken: AtomicUsize::new(0), most }
-    }
-
-    pub(super) fn of_process() -> &'static Self {
-        &ANSWERS
     }
 
     /// What is taken of it.
@@ -45,12 +45,12 @@ impl Budget {
 /// What one answer has of a budget; given back when it is dropped.
 #[derive(Debug)]
 pub(super) struct Share {
-    budget: &'static Budget,
+    budget: Arc<Budget>,
     taken: usize,
 }
 
 impl Share {
-    pub(super) const fn of(budget: &'static Budget) -> Self {
+    pub(super) fn of(budget: Arc<Budget>) -> Self {
         Self { budget, taken: 0 }
     }
 
@@ -76,19 +76,19 @@ impl Drop for Share {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, OWN, Share};
+    use super::{Arc, Budget, OWN, Share};
 
     #[test]
     fn each_has_its_own_and_all_share_the_rest() {
-        static BUDGET: Budget = Budget::new(1000);
-        let [mut one, mut other] = [Share::of(&BUDGET), Share::of(&BUDGET)];
+        let budget = Arc::new(Budget::new(1000));
+        let [mut one, mut other] = [Share::of(Arc::clone(&budget)), Share::of(Arc::clone(&budget))];
         assert!(one.covers(OWN) && one.covers(OWN + 600) && one.covers(OWN + 1), "{one:?}");
-        assert_eq!(BUDGET.taken(), 600);
+        assert_eq!(budget.taken(), 600);
         assert!(!other.covers(OWN + 401) && other.covers(OWN) && other.covers(OWN + 400));
-        assert_eq!(BUDGET.taken(), 1000);
+        assert_eq!(budget.taken(), 1000);
         drop(one);
         assert!(other.covers(OWN + 1000) && !other.covers(usize::MAX));
         other.give_back();
-        assert_eq!(BUDGET.taken(), 0);
+        assert_eq!(budget.taken(), 0);
     }
 }

@@ -1,4 +1,5 @@
 //! One command on one channel: feeds its input, reads its output to the end, and judges what came.
+use super::budget::Budget;
 use super::error::RunError;
 use super::frame::{Framer, StderrTail};
 use super::gate::{Gate, Password, unlock};
@@ -6,6 +7,7 @@ use super::nonce::Nonce;
 use super::session::{Event, Events, Gone, Input};
 use super::text::last_line;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
@@ -71,8 +73,8 @@ pub(super) struct Collected {
 }
 
 impl Collected {
-    pub(super) fn new(nonce: &Nonce, stdout_limit: usize, gate: Option<Gate>) -> Self {
-        let (framer, stderr) = (Framer::new(nonce, stdout_limit), StderrTail::new(nonce));
+    pub(super) fn new(nonce: &Nonce, stdout_limit: usize, gate: Option<Gate>, budget: &Arc<Budget>) -> Self {
+        let (framer, stderr) = (Framer::new(nonce, stdout_limit, budget), StderrTail::new(nonce, budget));
         Self { framer, stderr, exit: None, refused: false, gate, at_most: false, tap: None }
     }
 

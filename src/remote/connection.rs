@@ -1,15 +1,16 @@
 //! Connections to hosts, and what is done over them.
+use super::budget::Budget;
 use super::channel::{Collected, Output, Running};
 use super::dial::Journey;
 use super::error::{ConnectError, RunError};
 use super::gate::Password;
 use super::host_key::Accepted;
-use super::identity::Surroundings;
 use super::nonce::{NoRandomness, Nonce, jittered};
 use super::script::{GO, Script, Start};
 use super::session::{Session, StartFault};
 use super::sudo::{Answer, Command, Privilege};
 use super::target::{Deadlines, Target};
+use super::transport::Transport;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncRead;
@@ -55,6 +56,8 @@ pub(super) struct Inner {
     host: String,
     user: String,
     pub(super) privilege: Privilege,
+    /// The memory for what it answers.
+    answers: Arc<Budget>,
 }
 
 /// What came of data that was sent behind a script.
@@ -72,12 +75,8 @@ impl Connection {
     ///
     /// # Errors
     /// [`ConnectError`] with the phase that failed. Nothing has changed on the host then.
-    pub async fn open(target: &Target, deadlines: &Deadlines) -> Result<Self, ConnectError> {
-        Self::open_from(target, deadlines, &Surroundings::of_process()).await
-    }
-
-    pub(super) async fn open_from(target: &Target, deadlines: &Deadlines, surroundings: &Surroundings) -> Result<Self, ConnectError> {
-        let journey = Journey { deadlines, surroundings };
+    pub async fn open(target: &Target, deadlines: &Deadlines, transport: &Transport) -> Result<Self, ConnectError> {
+        let journey = Journey { deadlines, transport };
         let session = journey.connect(target).await.map_err(|fault| ConnectError::of(target, fault))?;
         let privilege = match &target.sudo_password {
             _ if !target.needs_sudo() => Privilege::Root,
@@ -85,7 +84,8 @@ impl Connection {
             Some(secret) => Privilege::SudoWith(secret.clone(), OnceCell::new()),
         };
         let channels = Arc::new(Semaphore::new(CHANNELS));
-        let inner = Inner { session, channels, host: target.name.clone(), user: target.user.clone(), privilege };
+        let (host, user, answers) = (target.name.clone(), target.user.clone(), Arc::clone(&transport.limits().answers));
+        let inner = Inner { session, channels, host, user, privilege, answers };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -198,7 +198,7 @@ impl Connection {
         if matches!(&password, Some(Password { granted: Some(_), .. })) {
             text.insert_str(0, &format!("{GO}\n"));
         }
-        let collected = Collected::new(nonce, stdout_limit, gate).at_most(at_most).tapped(tap);
+        let collected = Collected::new(nonce, stdout_limit, gate, &self.inner.answers).at_most(at_most).tapped(tap);
         // Cut off before it returns, this has not sent the command.
         let begun = timeout_at(until, self.begin(&command, collected)).await;
         let mut running =

@@ -1,25 +1,16 @@
 //! Connecting: through the bastions first, each hop paced, tried again where sshd dropped us, and its host key verified.
 use super::error::ConnectFault;
 use super::host_key::HostKeys;
-use super::identity::{Identities, Surroundings};
+use super::identity::Identities;
 use super::nonce::jittered;
 use super::session::Session;
 use super::socket::Socket;
 use super::target::{Deadlines, Target};
-use crate::pools::{self, LOGINS};
-use std::collections::BTreeMap;
+use super::transport::Transport;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// Handshakes under way at the same time in this process, with servers that have greeted.
-static HANDSHAKES: Semaphore = Semaphore::const_new(pools::HANDSHAKES / 2);
-/// The other half, for whoever comes first: to wait for a greeting before we say anything costs a round trip. Servers that never greet can
-/// hold no more than these.
-static EAGER: Semaphore = Semaphore::const_new(pools::HANDSHAKES / 2);
-/// The servers of this process, by the way to them: how many connections to each may not have logged in yet.
-static SERVERS: Mutex<BTreeMap<String, Arc<Semaphore>>> = Mutex::new(BTreeMap::new());
 /// A server that is to be handshaken with greets at once. One that does not costs nobody anything while it is waited for, so it waits
 /// without a place among the handshakes: a hundred hosts that hang take no longer than one.
 const PROMPT: Duration = Duration::from_secs(1);
@@ -32,8 +23,9 @@ const RETRY: Duration = Duration::from_millis(200);
 /// only be in vain, so this decides how long we try and nothing else.
 const PENALTY: &str = "Not allowed at this time";
 
-/// The bastions of this process, so that all hosts behind one share a single connection and login.
-static BASTIONS: Mutex<Vec<Arc<Bastion>>> = Mutex::new(Vec::new());
+/// The bastions of a run, so that all hosts behind one share a single connection and login.
+#[derive(Default)]
+pub(super) struct Bastions(Mutex<Vec<Arc<Bastion>>>);
 
 struct Bastion {
     target: Target,
@@ -63,14 +55,14 @@ impl HopFault {
 #[derive(Clone, Copy)]
 pub(super) struct Journey<'a> {
     pub(super) deadlines: &'a Deadlines,
-    pub(super) surroundings: &'a Surroundings,
+    pub(super) transport: &'a Transport,
 }
 
 impl Journey<'_> {
     /// A session with the target, logged in.
     pub(super) async fn connect(self, target: &Target) -> Result<Session, HopFault> {
-        let host_keys = HostKeys::load(target, self.surroundings).map_err(|fault| HopFault::at(target, fault))?;
-        let identities = Identities::gather(target, self.surroundings).await.map_err(|fault| HopFault::at(target, fault))?;
+        let host_keys = HostKeys::load(target, self.transport).map_err(|fault| HopFault::at(target, fault))?;
+        let identities = Identities::gather(target, self.transport).await.map_err(|fault| HopFault::at(target, fault))?;
         let session = self.greet(target, Arc::new(host_keys), Login::Needed(Box::new(identities))).await?;
         Ok(session)
     }
@@ -86,7 +78,7 @@ impl Journey<'_> {
             Some(bastion) => Some(self.bastion(bastion).await?),
             None => None,
         };
-        let places = places(target);
+        let places = self.transport.limits().places(target);
         let mut attempts = 1;
         loop {
             // The semaphores are never closed; without a permit we would only be less polite.
@@ -115,7 +107,7 @@ impl Journey<'_> {
 
     /// Up to a verified host key, in its turn. The permit of a bastion comes first: those who wait for one must not hold up the others.
     async fn handshake(self, mut socket: Socket, host_keys: Arc<HostKeys>, under: Option<&Arc<Session>>) -> Result<Session, ConnectFault> {
-        let eager = EAGER.try_acquire().ok().filter(|_| under.is_none());
+        let eager = self.transport.limits().eager.try_acquire().ok().filter(|_| under.is_none());
         let greeted = eager.is_none() && socket.speaks(PROMPT).await;
         let _through = match under.filter(|_| greeted) {
             Some(session) => session.handshakes.acquire().await.ok(),
@@ -124,7 +116,7 @@ impl Journey<'_> {
         let _permit = if eager.is_some() {
             eager
         } else if greeted {
-            HANDSHAKES.acquire().await.ok()
+            self.transport.limits().handshakes.acquire().await.ok()
         } else {
             None
         };
@@ -143,7 +135,7 @@ impl Journey<'_> {
     /// wrong password is tried once and not once for each host behind.
     async fn bastion(self, target: &Target) -> Result<Arc<Session>, HopFault> {
         let asked = Instant::now();
-        let bastion = registered(target);
+        let bastion = self.transport.bastions().registered(target);
         let mut state = bastion.state.lock().await;
         if let Some(session) = state.session.upgrade().filter(|session| !session.is_lost()) {
             return Ok(session);
@@ -170,23 +162,14 @@ enum Login {
     Needed(Box<Identities>),
 }
 
-/// The places of a server: its own sshd counts who has not logged in yet, however many other servers there are.
-fn places(target: &Target) -> Arc<Semaphore> {
-    let (mut way, mut hop) = (target.endpoint(), target);
-    while let Some(bastion) = &hop.bastion {
-        way.push_str(&format!(" by {}", bastion.endpoint()));
-        hop = bastion;
+impl Bastions {
+    fn registered(&self, target: &Target) -> Arc<Bastion> {
+        let mut bastions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = bastions.iter().find(|bastion| bastion.target == *target) {
+            return Arc::clone(known);
+        }
+        let bastion = Arc::new(Bastion { target: target.clone(), state: tokio::sync::Mutex::default() });
+        bastions.push(Arc::clone(&bastion));
+        bastion
     }
-    let mut servers = SERVERS.lock().unwrap_or_else(PoisonError::into_inner);
-    Arc::clone(servers.entry(way).or_insert_with(|| Arc::new(Semaphore::new(LOGINS))))
-}
-
-fn registered(target: &Target) -> Arc<Bastion> {
-    let mut bastions = BASTIONS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = bastions.iter().find(|bastion| bastion.target == *target) {
-        return Arc::clone(known);
-    }
-    let bastion = Arc::new(Bastion { target: target.clone(), state: tokio::sync::Mutex::default() });
-    bastions.push(Arc::clone(&bastion));
-    bastion
 }

@@ -2,6 +2,7 @@
 use super::budget::{Budget, Share};
 use super::nonce::Nonce;
 use super::script::{begin_mark, end_mark};
+use std::sync::Arc;
 
 /// What is kept of a login shell's greeting, for diagnosis.
 const NOISE_LIMIT: usize = 4 << 10;
@@ -22,8 +23,8 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    fn new(limit: usize) -> Self {
-        Self { bytes: Vec::new(), truncated: false, limit, share: Share::of(Budget::of_process()) }
+    fn new(limit: usize, budget: &Arc<Budget>) -> Self {
+        Self { bytes: Vec::new(), truncated: false, limit, share: Share::of(Arc::clone(budget)) }
     }
 
     /// What was kept, after which there is room again.
@@ -91,14 +92,14 @@ pub(super) struct Framer {
 }
 
 impl Framer {
-    pub(super) fn new(nonce: &Nonce, limit: usize) -> Self {
+    pub(super) fn new(nonce: &Nonce, limit: usize, budget: &Arc<Budget>) -> Self {
         Self {
             begin: format!("\n{}\n", begin_mark(nonce)).into_bytes(),
             end: format!("\n{} ", end_mark(nonce)).into_bytes(),
             place: Place::BeforeBegin,
             pending: Vec::new(),
-            noise: Bounded::new(NOISE_LIMIT),
-            output: Bounded::new(limit),
+            noise: Bounded::new(NOISE_LIMIT, budget),
+            output: Bounded::new(limit, budget),
             status: None,
         }
     }
@@ -174,8 +175,8 @@ pub(super) struct StderrTail {
 }
 
 impl StderrTail {
-    pub(super) fn new(nonce: &Nonce) -> Self {
-        Self { begin: format!("\n{}\n", begin_mark(nonce)).into_bytes(), kept: Bounded::new(STDERR_LIMIT) }
+    pub(super) fn new(nonce: &Nonce, budget: &Arc<Budget>) -> Self {
+        Self { begin: format!("\n{}\n", begin_mark(nonce)).into_bytes(), kept: Bounded::new(STDERR_LIMIT, budget) }
     }
 
     pub(super) fn push(&mut self, data: &[u8]) {

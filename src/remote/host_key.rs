@@ -2,8 +2,8 @@
 use super::host_key_fault::{HostKeyFault, KeyPrint, Place};
 use super::identity::Surroundings;
 use super::known_hosts::{self, Line, Marker};
-use super::known_hosts_files;
 use super::target::{DEFAULT_PORT, HostKeyChecking, Target};
+use super::transport::Transport;
 use russh::keys::{Algorithm, EcdsaCurve, HashAlg, PublicKey};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,9 +48,9 @@ pub(super) struct HostKeys {
 impl HostKeys {
     /// Reads the known_hosts files that count for `target`. A file that the target names must exist; the usual ones need not, nor one
     /// that new keys go to.
-    pub(super) fn load(target: &Target, surroundings: &Surroundings) -> Result<Self, HostKeyFault> {
+    pub(super) fn load(target: &Target, transport: &Transport) -> Result<Self, HostKeyFault> {
         let pinned = target.host_key.as_deref().map(checked_pin).transpose()?;
-        let files = known_hosts_files(target, surroundings);
+        let files = known_hosts_files(target, transport.surroundings());
         let accepts = target.host_key_checking == HostKeyChecking::AcceptNew && pinned.is_none();
         let mut keys = Self {
             lookup: target.lookup(),
@@ -64,7 +64,7 @@ impl HostKeys {
         };
         let has_portless = target.port != DEFAULT_PORT && target.configured.host_key_alias.is_none();
         for file in &keys.files {
-            let known = match known_hosts_files::read(file) {
+            let known = match transport.known_hosts().read(file) {
                 Ok(known) => known,
                 Err(error) if error.kind() == io::ErrorKind::NotFound && (target.known_hosts_file.is_none() || accepts) => continue,
                 Err(source) => return Err(HostKeyFault::Unreadable { file: file.clone(), source }),

@@ -2,11 +2,12 @@
 use super::identity_fault::IdentityFault;
 use super::passphrase::Passphrases;
 use super::target::{AgentChoice, Target};
-use super::unlock::{load_with, unlock};
+use super::transport::Transport;
 use kok_crds::Secret;
 use russh::keys::agent::AgentIdentity;
 use russh::keys::agent::client::AgentClient;
 use russh::keys::{Error as KeyError, PrivateKey, PublicKey, decode_secret_key};
+use std::ffi::OsString;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,22 +62,48 @@ impl Identity {
 }
 
 /// What the process has that may identify us, apart from what the target names.
+///
+/// The default has nothing: then only what the cluster's files themselves hold counts.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Surroundings {
-    pub(crate) home: Option<PathBuf>,
-    pub(super) agent_socket: Option<PathBuf>,
-    pub(super) passphrases: Passphrases,
+pub struct Surroundings {
+    /// The home directory, with `.ssh` and what `~/` means.
+    pub home: Option<PathBuf>,
+    /// The name of whoever connects; root, if it is not known.
+    pub local_user: Option<String>,
+    /// The socket of the SSH agent.
+    pub agent_socket: Option<PathBuf>,
+    /// Where passphrases of keys come from.
+    pub passphrases: Passphrases,
+    /// The system's configuration of ssh(1), beside that of the home directory.
+    pub system_config: Option<PathBuf>,
+    /// Variables that an ssh_config names.
+    pub variables: Variables,
+}
+
+/// Looks up a variable by its name.
+#[derive(Clone, Default)]
+pub struct Variables(Option<Arc<Find>>);
+
+type Find = dyn Fn(&str) -> Option<OsString> + Send + Sync;
+
+impl Variables {
+    /// Those that this finds.
+    pub fn new(find: impl Fn(&str) -> Option<OsString> + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(find)))
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<OsString> {
+        self.0.as_ref()?(name)
+    }
+}
+
+impl std::fmt::Debug for Variables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Variables")
+    }
 }
 
 impl Surroundings {
-    pub(crate) fn of_process() -> Self {
-        Self {
-            home: std::env::home_dir(),
-            agent_socket: std::env::var_os("SSH_AUTH_SOCK").filter(|path| !path.is_empty()).map(PathBuf::from),
-            passphrases: Passphrases::of_process(),
-        }
-    }
-
     /// The user's known_hosts files that OpenSSH reads too.
     pub(super) fn user_known_hosts_files(&self) -> Vec<PathBuf> {
         self.home.iter().flat_map(|home| [".ssh/known_hosts", ".ssh/known_hosts2"].map(|name| home.join(name))).collect()
@@ -103,10 +130,11 @@ pub(super) struct Identities {
 impl Identities {
     /// The key that the target names and nothing else; or, unless it has a password, those of its ssh_config; or the agent's keys and
     /// the usual files.
-    pub(super) async fn gather(target: &Target, surroundings: &Surroundings) -> Result<Self, IdentityFault> {
+    pub(super) async fn gather(target: &Target, transport: &Transport) -> Result<Self, IdentityFault> {
+        let surroundings = transport.surroundings();
         let socket = surroundings.agent_socket(target);
         if let Some(path) = &target.private_key_file {
-            return Self::named(path, socket.as_deref(), &surroundings.passphrases).await;
+            return Self::named(path, socket.as_deref(), transport).await;
         }
         if let Some(key) = &target.private_key {
             return Ok(Self { offered: vec![given(key)?], ..Self::default() });
@@ -114,12 +142,12 @@ impl Identities {
         if target.password.is_some() {
             return Ok(Self::default());
         }
-        Self::found(target, socket.as_deref(), surroundings).await
+        Self::found(target, socket.as_deref(), transport).await
     }
 
     /// What nobody named in the cluster's file: keys of the agent, and those of the ssh_config or the usual files.
-    async fn found(target: &Target, socket: Option<&Path>, surroundings: &Surroundings) -> Result<Self, IdentityFault> {
-        let configured = &target.configured;
+    async fn found(target: &Target, socket: Option<&Path>, transport: &Transport) -> Result<Self, IdentityFault> {
+        let (configured, surroundings) = (&target.configured, transport.surroundings());
         let names = ["id_ed25519", "id_ecdsa", "id_rsa"];
         let home = surroundings.home.iter();
         let searched = match configured.identity_files.is_empty() {
@@ -142,7 +170,7 @@ impl Identities {
             }
             // Whoever has other keys to try is not asked for a passphrase.
             let passphrases = if found.offered.is_empty() { &surroundings.passphrases } else { &Passphrases::Nobody };
-            match load_with(path, passphrases).await {
+            match transport.unlocked().load(path, passphrases).await {
                 Ok(identity) => found.offered.push(identity),
                 Err(fault) => found.skipped.push(fault.to_string()),
             }
@@ -158,7 +186,7 @@ impl Identities {
     }
 
     /// One key. An agent that holds it saves asking for its passphrase.
-    async fn named(path: &Path, socket: Option<&Path>, passphrases: &Passphrases) -> Result<Self, IdentityFault> {
+    async fn named(path: &Path, socket: Option<&Path>, transport: &Transport) -> Result<Self, IdentityFault> {
         let fault = match load(path, None) {
             Ok(identity) => return Ok(Self { offered: vec![identity], ..Self::default() }),
             Err(fault @ IdentityFault::Encrypted { .. }) => fault,
@@ -170,7 +198,7 @@ impl Identities {
             found.offered.extend(held.into_iter().find(|identity| identity.is(&public)));
         }
         if found.offered.is_empty() {
-            found.offered.push(unlock(path, passphrases, fault).await?);
+            found.offered.push(transport.unlocked().unlock(path, &transport.surroundings().passphrases, fault).await?);
         }
         Ok(found)
     }

@@ -11,7 +11,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Some hundred thousand lines: more than any fleet has.
 const MAX_BYTES: u64 = 64 << 20;
 
-static READ: Mutex<BTreeMap<PathBuf, (Stamp, Arc<KnownHosts>)>> = Mutex::new(BTreeMap::new());
+/// What a run has read.
+#[derive(Default)]
+pub(super) struct KnownHostsFiles(Mutex<BTreeMap<PathBuf, (Stamp, Arc<KnownHosts>)>>);
 
 /// What differs when a file was written to or replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,25 +36,27 @@ impl Stamp {
     }
 }
 
-/// The lines of a file as they are now.
-///
-/// # Errors
-/// The system's, if it can't be read.
-pub(super) fn read(path: &Path) -> io::Result<Arc<KnownHosts>> {
-    // Taken before the content is read: what is written meanwhile makes the stamp an old one.
-    let stamp = Stamp::of(&fs::metadata(path)?);
-    let mut files = READ.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((known, lines)) = files.get(path)
-        && stamp == Some(*known)
-    {
-        return Ok(Arc::clone(lines));
+impl KnownHostsFiles {
+    /// The lines of a file as they are now.
+    ///
+    /// # Errors
+    /// The system's, if it can't be read.
+    pub(super) fn read(&self, path: &Path) -> io::Result<Arc<KnownHosts>> {
+        // Taken before the content is read: what is written meanwhile makes the stamp an old one.
+        let stamp = Stamp::of(&fs::metadata(path)?);
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, lines)) = files.get(path)
+            && stamp == Some(*known)
+        {
+            return Ok(Arc::clone(lines));
+        }
+        // A line that is not UTF-8 is no reason to leave out the others.
+        let lines = Arc::new(KnownHosts::read(&String::from_utf8_lossy(&content(path)?)));
+        if let Some(stamp) = stamp {
+            files.insert(path.to_owned(), (stamp, Arc::clone(&lines)));
+        }
+        Ok(lines)
     }
-    // A line that is not UTF-8 is no reason to leave out the others.
-    let lines = Arc::new(KnownHosts::read(&String::from_utf8_lossy(&content(path)?)));
-    if let Some(stamp) = stamp {
-        files.insert(path.to_owned(), (stamp, Arc::clone(&lines)));
-    }
-    Ok(lines)
 }
 
 /// A device has no end, and that of a pipe may never come.
@@ -73,7 +77,8 @@ mod tests {
     fn what_was_added_or_replaced_is_seen() {
         let folder = tempfile::TempDir::new().unwrap();
         let file = folder.path().join("known_hosts");
-        let lines = |host: &str| read(&file).unwrap().matching(host).len();
+        let files = KnownHostsFiles::default();
+        let lines = |host: &str| files.read(&file).unwrap().matching(host).len();
         fs::write(&file, "a ssh-ed25519 AAAA\n").unwrap();
         assert_eq!((lines("a"), lines("b")), (1, 0));
         fs::write(&file, "a ssh-ed25519 AAAA\nb ssh-ed25519 AAAA\n").unwrap();
@@ -83,7 +88,7 @@ mod tests {
         fs::rename(&other, &file).unwrap();
         assert_eq!((lines("a"), lines("c")), (0, 1));
         fs::remove_file(&file).unwrap();
-        assert_eq!(read(&file).unwrap_err().kind(), io::ErrorKind::NotFound);
+        assert_eq!(files.read(&file).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     /// A test that waited would wait for ever.
@@ -93,10 +98,10 @@ mod tests {
         let pipe = folder.path().join("known_hosts");
         rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         for path in [pipe.as_path(), "/dev/zero".as_ref(), folder.path()] {
-            let error = read(path).unwrap_err();
+            let error = KnownHostsFiles::default().read(path).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
         }
         // So people say that they want none.
-        assert!(read("/dev/null".as_ref()).unwrap().matching("a").is_empty());
+        assert!(KnownHostsFiles::default().read("/dev/null".as_ref()).unwrap().matching("a").is_empty());
     }
 }

@@ -30,6 +30,7 @@ mod ssh_config;
 mod sudo;
 mod target;
 mod text;
+mod transport;
 mod tunnel;
 mod unlock;
 
@@ -38,16 +39,19 @@ pub use connection::{Connection, Streamed};
 pub use error::{ConnectError, ConnectFault, Phase, Prospect, RunError};
 pub use host_key::Accepted;
 pub use host_key_fault::{HostKeyFault, KeyPrint, Place};
-pub(crate) use identity::{Surroundings, given_key_fault, key_fault, mode_if_open};
+pub use identity::{Surroundings, Variables};
+pub(crate) use identity::{given_key_fault, key_fault, mode_if_open};
 pub use identity_fault::IdentityFault;
 pub use kok_tasks::shell::quote;
 pub(crate) use nonce::jittered;
-pub(crate) use passphrase::{ask as ask_hidden, is_terminal};
+pub(crate) use passphrase::PASSPHRASE_FILE;
+pub use passphrase::{Ask, Passphrases};
 pub use scan::{Scan, ShownKey};
 pub use script::Script;
 pub use ssh_config::SshConfigFault;
 pub(crate) use ssh_config::{Jump, Overruled, Settings, SshConfig};
 pub use target::{AddressFamily, AgentChoice, Configured, Deadlines, HostKeyChecking, Origin, Target};
+pub use transport::{Limits, Transport};
 
 #[cfg(test)]
 pub(crate) mod tests;

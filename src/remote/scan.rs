@@ -3,9 +3,9 @@ use super::dial::Journey;
 use super::error::{ConnectError, ConnectFault};
 use super::host_key::{ALGORITHMS, HostKeys};
 use super::host_key_fault::{HostKeyFault, KeyPrint};
-use super::identity::Surroundings;
 use super::known_hosts;
 use super::target::{Deadlines, HostKeyChecking, Target};
+use super::transport::Transport;
 use russh::keys::{Algorithm, PublicKey};
 use std::io;
 use std::path::PathBuf;
@@ -39,19 +39,15 @@ impl Scan {
     ///
     /// # Errors
     /// [`ConnectError`] if it can't be reached.
-    pub async fn of(target: &Target, deadlines: &Deadlines) -> Result<Self, ConnectError> {
-        Self::of_from(target, deadlines, &Surroundings::of_process()).await
-    }
-
-    pub(super) async fn of_from(target: &Target, deadlines: &Deadlines, surroundings: &Surroundings) -> Result<Self, ConnectError> {
-        let journey = Journey { deadlines, surroundings };
+    pub async fn of(target: &Target, deadlines: &Deadlines, transport: &Transport) -> Result<Self, ConnectError> {
+        let journey = Journey { deadlines, transport };
         // Nothing is added while we look.
         let strict = Target { host_key_checking: HostKeyChecking::Strict, known_hosts_file: None, ..target.clone() };
         let strict = match target.known_hosts_file.as_ref().filter(|file| file.exists()) {
             Some(file) => Target { known_hosts_file: Some(file.clone()), ..strict },
             None => strict,
         };
-        let known = HostKeys::load(&strict, surroundings).map_err(|fault| ConnectError::here(target, fault))?;
+        let known = HostKeys::load(&strict, transport).map_err(|fault| ConnectError::here(target, fault))?;
         let file = target.known_hosts_file.clone().or_else(|| known.files().first().cloned());
         let mut keys = Vec::new();
         for algorithms in by_type() {

@@ -3,14 +3,14 @@ use super::identity::{Identity, Surroundings, load};
 use super::identity_fault::IdentityFault;
 use super::passphrase::{self, Passphrases};
 use super::text::printable;
-use crate::ui::with_terminal;
 use russh::keys::PrivateKey;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What became of keys, so that a person is asked once and not once for each host.
-static UNLOCKED: tokio::sync::Mutex<BTreeMap<PathBuf, Unlocked>> = tokio::sync::Mutex::const_new(BTreeMap::new());
+/// What became of the keys of a run, so that a person is asked once and not once for each host.
+#[derive(Default)]
+pub(super) struct UnlockedKeys(tokio::sync::Mutex<BTreeMap<PathBuf, Unlocked>>);
 
 enum Unlocked {
     Key(Arc<PrivateKey>),
@@ -39,37 +39,40 @@ impl Surroundings {
     }
 }
 
-pub(super) async fn load_with(path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {
-    match load(path, None) {
-        Err(fault @ IdentityFault::Encrypted { .. }) => unlock(path, passphrases, fault).await,
-        result => result,
+impl UnlockedKeys {
+    /// A key, with its passphrase if it is encrypted.
+    pub(super) async fn load(&self, path: &Path, passphrases: &Passphrases) -> Result<Identity, IdentityFault> {
+        match load(path, None) {
+            Err(fault @ IdentityFault::Encrypted { .. }) => self.unlock(path, passphrases, fault).await,
+            result => result,
+        }
     }
-}
 
-/// An encrypted key with its passphrase. `encrypted` is what to say where there is none.
-pub(super) async fn unlock(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Identity, IdentityFault> {
-    let mut unlocked = UNLOCKED.lock().await;
-    let from = |unlocked: &Unlocked| match unlocked {
-        Unlocked::Key(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
-        Unlocked::WrongPassphrase => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
-        Unlocked::NotGiven => Err(IdentityFault::NotGiven { path: path.to_owned() }),
-    };
-    if let Some(known) = unlocked.get(path) {
-        return from(known);
+    /// An encrypted key with its passphrase. `encrypted` is what to say where there is none.
+    pub(super) async fn unlock(&self, path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Identity, IdentityFault> {
+        let mut unlocked = self.0.lock().await;
+        let from = |unlocked: &Unlocked| match unlocked {
+            Unlocked::Key(key) => Ok(Identity::File { key: Arc::clone(key), path: path.to_owned() }),
+            Unlocked::WrongPassphrase => Err(IdentityFault::WrongPassphrase { path: path.to_owned() }),
+            Unlocked::NotGiven => Err(IdentityFault::NotGiven { path: path.to_owned() }),
+        };
+        if let Some(known) = unlocked.get(path) {
+            return from(known);
+        }
+        let (owned, source) = (path.to_owned(), passphrases.clone());
+        // Deriving a key from a passphrase takes long on purpose, and people take longer.
+        let working = tokio::task::spawn_blocking(move || unlock_with(&owned, &source, encrypted));
+        let key = match working.await {
+            Ok(Ok(key)) => Unlocked::Key(key),
+            Ok(Err(IdentityFault::WrongPassphrase { .. })) => Unlocked::WrongPassphrase,
+            Ok(Err(IdentityFault::NotGiven { .. })) => Unlocked::NotGiven,
+            Ok(Err(fault)) => return Err(fault),
+            Err(error) => return Err(IdentityFault::NotAKey { path: path.to_owned(), reason: error.to_string() }),
+        };
+        let result = from(&key);
+        unlocked.insert(path.to_owned(), key);
+        result
     }
-    let (owned, source) = (path.to_owned(), passphrases.clone());
-    // Deriving a key from a passphrase takes long on purpose, and people take longer.
-    let working = tokio::task::spawn_blocking(move || unlock_with(&owned, &source, encrypted));
-    let key = match working.await {
-        Ok(Ok(key)) => Unlocked::Key(key),
-        Ok(Err(IdentityFault::WrongPassphrase { .. })) => Unlocked::WrongPassphrase,
-        Ok(Err(IdentityFault::NotGiven { .. })) => Unlocked::NotGiven,
-        Ok(Err(fault)) => return Err(fault),
-        Err(error) => return Err(IdentityFault::NotAKey { path: path.to_owned(), reason: error.to_string() }),
-    };
-    let result = from(&key);
-    unlocked.insert(path.to_owned(), key);
-    result
 }
 
 fn unlock_with(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault) -> Result<Arc<PrivateKey>, IdentityFault> {
@@ -86,11 +89,10 @@ fn unlock_with(path: &Path, passphrases: &Passphrases, encrypted: IdentityFault)
             let passphrase = passphrase.map_err(|source| IdentityFault::NoPassphrase { file: file.clone(), source })?;
             open(&passphrase)
         }
-        Passphrases::Terminal => {
+        Passphrases::Asked(ask) => {
             let question = format!("Passphrase of {}: ", printable(path.display().to_string().as_bytes()));
             for _ in 0..TRIES {
-                // What is drawn meanwhile would wipe the question away.
-                let Ok(passphrase) = with_terminal(|| passphrase::ask(&question)) else {
+                let Ok(passphrase) = ask.ask(&question) else {
                     return Err(IdentityFault::NotGiven { path: path.to_owned() });
                 };
                 match open(&passphrase) {

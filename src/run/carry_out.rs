@@ -15,7 +15,7 @@ use super::link::Links;
 use super::outcome::Outcome;
 use super::over_ssh::OverSsh;
 use super::secrets::Secrets;
-use super::signals::{Stop, unless_wished};
+use super::wish::{Stop, unless_wished};
 use crate::artifacts::BundleFolder;
 use crate::event::{EventKind, Events};
 use crate::failure::Failure;

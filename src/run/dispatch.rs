@@ -28,7 +28,7 @@ use tokio::time::Instant;
 use super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::outcome::{Outcome, StepFailure};
 use super::schedule::{Schedule, Status};
-use super::signals::{Stop, wished};
+use super::wish::{Stop, wished};
 use crate::event::{EventKind, Events};
 use crate::pools::Pools;
 use gate::{Gates, Viewed};

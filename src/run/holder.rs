@@ -15,7 +15,7 @@ use crate::clock::Clock;
 use crate::event::{EventKind, Events};
 use crate::failure::{Failure, Kind};
 use crate::remote::{ExitStatus, Output, Script};
-use crate::state::controller;
+use crate::state::Controller;
 use resend::{Sent, resend};
 
 /// What the script allows itself, and the way there and back.
@@ -30,6 +30,8 @@ const RELEASE: Duration = Duration::from_secs(25);
 pub struct Taking {
     /// Name of the run.
     pub run: String,
+    /// Whose run it is.
+    pub controller: Controller,
     /// Whether an earlier run that still holds hosts is ended first.
     pub take_over: bool,
     /// The boot id of each host when it was probed.
@@ -52,8 +54,7 @@ pub(super) struct Held {
 ///
 /// # Errors
 /// A [`Failure`] for each such run.
-pub fn may_write(standing: &BTreeMap<String, Standing>, take_over: bool) -> Result<u64, Vec<Failure>> {
-    let own = controller().map_err(|failure| vec![failure])?;
+pub fn may_write(standing: &BTreeMap<String, Standing>, own: &Controller, take_over: bool) -> Result<u64, Vec<Failure>> {
     let refused = |refusals: Vec<_>| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect();
     holder::next_epoch(standing, &own.id, take_over).map_err(refused)
 }
@@ -82,12 +83,12 @@ pub(super) async fn take(
     held: &mut Held,
     events: &Events,
 ) -> Result<Taken, Vec<Failure>> {
-    let own = controller().map_err(|failure| vec![failure])?;
+    let own = &taking.controller;
     // No script of another controller is at work when hosts are taken, but it was when they were probed, and did more after that.
     let of_others = |host: &&String| standing.get(*host).is_some_and(|standing| standing.holder.is_some() && !standing.is_stale(&own.id));
     let mut changed: BTreeSet<String> = hosts.iter().filter(of_others).cloned().collect();
-    let epoch = may_write(standing, taking.take_over)?;
-    let holder = Holder { run: taking.run.clone(), controller: own.id.clone(), since: Clock::rfc3339(), by: own.name };
+    let epoch = may_write(standing, own, taking.take_over)?;
+    let holder = Holder { run: taking.run.clone(), controller: own.id.clone(), since: Clock::rfc3339(), by: own.name.clone() };
     *held = Held { line: holder.line(epoch), epoch, ..Held::default() };
     let mut found = standing.clone();
     let (first, others) = hosts.split_at(1.min(hosts.len()));
@@ -100,7 +101,7 @@ pub(super) async fn take(
     }
     release(links, held, events).await;
     // What stands there now was not there when the hosts were probed; whoever holds them may have to be refused.
-    may_write(&found, taking.take_over)?;
+    may_write(&found, own, taking.take_over)?;
     let mut failed = Vec::new();
     for failure in failures {
         match failure {
@@ -197,8 +198,7 @@ fn still_held_for(hosts: &BTreeSet<String>, because: String) -> Failure {
 }
 
 /// Takes away what a run of this controller left that was killed at its very end.
-pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>) {
-    let Ok(own) = controller() else { return };
+pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>, own: &Controller) {
     let stale = standing.iter().filter(|(_, standing)| standing.is_stale(&own.id));
     let script = |host: &String| {
         let (line, epoch) = standing.get(host).map(|standing| (standing.line.as_str(), standing.epoch)).unwrap_or_default();

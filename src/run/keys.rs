@@ -26,8 +26,7 @@ pub(super) fn wrong_keys(cluster: &Cluster, home: Option<&Path>, wanted: impl Fn
 
 /// What is wrong with the keys that a cluster's files name, and what there is to know of them: a passphrase that somebody has to give.
 /// Nobody is asked for it.
-pub(crate) fn judged_keys(cluster: &Cluster) -> (Vec<Problem>, Vec<Notice>) {
-    let surroundings = Surroundings::of_process();
+pub(crate) fn judged_keys(cluster: &Cluster, surroundings: &Surroundings) -> (Vec<Problem>, Vec<Notice>) {
     let (mut problems, mut notices) = (Vec::<Problem>::new(), Vec::<Notice>::new());
     let judge = |path: &Path| surroundings.key_fault(path);
     for Found { fault, position, host } in found(cluster, (surroundings.home.as_deref(), judge), |_| true) {

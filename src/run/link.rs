@@ -13,7 +13,7 @@ use super::keys::wrong_keys;
 use super::target::targets;
 use crate::event::{EventKind, Events, elapsed};
 use crate::failure::{Failure, Kind};
-use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Surroundings, Target, jittered};
+use crate::remote::{Accepted, ConnectError, Connection, Deadlines, Prospect, Target, Transport, jittered};
 
 /// How long a lost connection is tried to be opened again: a host that reboots is back by then.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -25,6 +25,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 /// The connections to one host. They are opened when they are first asked for, and again when they were lost.
 pub struct Link {
     target: Target,
+    transport: Transport,
     scripts: Slot,
     bulk: Slot,
     /// How long connecting took.
@@ -34,11 +35,18 @@ pub struct Link {
 }
 
 impl Link {
-    pub(super) async fn open(target: Target) -> Result<Self, ConnectError> {
+    pub(super) async fn open(target: Target, transport: &Transport) -> Result<Self, ConnectError> {
         let began = Instant::now();
-        let scripts = Connection::open(&target, &Deadlines::default()).await?;
+        let scripts = Connection::open(&target, &Deadlines::default(), transport).await?;
         let scripts = Slot::of(scripts);
-        Ok(Self { target, scripts, bulk: Slot::default(), connect_milliseconds: elapsed(began), cluster_hosts: 1 })
+        Ok(Self {
+            target,
+            transport: transport.clone(),
+            scripts,
+            bulk: Slot::default(),
+            connect_milliseconds: elapsed(began),
+            cluster_hosts: 1,
+        })
     }
 
     /// The same as a host of a cluster.
@@ -66,7 +74,7 @@ impl Link {
     /// # Errors
     /// [`ConnectError`] of the last try. Nothing was sent then.
     pub async fn scripts(&self) -> Result<Connection, ConnectError> {
-        self.scripts.connection(&self.target).await
+        self.scripts.connection(&self.target, &self.transport).await
     }
 
     /// The connection for bulk data, kept like that for scripts: data that queues on it must not hold up scripts.
@@ -74,7 +82,7 @@ impl Link {
     /// # Errors
     /// [`ConnectError`] if it can't be opened.
     pub async fn bulk(&self) -> Result<Connection, ConnectError> {
-        self.bulk.connection(&self.target).await
+        self.bulk.connection(&self.target, &self.transport).await
     }
 
     /// Where it leads, as failures say it: `host NAME (user@address:port)`.
@@ -107,7 +115,7 @@ impl Slot {
         Self(Mutex::new(Held { connection: Some(connection), closed: None }))
     }
 
-    async fn connection(&self, target: &Target) -> Result<Connection, ConnectError> {
+    async fn connection(&self, target: &Target, transport: &Transport) -> Result<Connection, ConnectError> {
         let mut held = self.0.lock().await;
         if let Some(connection) = held.connection.as_ref().filter(|connection| !connection.is_lost()) {
             return Ok(connection.clone());
@@ -117,7 +125,7 @@ impl Slot {
         }
         // Of a host that is away the connection that was there knows; another one need not wait too.
         let patience = if held.connection.is_some() { PATIENCE } else { Duration::ZERO };
-        let opened = open_patiently(target, patience).await;
+        let opened = open_patiently(target, transport, patience).await;
         match &opened {
             Ok(connection) => held.connection = Some(connection.clone()),
             Err(error) if error.prospect() != Prospect::Away => held.closed = Some(error.clone()),
@@ -128,11 +136,11 @@ impl Slot {
 }
 
 /// Opens a connection to a host that had let us in.
-async fn open_patiently(target: &Target, patience: Duration) -> Result<Connection, ConnectError> {
+async fn open_patiently(target: &Target, transport: &Transport, patience: Duration) -> Result<Connection, ConnectError> {
     let began = Instant::now();
     let mut pause = FIRST_PAUSE;
     loop {
-        let error = match Connection::open(target, &Deadlines::default()).await {
+        let error = match Connection::open(target, &Deadlines::default(), transport).await {
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
@@ -164,11 +172,12 @@ pub type Links = BTreeMap<String, Arc<Link>>;
 pub async fn connect_each(
     cluster: &Cluster,
     wanted: impl Fn(&str) -> bool,
+    transport: &Transport,
     events: &Events,
 ) -> Result<(Links, BTreeMap<String, Failure>), Vec<Failure>> {
     make_room(cluster.hosts.iter().filter(|host| wanted(&host.name)).count()).map_err(|failure| vec![failure])?;
-    let mut wrong = wrong_keys(cluster, Surroundings::of_process().home.as_deref(), &wanted);
-    let targets = targets(cluster, wanted).unwrap_or_else(|failures| {
+    let mut wrong = wrong_keys(cluster, transport.surroundings().home.as_deref(), &wanted);
+    let targets = targets(cluster, wanted, transport.surroundings()).unwrap_or_else(|failures| {
         wrong.extend(failures);
         Vec::new()
     });
@@ -178,8 +187,9 @@ pub async fn connect_each(
     let (mut connecting, mut hosts) = (JoinSet::new(), HashMap::new());
     for target in targets {
         let host = target.name.clone();
-        let all = cluster.hosts.len();
-        let task = connecting.spawn(async move { (target.name.clone(), Link::open(target).await.map(|link| link.of_cluster(all))) });
+        let (all, transport) = (cluster.hosts.len(), transport.clone());
+        let task =
+            connecting.spawn(async move { (target.name.clone(), Link::open(target, &transport).await.map(|link| link.of_cluster(all))) });
         hosts.insert(task.id(), host);
     }
     Ok(opened(connecting, &hosts, events).await)

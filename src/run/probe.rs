@@ -16,7 +16,7 @@ use crate::event::{EventKind, Events, elapsed};
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
 use crate::remote::{Output, Script};
-use crate::state::controller;
+use crate::state::Controller;
 
 /// A probe hashes what is new, and asks a control plane at most; each of its questions has a limit of 5 s. A host that takes longer hangs.
 const PROBE: Duration = Duration::from_secs(60);
@@ -47,9 +47,15 @@ struct Answer {
 ///
 /// # Errors
 /// One [`Failure`] for each host that did not answer, or not in the form of a probe. What the others said has been taken over.
-pub async fn probe_all(links: &Links, asked: BTreeMap<String, LookAt>, seen: &mut Seen, events: &Events) -> Result<(), Vec<Failure>> {
+pub async fn probe_all(
+    links: &Links,
+    asked: BTreeMap<String, LookAt>,
+    own: &Controller,
+    seen: &mut Seen,
+    events: &Events,
+) -> Result<(), Vec<Failure>> {
     let (mut probing, mut hosts) = (JoinSet::new(), HashMap::new());
-    let own_id: Arc<str> = Arc::from(own_id());
+    let own_id: Arc<str> = Arc::from(own.id.as_str());
     for (host, look_at) in asked {
         if let Some(link) = links.get(&host).cloned() {
             let (own_id, events) = (Arc::clone(&own_id), events.clone());
@@ -130,11 +136,6 @@ async fn probe_once(host: &str, link: &Link, look_at: &LookAt, own_id: &str, sec
         Standing::parse(&String::from_utf8_lossy(section.body))
     });
     Ok(Answer { host: host.to_owned(), facts, standing, observations, offset_seconds, probe_milliseconds: 0 })
-}
-
-/// Who cannot say who it is is nobody's earlier run.
-fn own_id() -> String {
-    controller().map(|controller| controller.id).unwrap_or_default()
 }
 
 fn unreadable(host: &str, output: &Output, error: &dyn std::fmt::Display) -> Failure {

@@ -65,10 +65,11 @@ impl Secrets {
         token: &Token,
         links: &Links,
         now_seconds: i64,
+        home: Option<&Path>,
     ) -> Result<Self, Failure> {
         let mut names = named(plan);
         let mut secrets = Self { encrypted: cluster.concealed.clone(), ..Self::none() };
-        let mut escrow = Escrowed::read(cluster)?;
+        let mut escrow = Escrowed::read(cluster, home)?;
         secrets.encryption(cluster, &mut names, &mut escrow, links).await?;
         // Where nothing is to be done, and nothing to be kept, no key leaves a host.
         if !plan.is_empty() || escrow.lacks_what_hosts_have(keepers) {

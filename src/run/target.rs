@@ -1,7 +1,6 @@
 //! Hosts as the transport reaches them: what the cluster's file says, then the user's ssh_config, then defaults.
 
 use std::collections::BTreeSet;
-use std::env;
 use std::path::{Path, PathBuf};
 
 use kok_crds::model::{Bastion, Cluster, Host, Ssh, Via};
@@ -16,37 +15,15 @@ const DEFAULT_PORT: u16 = 22;
 const DEFAULT_USER: &str = "root";
 /// More hops than any network has.
 const MAX_HOPS: usize = 6;
-/// The system's configuration of ssh(1).
-const SYSTEM_CONFIG: &str = "/etc/ssh/ssh_config";
 
 /// The targets of these hosts, in the order of the file.
 ///
 /// # Errors
 /// One [`Failure`] for each thing in an `ssh_config` that is wrong or not supported, with its line.
-pub fn targets(cluster: &Cluster, wanted: impl Fn(&str) -> bool) -> Result<Vec<Target>, Vec<Failure>> {
-    ways(cluster, wanted, (Surroundings::of_process().home.as_deref(), Path::new(SYSTEM_CONFIG)))
-}
-
-/// What [`targets`] finds wrong, for those who only look at what a user wrote.
-pub(crate) fn judged_ways(cluster: &Cluster) -> Vec<Problem> {
-    targets(cluster, |_| true).err().into_iter().flatten().map(problem).collect()
-}
-
-/// A failure with its place, where that is a line of a file.
-fn problem(failure: Failure) -> Problem {
-    let of_line = |at: &str| {
-        let (file, line) = at.rsplit_once(':')?;
-        Some(Position { file: file.into(), line: line.parse().ok()?, column: 1 })
-    };
-    let of_file = |at: &str| at.starts_with('/').then(|| Position { file: at.into(), line: 1, column: 1 });
-    let position = failure.at.as_deref().and_then(|at| of_line(at).or_else(|| of_file(at)));
-    Problem { position, because: failure.because, hint: failure.hint, ..Problem::new(failure.what) }
-}
-
-fn ways(cluster: &Cluster, wanted: impl Fn(&str) -> bool, (home, system): (Option<&Path>, &Path)) -> Result<Vec<Target>, Vec<Failure>> {
-    let local_user = ["LOGNAME", "USER"].iter().find_map(|name| env::var(name).ok()).filter(|name| !name.is_empty());
-    let local_user = local_user.unwrap_or_else(|| DEFAULT_USER.to_owned());
-    let config = SshConfig::load(home, system, &local_user).map_err(|fault| vec![failure(&fault, None)])?;
+pub fn targets(cluster: &Cluster, wanted: impl Fn(&str) -> bool, surroundings: &Surroundings) -> Result<Vec<Target>, Vec<Failure>> {
+    let (local_user, home) = (surroundings.local_user.as_deref().unwrap_or(DEFAULT_USER), surroundings.home.as_deref());
+    let config = SshConfig::load(home, surroundings.system_config.as_deref(), local_user).map_err(|fault| vec![failure(&fault, None)])?;
+    let config = config.with_variables(surroundings.variables.clone());
     let mut failures = misspelled(&config, cluster);
     if !failures.is_empty() {
         return Err(failures);
@@ -62,6 +39,22 @@ fn ways(cluster: &Cluster, wanted: impl Fn(&str) -> bool, (home, system): (Optio
         }
     }
     if failures.is_empty() { Ok(targets) } else { Err(failures) }
+}
+
+/// What [`targets`] finds wrong, for those who only look at what a user wrote.
+pub(crate) fn judged_ways(cluster: &Cluster, surroundings: &Surroundings) -> Vec<Problem> {
+    targets(cluster, |_| true, surroundings).err().into_iter().flatten().map(problem).collect()
+}
+
+/// A failure with its place, where that is a line of a file.
+fn problem(failure: Failure) -> Problem {
+    let of_line = |at: &str| {
+        let (file, line) = at.rsplit_once(':')?;
+        Some(Position { file: file.into(), line: line.parse().ok()?, column: 1 })
+    };
+    let of_file = |at: &str| at.starts_with('/').then(|| Position { file: at.into(), line: 1, column: 1 });
+    let position = failure.at.as_deref().and_then(|at| of_line(at).or_else(|| of_file(at)));
+    Problem { position, because: failure.because, hint: failure.hint, ..Problem::new(failure.what) }
 }
 
 /// Every line that sets what ssh does not know, once, whoever would meet it.

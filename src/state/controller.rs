@@ -6,7 +6,7 @@ use std::path::Path;
 
 use aws_lc_rs::digest;
 
-use super::{folder, who};
+use super::StateFolder;
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
 
@@ -19,23 +19,33 @@ pub struct Controller {
     pub name: String,
 }
 
-/// This controller. Its identity is a random number in the folder of the locks, made once, together with the machine's id: a copy of a
-/// home directory on another machine is another controller, for locks don't reach there.
-///
-/// # Errors
-/// [`Failure`] if the folder can't be written.
-pub fn controller() -> Result<Controller, Failure> {
-    let folder = folder()?;
-    let path = folder.join("controller");
-    let failure = |error: io::Error| unwritable(&path, &error);
-    fs::create_dir_all(&folder).map_err(failure)?;
-    let number = number_of(&path)?;
-    let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
-    let machine = read("/proc/sys/kernel/hostname");
-    let identity = format!("{}\n{}\n{machine}", number, read("/etc/machine-id"));
-    let sum = digest::digest(&digest::SHA256, identity.as_bytes());
-    let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
-    Ok(Controller { id, name: who() })
+impl StateFolder {
+    /// The controller that has its locks here, by this name. Its identity is a random number in the folder of the locks, made once, together with
+    /// the machine's id: a copy of a home directory on another machine is another controller, for locks don't reach there.
+    ///
+    /// # Errors
+    /// [`Failure`] if the folder can't be written.
+    pub fn controller(&self, name: String) -> Result<Controller, Failure> {
+        let folder = self.path();
+        let path = folder.join("controller");
+        let failure = |error: io::Error| unwritable(&path, &error);
+        fs::create_dir_all(folder).map_err(failure)?;
+        let number = number_of(&path)?;
+        let read = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        let machine = read("/proc/sys/kernel/hostname");
+        let identity = format!("{}\n{}\n{machine}", number, read("/etc/machine-id"));
+        let sum = digest::digest(&digest::SHA256, identity.as_bytes());
+        let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
+        Ok(Controller { id, name })
+    }
+}
+
+impl Controller {
+    /// Who can't say who it is: nobody's earlier run, and nobody that writes.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self { id: String::new(), name: String::new() }
+    }
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Failure {

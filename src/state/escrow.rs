@@ -22,8 +22,8 @@ const MOST_BYTES: u64 = 1 << 20;
 
 /// A path as seen from the folder of the file in which it stands. What came by standard input stands where the user is.
 #[must_use]
-pub fn beside(origin: &Position, path: &str) -> PathBuf {
-    let home = path.strip_prefix("~/").and_then(|rest| Some(Path::new(&std::env::var_os("HOME")?).join(rest)));
+pub fn beside(origin: &Position, path: &str, home: Option<&Path>) -> PathBuf {
+    let home = path.strip_prefix("~/").and_then(|rest| Some(home?.join(rest)));
     home.unwrap_or_else(|| Path::new(&*origin.file).parent().unwrap_or(Path::new("")).join(path))
 }
 
@@ -45,8 +45,8 @@ pub struct Keeping<'a> {
 impl<'a> Keeping<'a> {
     /// The file that keeps the keys of this cluster.
     #[must_use]
-    pub fn new(cluster: &'a str, file: &'a EscrowFile) -> Self {
-        Self { file, path: beside(&file.origin, &file.path), cluster }
+    pub fn new(cluster: &'a str, file: &'a EscrowFile, home: Option<&Path>) -> Self {
+        Self { file, path: beside(&file.origin, &file.path, home), cluster }
     }
 
     /// Where it is.

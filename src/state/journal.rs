@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::folder;
+use super::StateFolder;
 use crate::event::{Event, EventKind, Sink};
 use crate::failure::{Failure, Kind};
 
@@ -30,18 +30,13 @@ pub struct Journal {
 /// Takes a warning to whoever watches the run.
 type Complain = Box<dyn Fn(&str) + Send>;
 
-/// The folder of all runs.
-pub(super) fn runs() -> Result<PathBuf, Failure> {
-    Ok(folder()?.join("runs"))
-}
-
 impl Journal {
     /// Opens the journal of a run that is named after the time at which it begins, and forgets the oldest runs.
     ///
     /// # Errors
     /// [`Failure`] if the folder can't be made.
-    pub fn create(run: &str, complain: Box<dyn Fn(&str) + Send>) -> Result<Self, Failure> {
-        let runs = runs()?;
+    pub fn create(state: &StateFolder, run: &str, complain: Box<dyn Fn(&str) + Send>) -> Result<Self, Failure> {
+        let runs = state.runs();
         let path = runs.join(run).join(EVENTS);
         let failure = |error: std::io::Error| {
             Failure::new(Kind::Internal, "the journal can't be written")

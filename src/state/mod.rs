@@ -7,36 +7,45 @@ mod record;
 mod runs;
 mod snapshot;
 mod timeline;
-mod who;
 
-use std::env;
 use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-pub use controller::{Controller, controller};
+use crate::failure::{Failure, Kind};
+pub use controller::Controller;
 pub use escrow::{Keeping, Kept, beside};
 pub use journal::Journal;
 pub use record::{Ending, Fate, Record, StepRecord};
-pub use runs::{Story, find_run, read_run, run_names};
-pub use snapshot::{KeptSnapshot, SnapshotFile, SnapshotPlace, snapshots_of};
+pub use runs::Story;
+pub use snapshot::{KeptSnapshot, SnapshotFile, SnapshotPlace};
 pub use timeline::{HostTime, Link, Timeline};
-pub use who::who;
 
-use crate::failure::{Failure, Kind};
+/// The folder of kokctl's state. It need not be there: what is put into it makes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateFolder(PathBuf);
 
-/// The folder of kokctl's state: `$XDG_STATE_HOME/kokctl`, by default below the home directory (XDG Base Directory Specification).
-///
-/// # Errors
-/// [`Failure`] where neither is known.
-pub fn folder() -> Result<PathBuf, Failure> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    state.map(|state| state.join("kokctl")).ok_or_else(|| {
-        Failure::new(Kind::Internal, "it is not known where to keep the journal")
-            .because("neither XDG_STATE_HOME nor HOME is set")
-            .hint("set one of them")
-    })
+impl StateFolder {
+    /// This one.
+    #[must_use]
+    pub fn at(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// The folder of all runs.
+    fn runs(&self) -> PathBuf {
+        self.0.join("runs")
+    }
+
+    fn cluster(&self, cluster: &str) -> PathBuf {
+        self.0.join("clusters").join(cluster)
+    }
 }
 
 /// Holds the lock of a cluster on this machine; another run on it is refused until this is dropped, or the process ends.
@@ -50,8 +59,8 @@ impl ClusterLock {
     ///
     /// # Errors
     /// [`Failure`] naming the process that has it.
-    pub fn take(cluster: &str) -> Result<Self, Failure> {
-        let folder = folder()?.join("clusters").join(cluster);
+    pub fn take(state: &StateFolder, cluster: &str) -> Result<Self, Failure> {
+        let folder = state.cluster(cluster);
         let path = folder.join("lock");
         let failure = |error: std::io::Error| {
             let failure = Failure::new(Kind::Internal, format!("{} can't be locked", path.display())).because(error.to_string());

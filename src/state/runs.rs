@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::journal::{EVENTS, is_locked, runs};
+use super::StateFolder;
+use super::journal::{EVENTS, is_locked};
 use crate::event::{Event, FORMAT};
 use crate::failure::{Failure, Kind};
 
@@ -22,53 +23,58 @@ pub struct Story {
     pub alive: bool,
 }
 
-/// Names of all runs, the oldest first.
-///
-/// # Errors
-/// [`Failure`] if the folder can't be read; where there is none, there are no runs.
-pub fn run_names() -> Result<Vec<String>, Failure> {
-    let folder = runs()?;
-    let found = match fs::read_dir(&folder) {
-        Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(unreadable(&folder, error.to_string())),
-    };
-    let mut names: Vec<String> = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-    names.sort();
-    Ok(names)
-}
-
-/// The run that is meant: `latest`, or the beginning or end of a name that no other has.
-///
-/// # Errors
-/// [`Failure`] if there is none, or several.
-pub fn find_run(wanted: &str) -> Result<String, Failure> {
-    let names = run_names()?;
-    let failure = |what: String| Failure::new(Kind::Input, what).at("the command line");
-    if wanted == "latest" {
-        return names.last().cloned().ok_or_else(|| failure("there are no runs".to_owned()).hint("`kokctl apply` makes one"));
+impl StateFolder {
+    /// Names of all runs, the oldest first.
+    ///
+    /// # Errors
+    /// [`Failure`] if the folder can't be read; where there is none, there are no runs.
+    pub fn run_names(&self) -> Result<Vec<String>, Failure> {
+        let folder = self.runs();
+        let found = match fs::read_dir(&folder) {
+            Ok(found) => found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(unreadable(&folder, error.to_string())),
+        };
+        let mut names: Vec<String> = found.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        Ok(names)
     }
-    let quoted = wanted.escape_debug();
-    let alike: Vec<&String> = names.iter().filter(|name| *name == wanted || name.starts_with(wanted) || name.ends_with(wanted)).collect();
-    match alike.as_slice() {
-        [name] => Ok((*name).clone()),
-        [] => Err(failure(format!("there is no run `{quoted}`")).hint("`kokctl runs` lists them; `latest` is the last one")),
-        several => {
-            let names = several.iter().take(5).map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-            Err(failure(format!("`{quoted}` is part of the names of {} runs", several.len())).because(names).hint("give more of the name"))
+
+    /// The run that is meant: `latest`, or the beginning or end of a name that no other has.
+    ///
+    /// # Errors
+    /// [`Failure`] if there is none, or several.
+    pub fn find_run(&self, wanted: &str) -> Result<String, Failure> {
+        let names = self.run_names()?;
+        let failure = |what: String| Failure::new(Kind::Input, what).at("the command line");
+        if wanted == "latest" {
+            return names.last().cloned().ok_or_else(|| failure("there are no runs".to_owned()).hint("`kokctl apply` makes one"));
+        }
+        let quoted = wanted.escape_debug();
+        let alike: Vec<&String> =
+            names.iter().filter(|name| *name == wanted || name.starts_with(wanted) || name.ends_with(wanted)).collect();
+        match alike.as_slice() {
+            [name] => Ok((*name).clone()),
+            [] => Err(failure(format!("there is no run `{quoted}`")).hint("`kokctl runs` lists them; `latest` is the last one")),
+            several => {
+                let names = several.iter().take(5).map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
+                Err(failure(format!("`{quoted}` is part of the names of {} runs", several.len()))
+                    .because(names)
+                    .hint("give more of the name"))
+            }
         }
     }
-}
 
-/// Reads the journal of a run.
-///
-/// # Errors
-/// [`Failure`] if it can't be read, is none, or was written in another version of the format.
-pub fn read_run(id: &str) -> Result<Story, Failure> {
-    let path: PathBuf = runs()?.join(id).join(EVENTS);
-    let text = fs::read(&path).map_err(|error| unreadable(&path, error.to_string()))?;
-    let (events, unknown) = parse(&text).map_err(|because| unreadable(&path, because))?;
-    Ok(Story { id: id.to_owned(), events, unknown, alive: is_locked(&path) })
+    /// Reads the journal of a run.
+    ///
+    /// # Errors
+    /// [`Failure`] if it can't be read, is none, or was written in another version of the format.
+    pub fn read_run(&self, id: &str) -> Result<Story, Failure> {
+        let path: PathBuf = self.runs().join(id).join(EVENTS);
+        let text = fs::read(&path).map_err(|error| unreadable(&path, error.to_string()))?;
+        let (events, unknown) = parse(&text).map_err(|because| unreadable(&path, because))?;
+        Ok(Story { id: id.to_owned(), events, unknown, alive: is_locked(&path) })
+    }
 }
 
 fn unreadable(path: &Path, because: String) -> Failure {

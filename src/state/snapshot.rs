@@ -12,7 +12,7 @@ use kok_tasks::snapshot::{Damage, Decoder, Form};
 use crate::failure::{Failure, Kind};
 use place::Part;
 
-pub use place::{SnapshotPlace, snapshots_of};
+pub use place::SnapshotPlace;
 
 /// A snapshot that is whole and on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

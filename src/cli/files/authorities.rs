@@ -7,6 +7,7 @@ use kok_crds::{Input, Problem, Secret};
 use kok_pki::{Authority, PkiError};
 use time::OffsetDateTime;
 
+use crate::cli::process;
 use crate::clock::Clock;
 use crate::plain_file;
 use crate::remote::mode_if_open;
@@ -79,7 +80,7 @@ fn shared(own: &OwnAuthority, other: AuthorityName) -> Problem {
 fn text(name: AuthorityName, what: &str, pem: &Pem) -> Result<Secret, Problem> {
     let path = match &pem.source {
         PemSource::Contents(text) => return Ok(text.clone()),
-        PemSource::File(path) => beside(&pem.origin, path),
+        PemSource::File(path) => beside(&pem.origin, path, process::home().as_deref()),
     };
     let unreadable = |because: String| {
         Problem::new(format!("the {what} of the authority `{}` can't be read", name.as_str()))
@@ -94,7 +95,7 @@ fn text(name: AuthorityName, what: &str, pem: &Pem) -> Result<Secret, Problem> {
 fn open_to_others(key: &Pem) -> Option<Problem> {
     let path = match &key.source {
         PemSource::Contents(_) => std::path::PathBuf::from(&*key.origin.file),
-        PemSource::File(path) => beside(&key.origin, path),
+        PemSource::File(path) => beside(&key.origin, path, process::home().as_deref()),
     };
     // What came by standard input or in an option is no file.
     let mode = mode_if_open(&fs::metadata(&path).ok().filter(fs::Metadata::is_file)?)?;

@@ -5,13 +5,14 @@ use kok_crds::{Input, Problem, Secret};
 use kok_pki::inspect_certificate;
 use kok_tasks::preconditions::authority_kind;
 
+use crate::cli::process;
 use crate::state::{Keeping, Kept};
 
 /// Reads it, if the user has one. With anything wrong there is no cluster left, only what is wrong.
 pub(super) fn load(input: &mut Input) {
     let Some(cluster) = &mut input.cluster else { return };
     let Some(file) = &cluster.settings.certificates.escrow else { return };
-    let problems = match Keeping::new(&cluster.name, file).read() {
+    let problems = match Keeping::new(&cluster.name, file, process::home().as_deref()).read() {
         Ok(None) => return,
         Ok(Some(kept)) => {
             let problems = others(cluster, &kept);

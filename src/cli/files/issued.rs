@@ -11,6 +11,7 @@ use kok_tasks::issued::{self, Files};
 use rustix::fs::{Mode, OFlags, open};
 use time::OffsetDateTime;
 
+use crate::cli::process;
 use crate::cli::status::{SOON, day};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
@@ -27,7 +28,7 @@ pub(super) fn load(input: &mut Input) {
     let Some(folder) = &cluster.settings.certificates.issued else { return };
     let (mut problems, mut files) = (Vec::new(), BTreeMap::new());
     for host in &cluster.hosts {
-        let path = beside(&folder.origin, &folder.path).join(&host.name);
+        let path = beside(&folder.origin, &folder.path, process::home().as_deref()).join(&host.name);
         match read(cluster, host, &path, folder) {
             Ok(found) => drop(files.insert(host.name.clone(), found)),
             Err(found) => problems.extend(found),

@@ -4,6 +4,7 @@ use kok_crds::model::{Addon, Manifest};
 use kok_crds::{Input, MOST_MANIFEST_BYTES, Place, Problem, Source, in_two_addons, not_text, read_manifest};
 use kok_tasks::digest::sha256;
 
+use crate::cli::process;
 use crate::plain_file;
 use crate::state::beside;
 
@@ -43,7 +44,7 @@ fn source(addon: &Addon) -> Result<Source, Problem> {
 }
 
 fn of_file(addon: &Addon, path: &str) -> Result<Source, Problem> {
-    let place = beside(&addon.origin, path);
+    let place = beside(&addon.origin, path, process::home().as_deref());
     let name = place.display().to_string();
     let unreadable = |because: String| {
         Problem::new(format!("the manifest of the addon `{}` can't be read", addon.name))

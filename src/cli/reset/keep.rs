@@ -9,7 +9,7 @@ use kok_tasks::snapshot::Snapshot;
 use crate::event::{EventKind, Events};
 use crate::failure::{Failure, Kind};
 use crate::run::{Links, fetch_key, take_snapshot};
-use crate::state::{KeptSnapshot, SnapshotPlace, snapshots_of};
+use crate::state::{KeptSnapshot, SnapshotPlace, StateFolder};
 
 /// A snapshot of etcd, and the key to what it holds, if that is encrypted.
 pub(super) struct Backup(KeptSnapshot);
@@ -21,7 +21,7 @@ pub(super) async fn keep(
     snapshot: Result<Snapshot, Refusal>,
     wanted: Option<&Path>,
     run: &str,
-    events: &Events,
+    (state, events): (&StateFolder, &Events),
 ) -> Result<Option<Backup>, Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
     let left_out = |because: String| {
@@ -32,14 +32,14 @@ pub(super) async fn keep(
         Snapshot::Of { host, form, key } => (host, form, key),
         Snapshot::Nothing(because) => return left_out(because.to_owned()),
         Snapshot::Begun(because) => {
-            let folder = snapshots_of(&cluster.name).map_err(one)?;
+            let folder = state.snapshots_of(&cluster.name);
             return left_out(format!(
                 "{because}; if it took one, it is in {} where that reset ran, or where --snapshot said",
                 folder.display()
             ));
         }
     };
-    let place = SnapshotPlace::of(&cluster.name, run, wanted).map_err(one)?;
+    let place = SnapshotPlace::of(state, &cluster.name, run, wanted).map_err(one)?;
     // It is short: where it can't be had, that is known before the rest has come.
     let key = match key {
         Some(host) => Some(fetch_key(links, &host).await.map_err(one)?),

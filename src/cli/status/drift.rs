@@ -9,12 +9,10 @@ use kok_tasks::plan::{Plan, Selection};
 use serde::Serialize;
 
 use crate::artifacts::BundleFolder;
-use crate::cli::converge::{Tolerance, converge};
+use crate::cli::converge::{Asking, Tolerance, converge};
 use crate::cli::files::loaded;
 use crate::cli::saved_plan::Given;
-use crate::event::Events;
 use crate::failure::Failure;
-use crate::ui::Notes;
 
 /// How far the cluster is from its files.
 #[derive(Serialize)]
@@ -33,7 +31,7 @@ pub(super) enum Drift {
 impl Drift {
     /// Makes the plan of the whole cluster, which needs the bundle that it is installed from, and all that its files name: the objects of addons,
     /// and certificates that were issued. `input` is what was read of the files themselves. Nothing is changed.
-    pub(super) async fn find(input: Input, bundle: Option<&BundleFolder>) -> Self {
+    pub(super) async fn find(input: Input, bundle: Option<&BundleFolder>, asking: Asking<'_>) -> Self {
         let Some(bundle) = bundle else {
             return Self::Unknown { because: "it needs the bundle: give its folder with --bundle".to_owned() };
         };
@@ -41,7 +39,7 @@ impl Drift {
             Ok(cluster) => cluster,
             Err(because) => return Self::Unknown { because },
         };
-        match plan(&cluster, bundle).await {
+        match plan(&cluster, bundle, asking).await {
             Ok(plan) => Self::of(&plan),
             Err(failures) => Self::Unknown { because: failures.first().map(Failure::one_line).unwrap_or_default() },
         }
@@ -83,11 +81,10 @@ fn whole(input: Input) -> Result<Cluster, String> {
     input.cluster.ok_or_else(|| problem().as_ref().map(Failure::one_line).unwrap_or_default())
 }
 
-async fn plan(cluster: &Cluster, bundle: &BundleFolder) -> Result<Plan, Vec<Failure>> {
+async fn plan(cluster: &Cluster, bundle: &BundleFolder, asking: Asking<'_>) -> Result<Plan, Vec<Failure>> {
     let given = Given::new(false)?;
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
-    let events = Events::new(vec![Box::new(Notes)]);
-    let planned = converge(cluster, bundle.bundle(), &Selection::default(), &given, tolerance, &events).await?;
+    let planned = converge(cluster, bundle.bundle(), &Selection::default(), &given, tolerance, asking).await?;
     Ok(planned.plan)
 }
 

@@ -1,4 +1,5 @@
 //! `~`, `${VARIABLE}` and `%` tokens in values.
+use crate::remote::identity::Variables;
 use std::path::{Path, PathBuf};
 
 /// What the tokens stand for.
@@ -10,6 +11,7 @@ pub(super) struct Scope<'a> {
     /// The login, if it is known.
     pub(super) user: Option<&'a str>,
     pub(super) local_user: &'a str,
+    pub(super) variables: &'a Variables,
 }
 
 /// A host name, in which `%h` is the name that was asked for.
@@ -30,7 +32,7 @@ pub(super) fn path(text: &str, scope: Scope<'_>, host: &str, port: u16, user: &s
         'u' => Some(scope.local_user.to_owned()),
         _ => None,
     };
-    let text = variables(&tokens(text, token)?)?;
+    let text = variables(&tokens(text, token)?, scope.variables)?;
     match text.strip_prefix("~/") {
         Some(rest) => scope.home.map(|home| home.join(rest)).ok_or_else(|| "the home directory is not known".to_owned()),
         None if text.starts_with('~') => Err("the home of another user is not looked up".to_owned()),
@@ -56,13 +58,15 @@ fn tokens(text: &str, stands_for: impl Fn(char) -> Option<String>) -> Result<Str
     Ok(expanded)
 }
 
-fn variables(text: &str) -> Result<String, String> {
+fn variables(text: &str, known: &Variables) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
         let (name, behind) = after.split_once('}').ok_or("${ is not closed")?;
         expanded.push_str(before);
-        expanded.push_str(&std::env::var(name).map_err(|_| format!("the variable {name} is not set"))?);
+        expanded.push_str(
+            &known.get(name).and_then(|value| value.into_string().ok()).ok_or_else(|| format!("the variable {name} is not set"))?,
+        );
         rest = behind;
     }
     expanded.push_str(rest);

@@ -12,6 +12,7 @@ mod split;
 
 use super::text::printable;
 use crate::remote::host_key_fault::Place;
+use crate::remote::identity::Variables;
 pub(crate) use settings::{Jump, Overruled, Settings};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -125,19 +126,27 @@ pub(crate) struct SshConfig {
     items: Vec<Item>,
     home: Option<PathBuf>,
     local_user: String,
+    variables: Variables,
 }
 
 impl SshConfig {
-    /// Reads `~/.ssh/config` and `/etc/ssh/ssh_config`, in the order in which they count. None has to exist.
-    pub(crate) fn load(home: Option<&Path>, system: &Path, local_user: &str) -> Result<Self, SshConfigFault> {
+    /// Reads `~/.ssh/config` and that of the system, in the order in which they count. None has to exist.
+    pub(crate) fn load(home: Option<&Path>, system: Option<&Path>, local_user: &str) -> Result<Self, SshConfigFault> {
         let mut items = Vec::new();
         if let Some(home) = home {
             let folder = home.join(".ssh");
             items.extend(read::Reader { folder: &folder, home: Some(home), of_user: true }.file(&folder.join("config"), 0)?);
         }
-        let folder = system.parent().unwrap_or(Path::new("/"));
-        items.extend(read::Reader { folder, home, of_user: false }.file(system, 0)?);
-        Ok(Self { items, home: home.map(Path::to_owned), local_user: local_user.to_owned() })
+        if let Some(system) = system {
+            let folder = system.parent().unwrap_or(Path::new("/"));
+            items.extend(read::Reader { folder, home, of_user: false }.file(system, 0)?);
+        }
+        Ok(Self { items, home: home.map(Path::to_owned), local_user: local_user.to_owned(), variables: Variables::default() })
+    }
+
+    /// With the variables that its lines may name.
+    pub(crate) fn with_variables(self, variables: Variables) -> Self {
+        Self { variables, ..self }
     }
 
     /// Every line of an option that ssh does not know, as it would find them on the way to this host: only `IgnoreUnknown` may differ
@@ -149,7 +158,7 @@ impl SshConfig {
     /// What it says about a host, named as the user named it. `user` is the login if the user named one.
     pub(crate) fn lookup(&self, name: &str, user: Option<&str>, overruled: Overruled) -> Result<Settings, SshConfigFault> {
         let values = lookup::values(&self.items, lookup::Query { name, user, local_user: &self.local_user })?;
-        let scope = expand::Scope { home: self.home.as_deref(), name, user, local_user: &self.local_user };
+        let scope = expand::Scope { home: self.home.as_deref(), name, user, local_user: &self.local_user, variables: &self.variables };
         settings::settings(&values, scope, overruled)
     }
 

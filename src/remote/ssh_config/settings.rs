@@ -88,7 +88,7 @@ pub(super) fn settings(values: &Values, scope: Scope<'_>, overruled: Overruled) 
     let host = host_name.clone().unwrap_or_else(|| scope.name.to_owned());
     let login = scope.user.or(user.as_deref()).unwrap_or(scope.local_user).to_owned();
     let path = |text: &str| expand::path(text, scope, &host, port.unwrap_or(DEFAULT_PORT), &login);
-    let configured = configured(values, &path)?;
+    let configured = configured(values, scope, &path)?;
     let place = |keyword: &str| values.get(keyword).and_then(|values| Some(values.first()?.place.clone()));
     let origin = Origin { address: place("hostname"), port: place("port"), user: place("user") };
     Ok(Settings { host_name, port, user, checking, jumps, configured: Configured { origin, ..configured } })
@@ -124,7 +124,7 @@ fn checking(values: &Values) -> Result<Option<HostKeyChecking>, SshConfigFault> 
     }
 }
 
-fn configured(values: &Values, path: &dyn Fn(&str) -> Result<PathBuf, String>) -> Result<Configured, SshConfigFault> {
+fn configured(values: &Values, scope: Scope<'_>, path: &dyn Fn(&str) -> Result<PathBuf, String>) -> Result<Configured, SshConfigFault> {
     let paths = |keyword: &str| match values.get(keyword) {
         None => Ok(None),
         Some(found) => {
@@ -142,7 +142,7 @@ fn configured(values: &Values, path: &dyn Fn(&str) -> Result<PathBuf, String>) -
         "SSH_AUTH_SOCK" => Ok(AgentChoice::Usual),
         variable if variable.starts_with('$') && !variable.starts_with("${") => {
             let name = variable.trim_start_matches('$');
-            std::env::var_os(name).map(|path| AgentChoice::Socket(path.into())).ok_or_else(|| format!("the variable {name} is not set"))
+            scope.variables.get(name).map(|path| AgentChoice::Socket(path.into())).ok_or_else(|| format!("the variable {name} is not set"))
         }
         text => path(text).map(AgentChoice::Socket),
     })?;

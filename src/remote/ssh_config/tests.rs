@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 use super::split::split;
 use super::{Jump, Overruled, Settings, SshConfig, SshConfigFault};
+use crate::remote::identity::Variables;
 use crate::remote::target::{AddressFamily, AgentChoice, HostKeyChecking};
 use proptest::prelude::*;
 use std::fs;
@@ -28,7 +29,8 @@ impl Files {
     }
 
     fn load(&self) -> Result<SshConfig, SshConfigFault> {
-        SshConfig::load(Some(&self.0.path().join("home")), &self.0.path().join("system/ssh_config"), "me")
+        SshConfig::load(Some(&self.0.path().join("home")), Some(&self.0.path().join("system/ssh_config")), "me")
+            .map(|config| config.with_variables(Variables::new(|name| std::env::var_os(name))))
     }
 
     fn ask(&self, name: &str) -> Result<Settings, SshConfigFault> {

@@ -1,5 +1,5 @@
-use super::harness::{BlackHole, LONG, Relay, Sshd, open, refused, until};
-use crate::remote::{ConnectFault, Connection, Deadlines, Phase, Prospect, RunError, Script, Surroundings, Target};
+use super::harness::{BlackHole, LONG, Relay, Sshd, open, refused, transport, until};
+use crate::remote::{ConnectFault, Connection, Deadlines, Phase, Prospect, RunError, Script, Target};
 use std::path::Path;
 use std::time::{Duration, Instant};
 use tokio::io::AsyncWriteExt as _;
@@ -113,7 +113,7 @@ async fn many_dead_hosts_are_found_in_the_time_of_one() {
         for (port, phase) in ports {
             let target = Target { address: format!("127.0.1.{number}"), port, ..sshd.target() };
             opening.spawn(async move {
-                let error = Connection::open_from(&target, &deadlines, &Surroundings::default()).await.err().unwrap();
+                let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
                 assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: found, .. } if found == phase), "{error:?}");
             });
         }

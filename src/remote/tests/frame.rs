@@ -2,6 +2,7 @@
 use super::{Framer, StderrTail};
 use crate::remote::nonce::Nonce;
 use proptest::prelude::*;
+use std::sync::Arc;
 
 const NONCE: &str = "00112233445566778899aabbccddeeff";
 
@@ -14,7 +15,7 @@ fn framed(noise: &[u8], output: &[u8], status: u32) -> Vec<u8> {
 }
 
 fn read(pieces: impl IntoIterator<Item = Vec<u8>>, limit: usize) -> Framer {
-    let mut framer = Framer::new(&Nonce::fixed(NONCE), limit);
+    let mut framer = Framer::new(&Nonce::fixed(NONCE), limit, &Arc::default());
     for piece in pieces {
         framer.push(&piece);
     }
@@ -53,12 +54,12 @@ fn without_a_begin_all_is_noise() {
 
 #[test]
 fn stderr_keeps_its_end_and_loses_its_noise() {
-    let mut tail = StderrTail::new(&Nonce::fixed(NONCE));
+    let mut tail = StderrTail::new(&Nonce::fixed(NONCE), &Arc::default());
     tail.push(format!("profile\n\nkokctl-begin-{NONCE}\nreason\n").as_bytes());
     let (noise, kept) = tail.split();
     assert_eq!((noise.as_slice(), kept.bytes.as_slice()), (&b"profile\n"[..], &b"reason\n"[..]));
 
-    let mut flood = StderrTail::new(&Nonce::fixed(NONCE));
+    let mut flood = StderrTail::new(&Nonce::fixed(NONCE), &Arc::default());
     for _ in 0..300 {
         flood.push(&[b'a'; 1000]);
     }

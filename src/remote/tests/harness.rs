@@ -8,7 +8,7 @@ pub(crate) use network::{BlackHole, Relay};
 pub(crate) use users::{ASKED, PASSWORD, SHELLS};
 
 use crate::remote::identity::Surroundings;
-use crate::remote::{Configured, ConnectError, Connection, Deadlines, HostKeyChecking, Target};
+use crate::remote::{Configured, ConnectError, Connection, Deadlines, HostKeyChecking, Limits, Target, Transport};
 use kok_crds::Secret;
 use std::fmt::Write as _;
 use std::fs;
@@ -16,6 +16,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 const LOCALHOST: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -191,9 +192,23 @@ pub(crate) fn a_target() -> Target {
     }
 }
 
+/// The limits of the tests' process.
+static LIMITS: LazyLock<Arc<Limits>> = LazyLock::new(Arc::default);
+
+/// Without an agent and without the usual files; bastions are shared by all that a test opens.
+pub(crate) fn transport() -> Transport {
+    static BARE: LazyLock<Transport> = LazyLock::new(|| transport_with(&Surroundings::default()));
+    BARE.clone()
+}
+
+/// One that knows nothing yet.
+pub(crate) fn transport_with(surroundings: &Surroundings) -> Transport {
+    Transport::new(surroundings.clone(), Arc::clone(&LIMITS))
+}
+
 /// Without an agent and without the usual files: what a test sees must not depend on who runs it.
 pub(crate) async fn open(target: &Target) -> Result<Connection, ConnectError> {
-    Connection::open_from(target, &Deadlines::default(), &Surroundings::default()).await
+    Connection::open(target, &Deadlines::default(), &transport()).await
 }
 
 pub(crate) async fn refused(target: &Target) -> ConnectError {

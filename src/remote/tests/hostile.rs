@@ -1,6 +1,5 @@
 //! Servers that do not behave.
-use super::harness::{LONG, a_target, keygen, open, public_key, refused};
-use crate::remote::identity::Surroundings;
+use super::harness::{LONG, a_target, keygen, open, public_key, refused, transport};
 use crate::remote::{ConnectFault, Connection, Deadlines, RunError, Script, Target};
 use kok_crds::Secret;
 use russh::keys::PrivateKey;
@@ -41,7 +40,7 @@ async fn babbling_ends_at_the_deadline_and_is_harmless() {
             ..a_target()
         };
         let start = Instant::now();
-        let error = Connection::open_from(&target, &deadlines, &Surroundings::default()).await.err().unwrap();
+        let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
         assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
         let shown = format!("{error} {:?}", error.because());
         assert!(!shown.contains('\u{1b}') && shown.len() < 1000, "{shown}");

@@ -2,6 +2,7 @@
 use super::{Identities, Identity, IdentityFault, Surroundings, load};
 use crate::remote::Target;
 use crate::remote::tests::harness::a_target;
+use crate::remote::tests::harness::{transport, transport_with};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ async fn usual_files_are_offered_in_order_and_bad_ones_passed_over() {
     keygen(&ssh.join("id_rsa"), "secret", &["-t", "rsa", "-b", "2048"]);
     let target = Target { private_key_file: None, ..a_target() };
     let surroundings = Surroundings { home: Some(home.path().to_owned()), agent_socket: Some(ssh.join("gone")), ..Surroundings::default() };
-    let found = Identities::gather(&target, &surroundings).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let found = Identities::gather(&target, &transport_with(&surroundings)).await.unwrap_or_else(|fault| panic!("{fault}"));
     let names: Vec<_> = found.offered.iter().map(Identity::describe).collect();
     assert_eq!(names.len(), 2);
     assert!(names.first().unwrap().contains("id_ed25519") && names.last().unwrap().contains("id_ecdsa"), "{names:?}");
@@ -62,7 +63,7 @@ async fn usual_files_are_offered_in_order_and_bad_ones_passed_over() {
 #[tokio::test]
 async fn a_password_alone_means_no_key_at_all() {
     let target = Target { password: Some(kok_crds::Secret::new("x")), ..a_target() };
-    let found = Identities::gather(&Target { private_key_file: None, ..target }, &Surroundings::default()).await;
+    let found = Identities::gather(&Target { private_key_file: None, ..target }, &transport()).await;
     assert!(found.is_ok_and(|found| found.offered.is_empty()));
 }
 
@@ -77,9 +78,9 @@ async fn a_key_of_the_users_files_is_the_only_one() {
         password: Some(kok_crds::Secret::new("x")),
         ..a_target()
     };
-    let found = Identities::gather(&with("key"), &Surroundings::default()).await.unwrap_or_else(|fault| panic!("{fault}"));
+    let found = Identities::gather(&with("key"), &transport()).await.unwrap_or_else(|fault| panic!("{fault}"));
     let names: Vec<_> = found.offered.iter().map(Identity::describe).collect();
     assert!(names.len() == 1 && names.first().unwrap().starts_with("ssh-privatekey "), "{names:?}");
-    let fault = Identities::gather(&with("locked"), &Surroundings::default()).await.err().unwrap();
+    let fault = Identities::gather(&with("locked"), &transport()).await.err().unwrap();
     assert!(matches!(fault, IdentityFault::Encrypted { .. }), "{fault}");
 }

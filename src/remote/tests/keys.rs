@@ -1,6 +1,6 @@
-use super::harness::{Agent, LONG, Sshd, keygen, public_key};
+use super::harness::{Agent, LONG, Sshd, keygen, public_key, transport_with};
 use crate::remote::identity::Surroundings;
-use crate::remote::passphrase::{Passphrases, ask_at};
+use crate::remote::passphrase::Passphrases;
 use crate::remote::{ConnectFault, Connection, Deadlines, IdentityFault, Script, Target};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -13,7 +13,7 @@ fn authorize(sshd: &Sshd, names: &[&str]) {
 }
 
 async fn open(target: &Target, surroundings: &Surroundings) -> Result<Connection, IdentityFault> {
-    match Connection::open_from(target, &Deadlines::default(), surroundings).await {
+    match Connection::open(target, &Deadlines::default(), &transport_with(surroundings)).await {
         Ok(connection) => {
             assert!(connection.run(Script::new("exit 0"), LONG).await.unwrap().is_success());
             Ok(connection)
@@ -91,35 +91,4 @@ async fn an_agent_that_holds_an_encrypted_key_saves_the_passphrase() {
     let surroundings = Surroundings { agent_socket: Some(agent.socket.clone()), ..Surroundings::default() };
     open(&Target { private_key_file: Some(sshd.path("held")), ..sshd.target() }, &surroundings).await.unwrap();
     assert_eq!(sshd.count("userauth-request for user root service ssh-connection method publickey"), 2, "{}", sshd.log());
-}
-
-#[test]
-fn what_is_typed_at_a_terminal_is_not_shown() {
-    use std::io::{Read as _, Write as _};
-    let controller = rustix::pty::openpt(rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY).unwrap();
-    rustix::pty::grantpt(&controller).unwrap();
-    rustix::pty::unlockpt(&controller).unwrap();
-    let name = rustix::pty::ptsname(&controller, Vec::new()).unwrap();
-    let terminal = fs::OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
-    let mut controller = fs::File::from(controller);
-    let asking = std::thread::spawn({
-        let terminal = terminal.try_clone().unwrap();
-        move || [ask_at(&terminal, "Word: "), ask_at(&terminal, "Again: ")].map(|answer| answer.map(|word| word.to_string()).ok())
-    });
-    let mut shown = String::new();
-    let mut until = |text: &str, controller: &mut fs::File| {
-        let mut piece = [0; 100];
-        while !shown.ends_with(text) {
-            let read = controller.read(&mut piece).unwrap();
-            shown.push_str(std::str::from_utf8(&piece[..read]).unwrap());
-        }
-    };
-    until("Word: ", &mut controller);
-    controller.write_all(b"forget\x15open\x7fn sesame\r").unwrap();
-    until("Again: ", &mut controller);
-    controller.write_all(b"half\x03").unwrap();
-    assert_eq!(asking.join().unwrap(), [Some("open sesame".to_owned()), None]);
-    assert!(!shown.contains("sesame"), "{shown:?}");
-    let modes = rustix::termios::tcgetattr(&terminal).unwrap().local_modes;
-    assert!(modes.contains(rustix::termios::LocalModes::ECHO | rustix::termios::LocalModes::ISIG));
 }

@@ -1,4 +1,4 @@
-use super::harness::{Agent, LONG, Relay, Sshd, fingerprint, keygen, open, public_key, refused};
+use super::harness::{Agent, LONG, Relay, Sshd, fingerprint, keygen, open, public_key, refused, transport, transport_with};
 use crate::remote::identity::Surroundings;
 use crate::remote::{ConnectFault, Connection, Deadlines, HostKeyFault, IdentityFault, Phase, Script, Target};
 use std::fs;
@@ -153,7 +153,7 @@ async fn without_a_key_file_the_agent_and_the_usual_files_are_offered() {
     let home = sshd.path("user");
     fs::create_dir_all(home.join(".ssh")).unwrap();
     let target = Target { private_key_file: None, ..sshd.target() };
-    let open = async |surroundings: &Surroundings| Connection::open_from(&target, &Deadlines::default(), surroundings).await;
+    let open = async |surroundings: &Surroundings| Connection::open(&target, &Deadlines::default(), &transport_with(surroundings)).await;
 
     let mut surroundings = Surroundings { home: Some(home.clone()), ..Surroundings::default() };
     let error = open(&surroundings).await.err().unwrap();
@@ -185,7 +185,7 @@ async fn black_holes_end_at_their_deadline() {
     let deadlines = Deadlines { connect: Duration::from_millis(300), handshake: Duration::from_millis(300), ..Deadlines::default() };
     let target = Target { port: silent.local_addr().unwrap().port(), ..sshd.target() };
     let start = Instant::now();
-    let error = Connection::open_from(&target, &deadlines, &Surroundings::default()).await.err().unwrap();
+    let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
     assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: Phase::Handshake, .. }), "{error:?}");
     assert!(start.elapsed() < Duration::from_secs(3));
     // The socket is really closed: nothing is left behind that waits for an answer.
@@ -203,7 +203,7 @@ async fn black_holes_end_at_their_deadline() {
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest).await;
     });
-    let error = Connection::open_from(&target, &deadlines, &Surroundings::default()).await.err().unwrap();
+    let error = Connection::open(&target, &deadlines, &transport()).await.err().unwrap();
     assert!(matches!(*error.fault, ConnectFault::TimedOut { phase: Phase::Handshake, .. }), "{error:?}");
     tokio::time::timeout(LONG, greeter).await.unwrap().unwrap();
 }

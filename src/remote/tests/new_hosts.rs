@@ -1,5 +1,4 @@
-use super::harness::{Sshd, keygen, open, public_key, refused};
-use crate::remote::identity::Surroundings;
+use super::harness::{Sshd, keygen, open, public_key, refused, transport};
 use crate::remote::{ConnectFault, Deadlines, HostKeyChecking, HostKeyFault, Scan, Target};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -71,7 +70,7 @@ async fn a_key_that_cannot_be_recorded_is_not_accepted() {
 #[tokio::test]
 async fn a_scan_shows_keys_of_all_types_and_believes_none() {
     let sshd = Sshd::with_host_keys(&["ed25519", "ecdsa", "rsa"]);
-    let scan = async |target: &Target| Scan::of_from(target, &Deadlines::default(), &Surroundings::default()).await.unwrap();
+    let scan = async |target: &Target| Scan::of(target, &Deadlines::default(), &transport()).await.unwrap();
     let target = accepting(&sshd, "known");
     let found = scan(&target).await;
     assert!(found.is_new() && !sshd.path("known").exists());

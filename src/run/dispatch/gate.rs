@@ -16,10 +16,10 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::super::event::EventKind;
 use super::super::hosts::{Hosts, Trouble};
 use super::super::schedule::Status;
 use super::{Dispatcher, Message};
+use crate::event::EventKind;
 use crate::pools::Pool;
 
 /// A view that is older is not used.

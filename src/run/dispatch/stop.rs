@@ -5,7 +5,7 @@ use kok_tasks::plan::StepId;
 use super::super::hosts::Hosts;
 use super::super::outcome::InDoubt;
 use super::super::schedule::{Lane, Status};
-use super::super::signals::Stop;
+use super::super::wish::Stop;
 use super::Dispatcher;
 use super::waits::Wait;
 use crate::event::EventKind;

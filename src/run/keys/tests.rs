@@ -74,7 +74,7 @@ fn an_encrypted_key_is_noted_and_nobody_is_asked() {
     let keys = Keys::new();
     keygen(&keys.path("all"), &["-t", "ed25519", "-N", "sesame"]);
     let hosts = HOSTS.replace("~/own", "KEYS/all").replace("KEYS/gate", "KEYS/all").replace("KEYS", &keys.0.path().display().to_string());
-    let (problems, notices) = judged_keys(&cluster(&hosts));
+    let (problems, notices) = judged_keys(&cluster(&hosts), &Surroundings::default());
     assert_eq!(problems, []);
     let noted: Vec<_> = notices.iter().map(|notice| notice.position.as_ref().unwrap().line).collect();
     assert_eq!(noted, [6, 13, 13], "each place once");

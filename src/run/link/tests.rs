@@ -2,7 +2,7 @@
 
 use super::{FIRST_PAUSE, LONGEST_PAUSE, Link, PATIENCE, opened, wait_before_next};
 use crate::event::Events;
-use crate::remote::tests::harness::{LONG, Relay, Sshd, until};
+use crate::remote::tests::harness::{LONG, Relay, Sshd, transport, until};
 use crate::remote::{Prospect, Script, Target};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ async fn a_lost_link_is_opened_again_and_verified_again() {
     let (sshd, other) = (Sshd::start(), Sshd::start());
     let relay = Relay::to(sshd.port, 0).await;
     let port = relay.port;
-    let link = Link::open(Target { port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() }).await.unwrap();
+    let link = Link::open(Target { port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() }, &transport()).await.unwrap();
     works(&link).await;
     drop(relay);
     until("the link is lost", || link.is_lost()).await;
@@ -76,7 +76,7 @@ async fn a_login_that_is_refused_for_a_while_is_accepted_again() {
     let relay = Relay::to(sshd.port, 0).await;
     let port = relay.port;
     let target = Target { user: "free".to_owned(), port, host_key: Some(sshd.fingerprint("ed25519")), ..sshd.target() };
-    let link = Link::open(target).await.unwrap();
+    let link = Link::open(target, &transport()).await.unwrap();
     works(&link).await;
     let keys = std::fs::read(sshd.path("authorized_keys")).unwrap();
     std::fs::write(sshd.path("authorized_keys"), "").unwrap();

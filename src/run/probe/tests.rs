@@ -7,7 +7,7 @@ use kok_tasks::observe::{Look, PathState};
 
 use super::*;
 use crate::remote::Target;
-use crate::remote::tests::harness::Sshd;
+use crate::remote::tests::harness::{Sshd, transport};
 
 /// Says that a test has a process of its own: those beside it use memory too.
 const ALONE: &str = "KOK_TEST_ALONE";
@@ -26,8 +26,9 @@ fn of_worker() -> LookAt {
 }
 
 async fn link(name: &str, target: Target) -> (String, Arc<Link>) {
-    let link =
-        Link::open(Target { name: name.to_owned(), ..target }).await.unwrap_or_else(|error| panic!("{error}: {:?}", error.because()));
+    let link = Link::open(Target { name: name.to_owned(), ..target }, &transport())
+        .await
+        .unwrap_or_else(|error| panic!("{error}: {:?}", error.because()));
     (name.to_owned(), Arc::new(link))
 }
 
@@ -58,7 +59,7 @@ async fn babble() {
     let looks = [Look::Path("/etc/passwd".to_owned())].into_iter().collect();
     asked.insert("honest".to_owned(), LookAt { looks, facts: false });
     let (mut seen, began, before) = (Seen::default(), Instant::now(), peak());
-    let failures = probe_all(&links, asked, &mut seen, &Events::new(Vec::new())).await.unwrap_err();
+    let failures = probe_all(&links, asked, &Controller::nobody(), &mut seen, &Events::new(Vec::new())).await.unwrap_err();
 
     assert!(matches!(seen.observations("honest").paths["/etc/passwd"], PathState::Present(_)));
     let mut named: Vec<&str> = failures.iter().map(|failure| failure.at.as_deref().unwrap()).collect();

@@ -1,6 +1,6 @@
 //! What this machine keeps of the cluster's keys, if the user has an escrow.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kok_crds::model::Cluster;
 use kok_pki::{Authorities, AuthorityKind, FoundAuthorities, Secret, escrow};
@@ -27,8 +27,8 @@ pub(super) struct Escrowed<'a> {
 
 impl<'a> Escrowed<'a> {
     /// Reads it now, for an earlier plan of the same run may have written it.
-    pub(super) fn read(cluster: &'a Cluster) -> Result<Self, Failure> {
-        let keeping = cluster.settings.certificates.escrow.as_ref().map(|file| Keeping::new(&cluster.name, file));
+    pub(super) fn read(cluster: &'a Cluster, home: Option<&Path>) -> Result<Self, Failure> {
+        let keeping = cluster.settings.certificates.escrow.as_ref().map(|file| Keeping::new(&cluster.name, file, home));
         let kept = keeping.as_ref().map(Keeping::read).transpose().map_err(Failure::problem)?.flatten();
         Ok(Self { cluster, keeping, kept, key: None, of_host: None })
     }

@@ -16,7 +16,7 @@ impl Home {
     }
 
     fn resolve(&self, ssh: &Ssh) -> Result<Target, Failure> {
-        let config = SshConfig::load(Some(self.0.path()), Path::new("/nonexistent/ssh_config"), "me");
+        let config = SshConfig::load(Some(self.0.path()), None, "me");
         let config = config.map_err(|fault| failure(&fault, None))?;
         Resolver { config: &config, home: Some(self.0.path()) }.host("cp1", "192.0.2.11", ssh)
     }
@@ -78,7 +78,7 @@ fn lines_that_the_cluster_overrules_are_not_where_a_login_comes_from() {
 #[test]
 fn a_misspelled_option_is_said_once_for_all_hosts() {
     let home = Home::with("Hostnmae 192.0.2.7\nPrt 22\n");
-    let config = SshConfig::load(Some(home.0.path()), Path::new("/nonexistent/ssh_config"), "me").unwrap();
+    let config = SshConfig::load(Some(home.0.path()), None, "me").unwrap();
     let failures = misspelled(&config, &two_hosts(""));
     assert_eq!(failures.iter().map(|failure| failure.at.as_deref().unwrap().rsplit(':').next().unwrap()).collect::<Vec<_>>(), ["1", "2"]);
     assert!(failures[0].kind == Kind::Input && failures[0].hint.as_deref().unwrap().contains("Hostname"), "{failures:?}");
@@ -135,7 +135,8 @@ fn what_is_wrong_with_a_way_is_told_before_anybody_is_contacted() {
     let text = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec: {kubernetesVersion: 1.37.1, hosts: \
                 [{name: cp1, address: 10.0.0.11, roles: [control-plane]}, {name: w1, address: 10.0.0.12, roles: [worker]}]}\n";
     let cluster = kok_crds::read_cluster("f", text).unwrap();
-    let ways = || ways(&cluster, |_| true, (Some(home.0.path()), Path::new("/nonexistent/ssh_config")));
+    let surroundings = Surroundings { home: Some(home.0.path().to_owned()), local_user: Some("me".to_owned()), ..Surroundings::default() };
+    let ways = || targets(&cluster, |_| true, &surroundings);
     let problems: Vec<Problem> = ways().err().unwrap().into_iter().map(problem).collect();
     let [problem] = <[Problem; 1]>::try_from(problems).unwrap();
     let position = problem.position.as_ref().unwrap();

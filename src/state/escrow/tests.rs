@@ -32,7 +32,7 @@ fn refused<T>(result: Result<T, Problem>) -> String {
 fn what_is_written_is_read_again_and_is_nobody_elses() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(folder.path());
-    let keeping = Keeping::new("berlin", &file);
+    let keeping = Keeping::new("berlin", &file, None);
     assert!(keeping.read().unwrap().is_none());
     // What a crash has left is no hindrance.
     fs::write(keeping.temporary(), "half").unwrap();
@@ -50,7 +50,7 @@ fn what_is_written_is_read_again_and_is_nobody_elses() {
 fn what_somebody_else_has_put_there_stays() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(folder.path());
-    let keeping = Keeping::new("berlin", &file);
+    let keeping = Keeping::new("berlin", &file, None);
     let theirs = keys_of("hamburg");
     for (text, said) in
         [(theirs.expose(), "keys of the cluster `hamburg`"), ("my own notes\n", "no keys that kokctl has kept"), ("", "no keys")]
@@ -72,7 +72,7 @@ fn what_somebody_else_has_put_there_stays() {
 fn only_a_private_file_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let file = file(folder.path());
-    let keeping = Keeping::new("berlin", &file);
+    let keeping = Keeping::new("berlin", &file, None);
     keeping.write(None, &keys_of("berlin")).unwrap();
     for mode in [0o640, 0o604, 0o660] {
         fs::set_permissions(keeping.path(), fs::Permissions::from_mode(mode)).unwrap();
@@ -90,9 +90,9 @@ fn only_a_private_file_is_read() {
 fn a_folder_that_is_missing_is_told_before_anything() {
     let folder = tempfile::tempdir().unwrap();
     let file = EscrowFile { path: "keys/berlin.escrow".to_owned(), ..file(folder.path()) };
-    let said = refused(Keeping::new("berlin", &file).read());
+    let said = refused(Keeping::new("berlin", &file, None).read());
     assert!(said.contains("keys does not exist") && said.contains("mkdir -m 700"), "{said}");
-    let said = refused(Keeping::new("berlin", &file).write(None, &keys_of("berlin")));
+    let said = refused(Keeping::new("berlin", &file, None).write(None, &keys_of("berlin")));
     assert!(said.contains("can't be kept"), "{said}");
 }
 

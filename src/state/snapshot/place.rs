@@ -7,7 +7,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use super::super::folder;
+use super::super::StateFolder;
 use super::{cannot, parent};
 use crate::failure::Failure;
 
@@ -25,12 +25,12 @@ pub struct SnapshotPlace {
     path: PathBuf,
 }
 
-/// The folder in which snapshots of a cluster are kept, unless their user names another place. It need not be there.
-///
-/// # Errors
-/// [`Failure`] where nobody knows where kokctl keeps anything.
-pub fn snapshots_of(cluster: &str) -> Result<PathBuf, Failure> {
-    Ok(folder()?.join("clusters").join(cluster).join("snapshots"))
+impl StateFolder {
+    /// The folder in which snapshots of a cluster are kept, unless their user names another place. It need not be there.
+    #[must_use]
+    pub fn snapshots_of(&self, cluster: &str) -> PathBuf {
+        self.cluster(cluster).join("snapshots")
+    }
 }
 
 impl SnapshotPlace {
@@ -39,8 +39,8 @@ impl SnapshotPlace {
     ///
     /// # Errors
     /// [`Failure`] if the folder can't be made.
-    pub fn of(cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
-        Self::within(snapshots_of(cluster)?, run, wanted)
+    pub fn of(state: &StateFolder, cluster: &str, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {
+        Self::within(state.snapshots_of(cluster), run, wanted)
     }
 
     pub(super) fn within(folder: PathBuf, run: &str, wanted: Option<&Path>) -> Result<Self, Failure> {

@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Kind};
 use crate::plain_file;
-use crate::remote::{ask_hidden, is_terminal};
+use crate::ui::{ask_hidden, is_terminal};
 
 /// Longer ones are no passwords.
 const MOST_BYTES: u64 = 64 << 10;

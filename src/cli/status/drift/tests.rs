@@ -1,5 +1,10 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
+use std::sync::Arc;
+
+use crate::event::Events;
+use crate::remote::{Surroundings, Transport};
+use crate::state::Controller;
 use kok_crds::{File, Role, read_input};
 
 use super::*;
@@ -27,6 +32,9 @@ async fn what_can_not_be_read_is_why_it_is_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let because = whole(read(folder.path())).unwrap_err();
     assert!(because.contains("the manifest of the addon `shop` can't be read") && because.contains("shop.yaml"), "{because}");
-    let Drift::Unknown { because } = Drift::find(read(folder.path()), None).await else { unreachable!("there is no bundle") };
+    let transport = Transport::new(Surroundings::default(), Arc::default());
+    let (controller, events) = (Controller::nobody(), Events::new(Vec::new()));
+    let asking = Asking { transport: &transport, controller: &controller, events: &events };
+    let Drift::Unknown { because } = Drift::find(read(folder.path()), None, asking).await else { unreachable!("there is no bundle") };
     assert!(because.contains("--bundle"), "the bundle is asked for before anything is loaded: {because}");
 }

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::super::super::schedule::Lane;
-use super::super::super::signals::Stop;
+use super::super::super::wish::Stop;
 use crate::event::{Event, EventKind, Events, Sink};
 use support::world::World;
 

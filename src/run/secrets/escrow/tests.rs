@@ -45,10 +45,10 @@ fn the_next_run_takes_what_this_one_has_made() {
     let folder = tempfile::tempdir().unwrap();
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now);
-    let first = Escrowed::read(&cluster).unwrap();
+    let first = Escrowed::read(&cluster, None).unwrap();
     assert!(first.found(NONE, now).unwrap().etcd.is_none() && first.encryption_key().is_none());
     assert_eq!(first.keep(&made, NONE).unwrap(), Some(folder.path().join("berlin.escrow")));
-    let mut second = Escrowed::read(&cluster).unwrap();
+    let mut second = Escrowed::read(&cluster, None).unwrap();
     assert!(same(second.found(NONE, now).unwrap(), &made));
     assert_eq!(second.keep(&made, CP1).unwrap(), None, "nothing is written twice");
     assert!(!second.is_owed(CP1));
@@ -56,7 +56,7 @@ fn the_next_run_takes_what_this_one_has_made() {
     second.uses(key("a2V5"));
     assert!(second.is_owed(CP1) && second.is_owed(WITHOUT_ETCD));
     assert!(second.keep(&made, CP1).unwrap().is_some());
-    let mut third = Escrowed::read(&cluster).unwrap();
+    let mut third = Escrowed::read(&cluster, None).unwrap();
     assert!(third.encryption_key() == Some(key("a2V5")));
     third.uses(key("a2V5"));
     assert!(!third.is_owed(CP1) && third.keep(&made, CP1).unwrap().is_none());
@@ -68,7 +68,7 @@ async fn nothing_that_is_kept_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now);
-    let mut first = Escrowed::read(&cluster).unwrap();
+    let mut first = Escrowed::read(&cluster, None).unwrap();
     first.uses(key("a2V5"));
     first.keep(&made, NONE).unwrap();
     let file = folder.path().join("berlin.escrow");
@@ -83,15 +83,15 @@ async fn nothing_that_is_kept_is_overwritten() {
         change(&mut found);
         Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).unwrap()
     };
-    let escrow = Escrowed::read(&cluster).unwrap();
+    let escrow = Escrowed::read(&cluster, None).unwrap();
     refused(escrow.keep(&others(|found| found.service_account = None), CP1), "the key of service accounts");
     refused(escrow.keep(&others(|found| found.front_proxy = None), CP1), "an authority");
-    let mut escrow = Escrowed::read(&cluster).unwrap();
+    let mut escrow = Escrowed::read(&cluster, None).unwrap();
     escrow.of_host = Some(key("b3RoZXI="));
     refused(escrow.keep(&made, CP1), "the key to encrypt with");
     escrow.uses(key("b3RoZXI="));
     refused(escrow.compare(CP1, &Links::new()).await.map(|()| None), "the key to encrypt with");
-    let mut asks = Escrowed::read(&cluster).unwrap();
+    let mut asks = Escrowed::read(&cluster, None).unwrap();
     let keepers = Keepers { encryption: Some("cp1"), ..CP1 };
     assert!(asks.compare(keepers, &Links::new()).await.err().unwrap().what.contains("no connection to cp1"), "the host is asked");
 }
@@ -104,11 +104,11 @@ fn a_key_that_is_kept_and_said_to_be_elsewhere_is_no_other_authority() {
         .replace("{escrow: berlin.escrow}", "{escrow: berlin.escrow, issued: issued, authorities: {frontProxy: {certificate: front.crt}}}");
     let (cluster, now) = (cluster(folder.path(), &text), OffsetDateTime::now_utc());
     let made = authorities(now);
-    Escrowed::read(&cluster).unwrap().keep(&made, NONE).unwrap();
+    Escrowed::read(&cluster, None).unwrap().keep(&made, NONE).unwrap();
     let mut found = made.found();
     found.front_proxy = found.front_proxy.map(|(certificate, _)| (certificate, None));
     let without = Authorities::complete(found, &Policy::default(), now, &mut SystemRandomness).unwrap();
-    let failure = Escrowed::read(&cluster).unwrap().keep(&without, CP1).err().unwrap();
+    let failure = Escrowed::read(&cluster, None).unwrap().keep(&without, CP1).err().unwrap();
     assert!(failure.what.starts_with("the escrow has the key of `frontProxy`, and the file says"), "{}", failure.what);
     assert!(failure.what.contains("cluster.yaml:") && failure.hint.unwrap().contains("`key` beside the certificate"));
 }
@@ -121,15 +121,15 @@ async fn the_key_to_encrypt_with_is_fetched_only_where_something_is_done_or_lack
     let keepers = Keepers { encryption: Some("cp1"), ..CP1 };
     let prepared = async || {
         let token = Token::generate().unwrap_or_else(|_| panic!("no randomness"));
-        let secrets = Secrets::prepare(&cluster, &Plan::default(), keepers, &token, &Links::new(), now.unix_timestamp()).await;
+        let secrets = Secrets::prepare(&cluster, &Plan::default(), keepers, &token, &Links::new(), now.unix_timestamp(), None).await;
         secrets.map(|secrets| secrets.made()).map_err(|failure| failure.what)
     };
-    Escrowed::read(&cluster).unwrap().keep(&authorities(now), NONE).unwrap();
+    Escrowed::read(&cluster, None).unwrap().keep(&authorities(now), NONE).unwrap();
     assert!(prepared().await.unwrap_err().contains("no connection to cp1"), "it is owed to the escrow");
     let escrow = folder.path().join("berlin.escrow");
     fs::remove_file(&escrow).unwrap();
     assert!(prepared().await.unwrap_err().contains("no connection to cp1"), "everything is");
-    let mut whole = Escrowed::read(&cluster).unwrap();
+    let mut whole = Escrowed::read(&cluster, None).unwrap();
     whole.uses(key("a2V5"));
     whole.keep(&authorities(now), NONE).unwrap();
     assert_eq!(prepared().await, Ok(0));
@@ -140,7 +140,7 @@ fn an_authority_that_is_only_made_up_is_not_kept() {
     let folder = tempfile::tempdir().unwrap();
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now);
-    let mut escrow = Escrowed::read(&cluster).unwrap();
+    let mut escrow = Escrowed::read(&cluster, None).unwrap();
     assert!(escrow.is_owed(CP1) && !escrow.is_owed(NONE) && !escrow.is_owed(WITHOUT_ETCD));
     assert_eq!(escrow.keep(&made, WITHOUT_ETCD).unwrap(), None);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -155,8 +155,8 @@ fn no_cluster_begins_with_an_authority_that_has_ended() {
     let folder = tempfile::tempdir().unwrap();
     let (cluster, now) = (cluster(folder.path(), CLUSTER), OffsetDateTime::now_utc());
     let made = authorities(now - Duration::days(4000));
-    Escrowed::read(&cluster).unwrap().keep(&made, NONE).unwrap();
-    let escrow = Escrowed::read(&cluster).unwrap();
+    Escrowed::read(&cluster, None).unwrap().keep(&made, NONE).unwrap();
+    let escrow = Escrowed::read(&cluster, None).unwrap();
     let failure = escrow.found(NONE, now).err().unwrap();
     assert!(failure.because.unwrap().contains("was valid until") && failure.at.unwrap().ends_with("berlin.escrow"));
     assert!(same(escrow.found(CP1, now).unwrap(), &made), "of a cluster that runs it says what there is");
@@ -166,7 +166,7 @@ fn no_cluster_begins_with_an_authority_that_has_ended() {
 fn without_the_field_nothing_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let cluster = cluster(folder.path(), &CLUSTER.replace("{escrow: berlin.escrow}", "{}"));
-    let mut escrow = Escrowed::read(&cluster).unwrap();
+    let mut escrow = Escrowed::read(&cluster, None).unwrap();
     escrow.uses(key("a2V5"));
     assert!(escrow.may_end().is_ok() && !escrow.is_owed(CP1));
     assert_eq!(escrow.keep(&authorities(OffsetDateTime::now_utc()), NONE).unwrap(), None);

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::super::super::super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::super::super::super::schedule::Lane;
-use super::super::super::super::signals::Stop;
+use super::super::super::super::wish::Stop;
 use super::{Fault, Inner, Model};
 use crate::event::EventKind;
 

@@ -4,8 +4,7 @@ use std::env;
 use std::fs;
 
 /// `user@machine`, for people: nothing depends on it. Behind sudo it is the user who called it.
-#[must_use]
-pub fn who() -> String {
+pub(super) fn who() -> String {
     let user = ["SUDO_USER", "USER", "LOGNAME"].iter().find_map(|name| env::var(name).ok().filter(|user| !user.is_empty()));
     let user = user.unwrap_or_else(|| name_of(rustix::process::getuid().as_raw()));
     let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
