@@ -16,6 +16,7 @@ pub mod bundle;
 pub mod change;
 mod components;
 pub mod digest;
+pub mod distribution;
 pub mod documents;
 pub mod dual_stack;
 mod etcd_options;

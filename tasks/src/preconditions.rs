@@ -38,7 +38,7 @@ pub use etcd_authority::etcd_keeper;
 pub(crate) use needed::UPGRADE_ETCD;
 pub use own_authorities::kind as authority_kind;
 pub use owner::{check_reset, keeper};
-pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs};
+pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_distribution};
 pub use versions::is_mixed as has_mixed_versions;
 pub(crate) use versions::kubelets_of_another_patch;
 

@@ -194,17 +194,4 @@ impl HostFacts {
     pub fn interface_of(&self, address: IpAddr) -> Option<&Interface> {
         self.interfaces.values().find(|interface| interface.addresses.contains(&address))
     }
-
-    /// Whether the host is one of RHEL's family, by its own word.
-    #[must_use]
-    pub fn is_rhel_family(&self) -> bool {
-        const FAMILY: [&str; 3] = ["rhel", "fedora", "centos"];
-        [&self.os_id].into_iter().chain(&self.os_like).any(|id| FAMILY.contains(&id.as_str()))
-    }
-
-    /// The package of a command on this host.
-    #[must_use]
-    pub fn package_of(&self, program: &Program) -> &'static str {
-        if self.is_rhel_family() { program.rhel } else { program.debian }
-    }
 }

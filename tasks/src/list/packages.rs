@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::Task;
 use crate::facts::Program;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
-use crate::preconditions::missing_programs;
+use crate::preconditions::{missing_programs, unknown_distribution};
 use crate::resources::{Manager, PackageDatabase, Packages, Resource};
 
 const NAME: &str = "packages";
@@ -24,8 +24,9 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if missing.is_empty() {
         return Ok(());
     }
-    let manager = if facts.commands.contains("apt-get") { Manager::Apt } else { Manager::Dnf };
-    let command = |program: &&Program| (program.name.to_owned(), facts.package_of(program).to_owned());
+    let distribution = facts.distribution().ok_or_else(|| unknown_distribution(facts))?;
+    let manager = distribution.manager;
+    let command = |program: &&Program| (program.name.to_owned(), (distribution.package_of)(program).to_owned());
     let commands = missing.iter().copied().map(|program| command(&program)).collect();
     let environment = super::proxy::variables(view).into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
     let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands, environment }));

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::Task;
 use crate::operations::{Operation, TimeSynchronised};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
-use crate::preconditions::OTHER_CLOCKS;
+use crate::preconditions::{OTHER_CLOCKS, unknown_distribution};
 use crate::resources::{File, Resource, Unit, UnitGoal};
 use crate::templates::render;
 
@@ -17,11 +17,6 @@ pub(super) const TASK: Task = Task { name: NAME, about: "the clock follows its s
 
 /// Step that starts chrony.
 const SERVICE: StepName<'static> = StepName::new(NAME, "service");
-
-/// The configuration and the unit of chrony: Debian and the RHEL family differ.
-fn places(view: &HostView<'_>) -> (&'static str, &'static str) {
-    if view.facts.is_rhel_family() { ("/etc/chrony.conf", "chronyd.service") } else { ("/etc/chrony/chrony.conf", "chrony.service") }
-}
 
 #[derive(Serialize)]
 struct Chrony {
@@ -51,7 +46,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let peers = view.cluster().hosts.iter().filter(|host| host.name != view.host.name);
     let clients = peers.map(|host| host.address.to_string()).collect();
     let text = render("chrony/chrony.conf.j2", &Chrony { servers, near, serves, clients })?;
-    let (configuration, service) = places(view);
+    let (configuration, service) = view.facts.distribution().ok_or_else(|| unknown_distribution(view.facts))?.chrony;
     let file = draft.add("configuration", Resource::File(File::text(configuration, text)));
     let unit = Unit { name: service.to_owned(), goal: UnitGoal::Running, reads: vec![configuration.to_owned()] };
     let unit = draft.add(SERVICE, Resource::Unit(unit));

@@ -13,7 +13,9 @@ const STORE: StepName<'static> = StepName::new(NAME, "store");
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let certificates = &view.settings().host.trusted_certificates;
-    let store = TrustStore::of(view.facts);
+    // What is of no family has been refused, if there is something to trust.
+    let Some(distribution) = view.facts.distribution() else { return Ok(()) };
+    let store = TrustStore::of(distribution);
     let mut steps = Vec::new();
     let mut except = Vec::new();
     for (name, pem) in certificates {
@@ -32,5 +34,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 /// Says that a step starts a program that reads the store once, when it starts.
 pub(super) fn read_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
-    draft.follows(step, &view.id(STORE), Reason::Reads);
+    if view.facts.distribution().is_some() {
+        draft.follows(step, &view.id(STORE), Reason::Reads);
+    }
 }

@@ -1,7 +1,7 @@
 //! The distribution's store of certificate authorities.
 
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::facts::HostFacts;
+use crate::distribution::{Distribution, TrustPlaces};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
 use crate::script::Fragment;
@@ -20,14 +20,10 @@ pub struct TrustStore {
 }
 
 impl TrustStore {
-    /// The store of a host's distribution, with nothing added.
+    /// The store of a family of distributions, with nothing added.
     #[must_use]
-    pub fn of(facts: &HostFacts) -> Self {
-        let (folder, bundle, command) = if facts.is_rhel_family() {
-            ("/etc/pki/ca-trust/source/anchors", "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem", "update-ca-trust extract")
-        } else {
-            ("/usr/local/share/ca-certificates", "/etc/ssl/certs/ca-certificates.crt", "update-ca-certificates")
-        };
+    pub fn of(distribution: &Distribution) -> Self {
+        let TrustPlaces { folder, bundle, command, .. } = distribution.trust;
         Self { folder, bundle, command, anchors: Vec::new() }
     }
 

@@ -17,9 +17,6 @@ const OLDEST_KERNEL_NFTABLES: (u32, u32) = (5, 13);
 /// Architectures that bundles have.
 const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 
-/// Distributions, or what they say that they are like, whose layout of files and packages kokctl knows.
-const KNOWN: [&str; 5] = ["debian", "ubuntu", "rhel", "fedora", "centos"];
-
 /// kubeadm's own minimum for a control plane is 1700 MB; a worker starts with less, but does no work.
 const MINIMUM_MEMORY: u64 = 1_700_000_000;
 
@@ -42,7 +39,7 @@ pub(super) fn system(scope: &Scope<'_>, found: &mut Findings) {
                 .hint("use another host"),
         );
     }
-    if !facts.os_id.is_empty() && ![&facts.os_id].into_iter().chain(&facts.os_like).any(|id| KNOWN.contains(&id.as_str())) {
+    if !facts.os_id.is_empty() && facts.distribution().is_none() {
         found.warn(
             Refusal::new(format!("it runs {} {}", facts.os_id, facts.os_version))
                 .because("kokctl is made for Debian, Ubuntu and the family of RHEL; packages and paths may be others here"),

@@ -3,29 +3,56 @@
 use kok_crds::model::{Cluster, Settings};
 
 use super::{Findings, Scope};
-use crate::facts::{CHRONY, COMMANDS, HostFacts, INDISPENSABLE, Program, TRUST_DEBIAN, TRUST_RHEL};
+use crate::distribution::FAMILIES;
+use crate::facts::{CHRONY, COMMANDS, HostFacts, INDISPENSABLE, Program};
 use crate::plan::Refusal;
+use crate::resources::Manager;
 
 /// Commands that are missing on a host, for what its cluster asks for.
 pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, settings: &Settings) -> Vec<&'static Program> {
     let chrony = cluster.time.is_managed().then_some(&CHRONY);
-    let trust = if facts.is_rhel_family() { &TRUST_RHEL } else { &TRUST_DEBIAN };
-    let trust = Some(trust).filter(|_| !settings.host.trusted_certificates.is_empty());
+    let trust = facts.distribution().map(|distribution| distribution.trust.program);
+    let trust = trust.filter(|_| !settings.host.trusted_certificates.is_empty());
     COMMANDS.iter().chain(chrony).chain(trust).filter(|program| !facts.commands.contains(program.name)).collect()
 }
 
 /// Whether the host's package manager could install what is missing, as far as it knows. That of the RHEL family is not asked, and one
 /// without lists has to fetch them first: they tell when it is done.
 fn is_installable(facts: &HostFacts, program: &Program) -> bool {
-    let package = facts.package_of(program);
-    let indispensable = INDISPENSABLE.contains(&program.name);
-    let offered = facts.commands.contains("dnf")
-        || (facts.commands.contains("apt-get") && (facts.without_package_lists || facts.installable.contains(package)));
-    offered && !indispensable
+    let Some(distribution) = facts.distribution().filter(|it| facts.commands.contains(it.manager_command)) else { return false };
+    let offered = match distribution.manager {
+        Manager::Dnf => true,
+        Manager::Apt => facts.without_package_lists || facts.installable.contains((distribution.package_of)(program)),
+    };
+    offered && !INDISPENSABLE.contains(&program.name)
+}
+
+/// That nothing is known of where a host keeps things, and how it installs them.
+pub(crate) fn unknown_distribution(facts: &HostFacts) -> Refusal {
+    let name = if facts.os_id.is_empty() { "a system without a name" } else { &facts.os_id };
+    let families: Vec<&str> = FAMILIES.iter().map(|family| family.name).collect();
+    Refusal::new(format!("it runs {name}, of which kokctl knows neither packages nor places"))
+        .because(format!("it knows the families of {}, by ID and ID_LIKE of /etc/os-release", families.join(" and ")))
+        .hint("use a host of one of these families")
+}
+
+/// What is only known of families that have a table.
+fn places(scope: &Scope<'_>, found: &mut Findings) {
+    let trusts = !scope.settings().host.trusted_certificates.is_empty();
+    let asked = [
+        (trusts, "where its programs look for authorities", "put the authorities into its store yourself, and leave them out of the file"),
+        (scope.cluster.time.is_managed(), "where chrony has its configuration", "leave `spec.time` out, and keep its clock yourself"),
+    ];
+    for (_, what, hint) in asked.into_iter().filter(|(is_asked, ..)| *is_asked && scope.facts.distribution().is_none()) {
+        let refusal = unknown_distribution(scope.facts);
+        let known = refusal.because.clone().unwrap_or_default();
+        found.refuse(refusal.because(format!("it has to be known {what}; {known}")).hint(hint));
+    }
 }
 
 pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, settings) = (scope.facts, &scope.settings().host);
+    places(scope, found);
     let missing = missing(facts, scope.cluster, scope.settings());
     let (can, cannot): (Vec<&Program>, Vec<&Program>) =
         missing.into_iter().partition(|program| settings.install_packages && is_installable(facts, program));
@@ -33,24 +60,26 @@ pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
         let names = cannot.iter().map(|program| program.name).collect::<Vec<_>>().join(", ");
         let known = if settings.install_packages { ", and its package manager knows no package that has them" } else { "" };
         found.refuse(
-            Refusal::new(format!("it lacks the commands {names}"))
-                .because(format!("kubeadm, the kubelet or kokctl run them{known}"))
-                .hint(format!("install the packages {}", packages(facts, &cannot))),
+            Refusal::new(format!("it lacks the commands {names}")).because(format!("kubeadm, the kubelet or kokctl run them{known}")).hint(
+                packages(facts, &cannot).map_or_else(|| "install them".to_owned(), |packages| format!("install the packages {packages}")),
+            ),
         );
     }
     if !can.is_empty() {
         found.warn(
-            Refusal::new(format!("the packages {} are missing", packages(facts, &can)))
+            Refusal::new(format!("the packages {} are missing", packages(facts, &can).unwrap_or_default()))
                 .because("kubeadm, the kubelet or kokctl run commands of them; apply installs them from the host's repositories"),
         );
     }
 }
 
-fn packages(facts: &HostFacts, programs: &[&Program]) -> String {
-    let mut packages: Vec<&str> = programs.iter().map(|program| facts.package_of(program)).collect();
+/// The packages of commands, where it is known what they are called.
+fn packages(facts: &HostFacts, programs: &[&Program]) -> Option<String> {
+    let distribution = facts.distribution()?;
+    let mut packages: Vec<&str> = programs.iter().map(|program| (distribution.package_of)(program)).collect();
     packages.sort_unstable();
     packages.dedup();
-    packages.join(", ")
+    Some(packages.join(", "))
 }
 
 /// Programs that set the clock. Debian and RHEL name chrony's unit differently, and one is an alias of the other in places.

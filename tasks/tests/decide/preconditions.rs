@@ -214,6 +214,40 @@ fn missing_packages_are_installed_where_that_can_be() {
     assert!(refused("worker1", flock).contains("flock"), "without it no script of ours runs");
 }
 
+/// A host of a family that has no table is not taken for one of another.
+#[test]
+fn what_a_host_of_an_unknown_family_is_asked_for_is_refused() {
+    let suse = |facts: &mut HostFacts| {
+        facts.os_id = "opensuse-leap".to_owned();
+        facts.os_like = vec!["suse".to_owned()];
+        facts.commands.remove("apt-get");
+    };
+    // Before, it would have been told to run dnf, which it may have.
+    let without_tar = |facts: &mut HostFacts| {
+        suse(facts);
+        facts.commands.remove("tar");
+        facts.commands.insert("dnf".to_owned());
+    };
+    let refusals = |cluster: &Cluster, change: &dyn Fn(&mut HostFacts)| {
+        let seen = seen_with(|host, facts| {
+            if host == "worker1" {
+                change(facts)
+            }
+        });
+        check(cluster, &seen).iter().map(|refusal| format!("{refusal:?}")).collect::<Vec<String>>()
+    };
+    let plain = Cluster { time: Default::default(), ..cluster() };
+    assert_eq!(refusals(&plain, &suse), [""; 0], "it has all that is needed");
+    assert!(refusals(&plain, &without_tar).concat().contains("it lacks the commands tar"));
+    let mut asking = cluster();
+    assert!(asking.time.is_managed());
+    asking.settings.host.trusted_certificates.insert("own".to_owned(), "PEM".to_owned());
+    let refusals = refusals(&asking, &suse);
+    let of_family: Vec<&String> = refusals.iter().filter(|refusal| refusal.contains("opensuse-leap")).collect();
+    assert_eq!(of_family.len(), 2, "{refusals:?}");
+    assert!(refusals.concat().contains("chrony has its configuration") && refusals.concat().contains("authorities"), "{refusals:?}");
+}
+
 #[test]
 fn every_check_says_something_of_good_hosts_too() {
     let all = examine(&cluster(), &seen_with(|_, _| {}));

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use kok_tasks::facts::{HostFacts, TARGETS, Unwritable};
+use kok_tasks::distribution::FAMILIES;
+use kok_tasks::facts::{TARGETS, Unwritable};
 use kok_tasks::operations::TrustStore;
 use kok_tasks::plan::Seen;
 use kok_tasks::preconditions::check;
 
 use crate::support::world::World;
-use crate::support::{good_facts, highly_available, own_etcd, seen_with};
+use crate::support::{highly_available, own_etcd, seen_with};
 
 /// Each registry has a folder of its own there, which only its mark lets kokctl write to.
 const OF_REGISTRIES: &str = "/etc/containerd/certs.d/";
@@ -66,8 +67,10 @@ fn every_folder_that_a_step_writes_to_is_looked_at_and_refused_where_it_can_t_be
             assert!(is_refused(&world, host, folder), "{host}: {folder} is written to, and may be read-only");
         }
     }
-    let rhel = TrustStore::of(&HostFacts { os_id: "rhel".to_owned(), ..good_facts("cp1", 1) });
-    assert!(TARGETS.iter().any(|target| target.path == rhel.folder));
+    for family in FAMILIES {
+        let store = TrustStore::of(family);
+        assert!(TARGETS.iter().any(|target| target.path == store.folder), "{}", family.name);
+    }
 }
 
 #[test]
