@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{AuthorityName, Cluster, Host};
-use kok_crds::{Position, Problem, Secret};
+use kok_crds::model::{AuthorityName, Cluster, Host, IssuedFolder};
+use kok_crds::{Problem, Secret};
 use kok_pki::{
     AuthorityKind, Defect, KubeconfigUser, Leaf, Material, Profile, inspect_certificate, inspect_kubeconfig, matches_key,
     verify_kubeconfig, verify_leaf,
@@ -73,11 +73,11 @@ pub fn file(cluster: &Cluster, host: &str, path: &str) -> Option<String> {
     issued.or_else(|| own.next())
 }
 
-/// Everything that is wrong with what was found for a host; `origin` says where the folder is named, which is called `folder`.
+/// Everything that is wrong with what was found for a host in a folder.
 #[must_use]
-pub fn problems(cluster: &Cluster, host: &Host, found: &Files, (folder, origin): (&str, &Position), now: OffsetDateTime) -> Vec<Problem> {
+pub fn problems(cluster: &Cluster, host: &Host, found: &Files, folder: &IssuedFolder, now: OffsetDateTime) -> Vec<Problem> {
     let identity = identity::control_plane(cluster, host);
-    let problem = |path: &str, what: &str| Problem::new(format!("{folder}/{}/{path} {what}", host.name)).at(origin);
+    let problem = |path: &str, what: &str| Problem::new(format!("{}/{}/{path} {what}", folder.path, host.name)).at(&folder.origin);
     let mut problems = Vec::new();
     for leaf in leaves(cluster, host) {
         let (path, profile) = (Material::LeafCertificate(leaf).path(), leaf.profile(&identity));

@@ -42,3 +42,4 @@ done
 for target in facts observations plan; do
     fuzz "$target" tasks/tests/fixtures/answers
 done
+fuzz document tasks/fuzz/seeds/document

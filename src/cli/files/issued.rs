@@ -71,7 +71,7 @@ fn read(cluster: &Cluster, host: &Host, path: &Path, folder: &IssuedFolder) -> R
     }
     if problems.is_empty() {
         let now = OffsetDateTime::from_unix_timestamp(Clock::seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        problems = issued::problems(cluster, host, &found, (&folder.path, &folder.origin), now);
+        problems = issued::problems(cluster, host, &found, folder, now);
     }
     if problems.is_empty() { Ok(found) } else { Err(problems) }
 }

@@ -1,5 +1,6 @@
 //! What a user has encrypted is in no plan and no refusal.
 
+use kok_crds::model::Concealed;
 use kok_crds::{File, Role, read_input_with};
 use kok_tasks::plan::{DocumentInputs, PlanDocument};
 
@@ -38,7 +39,8 @@ fn differences_do_not_show_it() {
 /// Nor could it be tried by what they say of acts: these are the same whatever was encrypted.
 #[test]
 fn documents_neither_show_it_nor_depend_on_it() {
-    let document = |password: &str| {
+    let nothing = Concealed::default();
+    let document = |password: &str, hides: bool| {
         let mut world = World::bare_of(cluster("marmalade1.example.org")).converge();
         world.cluster = cluster(password);
         let inputs = DocumentInputs {
@@ -50,11 +52,14 @@ fn documents_neither_show_it_nor_depend_on_it() {
             hosts: None,
             prune: false,
         };
-        PlanDocument::new(&world.plan(), inputs, &world.cluster.concealed)
+        PlanDocument::new(&world.plan(), inputs, if hides { &world.cluster.concealed } else { &nothing })
     };
-    let (one, two) = (document("marmalade2.example.org"), document("marmalade3.example.net"));
+    let (one, two) = (document("marmalade2.example.org", true), document("marmalade3.example.net", true));
     assert!(!one.is_empty());
     assert!(!serde_json::to_string(&one).unwrap().contains("marmalade"));
     let differences: Vec<String> = one.compare(&two).iter().map(ToString::to_string).collect();
     assert_eq!((one.digest() == two.digest(), differences), (true, Vec::new()));
+    // Whoever hid nothing would have given a way to try it.
+    let (one, two) = (document("marmalade2.example.org", false), document("marmalade3.example.net", false));
+    assert_ne!(one.digest(), two.digest());
 }

@@ -82,7 +82,7 @@ impl Owner {
 fn problems(cluster: &Cluster) -> Vec<String> {
     let issued = cluster.settings.certificates.issued.as_ref().unwrap();
     let files = issued.files.as_ref().unwrap();
-    let of_host = |host: &Host| issued::problems(cluster, host, &files[&host.name], ("issued", &origin()), now());
+    let of_host = |host: &Host| issued::problems(cluster, host, &files[&host.name], issued, now());
     cluster.hosts.iter().flat_map(of_host).map(|problem| problem.to_string()).collect()
 }
 
@@ -245,8 +245,8 @@ fn what_could_not_do_its_work_is_said() {
     let said = problems(&cluster).join("\n");
     assert!(said.contains("it does not name cp1"), "{said}");
     let later = |host: &Host| {
-        let files = &good.settings.certificates.issued.as_ref().unwrap().files.as_ref().unwrap()[&host.name];
-        issued::problems(&good, host, files, ("issued", &origin()), now() + Duration::days(400)).len()
+        let issued = good.settings.certificates.issued.as_ref().unwrap();
+        issued::problems(&good, host, &issued.files.as_ref().unwrap()[&host.name], issued, now() + Duration::days(400)).len()
     };
     assert_eq!(good.hosts.iter().map(later).sum::<usize>(), 7 + 5 + 2, "all leaves and kubeconfigs have expired");
 }

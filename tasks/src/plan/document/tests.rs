@@ -171,6 +171,14 @@ fn a_document_is_read_as_it_was_written_and_not_when_it_was_changed() {
     assert_eq!(PlanDocument::parse(later), Err(DocumentError::Version(2)));
 }
 
+/// What fuzzing begins with, for nobody finds the names of all fields by trying.
+#[test]
+fn the_seed_of_the_fuzz_target_is_a_document() {
+    let text = include_str!("../../../fuzz/seeds/document/plan.json");
+    let Err(DocumentError::Changed { says, has }) = PlanDocument::parse(text) else { panic!("it has a digest") };
+    assert_eq!(PlanDocument::parse(&text.replace(&says, &has)).unwrap().steps.len(), 3);
+}
+
 #[test]
 fn two_steps_of_one_name_are_refused() {
     let twice = edited(&[|it| {
