@@ -46,7 +46,7 @@ unit() {
         set -- --skip remote::tests
     fi
     counted cargo test --locked --workspace --exclude kok-tests -- "$@"
-    counted cargo test --locked -p kok-tests --lib --bins
+    counted cargo test --locked -p kok-tests --lib
 }
 
 go_tests() {
