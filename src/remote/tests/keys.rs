@@ -64,6 +64,9 @@ async fn encrypted_keys_open_with_the_passphrase_of_a_file() {
         let fault = open(&target, &Surroundings::default()).await.err().unwrap();
         assert!(matches!(fault, IdentityFault::Encrypted { .. }), "{name}: {fault:?}");
         open(&target, &surroundings).await.unwrap_or_else(|fault| panic!("{name}: {fault:?}"));
+        // What one run has unlocked is nothing that another one knows.
+        let fault = open(&target, &Surroundings::default()).await.err().unwrap();
+        assert!(matches!(fault, IdentityFault::Encrypted { .. }), "{name}: {fault:?}");
     }
     let other = encrypt(&sshd, "other", &["-t", "ed25519"]);
     let target = Target { private_key_file: Some(other), ..sshd.target() };
