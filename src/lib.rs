@@ -5,6 +5,7 @@
 pub mod artifacts;
 pub mod cli;
 pub mod clock;
+pub mod engine;
 pub mod event;
 pub mod failure;
 mod plain_file;

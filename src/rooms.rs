@@ -11,6 +11,7 @@ const FLOORS: &[&[&str]] = &[
     &["remote"],
     &["artifacts", "state"],
     &["run"],
+    &["engine"],
     &["ui"],
     &["cli"],
     &["main", "lib"],
@@ -61,6 +62,7 @@ fn what_is_forbidden_is_found() {
     let wrong = |room, text| source(room, text).wrong_uses().len();
     assert_eq!(wrong("run", "use crate::ui::line;\nfn x() { crate::cli::main() }"), 2);
     assert_eq!(wrong("state", "use crate::{artifacts::BundleFolder, failure::Failure};"), 1);
+    assert_eq!(wrong("engine", "use crate::cli::process;\nuse crate::ui::line;\nuse crate::run::Links;"), 2);
     assert_eq!(wrong("cli", "use crate::ui::line;\nuse crate::remote::Target;"), 0);
     assert_eq!(wrong("remote", "// crate::ui\nuse crate::pools;\n#[cfg(test)]\nmod tests { use crate::run::Link; }"), 0);
 }

@@ -12,12 +12,12 @@ use kok_tasks::resources::Act;
 
 use super::changing::{ChangingArguments, MOST_PLANS, Run, Work};
 use super::common::{BundleArgument, MaxFail, PruneArgument};
-use super::converge::{Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::report;
-use super::saved_plan::{Given, SavedPlan, part_words};
+use super::saved_plan::{SavedPlan, document, part_words};
 use super::wanted::{PartArguments, Wanted};
 use crate::artifacts::BundleFolder;
+use crate::engine::{Given, Planned, Tolerance, converge};
 use crate::event::EventKind;
 use crate::failure::Failure;
 use crate::run::{Keepers, Outcome, Secrets, Token};
@@ -59,13 +59,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let bundle = Arc::new(arguments.bundle.open()?);
     let run = Run::begin("apply", &cluster, part, &arguments.changing)?;
     if noted != Noted::default() {
-        run.events.send(EventKind::FilesNoted { idle: noted.without_effect(), notices: noted.notices });
+        run.context.events.send(EventKind::FilesNoted { idle: noted.without_effect(), notices: noted.notices });
     }
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
     let tolerance =
         Tolerance { holder: arguments.changing.take_over, unreachable: most_failed.unwrap_or_default(), ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &given, tolerance, run.asking())).await?;
+        let planned = run.plan(converge(&cluster, bundle.bundle(), &selection, &given, tolerance, &run.context)).await?;
         report::unpruned(given.prune, &selection, &planned.plan).iter().for_each(|text| status_line(text));
         if planned.plan.is_empty() && !(selection.is_whole() && run.takes_over(&planned)) {
             make_secrets(&run, &planned, &given.token).await?;
@@ -74,7 +74,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
             return Ok(());
         }
         if let Some(saved) = saved.as_ref().filter(|_| !planned.plan.is_empty()) {
-            run.recorded(saved.is_still(&given.document(&planned.plan, &cluster, &selection)))?;
+            run.recorded(saved.is_still(&document(&given, &planned.plan, &cluster, &selection)))?;
         }
         // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
         verify(&run, &bundle, &planned.plan)?;
@@ -104,7 +104,7 @@ fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Vec<F
     let needed = artifacts(plan);
     let bytes = run.recorded(tokio::task::block_in_place(|| bundle.verify(needed.iter())))?;
     if bytes > 0 {
-        run.events.send(EventKind::BundleVerified { bytes });
+        run.context.events.send(EventKind::BundleVerified { bytes });
     }
     Ok(())
 }
@@ -115,7 +115,7 @@ async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result
     let secrets = Secrets::prepare(&planned.cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds, run.home()).await;
     let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
     if secrets.made() > 0 {
-        run.events.send(EventKind::SecretsReady { made: secrets.made() });
+        run.context.events.send(EventKind::SecretsReady { made: secrets.made() });
     }
     if let Some(path) = secrets.kept_in() {
         status_line(&format!("note: {} keeps the keys of {} now; whoever reads it owns the cluster", path.display(), planned.cluster.name));

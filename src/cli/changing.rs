@@ -11,19 +11,18 @@ use kok_crds::model::Cluster;
 use kok_tasks::holder::taken_over;
 use tokio::sync::watch;
 
-use super::converge::{Asking, Planned};
 use super::process;
 use super::report;
 use super::signals::listen;
 use super::who::who;
 use crate::artifacts::BundleFolder;
 use crate::clock::Clock;
+use crate::engine::{Context, Planned};
 use crate::event::{EventKind, Events, FORMAT, Sink};
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
-use crate::remote::Transport;
 use crate::run::{Carried, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, unless_wished};
-use crate::state::{ClusterLock, Controller, Journal, StateFolder};
+use crate::state::{ClusterLock, Journal, StateFolder};
 use crate::ui::{Json, Terminal, Trace, line, status_line};
 
 /// How such a run behaves.
@@ -42,11 +41,9 @@ pub(super) struct Run<'a> {
     verb: &'static str,
     arguments: &'a ChangingArguments,
     name: String,
-    pub(super) events: Events,
+    pub(super) context: Context,
     /// What the user wishes, from the first attempt to change something on: before, a signal ends the process.
     stop: OnceLock<watch::Receiver<Stop>>,
-    pub(super) transport: Transport,
-    pub(super) controller: Controller,
     pub(super) state: StateFolder,
     _lock: ClusterLock,
 }
@@ -96,8 +93,8 @@ impl<'a> Run<'a> {
             who: controller.name.clone(),
             part,
         });
-        let transport = process::transport();
-        Ok(Self { verb, arguments, name, events, stop: OnceLock::new(), transport, controller, state, _lock: lock })
+        let context = Context { controller, events, transport: process::transport() };
+        Ok(Self { verb, arguments, name, context, stop: OnceLock::new(), state, _lock: lock })
     }
 
     /// Says in the journal too why nothing was begun.
@@ -105,20 +102,20 @@ impl<'a> Run<'a> {
         if let Err(failures) = &result {
             let code = Kind::worst(failures).exit_code();
             let failures = failures.iter().map(Failure::told).collect();
-            self.events.send(EventKind::RunRefused { code, failures, took_milliseconds: self.events.milliseconds() });
+            self.context.events.send(EventKind::RunRefused { code, failures, took_milliseconds: self.context.events.milliseconds() });
         }
         result
     }
 
     /// Whether an empty plan is not to be believed: another controller holds hosts, may be at work there, and is to lose them.
     pub(super) fn takes_over(&self, planned: &Planned) -> bool {
-        self.arguments.take_over && !taken_over(&planned.standing, &self.controller.id).is_empty()
+        self.arguments.take_over && !taken_over(&planned.standing, &self.context.controller.id).is_empty()
     }
 
     /// Ends a run whose plan is empty.
     pub(super) async fn nothing_to_do(&self, planned: &Planned) {
-        forget(&planned.links, &planned.standing, &self.controller).await;
-        self.events.send(Outcome::default().told(self.events.milliseconds()));
+        forget(&planned.links, &planned.standing, &self.context.controller).await;
+        self.context.events.send(Outcome::default().told(self.context.events.milliseconds()));
         self.say("nothing to do");
     }
 
@@ -133,7 +130,7 @@ impl<'a> Run<'a> {
             return self.recorded(result);
         }
         let outcome = Outcome { stopped: Some(Stop::BECAUSE.to_owned()), ..Outcome::default() };
-        self.events.send(outcome.told(self.events.milliseconds()));
+        self.context.events.send(outcome.told(self.context.events.milliseconds()));
         Err(self.failures(&outcome))
     }
 
@@ -158,22 +155,22 @@ impl<'a> Run<'a> {
     /// Carries out a plan; what is not complete is a failure. Nothing if the plan was too old and has to be made anew.
     pub(super) async fn carry_out(&self, planned: &Planned, work: Work) -> Result<Option<Outcome>, Vec<Failure>> {
         let Work { secrets, bundle, whole, most_failed } = work;
-        let controller = self.controller.clone();
+        let controller = self.context.controller.clone();
         let taking = Taking { run: self.name.clone(), controller, take_over: self.arguments.take_over, boots: planned.boots.clone() };
         let (links, standing, left_out) = (&planned.links, &planned.standing, &planned.left_out);
         if taking.take_over {
-            for run in taken_over(standing, &self.controller.id) {
+            for run in taken_over(standing, &self.context.controller.id) {
                 status_line(&format!("takes over from the run {run}: what it left at work is ended first"));
             }
         }
         let means =
             Means { cluster: &planned.cluster, links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop: self.stop()? };
-        match self.recorded(carry_out(&planned.plan, means, &self.events).await)? {
+        match self.recorded(carry_out(&planned.plan, means, &self.context.events).await)? {
             Carried::Out(outcome) if outcome.is_complete() => Ok(Some(outcome)),
             Carried::Out(outcome) => Err(self.failures(&outcome)),
             Carried::NotBegun(hosts) => {
                 let hosts = listed(hosts.iter().map(String::as_str));
-                self.events.send(EventKind::PlanDropped { because: format!("another run was at work on {hosts} until now") });
+                self.context.events.send(EventKind::PlanDropped { because: format!("another run was at work on {hosts} until now") });
                 Ok(None)
             }
         }
@@ -181,17 +178,12 @@ impl<'a> Run<'a> {
 
     /// Seconds since the run began.
     pub(super) fn seconds(&self) -> f64 {
-        self.events.milliseconds() as f64 / 1000.0
+        self.context.events.milliseconds() as f64 / 1000.0
     }
 
     /// Where `~/` is.
     pub(super) fn home(&self) -> Option<&Path> {
-        self.transport.surroundings().home.as_deref()
-    }
-
-    /// Whom it asks, and how.
-    pub(super) fn asking(&self) -> Asking<'_> {
-        Asking { transport: &self.transport, controller: &self.controller, events: &self.events }
+        self.context.transport.surroundings().home.as_deref()
     }
 
     /// Its name.

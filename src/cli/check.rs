@@ -16,10 +16,10 @@ use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::process;
 use super::wanted::hosts_of_apply;
-use crate::event::Events;
+use crate::engine::Context;
 use crate::failure::{Failure, Kind};
 use crate::run::{LookAt, connect_each, may_write, probe_all};
-use crate::ui::{Notes, line};
+use crate::ui::line;
 
 /// Check whether the hosts can become the cluster of the file, without changing anything
 ///
@@ -88,9 +88,8 @@ struct FindingReport {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (cluster, chosen) = hosts_of_apply(&arguments.cluster, &arguments.extra, &arguments.limit)?;
-    let events = Events::new(vec![Box::new(Notes)]);
-    let controller = process::controller().map_err(|failure| vec![failure])?;
-    let (links, unreachable) = connect_each(&chosen, |_| true, &process::transport(), &events).await?;
+    let Context { controller, events, transport } = process::context(process::controller().map_err(|failure| vec![failure])?);
+    let (links, unreachable) = connect_each(&chosen, |_| true, &transport, &events).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();
     let asked = chosen.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, host), facts: true })).collect();

@@ -5,7 +5,6 @@ mod changing;
 mod check;
 mod common;
 mod completions;
-mod converge;
 mod convert;
 mod exposed;
 mod files;

@@ -7,18 +7,17 @@ use kok_crds::count;
 use kok_crds::model::Cluster;
 
 use super::common::{BundleArgument, PruneArgument, print_json};
-use super::converge::{Asking, Planned, Tolerance, converge};
 use super::files::{ClusterFiles, ExtraVars};
 use super::plan_json::WhyDocument;
 use super::process;
 use super::report::{self, plan_text};
-use super::saved_plan::{Given, Place};
+use super::saved_plan::{Place, document};
 use super::wanted::{PartArguments, Wanted};
 use super::why::why_text;
-use crate::event::Events;
+use crate::engine::{self, Given, PlanRequest, Planned};
 use crate::failure::{Failure, Kind};
 use crate::state::Keeping;
-use crate::ui::{Notes, grouped, line, status_line};
+use crate::ui::{grouped, line, status_line};
 
 /// Show what apply would change, and why, without changing anything
 #[derive(Debug, Args)]
@@ -52,19 +51,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let bundle = arguments.bundle.open()?;
     let place = arguments.save.as_deref().map(Place::new).transpose()?;
     let given = Given::new(arguments.prune.prune)?;
-    let (transport, controller) = (process::transport(), process::controller().map_err(|failure| vec![failure])?);
-    let Planned { plan, warnings, .. } = converge(
-        &cluster,
-        bundle.bundle(),
-        &selection,
-        &given,
-        Tolerance { holder: true, ..Tolerance::default() },
-        Asking { transport: &transport, controller: &controller, events: &Events::new(vec![Box::new(Notes)]) },
-    )
-    .await?;
+    let context = process::context(process::controller().map_err(|failure| vec![failure])?);
+    let request = PlanRequest { cluster: &cluster, selection: &selection, bundle: &bundle, given: &given };
+    let Planned { plan, warnings, .. } = engine::plan(&context, request).await?;
     grouped(warnings).iter().for_each(|warning| status_line(&warning.as_warning()));
     if let Some(place) = &place {
-        let document = given.document(&plan, &cluster, &selection);
+        let document = document(&given, &plan, &cluster, &selection);
         place.write(&document)?;
         status_line(&format!("saved in {}: {}", place.path().display(), document.digest()));
     }
@@ -74,7 +66,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         return if arguments.json { print_json(&WhyDocument::new(&plan, &why, &cluster.concealed)) } else { print(&why_text(&plan, &why)) };
     }
     if arguments.json {
-        return print_json(&given.document(&plan, &cluster, &selection));
+        return print_json(&document(&given, &plan, &cluster, &selection));
     }
     if arguments.steps {
         return print(&report::steps_text(&plan));

@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::who::who;
+use crate::engine::Context;
+use crate::event::Events;
 use crate::failure::{Failure, Kind};
 use crate::remote::{Ask, Limits, PASSPHRASE_FILE, Passphrases, Surroundings, Transport, Variables};
 use crate::state::{Controller, StateFolder};
-use crate::ui::{ask_hidden, is_terminal};
+use crate::ui::{Notes, ask_hidden, is_terminal};
 
 /// The system's configuration of ssh(1).
 const SYSTEM_CONFIG: &str = "/etc/ssh/ssh_config";
@@ -45,6 +47,11 @@ fn passphrases() -> Passphrases {
 /// By what this process reaches hosts. One for each run of a verb: what it learns of keys ends with it.
 pub(super) fn transport() -> Transport {
     Transport::new(surroundings(), Arc::new(Limits::default()))
+}
+
+/// For a verb that changes nothing: it says on standard error what it waits for, and shows its result alone.
+pub(super) fn context(controller: Controller) -> Context {
+    Context { controller, events: Events::new(vec![Box::new(Notes)]), transport: transport() }
 }
 
 /// The folder of kokctl's state: `$XDG_STATE_HOME/kokctl`, by default below the home directory (XDG Base Directory Specification).

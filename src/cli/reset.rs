@@ -10,11 +10,11 @@ use kok_crds::model::Cluster;
 use kok_crds::{counted, listed};
 
 use super::changing::{ChangingArguments, MOST_PLANS, Run, Work};
-use super::converge::{Tolerance, take_down, take_out};
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::process;
 use super::wanted::WantedReset;
+use crate::engine::{Tolerance, take_down, take_out};
 use crate::event::EventKind;
 use crate::failure::{Failure, Kind};
 use crate::run::Secrets;
@@ -78,18 +78,18 @@ async fn whole(arguments: &Arguments, cluster: &Cluster) -> Result<(), Vec<Failu
     let run = Run::begin("reset", cluster, None, &arguments.changing)?;
     let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let (planned, snapshot) = run.plan(take_down(cluster, tolerance, run.asking())).await?;
+        let (planned, snapshot) = run.plan(take_down(cluster, tolerance, &run.context)).await?;
         if planned.plan.is_empty() {
             run.nothing_to_do(&planned).await;
             say_kept(cluster);
             return Ok(());
         }
         let kept = if arguments.no_snapshot {
-            run.events.send(EventKind::SnapshotLeftOut { because: "--no-snapshot leaves it out".to_owned() });
+            run.context.events.send(EventKind::SnapshotLeftOut { because: "--no-snapshot leaves it out".to_owned() });
             None
         } else {
             let place = arguments.snapshot.as_deref();
-            run.unless_stopped(keep(cluster, &planned.links, snapshot, place, run.name(), (&run.state, &run.events))).await?
+            run.unless_stopped(keep(cluster, &planned.links, snapshot, place, run.name(), (&run.state, &run.context.events))).await?
         };
         if run.carry_out(&planned, work(true)).await?.is_some() {
             let hosts = counted(planned.plan.changes().count(), "host is", "hosts are");
@@ -116,7 +116,7 @@ async fn some(arguments: &Arguments, cluster: &Cluster, hosts: &[String], writte
     let run = Run::begin("reset", cluster, Some(format!("--limit {written}")), &arguments.changing)?;
     let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
     for _ in 0..MOST_PLANS {
-        let planned = run.plan(take_out(cluster, hosts, tolerance, run.asking())).await?;
+        let planned = run.plan(take_out(cluster, hosts, tolerance, &run.context)).await?;
         if planned.plan.is_empty() {
             run.nothing_to_do(&planned).await;
             return Ok(());

@@ -10,6 +10,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::plan::{Difference, DocumentError, DocumentInputs, Plan, PlanDocument, Selection};
 
 use super::version::program;
+use crate::engine::Given;
 use crate::failure::{Failure, Kind};
 use crate::plain_file;
 use crate::randomness::random_bytes;
@@ -24,36 +25,18 @@ const MOST_DIFFERENCES: usize = 12;
 /// What to do where a saved plan is of no use.
 const ANEW: &str = "make the plan anew with `kokctl plan --save FILE`, look at it, and apply that";
 
-/// What a plan is made from that is not in the world: random, or said by the user.
-pub(super) struct Given {
-    /// The run's token.
-    pub(super) token: Token,
-    /// The id of a cluster that has none yet.
-    pub(super) new_cluster_id: String,
-    /// Whether objects go even if others lose theirs with them.
-    pub(super) prune: bool,
-}
-
-impl Given {
-    /// What is random, made now.
-    pub(super) fn new(prune: bool) -> Result<Self, Vec<Failure>> {
-        let new_cluster_id = random_bytes::<16>().map(hex::encode).map_err(|failure| vec![failure])?;
-        Ok(Self { token: Token::generate().map_err(|failure| vec![failure])?, new_cluster_id, prune })
-    }
-
-    /// The document of a plan that was made with it.
-    pub(super) fn document(&self, plan: &Plan, cluster: &Cluster, selection: &Selection) -> PlanDocument {
-        let inputs = DocumentInputs {
-            cluster: cluster.name.clone(),
-            program: program(),
-            token_id: self.token.id.clone(),
-            new_cluster_id: self.new_cluster_id.clone(),
-            tasks: None,
-            hosts: None,
-            prune: self.prune,
-        };
-        PlanDocument::new(plan, inputs.of_part(selection), &cluster.concealed)
-    }
+/// The document of a plan that was made with what was given.
+pub(super) fn document(given: &Given, plan: &Plan, cluster: &Cluster, selection: &Selection) -> PlanDocument {
+    let inputs = DocumentInputs {
+        cluster: cluster.name.clone(),
+        program: program(),
+        token_id: given.token.id.clone(),
+        new_cluster_id: given.new_cluster_id.clone(),
+        tasks: None,
+        hosts: None,
+        prune: given.prune,
+    };
+    PlanDocument::new(plan, inputs.of_part(selection), &cluster.concealed)
 }
 
 /// A plan that was read from a file.

@@ -24,15 +24,13 @@ pub(super) use self::certificates::{SOON, day};
 use self::drift::Drift;
 use self::endpoint::Endpoint;
 use super::common::{BundleArgument, print_json};
-use super::converge::Asking;
 use super::files::{ClusterFiles, ExtraVars};
 use super::process;
 use crate::clock::Clock;
-use crate::event::Events;
 use crate::failure::{Failure, Kind};
 use crate::run::{LookAt, connect_each, probe_all};
 use crate::state::Controller;
-use crate::ui::{Notes, line, status_line};
+use crate::ui::{line, status_line};
 
 /// Show the hosts and their nodes as they are, the API's endpoint, when certificates end, and in how much the hosts differ from the files
 #[derive(Debug, Args)]
@@ -89,15 +87,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     // Pipes and standard input can be read once: whatever else is wanted of the files comes out of this.
     let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let bundle = arguments.bundle.open_if_named()?;
-    let events = Events::new(vec![Box::new(Notes)]);
     // Who can't write there may look all the same.
-    let (transport, controller) = (process::transport(), process::controller().unwrap_or_else(|_| Controller::nobody()));
-    let asking = Asking { transport: &transport, controller: &controller, events: &events };
-    let (links, unreachable) = connect_each(&cluster, |_| true, &transport, &events).await?;
+    let context = process::context(process::controller().unwrap_or_else(|_| Controller::nobody()));
+    let (links, unreachable) = connect_each(&cluster, |_| true, &context.transport, &context.events).await?;
     let mut failures: Vec<Failure> = unreachable.into_values().collect();
     let asked = cluster.hosts.iter().map(|host| (host.name.clone(), LookAt { looks: looks(&cluster, host), facts: true })).collect();
     let mut seen = Seen::default();
-    if let Err(unanswered) = probe_all(&links, asked, &controller, &mut seen, &events).await {
+    if let Err(unanswered) = probe_all(&links, asked, &context.controller, &mut seen, &context.events).await {
         failures.extend(unanswered);
     }
     let strangers = preconditions::strangers(&cluster, &seen);
@@ -106,7 +102,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let drift = if preconditions::has_mixed_versions(&cluster, &seen) {
         Drift::Upgrading
     } else if failures.is_empty() {
-        Drift::find(input, bundle.as_ref(), asking).await
+        Drift::find(input, bundle.as_ref(), &context).await
     } else {
         Drift::Unknown { because: "not all hosts answer".to_owned() }
     };

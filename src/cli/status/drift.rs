@@ -9,9 +9,8 @@ use kok_tasks::plan::{Plan, Selection};
 use serde::Serialize;
 
 use crate::artifacts::BundleFolder;
-use crate::cli::converge::{Asking, Tolerance, converge};
 use crate::cli::files::loaded;
-use crate::cli::saved_plan::Given;
+use crate::engine::{self, Context, Given, PlanRequest};
 use crate::failure::Failure;
 
 /// How far the cluster is from its files.
@@ -31,7 +30,7 @@ pub(super) enum Drift {
 impl Drift {
     /// Makes the plan of the whole cluster, which needs the bundle that it is installed from, and all that its files name: the objects of addons,
     /// and certificates that were issued. `input` is what was read of the files themselves. Nothing is changed.
-    pub(super) async fn find(input: Input, bundle: Option<&BundleFolder>, asking: Asking<'_>) -> Self {
+    pub(super) async fn find(input: Input, bundle: Option<&BundleFolder>, context: &Context) -> Self {
         let Some(bundle) = bundle else {
             return Self::Unknown { because: "it needs the bundle: give its folder with --bundle".to_owned() };
         };
@@ -39,7 +38,7 @@ impl Drift {
             Ok(cluster) => cluster,
             Err(because) => return Self::Unknown { because },
         };
-        match plan(&cluster, bundle, asking).await {
+        match plan(&cluster, bundle, context).await {
             Ok(plan) => Self::of(&plan),
             Err(failures) => Self::Unknown { because: failures.first().map(Failure::one_line).unwrap_or_default() },
         }
@@ -81,10 +80,10 @@ fn whole(input: Input) -> Result<Cluster, String> {
     input.cluster.ok_or_else(|| problem().as_ref().map(Failure::one_line).unwrap_or_default())
 }
 
-async fn plan(cluster: &Cluster, bundle: &BundleFolder, asking: Asking<'_>) -> Result<Plan, Vec<Failure>> {
+async fn plan(cluster: &Cluster, bundle: &BundleFolder, context: &Context) -> Result<Plan, Vec<Failure>> {
     let given = Given::new(false)?;
-    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
-    let planned = converge(cluster, bundle.bundle(), &Selection::default(), &given, tolerance, asking).await?;
+    let request = PlanRequest { cluster, selection: &Selection::default(), bundle, given: &given };
+    let planned = engine::plan(context, request).await?;
     Ok(planned.plan)
 }
 

@@ -14,55 +14,49 @@ use kok_tasks::preconditions;
 use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
 
-use super::saved_plan::Given;
+use super::context::Context;
+use super::given::Given;
 use crate::clock::Clock;
 use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
-use crate::remote::Transport;
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
-use crate::state::Controller;
 use away::{not_tolerated, passed_over, perhaps_gone};
 
 /// A plan with what it was made from.
-pub(super) struct Planned {
-    pub(super) plan: Plan,
+pub struct Planned {
+    /// The plan.
+    pub plan: Plan,
     /// The cluster with what its hosts say of themselves.
-    pub(super) cluster: Cluster,
+    pub cluster: Cluster,
     /// What stops nothing, and may become a problem.
-    pub(super) warnings: Vec<Failure>,
-    pub(super) links: Links,
-    pub(super) now_seconds: i64,
+    pub warnings: Vec<Failure>,
+    /// The connections.
+    pub links: Links,
+    /// When it was made, in seconds of the epoch.
+    pub now_seconds: i64,
     /// What stood in the hosts' holder records.
-    pub(super) standing: BTreeMap<String, Standing>,
+    pub standing: BTreeMap<String, Standing>,
     /// The boot id of each host when it was probed.
-    pub(super) boots: BTreeMap<String, String>,
+    pub boots: BTreeMap<String, String>,
     /// Hosts that could not be reached and are left out, and why.
-    pub(super) left_out: BTreeMap<String, String>,
+    pub left_out: BTreeMap<String, String>,
     /// The control plane that has the cluster's certificate authorities; none before they are made.
-    pub(super) keeper: Option<String>,
+    pub keeper: Option<String>,
     /// The host whose authority of etcd is the cluster's.
-    pub(super) etcd_keeper: Option<String>,
+    pub etcd_keeper: Option<String>,
     /// The control plane whose key all of them encrypt with.
-    pub(super) encryption_keeper: Option<String>,
+    pub encryption_keeper: Option<String>,
 }
 
 /// What a run puts up with.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Tolerance {
+pub struct Tolerance {
     /// Hosts that another run holds.
-    pub(super) holder: bool,
+    pub holder: bool,
     /// So many hosts that can't be reached and are no control plane.
-    pub(super) unreachable: usize,
+    pub unreachable: usize,
     /// All hosts that can't be reached but one: any of them will do.
-    pub(super) all_but_one: bool,
-}
-
-/// By what hosts are asked, and who asks.
-#[derive(Clone, Copy)]
-pub(super) struct Asking<'a> {
-    pub(super) transport: &'a Transport,
-    pub(super) controller: &'a Controller,
-    pub(super) events: &'a Events,
+    pub all_but_one: bool,
 }
 
 /// Twice is enough for every plan of a whole cluster: once with what is expected of a host, once with what it is. A part of one may have to
@@ -75,13 +69,16 @@ fn refused(kind: Kind) -> impl Fn(Vec<Refusal>) -> Vec<Failure> {
 
 /// Makes the plan that brings the cluster, or a part of it, to what its file says. Hosts that are not selected are connected to only if
 /// what is selected can't be decided without them.
-pub(super) async fn converge(
+///
+/// # Errors
+/// [`Failure`]s if there is no plan.
+pub async fn converge(
     cluster: &Cluster,
     bundle: &Bundle,
     selection: &Selection,
     given: &Given,
     tolerance: Tolerance,
-    asking: Asking<'_>,
+    context: &Context,
 ) -> Result<Planned, Vec<Failure>> {
     let now_seconds = Clock::seconds();
     let Given { token, new_cluster_id, prune } = given;
@@ -89,7 +86,7 @@ pub(super) async fn converge(
     // What the bundle lacks is said before anybody is bothered.
     let looks = plan::looks(&inputs).map_err(refused(Kind::Input))?;
     let mut observed =
-        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), asking };
+        Observed { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), context };
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
     // Whoever has nothing to do has heard them before, or put up with them.
@@ -99,12 +96,15 @@ pub(super) async fn converge(
 }
 
 /// Makes the plan that takes every host out of the cluster, and says of which member a snapshot is to be taken before that.
-pub(super) async fn take_down(
+///
+/// # Errors
+/// [`Failure`]s if there is no plan.
+pub async fn take_down(
     cluster: &Cluster,
     tolerance: Tolerance,
-    asking: Asking<'_>,
+    context: &Context,
 ) -> Result<(Planned, Result<Snapshot, Refusal>), Vec<Failure>> {
-    let mut observed = Observed::to_reset(cluster, true, tolerance, asking);
+    let mut observed = Observed::to_reset(cluster, true, tolerance, context);
     observed.ask(|_| true).await?;
     let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
     let snapshot = snapshot::decide(cluster, &observed.seen);
@@ -112,13 +112,11 @@ pub(super) async fn take_down(
 }
 
 /// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer.
-pub(super) async fn take_out(
-    cluster: &Cluster,
-    chosen: &[String],
-    tolerance: Tolerance,
-    asking: Asking<'_>,
-) -> Result<Planned, Vec<Failure>> {
-    let mut observed = Observed::to_reset(cluster, false, tolerance, asking);
+///
+/// # Errors
+/// [`Failure`]s if there is no plan.
+pub async fn take_out(cluster: &Cluster, chosen: &[String], tolerance: Tolerance, context: &Context) -> Result<Planned, Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     observed.ask(|host| chosen.iter().any(|name| name == host)).await.map_err(perhaps_gone)?;
     observed.tolerance.all_but_one = true;
     observed.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await?;
@@ -135,23 +133,23 @@ struct Observed<'a> {
     left_out: BTreeMap<String, String>,
     links: Links,
     seen: Seen,
-    asking: Asking<'a>,
+    context: &'a Context,
 }
 
 impl<'a> Observed<'a> {
-    fn to_reset(cluster: &'a Cluster, whole: bool, tolerance: Tolerance, asking: Asking<'a>) -> Self {
+    fn to_reset(cluster: &'a Cluster, whole: bool, tolerance: Tolerance, context: &'a Context) -> Self {
         let looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::reset_looks(host, whole))).collect();
-        Self { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), asking }
+        Self { cluster, looks, tolerance, left_out: BTreeMap::new(), links: Links::new(), seen: Seen::default(), context }
     }
 
     /// Connects to these hosts and probes them for the first time.
     async fn ask(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
         let hosts = self.cluster.hosts.iter().map(|host| host.name.clone()).filter(|name| wanted(name)).collect();
-        self.asking.events.send(EventKind::HostsAwaited { hosts });
-        let (links, failures) = connect_each(self.cluster, &wanted, self.asking.transport, self.asking.events).await?;
+        self.context.events.send(EventKind::HostsAwaited { hosts });
+        let (links, failures) = connect_each(self.cluster, &wanted, &self.context.transport, &self.context.events).await?;
         if self.tolerance.all_but_one && !links.is_empty() {
             for (host, because) in passed_over(failures)? {
-                self.asking.events.send(EventKind::HostLeftOut { host, because });
+                self.context.events.send(EventKind::HostLeftOut { host, because });
             }
         } else {
             self.leave_out(failures)?;
@@ -159,8 +157,8 @@ impl<'a> Observed<'a> {
         self.links.extend(links);
         let looks = self.looks.iter().filter(|(host, _)| wanted(host) && self.links.contains_key(*host));
         let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
-        probe_all(&self.links, asked, self.asking.controller, &mut self.seen, self.asking.events).await?;
-        may_write(self.seen.standing(), self.asking.controller, self.tolerance.holder).map(|_| ())
+        probe_all(&self.links, asked, &self.context.controller, &mut self.seen, &self.context.events).await?;
+        may_write(self.seen.standing(), &self.context.controller, self.tolerance.holder).map(|_| ())
     }
 
     /// A few workers that are away may be left out if the user said so; then nothing on them is done, nor what needs it.
@@ -174,7 +172,7 @@ impl<'a> Observed<'a> {
         }
         for (host, failure) in failures {
             let because = failure.one_line();
-            self.asking.events.send(EventKind::HostLeftOut { host: host.clone(), because: because.clone() });
+            self.context.events.send(EventKind::HostLeftOut { host: host.clone(), because: because.clone() });
             self.seen.add_unreachable(&host);
             self.left_out.insert(host, because);
         }
@@ -188,12 +186,12 @@ impl<'a> Observed<'a> {
                 Making::Incomplete(refusals) => return Err(refused(Kind::Input)(refusals)),
                 Making::LookFirst(looks) => {
                     let asked = looks.into_iter().map(|(host, looks)| (host, LookAt { looks, facts: false })).collect();
-                    probe_all(&self.links, asked, self.asking.controller, &mut self.seen, self.asking.events).await?;
+                    probe_all(&self.links, asked, &self.context.controller, &mut self.seen, &self.context.events).await?;
                 }
                 Making::AskFirst(hosts) => {
                     for (host, asked) in &hosts {
                         let (step, needed_by) = (asked.step.to_string(), asked.needed_by.to_string());
-                        self.asking.events.send(EventKind::HostAsked { host: host.clone(), step, needed_by });
+                        self.context.events.send(EventKind::HostAsked { host: host.clone(), step, needed_by });
                     }
                     self.ask(|host| hosts.contains_key(host)).await?;
                 }
@@ -205,8 +203,8 @@ impl<'a> Observed<'a> {
     }
 
     fn planned(self, plan: Plan, warnings: Vec<Failure>, now_seconds: i64) -> Planned {
-        warnings.iter().for_each(|warning| self.asking.events.send(EventKind::Warning(warning.told())));
-        tell(&plan, self.asking.events);
+        warnings.iter().for_each(|warning| self.context.events.send(EventKind::Warning(warning.told())));
+        tell(&plan, &self.context.events);
         let boot = |host: &Host| Some((host.name.clone(), self.seen.facts(&host.name)?.boot_id.clone()?));
         let boots = self.cluster.hosts.iter().filter_map(boot).collect();
         let standing = self.seen.standing().clone();

@@ -1,0 +1,33 @@
+//! What `apply` would change.
+
+use kok_crds::model::Cluster;
+use kok_tasks::plan::Selection;
+
+use super::context::Context;
+use super::converge::{Planned, Tolerance, converge};
+use super::given::Given;
+use crate::artifacts::BundleFolder;
+use crate::failure::Failure;
+
+/// What is to be planned.
+#[derive(Clone, Copy)]
+pub struct PlanRequest<'a> {
+    /// The cluster as its file says.
+    pub cluster: &'a Cluster,
+    /// Which part of it.
+    pub selection: &'a Selection,
+    /// Where artifacts would come from.
+    pub bundle: &'a BundleFolder,
+    /// What is random, and what the user said.
+    pub given: &'a Given,
+}
+
+/// Makes the plan that `apply` would carry out, whoever holds the hosts. Nothing is changed.
+///
+/// # Errors
+/// [`Failure`]s if there is none.
+pub async fn plan(context: &Context, request: PlanRequest<'_>) -> Result<Planned, Vec<Failure>> {
+    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
+    let PlanRequest { cluster, selection, bundle, given } = request;
+    converge(cluster, bundle.bundle(), selection, given, tolerance, context).await
+}
