@@ -1,6 +1,6 @@
 //! From bare hosts to a cluster and back: plan, a founding that is killed and reset, apply, a killed apply, drift, a user's pods, status, reset.
 
-use crate::cluster_story::{addons, drift, journal, killed, other_clock, outside, reset};
+use crate::cluster_story::{addons, drift, journal, killed, other_clock, outside, reset, saved};
 use crate::cluster_support::arguments::Arguments;
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::kokctl::Kokctl;
@@ -38,6 +38,8 @@ fn hosts_become_a_cluster_and_bare_again() {
     clock.lap("a controller with another clock");
     drift::is_shown_and_repaired(&lab, &kokctl);
     clock.lap("drift");
+    saved::is_carried_out_or_refused(&lab, &kokctl);
+    clock.lap("a saved plan");
     addons::come_and_go(&lab, &kokctl);
     clock.lap("a user's addons");
     outside::shows_the_cluster(&lab, &kokctl);

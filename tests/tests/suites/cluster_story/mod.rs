@@ -7,3 +7,4 @@ pub mod killed;
 pub mod other_clock;
 pub mod outside;
 pub mod reset;
+pub mod saved;

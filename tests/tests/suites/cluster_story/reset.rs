@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab};
 
+use super::saved;
 use crate::cluster_support::cluster::kubectl;
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::snapshot::{assert_same, bare_state, fingerprint};
@@ -119,7 +120,9 @@ pub fn apply_works_again_with_sudo(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.write_manifest(&with_sudo);
     // What the log says in all detail is searched for secrets later.
     kokctl.log_everything();
-    let said = kokctl.converge("apply");
+    // The new cluster has the id and the token that the saved plan names.
+    let saved = saved::plan(kokctl, "founding.plan");
+    let said = kokctl.converge_with("apply", &["--plan", saved.to_str().unwrap()]);
     assert!(said.starts_with(&format!("cluster {} is ready: {} hosts, ", lab.name(), hosts(lab).len())), "{said}");
     kokctl.has_nothing_to_do();
 }
