@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use kok_crds::count;
-use kok_crds::model::{Cluster, NetworkPlugin};
+use kok_crds::model::Cluster;
 use kok_tasks::artifact::Artifact;
+use kok_tasks::network_plugins::carries_pods;
 use kok_tasks::plan::{Plan, Selection};
 use kok_tasks::resources::Act;
 
@@ -131,7 +132,7 @@ fn say_done(run: &Run<'_>, arguments: &Arguments, cluster: &Cluster, selection: 
         return run.say(&part);
     }
     let hosts = count(cluster.hosts.len(), "host");
-    if cluster.network.plugin == NetworkPlugin::None {
+    if !carries_pods(&cluster.network) {
         run.say(&format!("cluster {name} runs without a network: {hosts}, {done}, {seconds:.1} s"));
         run.say("its nodes are not Ready, CoreDNS waits, and no pods have tried the network: install a network plugin that you choose");
     } else {

@@ -5,12 +5,13 @@ use std::fmt;
 use std::time::Duration;
 
 use ipnet::IpNet;
-use kok_crds::model::{Cluster, Host, NetworkPlugin};
+use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
 use crate::components::ComponentsDocument;
 use crate::identity::{certificate_names, endpoint_text};
 use crate::issued::kubeconfig_sums;
+use crate::network_plugins::plugin;
 use crate::operations::TOKEN_VALIDITY;
 use crate::templates::{TemplateError, render};
 
@@ -96,10 +97,10 @@ pub(crate) const NO_SHARES: &str = "False";
 
 /// The controller manager's `allocate-node-cidrs`, where it is not what kubeadm says.
 pub(crate) fn shares(cluster: &Cluster) -> Option<&'static str> {
-    match cluster.network.plugin {
-        NetworkPlugin::Bridge => Some(SHARES_OF_BRIDGE),
-        _ if !cluster.settings.node_shares => Some(NO_SHARES),
-        _ => None,
+    match () {
+        () if plugin(&cluster.network).gives_shares => Some(SHARES_OF_BRIDGE),
+        () if !cluster.settings.node_shares => Some(NO_SHARES),
+        () => None,
     }
 }
 

@@ -1,6 +1,8 @@
-//! The ports that hosts of a cluster listen on (Kubernetes, "Ports and Protocols"; flannel's backends).
+//! The ports that hosts of a cluster listen on (Kubernetes, "Ports and Protocols"; those of the network are the plugin's).
 
-use kok_crds::model::{Cluster, FlannelBackend, Host, NetworkPlugin};
+use kok_crds::model::{Cluster, Host};
+
+use crate::network_plugins::plugin;
 
 /// A port or range of ports that others of the cluster, or its users, reach a host at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -21,6 +23,11 @@ const fn tcp(first: u16, last: u16, what: &'static str) -> Port {
     Port { first, last, protocol: "tcp", what, needed: true }
 }
 
+/// UDP ports that the cluster can't work without.
+pub(crate) const fn udp(first: u16, last: u16, what: &'static str) -> Port {
+    Port { protocol: "udp", ..tcp(first, last, what) }
+}
+
 const ETCD: &[Port] = &[tcp(2379, 2380, "etcd")];
 
 /// Of every node. The range is the API server's default for services of the type NodePort.
@@ -30,27 +37,12 @@ const NODE: &[Port] = &[
     Port { needed: false, protocol: "udp", ..tcp(30000, 32767, "services of the type NodePort") },
 ];
 
-const VXLAN: &[Port] = &[Port { protocol: "udp", ..tcp(8472, 8472, "the pods' network") }];
-
-const WIREGUARD: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51820, "the pods' network") }];
-
-/// flannel takes the next one for IPv6; for VXLAN it takes the same.
-const WIREGUARD_OF_BOTH: &[Port] = &[Port { protocol: "udp", ..tcp(51820, 51821, "the pods' network") }];
-
 /// The ports of a host with these roles.
 pub fn of_host(cluster: &Cluster, host: &Host) -> impl Iterator<Item = Port> {
     let (network, port) = (&cluster.network, cluster.api_server_port());
     let control_plane = host.roles.control_plane.then(|| tcp(port, port, "the API server"));
     let (etcd, node) = (if host.roles.etcd { ETCD } else { &[] }, if host.roles.is_node() { NODE } else { &[] });
-    let network = match (network.plugin, network.backend) {
-        _ if !host.roles.is_node() => &[],
-        (NetworkPlugin::Bridge | NetworkPlugin::None | NetworkPlugin::Manifest, _) | (NetworkPlugin::Flannel, FlannelBackend::HostGw) => {
-            &[]
-        }
-        (NetworkPlugin::Flannel, FlannelBackend::Vxlan) => VXLAN,
-        (NetworkPlugin::Flannel, FlannelBackend::Wireguard) if network.is_dual_stack() => WIREGUARD_OF_BOTH,
-        (NetworkPlugin::Flannel, FlannelBackend::Wireguard) => WIREGUARD,
-    };
+    let network = if host.roles.is_node() { (plugin(network).ports)(network) } else { &[] };
     etcd.iter().copied().chain(control_plane).chain(node.iter().chain(network).copied())
 }
 

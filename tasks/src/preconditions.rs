@@ -22,11 +22,12 @@ mod storage;
 mod together;
 mod versions;
 
-use kok_crds::model::{Cluster, FirewallPolicy, Host, NetworkPlugin, Settings};
+use kok_crds::model::{Cluster, FirewallPolicy, Host, Settings};
 
 use crate::dual_stack::completed;
 use crate::facts::HostFacts;
-use crate::list::{api_server, bridge, host};
+use crate::list::{api_server, host};
+use crate::network_plugins::plugin;
 use crate::observe::{Look, Observations};
 use crate::operations::NODE_DNS_UNIT_FILE;
 use crate::plan::{Refusal, Seen};
@@ -188,8 +189,8 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     if !cluster.settings.node_dns.enabled && host.roles.is_node() {
         looks.push(Look::Path(NODE_DNS_UNIT_FILE.to_owned()));
     }
-    if cluster.network.plugin == NetworkPlugin::Bridge && host.roles.is_node() {
-        looks.push(Look::Content(bridge::CONFIGURATION.to_owned()));
+    if host.roles.is_node() {
+        looks.extend((plugin(&cluster.network).looks)());
     }
     looks.extend((cluster.network.is_dual_stack() && host.roles.is_node()).then_some(Look::Ipv6));
     if host.roles.control_plane {

@@ -124,18 +124,6 @@ impl Network {
         self.service_address(10)
     }
 
-    /// Whether pods' packets go from host to host as they are, by routes, so that the hosts have to be neighbours.
-    #[must_use]
-    pub fn needs_neighbours(&self) -> bool {
-        self.plugin == NetworkPlugin::Bridge || (self.plugin == NetworkPlugin::Flannel && self.backend == FlannelBackend::HostGw)
-    }
-
-    /// Bytes of a host's packet that the network takes for itself.
-    #[must_use]
-    pub fn overhead(&self) -> u16 {
-        if self.plugin == NetworkPlugin::Flannel { self.backend.overhead(self.ipv6.is_some()) } else { 0 }
-    }
-
     /// Whether the cluster has IPv6 beside IPv4.
     #[must_use]
     pub fn is_dual_stack(&self) -> bool {

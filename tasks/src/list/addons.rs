@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kok_crds::model::{Addon, NETWORK_ADDON, NetworkPlugin, ObjectName, Prune};
+use kok_crds::model::{Addon, NETWORK_ADDON, ObjectName, Prune};
 
 use super::{Task, control_plane, network};
 use crate::addons::{Record, divided, meant};
@@ -16,7 +16,7 @@ const NAME: &str = "addons";
 pub(super) const TASK: Task = Task { name: NAME, about: "the user's own addons, out of manifests", plan };
 
 /// Step that installs the network that the user brings.
-pub(super) const NETWORK: StepName<'static> = StepName::new(NAME, NETWORK_ADDON);
+pub(crate) const NETWORK: StepName<'static> = StepName::new(NAME, NETWORK_ADDON);
 
 /// Objects by the addon that has had them.
 type Objects = BTreeMap<String, Vec<ObjectName>>;
@@ -25,7 +25,7 @@ type Objects = BTreeMap<String, Vec<ObjectName>>;
 const WAIT: Duration = Duration::from_secs(300);
 
 /// The addon as it is to be, without what it has in the cluster and others have in their manifests now.
-pub(super) fn operation(view: &HostView<'_>, addon: &Addon) -> ApplyAddon {
+pub(crate) fn operation(view: &HostView<'_>, addon: &Addon) -> ApplyAddon {
     let record = view.observations().kubernetes.as_ref().and_then(|state| Record::of(state, &addon.name)).unwrap_or_default();
     let prune = if view.inputs.prune { Prune::All } else { addon.prune };
     let (gone, kept) = divided(record.gone(wanted(view).iter()), prune);
@@ -48,7 +48,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         let step = draft.add(&addon.name, Operation::ApplyAddon(operation(view, addon)));
         draft.within(WAIT);
         draft.needs(&step, &administrators, Reason::Because("only administrators may"));
-        if addon.name != NETWORK_ADDON && view.cluster().network.plugin != NetworkPlugin::None {
+        if addon.name != NETWORK_ADDON && network::is_there(view) {
             let ready = view.id(network::NODES_READY);
             draft.needs(&step, &ready, Reason::Because("its pods, and webhooks among them, need nodes that are Ready"));
         }

@@ -6,9 +6,10 @@ use kok_crds::model::TomlScalar;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Task, host, network, proxy, rolling, selinux, trust};
+use super::{Task, host, proxy, rolling, selinux, trust};
 use crate::artifact::{Artifact, Placed};
 use crate::bundle::BundleFile;
+use crate::network_plugins::plugin;
 use crate::operations::BINARIES;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Archive, Binary, Directory, File, Resource, Unit, UnitGoal};
@@ -27,8 +28,13 @@ pub(super) const ARCHIVE: StepName<'static> = StepName::new(NAME, "containerd");
 /// The step after which a control plane has gone through a change of it.
 pub(super) const STILL_WORKS: StepName<'static> = StepName::new(NAME, "api-server");
 
-/// Steps whose programs every pod's network needs.
-pub(super) const PLUGINS: [StepName<'static>; 2] = [StepName::new(NAME, "cni-plugins"), StepName::new(NAME, "flannel-plugin")];
+/// The step whose programs every pod's network needs.
+pub(crate) const CNI_PLUGINS: StepName<'static> = StepName::new(NAME, "cni-plugins");
+
+/// The step of a program that a network plugin needs besides.
+pub(crate) const fn step(name: &'static str) -> StepName<'static> {
+    StepName::new(NAME, name)
+}
 
 const CONFIGURATION: &str = "/etc/containerd/config.toml";
 const UNIT: &str = "/etc/systemd/system/containerd.service";
@@ -57,7 +63,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let version = view.cluster().settings.containerd_version.as_ref().map(ToString::to_string);
     let archive = view.file("containerd", version.as_deref())?;
-    let containerd = unpack(draft, ARCHIVE, archive, BINARIES, "bin/");
+    let containerd = unpack(draft, ARCHIVE, archive, BINARIES, ("bin/", None));
     let runc =
         draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));
     let settings = folders(draft);
@@ -107,31 +113,31 @@ fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let parent = draft.add("cni-folder", Resource::Directory(Directory { path: "/opt/cni".to_owned(), mode: 0o755 }));
     let folder = draft.add("plugin-folder", Resource::Directory(Directory { path: PLUGIN_FOLDER.to_owned(), mode: 0o755 }));
     draft.needs(&folder, &parent, Reason::Inside);
-    let plugins = PLUGINS.into_iter().zip(["cni-plugins", "flannel-cni-plugin"]);
-    for (step, name) in plugins.take(if network::is_flannel(view) { 2 } else { 1 }) {
-        let file = view.file(name, None)?;
-        let step = unpack(draft, step, file, PLUGIN_FOLDER, "");
+    let of_network = plugin(&view.cluster().network).programs.iter().map(|program| (program.step, program.archive, Some(program.name)));
+    for (step, archive, program) in [(CNI_PLUGINS, "cni-plugins", None)].into_iter().chain(of_network) {
+        let step = unpack(draft, step, view.file(archive, None)?, PLUGIN_FOLDER, ("", program));
         draft.needs(&step, &folder, Reason::Inside);
     }
     Ok(())
 }
 
-/// Puts the files of an archive that lie below `prefix` into `folder`.
-fn unpack(draft: &mut Draft<'_>, step: StepName<'_>, file: &BundleFile, folder: &str, prefix: &str) -> StepId {
+/// Puts the files of an archive that lie below `prefix` into `folder`. Where the archive has the architecture in the name of `program`, that is
+/// left out.
+fn unpack(
+    draft: &mut Draft<'_>,
+    step: StepName<'_>,
+    file: &BundleFile,
+    folder: &str,
+    (prefix, program): (&str, Option<&'static str>),
+) -> StepId {
     let placed = file.contents.iter().filter_map(|entry| {
         let name = entry.path.strip_prefix(prefix)?;
         // Licences and the like lie beside the programs of some archives.
-        let program = !name.contains('/') && !name.contains('.') && name != "LICENSE" && name != "README";
-        program.then(|| Placed { entry: entry.clone(), path: format!("{folder}/{}", installed_name(name)) })
+        let is_program = !name.contains('/') && !name.contains('.') && name != "LICENSE" && name != "README";
+        let has_architecture = program.is_some_and(|program| name.split_once('-').is_some_and(|(start, _)| start == program));
+        let installed = program.filter(|_| has_architecture).unwrap_or(name);
+        is_program.then(|| Placed { entry: entry.clone(), path: format!("{folder}/{installed}") })
     });
     let archive = Archive { artifact: Artifact::from(file), folder: folder.to_owned(), files: placed.collect() };
     draft.add(step, Resource::Archive(archive))
-}
-
-/// Upstream's archive of the flannel plugin has the architecture in the program's name; containerd looks for `flannel`.
-fn installed_name(name: &str) -> &str {
-    match name.split_once('-') {
-        Some(("flannel", _)) => "flannel",
-        _ => name,
-    }
 }

@@ -32,7 +32,7 @@ pub(super) const STILL_READY: StepName<'static> = StepName::new(NAME, still_read
 pub(super) const GOES_ON: StepName<'static> = StepName::new(NAME, still_ready::GOES_ON);
 
 /// Step after which administrators may ask and change everything.
-pub(super) const ADMINISTRATORS: StepName<'static> = StepName::new(NAME, "administrators");
+pub(crate) const ADMINISTRATORS: StepName<'static> = StepName::new(NAME, "administrators");
 
 /// Step after which the cluster knows its own configuration.
 pub(super) const UPLOADED: StepName<'static> = StepName::new(NAME, "uploaded");
@@ -47,7 +47,7 @@ pub(super) const READY: StepName<'static> = StepName::new(NAME, "api-server");
 const ENDPOINT: StepName<'static> = StepName::new(NAME, "endpoint");
 
 /// Step that starts the kubelet.
-pub(super) const KUBELET: StepName<'static> = StepName::new(NAME, "kubelet");
+pub(crate) const KUBELET: StepName<'static> = StepName::new(NAME, "kubelet");
 
 /// Step after which the kubelet renews its own certificate.
 const FINALIZED: StepName<'static> = StepName::new(NAME, "kubelet-finalized");

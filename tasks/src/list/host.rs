@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, FlannelBackend, Host};
+use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
 use super::Task;
 use crate::facts::Interface;
+use crate::network_plugins::plugin;
 use crate::observe::ipv6::accept_ra;
 use crate::operations::{Claim, Operation};
 use crate::plan::{Draft, HostView, Inputs, Reason, Refusal, Seen, StepId, StepName};
@@ -59,16 +60,13 @@ struct Sysctls<'a> {
     sysctls: BTreeMap<&'a str, &'a str>,
 }
 
-/// What flannel's encrypted links are made of. It makes no other by itself, and without one its daemon does not start.
-pub(crate) const WIREGUARD: &str = "wireguard";
-
 /// Modules that Kubernetes and the pod network need on a node.
 fn needed(cluster: &Cluster, host: &Host) -> Vec<&'static str> {
     if !host.roles.is_node() {
         return Vec::new();
     }
-    let network = (cluster.network.backend == FlannelBackend::Wireguard).then_some(WIREGUARD);
-    MODULES.iter().copied().chain(network).collect()
+    let network = (plugin(&cluster.network).modules)(&cluster.network);
+    MODULES.iter().copied().chain(network.iter().map(|module| module.name)).collect()
 }
 
 /// These, and those of the user.

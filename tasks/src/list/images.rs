@@ -3,6 +3,7 @@
 use super::{Task, container_runtime, network};
 use crate::artifact::Artifact;
 use crate::bundle::BundleImage;
+use crate::network_plugins::plugin;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Image, Resource};
 
@@ -18,9 +19,13 @@ const SCHEDULER: StepName<'static> = StepName::new(NAME, "kube-scheduler");
 pub(super) const PAUSE: StepName<'static> = StepName::new(NAME, "pause");
 pub(super) const KUBE_PROXY: StepName<'static> = StepName::new(NAME, "kube-proxy");
 pub(super) const COREDNS: StepName<'static> = StepName::new(NAME, "coredns");
-pub(super) const FLANNEL: StepName<'static> = StepName::new(NAME, "flannel");
 pub(super) const ECHO: StepName<'static> = StepName::new(NAME, "echo");
 pub(super) const HAPROXY: StepName<'static> = StepName::new(NAME, "haproxy");
+
+/// The step of an image that a network plugin needs, called as in the bundle.
+pub(crate) const fn step(image: &'static str) -> StepName<'static> {
+    StepName::new(NAME, image)
+}
 
 /// Static pods of a control plane.
 pub(super) const CONTROL_PLANE: [StepName<'static>; 4] = [ETCD, API_SERVER, CONTROLLER_MANAGER, SCHEDULER];
@@ -43,8 +48,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         add(view, draft, image, view.release_image(image.name())?);
     }
     let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some(HAPROXY);
-    let flannel = network::is_flannel(view).then_some(FLANNEL);
-    let of_network = flannel.into_iter().chain(network::is_there(view).then_some(ECHO));
+    let of_plugin = plugin(&view.cluster().network).images.iter().copied();
+    let of_network = of_plugin.chain(network::is_there(view).then_some(ECHO));
     for image in of_network.chain(balancer) {
         add(view, draft, image, view.image(image.name())?);
     }

@@ -26,10 +26,10 @@ pub(super) const STILL_READY: StepName<'static> = StepName::new(NAME, still_read
 pub(super) const GOES_ON: StepName<'static> = StepName::new(NAME, still_ready::GOES_ON);
 
 /// Step after which the host is a node.
-pub(super) const JOINED: StepName<'static> = StepName::new(NAME, "joined");
+pub(crate) const JOINED: StepName<'static> = StepName::new(NAME, "joined");
 
 /// The step after which a host, worker or not, is a node that stays.
-pub(super) fn node_step(cluster: &Cluster, host: &Host) -> StepId {
+pub(crate) fn node_step(cluster: &Cluster, host: &Host) -> StepId {
     let name = if host.roles.control_plane { control_plane::node_step(cluster) } else { JOINED };
     name.on(&host.name)
 }

@@ -1,20 +1,19 @@
 //! The tasks, one file each, in the order in which people think of them. The order in which steps run follows from their needs alone.
 
-mod addons;
+pub(crate) mod addons;
 pub(crate) mod api_server;
-pub(crate) mod bridge;
 pub(crate) mod certificates;
-mod container_runtime;
-mod control_plane;
+pub(crate) mod container_runtime;
+pub(crate) mod control_plane;
 pub(crate) mod etcd;
 mod etcd_unit;
 mod firewall;
 pub(crate) mod founding;
 pub(crate) mod host;
-mod images;
+pub(crate) mod images;
 pub(crate) mod kubeadm_configuration;
 mod kubelet;
-mod kubelet_join;
+pub(crate) mod kubelet_join;
 mod load_balancer;
 mod mirrors;
 pub(crate) mod names;

@@ -1,6 +1,7 @@
 //! What the cluster says of itself, asked with kubectl on a control plane.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::IpNet;
@@ -11,6 +12,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::parse::{ParseError, Section, text_of};
 use super::token::BootstrapTokenState;
+use crate::network_plugins::{self, Object};
 
 /// The nodes. After [`super::api_server::READY`], as all that follows.
 pub(super) const NODES: &str = r#"if [ -n "$api_server" ]; then
@@ -21,7 +23,7 @@ fi
 
 /// Objects that tasks look at. Asked for in one command, by `kubectl get -f`; what does not exist is left out of the answer, which is in `$objects`
 /// afterwards.
-pub(super) const OBJECTS: &str = r#"if [ -n "$api_server" ]; then
+const OBJECTS: &str = r#"if [ -n "$api_server" ]; then
   mark kube-objects
   objects=$(kube get --ignore-not-found -o json -f - 2>&1 <<'KUBERNETES_OBJECTS'
 {"apiVersion":"v1","kind":"List","items":[
@@ -30,10 +32,9 @@ pub(super) const OBJECTS: &str = r#"if [ -n "$api_server" ]; then
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kokctl","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kokctl-addons","namespace":"kube-system"}},
 {"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"cluster-info","namespace":"kube-public"}},
-{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"kube-flannel-cfg","namespace":"kube-flannel"}},
+@NETWORK_PLUGINS@
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-proxy","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"coredns","namespace":"kube-system"}},
-{"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"kube-flannel-ds","namespace":"kube-flannel"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"nodelocaldns","namespace":"kube-system"}},
 {"apiVersion":"apps/v1","kind":"DaemonSet","metadata":{"name":"network-check","namespace":"kokctl-network-check"}},
 {"apiVersion":"v1","kind":"Namespace","metadata":{"name":"kokctl-network-check"}},
@@ -46,6 +47,19 @@ KUBERNETES_OBJECTS
   printf '%s\n' "$objects"
 fi
 "#;
+
+/// Asks for these, and for those by which network plugins are known.
+pub(super) fn objects() -> String {
+    let mut of_plugins = String::new();
+    for Object { api_version, kind, namespace, name } in network_plugins::all().flat_map(|plugin| plugin.objects) {
+        // Writing to a String can't fail.
+        let _ = writeln!(
+            of_plugins,
+            r#"{{"apiVersion":"{api_version}","kind":"{kind}","metadata":{{"name":"{name}","namespace":"{namespace}"}}}},"#
+        );
+    }
+    OBJECTS.replace("@NETWORK_PLUGINS@\n", &of_plugins)
+}
 
 /// The bootstrap tokens, of which nothing secret is asked.
 pub(super) const TOKENS: &str = r#"if [ -n "$api_server" ]; then

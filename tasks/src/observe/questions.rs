@@ -35,7 +35,7 @@ fn questions(looks: &Looks) -> Vec<String> {
     made(&|script| super::api_server::push_endpoints(script, &looks.api_endpoints));
     made(&|script| super::addons::push(script, &looks.addon_objects));
     made(&|script| {
-        script.push_str(if looks.kubernetes { super::kubernetes::OBJECTS } else { "" });
+        script.push_str(&if looks.kubernetes { super::kubernetes::objects() } else { String::new() });
         let check = looks.network_check.as_ref().map(|askers| super::network_check::script(askers, super::network_check::TIME));
         script.push_str(&check.unwrap_or_default());
     });

@@ -2,6 +2,7 @@
 
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::components::AUDIT_FOLDER;
+use crate::network_plugins::{self, Leftovers};
 use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
 use crate::operations::node_dns::UNIT_FILE;
 use crate::resources::Act;
@@ -31,9 +32,6 @@ const ETCD_DATA: &str = "/var/lib/etcd/member";
 /// What must be gone at the end; directories whose mount points may belong to the owner of the host are emptied instead.
 const PATHS: &[&str] = &[
     "/etc/kubernetes",
-    "/etc/cni/net.d/10-flannel.conflist",
-    "/etc/cni/net.d/10-kokctl-bridge.conflist",
-    "/etc/systemd/system/kokctl-pod-network.service",
     UNIT_FILE,
     "/sys/class/net/nodelocaldns",
     "/etc/containerd/config.toml",
@@ -51,11 +49,9 @@ const PATHS: &[&str] = &[
     "/usr/local/bin/kubectl",
     "/usr/local/bin/kubelet",
     "/usr/local/sbin/runc",
-    "/opt/cni/bin/flannel",
     "/var/lib/cni",
     "/var/lib/kubelet/config.yaml",
     "/var/lib/kubelet/pki",
-    "/run/flannel",
     "/var/log/pods",
     AUDIT_FOLDER,
 ];
@@ -114,18 +110,9 @@ while read -r _ where _; do
 done </proc/mounts | sort -r | while IFS= read -r where; do umount -l "$(printf '%b' "$where")"; done
 rm -f /run/netns/cni-* 2>/dev/null
 systemctl disable --now kokctl-node-dns.service 2>/dev/null
-for link in flannel.1 flannel-v6.1 flannel-wg flannel-wg-v6 cni0 nodelocaldns; do ip link delete "$link" 2>/dev/null; done
-# Without links of its own, flannel has routes through the other hosts, which no link takes along.
-for pods in $(sed -n -e 's/^FLANNEL_NETWORK=//p' -e 's/^FLANNEL_IPV6_NETWORK=//p' /run/flannel/subnet.env 2>/dev/null); do
-  case $pods in *:*) family=-6;; *) family=-4;; esac
-  ip $family route show root "$pods" | while read -r to by address _; do
-    [ "$by" != via ] || ip $family route delete "$to" via "$address"
-  done
-done
-systemctl disable --now kokctl-pod-network.service 2>/dev/null
-# Those of the bridge have a number by which they are known.
-for family in -4 -6; do ip $family route flush proto 75 2>/dev/null; done
-for table in 'ip kokctl-pods' 'ip6 kokctl-pods' 'ip kube-proxy' 'ip6 kube-proxy' 'ip flannel-ipv4' 'ip6 flannel-ipv6' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
+for link in @LINKS@ nodelocaldns; do ip link delete "$link" 2>/dev/null; done
+@NETWORK_PLUGINS@
+for table in @TABLES@ 'ip kube-proxy' 'ip6 kube-proxy' 'inet kube-proxy'; do nft delete table $table 2>/dev/null; done
 for folder in /var/lib/kubelet /var/lib/containerd /run/containerd; do
   if grep -q " $folder/" /proc/mounts; then
     echo "something is still mounted below $folder; nothing there is removed, for it may be somebody's data" >&2
@@ -133,13 +120,13 @@ for folder in /var/lib/kubelet /var/lib/containerd /run/containerd; do
   fi
 done
 for tool in iptables ip6tables; do
-  if command -v "$tool-save" >/dev/null && "$tool-save" | grep -q -e KUBE- -e FLANNEL -e CNI-; then "$tool-save" | grep -v -e KUBE- -e FLANNEL -e CNI- | "$tool-restore"; fi
+  if command -v "$tool-save" >/dev/null && "$tool-save" | grep -q @RULES@; then "$tool-save" | grep -v @RULES@ | "$tool-restore"; fi
 done
 for folder in /var/lib/kubelet /var/lib/containerd $etcd; do
   [ -d "$folder" ] && find "$folder" -mindepth 1 -xdev -delete
 done
-rm -rf /etc/kubernetes /etc/cni/net.d/10-flannel.conflist /etc/cni/net.d/10-kokctl-bridge.conflist /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/99-zz-kokctl.conf
-rm -rf /etc/systemd/system/kokctl-pod-network.service /etc/systemd/system/kokctl-node-dns.service /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
+rm -rf /etc/kubernetes @PATHS@ /etc/containerd/config.toml /etc/modules-load.d/kokctl.conf /etc/sysctl.d/99-zz-kokctl.conf
+rm -rf /etc/systemd/system/kokctl-node-dns.service /etc/systemd/system/containerd.service /etc/systemd/system/kubelet.service /etc/systemd/system/kubelet.service.d
 for name in containerd containerd-shim-runc-v2 ctr kubeadm kubectl kubelet; do rm -f "/usr/local/bin/$name"; done
 rm -f /etc/systemd/system/containerd.service.d/50-kokctl-proxy.conf /etc/cloud/cloud.cfg.d/99-kokctl.cfg
 rmdir /etc/systemd/system/containerd.service.d 2>/dev/null
@@ -162,10 +149,10 @@ fi
 for anchor in /usr/local/share/ca-certificates/kokctl-*.crt; do [ -e "$anchor" ] && rm -f "$anchor" && update=update-ca-certificates; done
 for anchor in /etc/pki/ca-trust/source/anchors/kokctl-*.crt; do [ -e "$anchor" ] && rm -f "$anchor" && update='update-ca-trust extract'; done
 [ -z "${update:-}" ] || $update >/dev/null 2>&1
-for name in bandwidth bridge dhcp dummy firewall flannel host-device host-local ipvlan loopback macvlan portmap ptp sbr static tap tuning vlan vrf; do
+for name in bandwidth bridge dhcp dummy firewall host-device host-local ipvlan loopback macvlan portmap ptp sbr static tap tuning vlan vrf; do
   rm -f "/opt/cni/bin/$name"
 done
-rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /opt/containerd /var/lib/cni /run/flannel /run/containerd
+rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /opt/containerd /var/lib/cni /run/containerd
 # What containerd, the kubelet and kubectl make by themselves; what others have put there stays.
 rm -rf /run/nri/nri.sock /run/kokctl/.kube
 plugins=/usr/libexec/kubernetes/kubelet-plugins
@@ -189,11 +176,26 @@ systemctl daemon-reload
 systemctl reset-failed etcd.service 2>/dev/null
 ";
 
+/// That script, with what each network plugin may have left: which one the host had is not known.
+fn script() -> String {
+    let left =
+        |part: fn(&Leftovers) -> &'static [&'static str]| network_plugins::all().flat_map(move |plugin| part(&plugin.leftovers)).copied();
+    let joined = |words: &mut dyn Iterator<Item = String>| words.collect::<Vec<_>>().join(" ");
+    let links = joined(&mut left(|it| it.links).chain([network_plugins::POD_BRIDGE]).map(quote));
+    let tables = joined(&mut left(|it| it.tables).map(quote));
+    let rules = joined(&mut ["KUBE-", "CNI-"].into_iter().chain(left(|it| it.rules)).map(|rule| format!("-e {}", quote(rule))));
+    let paths = joined(&mut left(|it| it.paths).map(quote));
+    let scripts: String = network_plugins::all().map(|plugin| plugin.leftovers.script).collect();
+    let parts = [("@LINKS@", &links), ("@TABLES@", &tables), ("@RULES@", &rules), ("@PATHS@", &paths), ("@NETWORK_PLUGINS@\n", &scripts)];
+    parts.into_iter().fold(SCRIPT.to_owned(), |script, (mark, text)| script.replace(mark, text))
+}
+
 impl Reset {
     /// What must be gone before the records go.
     fn paths(&self) -> impl Iterator<Item = &'static str> {
         let of_etcd = PATHS_OF_ETCD.into_iter().filter(|_| self.etcd_unit);
-        PATHS.iter().copied().chain(self.etcd.then_some(ETCD_DATA)).chain(of_etcd)
+        let of_network = network_plugins::all().flat_map(|plugin| plugin.leftovers.paths.iter().copied());
+        PATHS.iter().copied().chain(of_network).chain(self.etcd.then_some(ETCD_DATA)).chain(of_etcd)
     }
 
     fn units(&self) -> impl Iterator<Item = &'static str> {
@@ -230,11 +232,27 @@ impl Reset {
         let mut fragment = Fragment::default();
         // Before anything goes, and on the disk by then: a host that loses its power must not forget it.
         let begun = format!("[ ! -d {RECORDS} ] || {{ : >{RESET_BEGUN} && sync {RESET_BEGUN}; }} || exit 1\n");
-        fragment.feed(Content::Bytes(format!("{begun}{unit}{etcd}{SCRIPT}{last}").as_bytes()), "job reset");
+        fragment.feed(Content::Bytes(format!("{begun}{unit}{etcd}{}{last}", script()).as_bytes()), "job reset");
         Act::Script(fragment)
     }
 
     pub(super) fn title(&self) -> String {
         "everything of Kubernetes removed".to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_has_the_leftovers_of_every_plugin_and_no_marks() {
+        let script = script();
+        assert!(!script.contains('@'), "{script}");
+        let all = || network_plugins::all().map(|plugin| &plugin.leftovers);
+        assert!(all().all(|left| script.contains(left.script)));
+        let words = all().flat_map(|left| [left.links, left.tables, left.rules, left.paths]).flatten();
+        let missing: Vec<_> = words.filter(|word| !script.contains(&quote(word))).collect();
+        assert!(missing.is_empty(), "{missing:?}");
     }
 }

@@ -3,9 +3,10 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use ipnet::Ipv6Net;
-use kok_crds::model::{Ipv6Network, NetworkPlugin};
+use kok_crds::model::Ipv6Network;
 
 use super::{Findings, Scope};
+use crate::network_plugins::{Neighbours, makes_interface, plugin};
 use crate::observe::{Ipv6Route, Ipv6State};
 use crate::plan::Refusal;
 
@@ -59,7 +60,7 @@ fn no_address(scope: &Scope<'_>) -> Refusal {
         .hint("give that interface one; or write down another one that the host has: addressIPv6 of the host, ip6 in an inventory")
 }
 
-/// An address of the file that the host does not have, or has where flannel does not look: its links are those of one interface.
+/// An address of the file that the host does not have, or has where the network plugin does not look.
 fn elsewhere(scope: &Scope<'_>, address: Ipv6Addr) -> Option<Refusal> {
     let Some(interface) = scope.facts.interface_of(IpAddr::V6(address)) else {
         let has = scope.facts.addresses().filter(|address| address.is_ipv6() && !address.is_loopback());
@@ -71,30 +72,22 @@ fn elsewhere(scope: &Scope<'_>, address: Ipv6Addr) -> Option<Refusal> {
                 .hint("give the host's own address, or leave it out, and the one beside its IPv4 address is taken"),
         );
     };
-    let is_apart = scope.cluster.network.plugin == NetworkPlugin::Flannel && !interface.addresses.contains(&scope.host.address);
-    is_apart.then(|| {
+    let one_interface = plugin(&scope.cluster.network).one_interface.filter(|_| !interface.addresses.contains(&scope.host.address));
+    one_interface.map(|because| {
         Refusal::new(format!("its addresses {} and {address} are on two interfaces", scope.host.address))
-            .because("flannel has one interface for both families")
+            .because(because)
             .hint("give an IPv6 address of the interface that has its IPv4 address; or let the plugin `bridge` carry the pods' traffic")
     })
 }
 
 /// As for IPv4: a host is the router to its pods, and the kernel takes only neighbours as such.
 fn by_a_router(scope: &Scope<'_>, state: &Ipv6State) -> Option<Refusal> {
-    if !scope.cluster.network.needs_neighbours() {
-        return None;
-    }
+    let Neighbours { who, instead } = (plugin(&scope.cluster.network).neighbours)(&scope.cluster.network)?;
     let on_link: Vec<Ipv6Net> = state.routes.iter().filter(|route| route.via.is_none()).map(|route| route.to).collect();
     let is_near = |address: Ipv6Addr| on_link.iter().any(|subnet| subnet.contains(&address));
     let others = scope.cluster.nodes().filter(|other| other.name != scope.host.name);
     let far = others.filter_map(|other| Some((&other.name, other.address_ipv6?))).find(|(_, address)| !is_near(*address));
     let (name, address) = far?;
-    let plugin = scope.cluster.network.plugin;
-    let (who, instead) = if plugin == NetworkPlugin::Bridge {
-        ("the network plugin bridge", "`flannel` at spec.network.plugin")
-    } else {
-        ("flannel's backend host-gw", "`vxlan` (or `wireguard`) at spec.network.backend")
-    };
     Some(
         Refusal::new(format!("it reaches the IPv6 address of another host by a router: {name} ({address})"))
             .because(format!("{who} needs all hosts in one subnet, of IPv6 as of IPv4"))
@@ -126,5 +119,5 @@ fn is_ours(scope: &Scope<'_>, network: &Ipv6Network, route: &Ipv6Route) -> bool 
     let marked = scope.seen.pod_network.as_ref().and_then(|network| network.routes.get(&route.to.into()));
     let by_a_host = || route.via.is_some_and(|via| scope.cluster.hosts.iter().any(|host| host.address_ipv6 == Some(via)));
     let interface = route.interface.as_str();
-    marked.is_some_and(|(_, ours)| *ours) || interface == "cni0" || interface.starts_with("flannel") || (pods && by_a_host())
+    marked.is_some_and(|(_, ours)| *ours) || makes_interface(interface) || (pods && by_a_host())
 }

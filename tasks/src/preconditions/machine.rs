@@ -1,10 +1,11 @@
 //! What a machine is: its system, its size, swap, SELinux.
 
-use kok_crds::model::{FlannelBackend, KubeProxyMode, Settings};
+use kok_crds::model::{KubeProxyMode, Settings};
 
 use super::{Findings, Scope};
 use crate::facts::Selinux;
 use crate::list::host;
+use crate::network_plugins::plugin;
 use crate::observe::ModuleState;
 use crate::plan::Refusal;
 
@@ -76,8 +77,9 @@ pub(super) fn modules(scope: &Scope<'_>, found: &mut Findings) {
         return;
     }
     let modules = if missing.len() == 1 { "module" } else { "modules" };
-    let encrypts = missing.contains(&host::WIREGUARD) && scope.cluster.network.backend == FlannelBackend::Wireguard;
-    let instead = if encrypts { "; or choose another backend than wireguard (spec.network.backend)" } else { "" };
+    let network = &scope.cluster.network;
+    let of_network = (plugin(network).modules)(network).iter().find(|module| missing.contains(&module.name));
+    let instead = of_network.map_or("", |module| module.instead);
     found.refuse(
         Refusal::new(format!("its kernel has no {modules} {}", missing.join(", ")))
             .because(format!("modprobe finds none for the kernel {}", scope.facts.kernel))

@@ -3,11 +3,11 @@
 use std::net::IpAddr;
 
 use ipnet::Ipv4Net;
-use kok_crds::model::{FirewallPolicy, NetworkPlugin};
+use kok_crds::model::FirewallPolicy;
 
 use super::{Findings, Scope, node_dns};
 use crate::facts::Route;
-use crate::list::network::mtu_of_hosts;
+use crate::network_plugins::{Neighbours, makes_interface, mtu_of_hosts, plugin};
 use crate::plan::Refusal;
 use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
 
@@ -109,7 +109,7 @@ fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
         return true;
     }
     let by_a_host = || route.via.is_some_and(|via| scope.cluster.hosts.iter().any(|host| host.address == IpAddr::V4(via)));
-    interface == "cni0" || interface.starts_with("flannel") || interface == "kube-ipvs0" || (pods && by_a_host())
+    makes_interface(interface) || interface == "kube-ipvs0" || (pods && by_a_host())
 }
 
 pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
@@ -130,13 +130,13 @@ pub(super) fn routes(scope: &Scope<'_>, found: &mut Findings) {
     }
 }
 
-/// With `host-gw` a host is the router to its pods, and the kernel takes only neighbours as such.
+/// Without links between them a host is the router to its pods, and the kernel takes only neighbours as such.
 pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, address) = (scope.facts, scope.host.address);
     let of_address = facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&address));
-    let has_routes = scope.cluster.network.needs_neighbours() && scope.host.roles.is_node();
+    let neighbours = (plugin(&scope.cluster.network).neighbours)(&scope.cluster.network).filter(|_| scope.host.roles.is_node());
     // That no interface has the address is told by another check.
-    let Some((interface, _)) = of_address.filter(|_| has_routes) else { return };
+    let Some(((interface, _), Neighbours { who, instead })) = of_address.zip(neighbours) else { return };
     let subnets: Vec<Ipv4Net> =
         facts.routes.iter().filter(|route| route.interface == *interface && route.via.is_none()).map(|route| route.to).collect();
     let is_near = |other: IpAddr| matches!(other, IpAddr::V4(other) if subnets.iter().any(|subnet| subnet.contains(&other)));
@@ -150,11 +150,6 @@ pub(super) fn subnet(scope: &Scope<'_>, found: &mut Findings) {
     let named = far.iter().take(MOST_NAMED).cloned().collect::<Vec<_>>().join(", ");
     let has = subnets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let has = if has.is_empty() { "no subnet".to_owned() } else { format!("the subnet {has}") };
-    let (who, instead) = if scope.cluster.network.plugin == NetworkPlugin::Bridge {
-        ("the network plugin bridge", "`flannel` at spec.network.plugin")
-    } else {
-        ("flannel's backend host-gw", "`vxlan` (or `wireguard`) at spec.network.backend")
-    };
     found.refuse(
         Refusal::new(format!("it reaches other hosts by a router: {named}{more}"))
             .because(format!("{interface} has {has}, and {who} needs all hosts in one subnet"))
@@ -174,11 +169,13 @@ pub(super) fn packets(scope: &Scope<'_>, found: &mut Findings) {
     if sends >= needed {
         return;
     }
-    let takes = match network.overhead() {
+    let plugin = plugin(network);
+    let overhead = (plugin.overhead)(network);
+    let takes = match overhead {
         0 => String::new(),
-        bytes => format!(", for flannel's backend {} takes {bytes} of them", network.backend.as_str()),
+        bytes => format!(", for {} takes {bytes} of them", (plugin.taken_by)(network)),
     };
-    let most = sends.saturating_sub(u32::from(network.overhead()));
+    let most = sends.saturating_sub(u32::from(overhead));
     found.refuse(
         Refusal::new(format!("packets of {mtu} bytes, as the pods are to send them, are too large for its interface {name}"))
             .because(format!("that sends {sends} bytes at most, and {needed} are needed{takes}"))

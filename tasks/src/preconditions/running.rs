@@ -2,15 +2,14 @@
 
 use std::net::SocketAddr;
 
-use kok_crds::model::{Cluster, EtcdDeployment, NETWORK_ADDON, NetworkPlugin};
+use kok_crds::model::{Cluster, EtcdDeployment};
 use semver::Version;
-use serde_json::Value;
 
 use super::needed::{self, Needed};
 use super::{Findings, bootstrap, control_planes, other_parts, versions};
-use crate::addons::Record;
 use crate::documents::joined;
 use crate::identity;
+use crate::network_plugins;
 use crate::observe::{KubernetesState, Observations, PathState};
 use crate::operations::{API_SERVER_MANIFEST, FOUNDED, SOURCE_ANNOTATION};
 use crate::plan::{Refusal, Seen};
@@ -215,60 +214,20 @@ fn other_services(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal>
     })
 }
 
-/// Another plugin, or another backend of the same one. A flannel without our mark is the user's own.
+/// Another plugin, or what can't be changed of the same one.
 fn other_network(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> {
-    let wanted = cluster.network.plugin;
-    let flannel = state.object("DaemonSet", "kube-flannel", "kube-flannel-ds").and_then(|daemon| daemon.text(SOURCE_ANNOTATION));
-    let is = match (Record::of(state, NETWORK_ADDON), flannel) {
-        (Some(_), _) => NetworkPlugin::Manifest,
-        (None, _) if wanted == NetworkPlugin::Flannel => return other_backend(cluster, state),
-        (None, Some(_)) => NetworkPlugin::Flannel,
-        (None, None) => return None,
-    };
-    if wanted == is {
-        return None;
-    }
+    let wanted = network_plugins::plugin(&cluster.network);
+    let other = network_plugins::installed(state).filter(|is| is.kind != wanted.kind);
+    let Some(is) = other else { return (wanted.refused_change)(cluster, state) };
     let field = "spec.network.plugin";
     let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
-    let named = |plugin: NetworkPlugin| if plugin == NetworkPlugin::Manifest { "that of a manifest" } else { plugin.as_str() };
-    let refusal = Refusal::new(format!("the network plugin of the running cluster is {}, the file asks for {}", named(is), named(wanted)));
+    let (is_called, wanted_called) = (is.called, wanted.called);
     Some(
-        refusal
+        Refusal::new(format!("the network plugin of the running cluster is {is_called}, the file asks for {wanted_called}"))
             .at(place)
             .because("taking a network away from under its pods is no part of apply")
-            .hint(format!("set {field} back to {}; a cluster with another network has to be made anew", is.as_str())),
+            .hint(format!("set {field} back to {}; a cluster with another network has to be made anew", is.kind.as_str())),
     )
-}
-
-/// Links and routes of the one backend would stay beside those of the other, and pods keep the packet size that they were started with.
-fn other_backend(cluster: &Cluster, state: &KubernetesState) -> Option<Refusal> {
-    let map = state.object("ConfigMap", "kube-flannel", "kube-flannel-cfg")?;
-    let configuration: Value = serde_json::from_str(map.text("/data/net-conf.json")?).ok()?;
-    let is = configuration.pointer("/Backend/Type")?.as_str()?;
-    let (field, desired) = ("spec.network.backend", cluster.network.backend.as_str());
-    let place = |field: &str| cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
-    if is != desired {
-        let refusal = Refusal::new(format!("flannel's backend in the running cluster is {is}, the file asks for {desired}"));
-        let because = "apply can't change it: links and routes of the old one would stay on the hosts, and pods keep its packet size";
-        return Some(
-            refusal
-                .at(place(field))
-                .because(because)
-                .hint(format!("set {field} back to {is}; a cluster gets another one when it is made anew")),
-        );
-    }
-    let field = "spec.network.mtu";
-    let overhead = u64::from(cluster.network.overhead());
-    let is = configuration.pointer("/Backend/MTU").and_then(Value::as_u64).map(|mtu| mtu.saturating_sub(overhead));
-    let desired = cluster.network.mtu.map(u64::from);
-    (is != desired).then(|| {
-        let named = |mtu: Option<u64>| mtu.map_or_else(|| "what the hosts' interfaces leave".to_owned(), |mtu| format!("{mtu} bytes"));
-        let back = is.map_or_else(|| format!("leave {field} out"), |mtu| format!("set {field} back to {mtu}"));
-        Refusal::new(format!("the largest packet of pods in the running cluster is {}, the file asks for {}", named(is), named(desired)))
-            .at(place(field))
-            .because("apply can't change it: flannel's link, the bridge and the pods that run keep what they were started with")
-            .hint(format!("{back}; a cluster gets another one when it is made anew"))
-    })
 }
 
 /// A cluster that was founded once and now knows nothing has lost etcd's data. To set it up anew would bury that.

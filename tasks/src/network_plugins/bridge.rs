@@ -8,13 +8,15 @@ use std::fmt::Write as _;
 use std::net::IpAddr;
 
 use ipnet::IpNet;
-use kok_crds::model::{Cluster, Network};
+use kok_crds::model::{Cluster, Network, NetworkPlugin};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{container_runtime, control_plane, kubelet_join, network};
+use super::{Leftovers, Neighbours, Plugin, STARTING};
+use crate::list::network::{self, CONFIGURATION};
+use crate::list::{container_runtime, control_plane, kubelet_join};
 use crate::observe::pod_network::PROTOCOL;
-use crate::observe::{Family, KubernetesState, Observations, STATE_DIRECTORY};
+use crate::observe::{Family, KubernetesState, Look, Observations, STATE_DIRECTORY};
 use crate::operations::{NodeShares, Operation, PodRoutes};
 use crate::plan::{Draft, HostView, Reason, Refusal, Seen, StepId};
 use crate::resources::{File, Resource, Unit, UnitGoal};
@@ -22,10 +24,38 @@ use crate::speaker::speaker;
 use crate::templates::render;
 
 /// What containerd reads; it also says which share is the host's.
-pub(crate) const CONFIGURATION: &str = "/etc/cni/net.d/10-kokctl-bridge.conflist";
+const CONFLIST: &str = "/etc/cni/net.d/10-kokctl-bridge.conflist";
 
 /// What makes the routes after a start of the host.
-pub(crate) const UNIT: &str = "kokctl-pod-network.service";
+const UNIT: &str = "kokctl-pod-network.service";
+
+pub(super) static PLUGIN: Plugin = Plugin {
+    kind: NetworkPlugin::Bridge,
+    called: "bridge",
+    host_steps,
+    cluster_steps,
+    node_needs: CONFIGURATION,
+    nodes_ready_within: STARTING,
+    sum: |view| Ok(format!("bridge {}", view.cluster().network.mtu.unwrap_or_default())),
+    neighbours: |_| Some(NEIGHBOURS),
+    gives_shares: true,
+    looks: || vec![Look::Content(CONFLIST.to_owned())],
+    leftovers: LEFTOVERS,
+    ..Plugin::USERS_OWN
+};
+
+const NEIGHBOURS: Neighbours = Neighbours { who: "the network plugin bridge", instead: "`flannel` at spec.network.plugin" };
+
+/// Its routes have a number by which they are known ([`PROTOCOL`]).
+const LEFTOVERS: Leftovers = Leftovers {
+    script: "systemctl disable --now kokctl-pod-network.service 2>/dev/null
+for family in -4 -6; do ip $family route flush proto 75 2>/dev/null; done
+",
+    links: &[],
+    tables: &["ip kokctl-pods", "ip6 kokctl-pods"],
+    rules: &[],
+    paths: &[CONFLIST, "/etc/systemd/system/kokctl-pod-network.service"],
+};
 
 #[derive(Serialize)]
 struct Bridge {
@@ -56,13 +86,13 @@ struct Service<'a> {
 
 /// The shares that a host's own file gives to its pods.
 fn own(seen: &Observations) -> Option<Vec<IpNet>> {
-    let file: Value = serde_json::from_slice(seen.contents.get(CONFIGURATION)?).ok()?;
+    let file: Value = serde_json::from_slice(seen.contents.get(CONFLIST)?).ok()?;
     let ranges = file.pointer("/plugins/0/ipam/ranges")?.as_array()?;
     Some(ranges.iter().filter_map(|range| range.pointer("/0/subnet")?.as_str()?.parse().ok()).collect())
 }
 
 /// Each node's shares of the pods' ranges, one of each family that the cluster has, that of IPv4 first.
-pub(crate) fn shares(cluster: &Cluster, seen: &Seen) -> Result<BTreeMap<String, Vec<IpNet>>, Refusal> {
+fn shares(cluster: &Cluster, seen: &Seen) -> Result<BTreeMap<String, Vec<IpNet>>, Refusal> {
     let ipv6 = cluster.network.ipv6.map(|ipv6| (IpNet::V6(ipv6.pod_cidr), ipv6.node_prefix));
     let ranges = [(IpNet::V4(cluster.network.pod_cidr), cluster.network.node_prefix)].into_iter().chain(ipv6);
     let mut shares: BTreeMap<String, Vec<IpNet>> = BTreeMap::new();
@@ -107,16 +137,17 @@ fn of_range(cluster: &Cluster, seen: &Seen, range: IpNet, prefix: u8) -> Result<
 }
 
 /// Everything of it on a node.
-pub(super) fn of_host(view: &HostView<'_>, draft: &mut Draft<'_>, folder: &StepId) -> Result<(), Refusal> {
+fn host_steps(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let folder = network::configuration_folder(draft);
     let shares = shares(view.cluster(), view.seen)?;
     let routes = routes(view, draft, &shares)?;
     let own = shares.get(&view.host.name).into_iter().flatten().map(ToString::to_string).collect();
     let text = render("bridge/10-kokctl-bridge.conflist.j2", &Bridge { shares: own, mtu: view.cluster().network.mtu })?;
-    let file = draft.add(network::CONFIGURATION, Resource::File(File::text(CONFIGURATION, text)));
-    draft.needs(&file, folder, Reason::Inside);
+    let file = draft.add(CONFIGURATION, Resource::File(File::text(CONFLIST, text)));
+    draft.needs(&file, &folder, Reason::Inside);
     let ready = || Reason::Because("the runtime takes the network as ready once the file is there");
     draft.needs(&file, &routes, ready());
-    draft.needs(&file, &view.id(container_runtime::PLUGINS[0]), ready());
+    draft.needs(&file, &view.id(container_runtime::CNI_PLUGINS), ready());
     Ok(())
 }
 
@@ -185,13 +216,13 @@ fn routes(view: &HostView<'_>, draft: &mut Draft<'_>, shares: &BTreeMap<String, 
 }
 
 /// The step of the speaker after which nodes say which share is theirs.
-pub(super) fn of_cluster(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusal> {
+fn cluster_steps(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<Option<StepId>, Refusal> {
     let shares = shares(view.cluster(), view.seen)?;
     let step = draft.add("shares", Operation::NodeShares(NodeShares { shares }));
     draft.needs(&step, &view.id(control_plane::ADMINISTRATORS), Reason::Because("only administrators may"));
     for host in view.cluster().nodes() {
         draft.needs(&step, &kubelet_join::node_step(view.cluster(), host), Reason::Because("that host has to join first"));
-        draft.needs(&step, &network::CONFIGURATION.on(&host.name), Reason::Because("the host's own file counts first"));
+        draft.needs(&step, &CONFIGURATION.on(&host.name), Reason::Because("the host's own file counts first"));
     }
-    Ok(step)
+    Ok(Some(step))
 }
