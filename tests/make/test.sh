@@ -4,7 +4,7 @@
 # usage: test.sh unit|test
 #        test.sh all [PART…]
 #   test  of the long stories a few, by KOK_TEST_SEED (a number; without it any)
-#   all   everything, or these parts of it: code, and those of stories.txt
+#   all   everything, or these parts of it: code, histories, and those of stories.txt
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
 # shellcheck source=stories.sh
@@ -71,6 +71,11 @@ code() {
     fi
 }
 
+# What the unit tests take a thousand of.
+histories() {
+    counted env KOK_TEST_HISTORIES="${KOK_TEST_HISTORIES:-100000}" cargo test --locked -p kokctl --lib every_history_keeps_what_must_hold
+}
+
 bundle() {
     KOKCTL_BUNDLE=$("$programs/release" build)
     export KOKCTL_BUNDLE
@@ -97,15 +102,16 @@ count() {
 }
 
 every_part() {
-    known="code $(stories | awk '!seen[$1]++ { print $1 }' | paste -sd ' ')"
+    known="code histories $(stories | awk '!seen[$1]++ { print $1 }' | paste -sd ' ')"
     for one in $parts; do
         case " $known " in *" $one "*) ;; *) fail "there is no part $one" "PART=$parts" '' "one or some of: $known" ;; esac
     done
     export KOK_TEST_SEED=$seed
     if is_wanted code; then code; fi
-    if [ "$parts" = code ]; then return; fi
+    if is_wanted histories; then part 'part histories' histories; fi
+    case " $parts " in " code " | " histories " | " code histories " | " histories code ") return ;; esac
     programs
-    for one in ${known#code }; do
+    for one in ${known#code histories }; do
         if is_wanted "$one"; then
             drawn all | grep "^$one " >"$queue.stories"
             told "part $one" <"$queue.stories"

@@ -18,6 +18,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::super::hosts::{Hosts, Trouble};
 use super::super::schedule::Status;
+use super::seeded::seeded;
 use super::{Dispatcher, Message};
 use crate::event::EventKind;
 use crate::pools::Pool;
@@ -95,6 +96,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
     /// Holds back those of these steps that the gate has not let through. Whether there was any.
     pub(super) fn holds_back(&mut self, steps: &[&Step]) -> bool {
         let mut any = false;
+        if seeded!(GateNotAsked) {
+            return false;
+        }
         for step in steps {
             let Some((disturbs, need)) = step.gate.clone().filter(|_| !self.gates.allowed.contains_key(&step.id)) else { continue };
             self.schedule.set(&step.id, Status::Held);
@@ -168,6 +172,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let mut view = View::of(&self.cluster, &viewed.seen);
         view.under_way.extend(self.gates.under_way.values().map(|(disturbs, _)| disturbs.clone()));
         view.under_way.extend(self.gates.allowed.values().map(|allowed| allowed.disturbs.clone()));
+        #[cfg(test)]
+        spoil(&mut view);
         let mut moved = false;
         for id in viewed.steps {
             moved |= self.rule(&id, &mut view, viewed.at);
@@ -184,7 +190,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let is_held = self.schedule.status(id) == Status::Held;
         let Some(held) = self.gates.held.get(id).filter(|_| is_held) else { return false };
         let Some(permit) = self.pools.try_disturb(pool(&self.cluster, &held.disturbs)) else { return false };
-        match gate(&held.disturbs, held.need, view) {
+        let ruling = gate(&held.disturbs, held.need, view);
+        match if seeded!(WaitsGoOn) && matches!(ruling, Ruling::Wait(_)) { Ruling::Allow } else { ruling } {
             Ruling::Allow => {
                 view.under_way.push(held.disturbs.clone());
                 self.gates.allowed.insert(id.clone(), Allowed { disturbs: held.disturbs.clone(), seen: at, permit });
@@ -229,6 +236,17 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let error = format!("{after}{cause}; nothing was changed by it. What to do: {}", cause.hint());
         self.fail(id, &self.hosts.redact(&error), false);
     }
+}
+
+/// What bugs make of a view.
+#[cfg(test)]
+fn spoil(view: &mut View) {
+    use kok_tasks::gate::MemberState::{Dead, Doubtful, Healthy};
+    if seeded!(DoubtfulIsHealthy) {
+        view.members.iter_mut().filter(|member| [Dead, Doubtful].contains(&member.state)).for_each(|member| member.state = Healthy);
+    }
+    view.planes.iter_mut().for_each(|plane| plane.ready |= seeded!(ApiServersTakenForReady));
+    view.nodes.iter_mut().for_each(|node| node.available |= seeded!(NodesTakenForReady));
 }
 
 /// Looks at what the gate needs to know of `ops`. Hosts that say nothing in time count as out of reach. Says too when the first answer came of those that

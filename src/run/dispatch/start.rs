@@ -8,6 +8,7 @@ use tokio::time::Instant;
 
 use super::super::hosts::{Hosts, Order};
 use super::super::schedule::{Lane, Status};
+use super::seeded::seeded;
 use super::{Dispatcher, Message};
 use crate::clock::Clock;
 use crate::event::EventKind;
@@ -22,7 +23,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.tidy_gates();
         let mut orders = self.scripts();
         orders.extend(self.streams());
-        if !orders.is_empty() {
+        if !orders.is_empty() && !seeded!(NotFlushed) {
             self.events.flush();
         }
         orders.into_iter().for_each(|(order, permit)| self.send(order, permit));

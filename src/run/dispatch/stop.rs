@@ -7,6 +7,7 @@ use super::super::outcome::InDoubt;
 use super::super::schedule::{Lane, Status};
 use super::super::wish::Stop;
 use super::Dispatcher;
+use super::seeded::seeded;
 use super::waits::Wait;
 use crate::event::EventKind;
 
@@ -16,6 +17,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.heeded = *self.stop.borrow();
         match self.heeded {
             Stop::No => {}
+            Stop::Finish if seeded!(StopIgnored) => {}
             Stop::Finish => self.finish(Stop::BECAUSE),
             Stop::Now => self.leave(),
         }

@@ -3,6 +3,7 @@
 
 mod gated;
 mod model;
+mod simulation;
 mod stopped;
 
 use std::collections::BTreeSet;

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use super::super::hosts::{Answer, Hosts, Order, Trouble};
 use super::super::schedule::Status;
+use super::seeded::seeded;
 use super::{Dispatcher, Message, milliseconds};
 use crate::event::EventKind;
 
@@ -38,6 +39,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let questions = before.as_ref().map_or(0, |cause| cause.questions);
         let begun_before = before.as_ref().is_some_and(|cause| cause.begun);
         match trouble {
+            Trouble::Lost { .. } if seeded!(LostIsRepeated) => self.put_back(&order),
+            Trouble::Late { .. } if seeded!(LateIsRepeated) => self.put_back(&order),
             Trouble::Lost { because, begun } if questions < QUESTIONS => {
                 if before.is_none() {
                     self.events.send(EventKind::HostLost { host: order.host.clone(), because: self.hosts.redact(&because) });
@@ -58,7 +61,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 let error = format!("another run has taken the host over: {because}");
                 self.fail_order(&order, &error, begun_before);
                 self.outcome.taken_over = true;
-                self.finish("another run has taken over");
+                if !seeded!(HeldIgnored) {
+                    self.finish("another run has taken over");
+                }
             }
         }
     }
@@ -102,6 +107,11 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.events.send(EventKind::StepRepeated { step: id.to_string(), host, because: self.hosts.redact(&because) });
     }
 
+    /// Only for bugs that are switched on: nobody may begin again what may be at work.
+    fn put_back(&mut self, order: &Order) {
+        order.steps.iter().for_each(|(step, _)| self.schedule.set(&step.id, Status::Pending));
+    }
+
     fn fail_order(&mut self, order: &Order, because: &str, unknown: bool) {
         let because = self.hosts.redact(because);
         order.steps.iter().for_each(|(step, _)| self.fail(&step.id, &because, unknown));
@@ -110,6 +120,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
     /// A host that stays away fails what needs it, and nothing else.
     pub(super) fn give_up(&mut self, host: &str, by: Option<&StepId>) {
         self.gates.leave_out(host);
+        if seeded!(GoneIsAskedAgain) {
+            return;
+        }
         let stopped = self.schedule.stop_host(host);
         if let Some(by) = by {
             stopped.iter().for_each(|id| self.blocked(id, by));

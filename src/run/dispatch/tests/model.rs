@@ -5,9 +5,10 @@
 pub(super) mod support;
 
 mod acting;
+mod oracle;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use kok_tasks::gate::Disruption;
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 use super::super::super::schedule::Lane;
 use super::super::super::wish::Stop;
 use crate::event::{Event, EventKind, Events, Sink};
+use oracle::Oracle;
 use support::world::World;
 
 /// What happens to an order.
@@ -80,6 +82,7 @@ struct Inner {
     orders: usize,
     done: Vec<String>,
     told: Vec<EventKind>,
+    told_at: Vec<Duration>,
     /// How much of it outlasts a crash, and how often that was asked for.
     flushed: usize,
     flushes: usize,
@@ -102,7 +105,10 @@ struct Inner {
     passed: Instant,
     /// How long what is started anew is away, and until when each program of a host is.
     downtime: Duration,
-    down: BTreeMap<(String, &'static str), Instant>,
+    down: BTreeMap<(String, &'static str), Away>,
+    oracle: Oracle,
+    /// Hosts of which a run was told that they are gone or another's, and when.
+    forbidden: BTreeMap<String, Instant>,
     /// How often hosts were looked at beside the steps, and how long such a look takes.
     looks: usize,
     look_takes: Duration,
@@ -119,7 +125,14 @@ impl Inner {
         let seconds = self.passed.elapsed().as_secs();
         self.passed += Duration::from_secs(seconds);
         self.world.api.pass(seconds);
-        self.down.retain(|_, until| *until > Instant::now());
+        let ended: Vec<_> = self.down.iter().filter(|(_, away)| away.until <= Instant::now()).map(|(key, _)| key.clone()).collect();
+        self.oracle.is_changed |= !ended.is_empty();
+        for (host, program) in ended {
+            self.down.remove(&(host.clone(), program));
+            if program == "kubelet" {
+                self.world.host(&host).units.get_mut("kubelet.service").unwrap().active = "active".into();
+            }
+        }
         for (name, host) in &mut self.world.hosts {
             host.down = self.down.keys().filter(|(on, _)| on == name).map(|(_, program)| (*program).to_owned()).collect();
         }
@@ -127,16 +140,18 @@ impl Inner {
 
     /// What a step disturbs is away for a while.
     fn disturb(&mut self, step: &Step) {
-        let program = match &step.gate {
-            Some((Disruption::RestartMember { .. }, _)) => "etcd",
-            Some((Disruption::RestartApiServer { .. }, _)) => "kube-apiserver",
+        let Some((disturbs, _)) = &step.gate else { return };
+        self.judge(step, disturbs);
+        let program = match disturbs {
+            Disruption::RestartMember { .. } => "etcd",
+            Disruption::RestartApiServer { .. } => "kube-apiserver",
             _ => return,
         };
         if self.downtime.is_zero() {
             return;
         }
         let had_quorum = support::api::has_quorum(&self.world.api, &self.world.hosts);
-        self.down.insert((step.host.clone(), program), Instant::now() + self.downtime);
+        self.down.insert((step.host.clone(), program), Away { until: Instant::now() + self.downtime, by_us: true });
         self.pass();
         let away = |of: &str| self.down.keys().filter(|(_, program)| *program == of).count();
         self.most_members_away = self.most_members_away.max(away("etcd"));
@@ -145,12 +160,21 @@ impl Inner {
     }
 }
 
+/// Until when a program is away, and whether the run did that.
+#[derive(Debug, Clone, Copy)]
+struct Away {
+    until: Instant,
+    by_us: bool,
+}
+
 /// Lets tests hear what the run says.
 struct Ear(Arc<Model>);
 
 impl Sink for Ear {
     fn take(&mut self, event: &Event) {
-        self.0.lock().told.push(event.kind.clone());
+        let mut inner = self.0.lock();
+        inner.told.push(event.kind.clone());
+        inner.told_at.push(self.0.began.elapsed());
     }
 
     fn flush(&mut self) {
@@ -171,6 +195,7 @@ impl Model {
             orders: 0,
             done: Vec::new(),
             told: Vec::new(),
+            told_at: Vec::new(),
             flushed: 0,
             flushes: 0,
             unwritten: Vec::new(),
@@ -187,6 +212,8 @@ impl Model {
             passed: Instant::now(),
             downtime: Duration::ZERO,
             down: BTreeMap::new(),
+            oracle: Oracle::default(),
+            forbidden: BTreeMap::new(),
             looks: 0,
             look_takes: Duration::from_millis(50),
             most_members_away: 0,
@@ -216,7 +243,8 @@ impl Model {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap()
+        // A step that the hosts can't bear ends a worker; what was seen until then is still to be read.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn world(&self) -> World {
@@ -236,13 +264,37 @@ impl Model {
     /// A program of a host is away for so long.
     pub(super) fn take_down(&self, host: &str, program: &'static str, time: Duration) {
         let mut inner = self.lock();
-        inner.down.insert((host.to_owned(), program), Instant::now() + time);
+        let (key, until) = ((host.to_owned(), program), Instant::now() + time);
+        let by_us = inner.down.get(&key).copied().filter(|away| away.by_us);
+        // What the run did to it stays the run's.
+        inner.down.insert(key, by_us.map_or(Away { until, by_us: false }, |away| Away { until: until.max(away.until), by_us: true }));
+        inner.oracle.is_changed = true;
+        if program == "kubelet" {
+            inner.world.host(host).units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+        }
         inner.pass();
     }
 
     /// A unit of a host is stopped.
     pub(super) fn stop_unit(&self, host: &str, unit: &str) {
         self.lock().world.host(host).units.get_mut(unit).unwrap().active = "inactive".into();
+    }
+
+    /// What must always hold and did not, in the order of time.
+    pub(super) fn broken(&self) -> Vec<String> {
+        self.lock().oracle.broken.clone()
+    }
+
+    /// The world once everything that is away has come back.
+    pub(super) fn world_afterwards(&self) -> World {
+        let mut world = self.world();
+        for host in world.hosts.values_mut() {
+            host.down.clear();
+            if let Some(unit) = host.units.get_mut("kubelet.service").filter(|unit| unit.active == "inactive" && unit.file == "enabled") {
+                unit.active = "active".into();
+            }
+        }
+        world
     }
 
     /// From now on nobody reaches this host.
@@ -269,6 +321,12 @@ impl Model {
             _ => None,
         });
         waits.collect()
+    }
+
+    /// What the run said, and how long after its beginning.
+    pub(super) fn told(&self) -> Vec<(Duration, EventKind)> {
+        let inner = self.lock();
+        inner.told_at.iter().copied().zip(inner.told.iter().cloned()).collect()
     }
 
     pub(super) fn orders(&self) -> usize {
@@ -300,6 +358,11 @@ impl Model {
         let inner = self.lock();
         let after = inner.told.iter().skip(inner.interrupted.unwrap());
         after.filter(|kind| matches!(kind, EventKind::StepStarted { .. })).count()
+    }
+
+    /// Whether the user has wished to stop.
+    pub(super) fn was_interrupted(&self) -> bool {
+        self.lock().interrupted.is_some()
     }
 
     /// The user's signal.

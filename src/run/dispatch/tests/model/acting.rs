@@ -4,11 +4,14 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kok_tasks::observe::{ApiServerState, KubernetesState, Looks, Observations};
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::{Action, Step};
 use tokio::time::Instant;
 
 use super::super::super::super::hosts::{Acted, Answer, Hosts, Order, Trouble};
 use super::super::super::super::schedule::Lane;
 use super::super::super::super::wish::Stop;
+use super::support::api;
 use super::{Fault, Inner, Model};
 use crate::event::EventKind;
 
@@ -17,11 +20,16 @@ impl Model {
     fn carry_out(&self, order: &Order, steps: usize) -> Answer {
         let mut inner = self.lock();
         inner.pass();
+        inner.oracle.is_changed = true;
         let mut acted = vec![Acted::NotBegun; order.steps.len()];
         for (index, (step, _)) in order.steps.iter().enumerate().take(steps) {
             let again = inner.failing_again.as_ref() == Some(&step.id) && inner.done.iter().any(|done| *done == *step.id.as_str());
             if again || inner.failing.as_ref() == Some(&step.id) {
                 acted[index] = Acted::Failed("it was to fail".to_owned());
+                break;
+            }
+            if inner.lacks_api_server(step) {
+                acted[index] = Acted::Failed("connection refused".to_owned());
                 break;
             }
             let seen = inner.world.look(&step.host, step.looks().into_iter());
@@ -59,6 +67,10 @@ impl Model {
             return Err(Trouble::Lost { because: "the controller is dead".to_owned(), begun: true });
         }
         inner.orders += 1;
+        let told = inner.forbidden.get(&order.host).copied();
+        let is_forbidden = told.is_some_and(|told| told < Instant::now());
+        inner.oracle.broken.extend(is_forbidden.then(|| format!("S7: {} is sent something although it is gone, or another's", order.host)));
+        inner.oracle.sends(order.steps.iter().map(|(step, _)| step));
         let written: BTreeSet<&str> = inner.told.iter().take(inner.flushed).filter_map(started).collect();
         let steps = order.steps.iter().map(|(step, _)| step.id.to_string());
         let unwritten: Vec<String> = steps.filter(|id| !written.contains(id.as_str())).collect();
@@ -71,7 +83,10 @@ impl Model {
         if let Some(Fault::Gone(host)) = fault {
             inner.gone.insert(host);
         }
-        reachable(&inner, &order.host)?;
+        if let Err(gone) = reachable(&inner, &order.host) {
+            inner.forbidden.entry(order.host.clone()).or_insert_with(Instant::now);
+            return Err(gone);
+        }
         inner.longest_deadline = inner.longest_deadline.max(order.deadline);
         inner.in_flight.extend(order.steps.iter().map(|(step, _)| step.id.to_string()));
         if order.lane == Lane::Streams {
@@ -126,7 +141,14 @@ impl Model {
                 tokio::time::sleep(Duration::from_secs(minutes * 60)).await;
                 return Ok(answer);
             }
-            Some(Fault::Held) => return Err(Trouble::Held { because: "run=other".to_owned() }),
+            Some(Fault::Held) => {
+                let mut inner = self.lock();
+                let hosts: Vec<String> = inner.world.hosts.keys().cloned().collect();
+                hosts.into_iter().for_each(|host| {
+                    inner.forbidden.entry(host).or_insert_with(Instant::now);
+                });
+                return Err(Trouble::Held { because: "run=other".to_owned() });
+            }
             Some(Fault::Interrupt) => self.interrupt(Stop::Finish),
             Some(Fault::InterruptTwice) => {
                 self.interrupt(Stop::Finish);
@@ -164,6 +186,20 @@ fn started(kind: &EventKind) -> Option<&str> {
 
 fn reachable(inner: &Inner, host: &str) -> Result<(), Trouble> {
     if inner.gone.contains(host) { Err(Trouble::Gone { because: "it is away".to_owned() }) } else { Ok(()) }
+}
+
+impl Inner {
+    /// Whether a step talks to an API server that is away for the moment.
+    fn lacks_api_server(&self, step: &Step) -> bool {
+        let (api, hosts) = (&self.world.api, &self.world.hosts);
+        let asks = step.looks().into_iter().collect::<Looks>().asks_kubernetes();
+        match &step.action {
+            _ if self.down.is_empty() => false,
+            Action::Operation(Operation::Join(_)) => !api::any_answers(api, hosts),
+            Action::Operation(Operation::KubeletFinalize(_)) => !api::answers(api, &hosts[&step.host], hosts),
+            _ => asks && !api::answers(api, &hosts[&step.host], hosts),
+        }
+    }
 }
 
 impl Hosts for Model {
@@ -215,6 +251,7 @@ impl Hosts for Model {
         inner.pass();
         reachable(&inner, host)?;
         inner.world.settle();
+        inner.is_looked_at();
         Ok(inner.world.look(host, looks.iter()))
     }
 

@@ -1,0 +1,80 @@
+//! Bugs that tests switch on, to see that the simulation finds each of them. Nothing of it is in what is released.
+
+/// Whether a bug is switched on; never outside of tests.
+macro_rules! seeded {
+    ($bug:ident) => {{
+        #[cfg(test)]
+        {
+            $crate::run::dispatch::seeded::is_on($crate::run::dispatch::seeded::Bug::$bug)
+        }
+        #[cfg(not(test))]
+        {
+            false
+        }
+    }};
+}
+pub(super) use seeded;
+
+/// What can be switched on.
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bug {
+    /// Nobody asks the gate.
+    GateNotAsked,
+    /// What has to wait is let through.
+    WaitsGoOn,
+    /// Members that nobody is certain of count as healthy.
+    DoubtfulIsHealthy,
+    /// Every API server counts as ready.
+    ApiServersTakenForReady,
+    /// Every node counts as Ready.
+    NodesTakenForReady,
+    /// What nobody has heard of counts as done.
+    UnheardIsDone,
+    /// What was lost is begun again without asking the host.
+    LostIsRepeated,
+    /// So is what has not ended in time.
+    LateIsRepeated,
+    /// What begins is not on the disk before it is sent.
+    NotFlushed,
+    /// The user's wish is not heeded.
+    StopIgnored,
+    /// A run goes on whose hosts another one has taken.
+    HeldIgnored,
+    /// Steps are sent to hosts that were given up.
+    GoneIsAskedAgain,
+}
+
+#[cfg(test)]
+impl Bug {
+    pub(super) const ALL: [Self; 12] = [
+        Self::GateNotAsked,
+        Self::WaitsGoOn,
+        Self::DoubtfulIsHealthy,
+        Self::ApiServersTakenForReady,
+        Self::NodesTakenForReady,
+        Self::UnheardIsDone,
+        Self::LostIsRepeated,
+        Self::LateIsRepeated,
+        Self::NotFlushed,
+        Self::StopIgnored,
+        Self::HeldIgnored,
+        Self::GoneIsAskedAgain,
+    ];
+}
+
+#[cfg(test)]
+thread_local! {
+    static ON: std::cell::Cell<Option<Bug>> = const { std::cell::Cell::new(None) };
+}
+
+#[cfg(test)]
+pub(super) fn is_on(bug: Bug) -> bool {
+    ON.get() == Some(bug)
+}
+
+/// Switches a bug on, for this thread.
+#[cfg(test)]
+pub(super) fn switch(bug: Option<Bug>) {
+    ON.set(bug);
+}

@@ -1,0 +1,185 @@
+//! Histories by seed: a cluster that works and is to be changed, under runs that lose replies, are killed or stopped, while members, API servers,
+//! kubelets and hosts come and go. Planner, dispatcher and gate are the real ones; hosts and time are not.
+//!
+//! What must always hold is looked at whenever something is disturbed or sent: by what the run was shown, etcd keeps its quorum (S1), one member is away by
+//! us at a time (S2), an API server and all workers but one are left; a run sends nothing to hosts that are gone or another's (S7), what begins on a host
+//! was written down before (S6), nothing is at work beside itself. In the end a run without a fault makes what is wanted, and a plan after it is empty.
+//!
+//! `KOK_TEST_HISTORY=SEED` repeats one history and tells it, and `KOK_TEST_HISTORIES=N` takes so many.
+
+mod lives;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::super::seeded::{Bug, switch};
+use super::*;
+use lives::{Happening, Life, Random, drifted};
+
+/// How many histories are taken if nobody says.
+const HISTORIES: u64 = 1_000;
+
+/// In how many of them a bug has to be found.
+const UNTIL_FOUND: u64 = 500;
+
+async fn happen(model: &Model, happenings: &[(u64, Happening)]) {
+    let began = Instant::now();
+    for (at, happening) in happenings {
+        tokio::time::sleep_until(began + Duration::from_millis(*at)).await;
+        match happening {
+            Happening::Away { hosts, program, seconds } => {
+                hosts.iter().for_each(|host| model.take_down(host, program, Duration::from_secs(*seconds)));
+            }
+            Happening::Lost(host) => model.lose(host),
+            Happening::Stop => model.interrupt(Stop::Finish),
+        }
+    }
+    std::future::pending().await
+}
+
+/// What came of a history: what was broken in it, and all that was said.
+#[derive(Debug, Default)]
+struct History {
+    broken: Vec<String>,
+    told: Vec<String>,
+}
+
+impl History {
+    /// Lives through a plan. How it ended, if it was not killed, and what is left.
+    fn live(&mut self, world: World, plan: &Plan, life: &Life) -> (Option<Outcome>, World) {
+        let cluster = world.cluster.clone();
+        let (outcome, model) = block_on(async {
+            let (model, stop) = Model::new(world, &life.faults, life.dies_at);
+            model.with_downtime(Duration::from_secs(15));
+            let dispatcher = Dispatcher::over(plan, &cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
+            let outcome = tokio::select! {
+                biased;
+                () = happen(&model, &life.happenings) => None,
+                outcome = dispatcher.run() => Some(outcome),
+                () = model.death() => None,
+            };
+            (outcome, model)
+        });
+        self.told.push(format!("{life:?}"));
+        // How long it took in all is told by the wall clock.
+        let told = model.told().into_iter().filter(|(_, kind)| !matches!(kind, EventKind::RunFinished { .. }));
+        self.told.extend(told.map(|(at, kind)| format!("{} ms: {kind:?}", at.as_millis())));
+        self.judge(&model, life, outcome.as_ref());
+        (outcome, model.world_afterwards())
+    }
+
+    fn judge(&mut self, model: &Model, life: &Life, outcome: Option<&Outcome>) {
+        self.broken.extend(model.broken());
+        self.broken.extend(model.unwritten().into_iter().map(|id| format!("S6: {id} reached its host before it was written down")));
+        self.broken.extend(model.beside_each_other().into_iter().map(|id| format!("{id} was begun beside what was at work")));
+        if life.is_stopped() && model.was_interrupted() && model.begun_after_interrupt() > 0 {
+            self.broken.push("something was begun after the user wished to stop".to_owned());
+        }
+        let errors = outcome.iter().flat_map(|outcome| &outcome.failed).map(|failure| &failure.error);
+        self.broken.extend(errors.filter(|error| error.contains("a worker stopped")).cloned());
+    }
+
+    fn go_on(&mut self, seed: u64) {
+        let mut random = Random(seed);
+        let mut world = drifted(&mut random);
+        let mut said_to_be_done = false;
+        for life in 0..1 + u64::from(random.one_in(3)) {
+            world.token_id = format!("kokab{life}");
+            // One that is refused has changed nothing.
+            let Ok(plan) = world.try_plan() else { continue };
+            let life = Life::any(&mut random, &world);
+            let outcome;
+            (outcome, world) = self.live(world, &plan, &life);
+            if !self.broken.is_empty() {
+                return;
+            }
+            said_to_be_done = outcome.is_some_and(|outcome| outcome.is_complete());
+        }
+        world.token_id = "kokzzz".to_owned();
+        self.end(world, said_to_be_done);
+    }
+
+    /// A run without a fault ends it.
+    fn end(&mut self, world: World, said_to_be_done: bool) {
+        let plan = match world.try_plan() {
+            Ok(plan) => plan,
+            Err(refusals) => return self.broken.push(format!("it can't go on: {refusals:?}")),
+        };
+        if plan.changes().count() == 0 {
+            return;
+        }
+        if said_to_be_done {
+            return self.broken.push(format!("it was said to be done, and is not: {:?}", left(&world)));
+        }
+        let (outcome, world) = self.live(world, &plan, &Life::quiet());
+        let is_complete = outcome.as_ref().is_some_and(Outcome::is_complete);
+        if self.broken.is_empty() && !(is_complete && left(&world).is_empty()) {
+            self.broken.push(format!("a run without a fault does not end it: {outcome:?}, {:?} is left", left(&world)));
+        }
+    }
+}
+
+/// The history of a seed.
+fn history(seed: u64) -> History {
+    let mut history = History::default();
+    // Hosts of the model panic at what no host could bear.
+    if catch_unwind(AssertUnwindSafe(|| history.go_on(seed))).is_err() {
+        history.broken.push("a host could not bear it".to_owned());
+    }
+    history
+}
+
+/// Does this on as many threads as there are processors.
+fn on_all_processors(work: impl Fn() + Sync) {
+    let count = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        (0..count).for_each(|_| drop(scope.spawn(&work)));
+    });
+}
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().map(|text| text.parse().unwrap())
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "who asks for one history is told it")]
+fn every_history_keeps_what_must_hold_and_ends_as_wanted() {
+    let one = number("KOK_TEST_HISTORY");
+    let (first, end) = one.map_or((0, number("KOK_TEST_HISTORIES").unwrap_or(HISTORIES)), |seed| (seed, seed + 1));
+    let next = AtomicU64::new(first);
+    on_all_processors(|| {
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= end {
+                return;
+            }
+            let History { broken, told } = history(seed);
+            if one.is_some() {
+                println!("{told:#?}");
+            }
+            assert!(broken.is_empty(), "KOK_TEST_HISTORY={seed}: {broken:#?}");
+        }
+    });
+}
+
+#[test]
+fn the_same_seed_is_the_same_history() {
+    for seed in 0..10 {
+        assert_eq!(history(seed).told, history(seed).told, "{seed}");
+    }
+    assert_ne!(history(0).told, history(1).told);
+}
+
+/// A simulation that finds nothing proves nothing.
+#[test]
+fn every_seeded_bug_is_found() {
+    let next = AtomicUsize::new(0);
+    on_all_processors(|| {
+        while let Some(bug) = Bug::ALL.get(next.fetch_add(1, Ordering::Relaxed)) {
+            switch(Some(*bug));
+            let found = (0..UNTIL_FOUND).find(|seed| !history(*seed).broken.is_empty());
+            switch(None);
+            assert!(found.is_some(), "{bug:?} is not found in {UNTIL_FOUND} histories");
+        }
+    });
+}

@@ -1,0 +1,129 @@
+//! What a seed makes: a cluster of which something differs, and what happens to the runs that are to change it.
+
+use std::cell::LazyCell;
+
+use super::*;
+
+/// SplitMix64: every number that a history needs comes of its seed.
+pub(super) struct Random(pub(super) u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.next() % limit
+    }
+
+    pub(super) fn one_in(&mut self, count: u64) -> bool {
+        self.below(count) == 0
+    }
+
+    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+        of[usize::try_from(self.below(of.len() as u64)).unwrap()]
+    }
+}
+
+thread_local! {
+    static WORLDS: LazyCell<[World; 2]> = LazyCell::new(|| {
+        [model::support::highly_available(), model::support::own_etcd()].map(|cluster| World::bare_of(cluster).converge())
+    });
+}
+
+/// What happens to the cluster by itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Happening {
+    /// A program is away for so many seconds on all of these hosts.
+    Away {
+        hosts: &'static [&'static str],
+        program: &'static str,
+        seconds: u64,
+    },
+    Lost(&'static str),
+    Stop,
+}
+
+/// A cluster that works, of which something differs from what is wanted.
+pub(super) fn drifted(random: &mut Random) -> World {
+    let which = usize::from(random.one_in(4));
+    let mut world = WORLDS.with(|worlds| worlds[which].clone());
+    let hosts: Vec<String> = world.hosts.keys().cloned().collect();
+    let edited = ["/etc/kubernetes/manifests/etcd.yaml", "/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/etcd/etcd.yaml"];
+    let removed = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
+    for host in hosts {
+        for path in edited.iter().filter(|path| world.hosts[&host].has(path)).collect::<Vec<_>>() {
+            if random.one_in(2) {
+                let text = world.hosts[&host].text(path).to_owned();
+                world.host(&host).write(path, 0o600, &format!("{text}# edited\n"));
+            }
+        }
+        for path in removed {
+            if random.one_in(3) {
+                world.host(&host).paths.remove(path);
+            }
+        }
+    }
+    world
+}
+
+fn happening(random: &mut Random, world: &World) -> Happening {
+    let own_etcd = world.cluster.has_etcd_units();
+    let members: &[&[&str]] =
+        if own_etcd { &[&["etcd1"], &["etcd2"], &["etcd3"]] } else { &[&["cp1"], &["cp2"], &["cp3"], &["cp1", "cp2"]] };
+    let planes: &[&[&str]] = if own_etcd { &[&["cp1"], &["cp2"]] } else { &[&["cp1", "cp2"], &["cp1", "cp3"], &["cp2", "cp3"], &["cp1"]] };
+    let seconds = random.one_of(&[5, 20, 50, 100]);
+    let anybody: &[&str] = if own_etcd { &["etcd1", "etcd2", "cp2", "worker1"] } else { &["cp2", "cp3", "worker1", "worker2"] };
+    match random.below(14) {
+        0..=4 => Happening::Away { hosts: random.one_of(members), program: "etcd", seconds },
+        5..=7 => Happening::Away { hosts: random.one_of(planes), program: "kube-apiserver", seconds },
+        8..=10 if !own_etcd => Happening::Away { hosts: random.one_of(&[&["worker1"], &["worker2"]]), program: "kubelet", seconds },
+        11 | 12 => Happening::Lost(random.one_of(anybody)),
+        _ => Happening::Stop,
+    }
+}
+
+/// One life of a run: what breaks and when, and whether it is killed.
+#[derive(Debug)]
+pub(super) struct Life {
+    pub(super) faults: Vec<(usize, Fault)>,
+    pub(super) dies_at: Option<usize>,
+    pub(super) happenings: Vec<(u64, Happening)>,
+}
+
+impl Life {
+    /// Some suffer from links, some from the cluster, and some from both.
+    pub(super) fn any(random: &mut Random, world: &World) -> Self {
+        let breaking =
+            [Fault::LostBefore, Fault::LostAfter, Fault::LostBetween, Fault::StillAtWork, Fault::NeverEnds, Fault::Held, Fault::Held];
+        let kind = random.below(3);
+        let (faults, dies_at) = match kind {
+            0 => (Vec::new(), None),
+            _ => {
+                let faults = (0..=random.below(3)).map(|_| (small(random, 10), random.one_of(&breaking))).collect();
+                (faults, random.one_in(4).then(|| small(random, 12)))
+            }
+        };
+        let count = if kind == 1 { 0 } else { 1 + random.below(4) };
+        let mut happenings: Vec<(u64, Happening)> = (0..count).map(|_| (random.below(45_000), happening(random, world))).collect();
+        happenings.sort_by_key(|(at, _)| *at);
+        Self { faults, dies_at, happenings }
+    }
+
+    /// The last one: nothing happens any more.
+    pub(super) fn quiet() -> Self {
+        Self { faults: Vec::new(), dies_at: None, happenings: Vec::new() }
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.happenings.iter().any(|(_, happening)| matches!(happening, Happening::Stop))
+    }
+}
+
+fn small(random: &mut Random, limit: u64) -> usize {
+    usize::try_from(random.below(limit)).unwrap()
+}
