@@ -57,6 +57,10 @@ fn nanoseconds(duration: Duration) -> i128 {
 }
 
 impl BootstrapToken {
+    pub(super) fn lasts(&self) -> Option<Duration> {
+        Some(TOKEN_VALIDITY - TOKEN_RESERVE)
+    }
+
     pub(super) fn looks(&self) -> Vec<Look> {
         vec![Look::Kubernetes]
     }

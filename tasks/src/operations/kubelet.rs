@@ -25,7 +25,7 @@ impl KubeletStart {
         Record { name: "kubelet", source: &self.source, files: &FILES }
     }
 
-    pub(super) fn outputs(&self) -> Vec<String> {
+    pub(super) fn writes(&self) -> Vec<String> {
         FILES.iter().map(|path| (*path).to_owned()).collect()
     }
 

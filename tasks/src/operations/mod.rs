@@ -94,128 +94,118 @@ pub(crate) const KUBECTL: &str = concat!(
 /// JSON pointer of the annotation that says from which source an object was made; `~1` is `/`.
 pub(crate) const SOURCE_ANNOTATION: &str = "/metadata/annotations/kokctl.io~1source-sha256";
 
-/// A change of a cluster, or a condition that it has to reach.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Operation {
-    /// The host says whose it is.
-    Claim(Claim),
-    /// The whole certificate set of a new control plane.
-    PkiTree(PkiTree),
-    /// kubeadm's own checks of a host.
-    Preflight(Preflight),
-    /// Manifests of etcd or the control plane.
-    StaticPods(StaticPods),
-    /// The kubelet's configuration and its start.
-    KubeletStart(KubeletStart),
-    /// The kubelet goes on after its start.
-    KubeletStays(KubeletStays),
-    /// The host's member of etcd works, with all others.
-    EtcdMemberReady(EtcdMemberReady),
-    /// More than half of etcd's members answer this control plane.
-    EtcdAnswers(EtcdAnswers),
-    /// Load balancers of hosts have found an API server.
-    LoadBalancersReady(LoadBalancersReady),
-    /// The local API server answers.
-    ApiServerReady(ApiServerReady),
-    /// An API server answers at the endpoint that the user runs.
-    EndpointReady(EndpointReady),
-    /// The administrators' group has its rights.
-    ClusterAdmins(ClusterAdmins),
-    /// kubeadm's configuration stands in the cluster.
-    UploadConfiguration(UploadConfiguration),
-    /// A short-lived token and the rules for those who join with it.
-    BootstrapToken(BootstrapToken),
-    /// Controller manager and scheduler know their present kubeconfigs.
-    ReadKubeconfigs(ReadKubeconfigs),
-    /// Labels and taints of a node.
-    MarkNode(MarkNode),
-    /// The kubelet has a certificate of its own.
-    CredentialReady(CredentialReady),
-    /// kubelet.conf names the kubelet's own certificate.
-    KubeletFinalize(KubeletFinalize),
-    /// kube-proxy and CoreDNS.
-    Addons(Addons),
-    /// A host becomes a node.
-    Join(Join),
-    /// Strangers don't learn the cluster's address and authority.
-    PrivateClusterInfo(PrivateClusterInfo),
-    /// No token of ours is left.
-    RemoveTokens(RemoveTokens),
-    /// Objects of a manifest.
-    ApplyManifest(ApplyManifest),
-    /// Objects of a user's manifest.
-    ApplyAddon(ApplyAddon),
-    /// Nothing is left of manifests that the user has no more.
-    RemoveAddons(RemoveAddons),
-    /// The cluster has no node of this name.
-    RemoveNode(RemoveNode),
-    /// A DaemonSet or Deployment runs everywhere it should.
-    WorkloadReady(WorkloadReady),
-    /// flannel's daemon runs on the host.
-    SubnetReady(SubnetReady),
-    /// Nodes are Ready.
-    NodesReady(NodesReady),
-    /// Routes to the pods of other hosts.
-    PodRoutes(PodRoutes),
-    /// Nodes say which share of the pods' range is theirs.
-    NodeShares(NodeShares),
-    /// A node has the link of its DNS cache, or none any more.
-    NodeDnsLink(NodeDnsLink),
-    /// Nodes have no DNS cache any more.
-    RemoveNodeDns(RemoveNodeDns),
-    /// Pods of all nodes answer each other.
-    NetworkCheck(NetworkCheck),
-    /// The host's clock follows its source.
-    TimeSynchronised(TimeSynchronised),
-    /// Programs trust the certificate authorities that were added.
-    TrustStore(TrustStore),
-    /// The host is what it was before it became part of the cluster.
-    Reset(Reset),
-}
+/// Makes the enum, and the functions that call the one of the same name of each operation.
+macro_rules! operations {
+    ($($(#[$about:meta])* $name:ident,)*) => {
+        /// A change of a cluster, or a condition that it has to reach.
+        #[derive(Debug, Clone, PartialEq, Eq)]
+        pub enum Operation {
+            $($(#[$about])* $name($name),)*
+        }
 
-macro_rules! each {
-    ($self:ident, $it:ident => $call:expr) => {
-        match $self {
-            Operation::Claim($it) => $call,
-            Operation::PkiTree($it) => $call,
-            Operation::Preflight($it) => $call,
-            Operation::StaticPods($it) => $call,
-            Operation::KubeletStart($it) => $call,
-            Operation::KubeletStays($it) => $call,
-            Operation::EtcdMemberReady($it) => $call,
-            Operation::EtcdAnswers($it) => $call,
-            Operation::LoadBalancersReady($it) => $call,
-            Operation::ApiServerReady($it) => $call,
-            Operation::EndpointReady($it) => $call,
-            Operation::ClusterAdmins($it) => $call,
-            Operation::UploadConfiguration($it) => $call,
-            Operation::BootstrapToken($it) => $call,
-            Operation::ReadKubeconfigs($it) => $call,
-            Operation::MarkNode($it) => $call,
-            Operation::CredentialReady($it) => $call,
-            Operation::KubeletFinalize($it) => $call,
-            Operation::Addons($it) => $call,
-            Operation::Join($it) => $call,
-            Operation::PrivateClusterInfo($it) => $call,
-            Operation::RemoveTokens($it) => $call,
-            Operation::ApplyManifest($it) => $call,
-            Operation::ApplyAddon($it) => $call,
-            Operation::RemoveAddons($it) => $call,
-            Operation::RemoveNode($it) => $call,
-            Operation::WorkloadReady($it) => $call,
-            Operation::SubnetReady($it) => $call,
-            Operation::NodesReady($it) => $call,
-            Operation::PodRoutes($it) => $call,
-            Operation::NodeShares($it) => $call,
-            Operation::NodeDnsLink($it) => $call,
-            Operation::RemoveNodeDns($it) => $call,
-            Operation::NetworkCheck($it) => $call,
-            Operation::TimeSynchronised($it) => $call,
-            Operation::TrustStore($it) => $call,
-            Operation::Reset($it) => $call,
+        macro_rules! each {
+            ($self:ident, $it:ident => $call:expr) => {
+                match $self {
+                    $(Operation::$name($it) => $call,)*
+                }
+            };
         }
     };
 }
+
+operations! {
+    /// The host says whose it is.
+    Claim,
+    /// The whole certificate set of a new control plane.
+    PkiTree,
+    /// kubeadm's own checks of a host.
+    Preflight,
+    /// Manifests of etcd or the control plane.
+    StaticPods,
+    /// The kubelet's configuration and its start.
+    KubeletStart,
+    /// The kubelet goes on after its start.
+    KubeletStays,
+    /// The host's member of etcd works, with all others.
+    EtcdMemberReady,
+    /// More than half of etcd's members answer this control plane.
+    EtcdAnswers,
+    /// Load balancers of hosts have found an API server.
+    LoadBalancersReady,
+    /// The local API server answers.
+    ApiServerReady,
+    /// An API server answers at the endpoint that the user runs.
+    EndpointReady,
+    /// The administrators' group has its rights.
+    ClusterAdmins,
+    /// kubeadm's configuration stands in the cluster.
+    UploadConfiguration,
+    /// A short-lived token and the rules for those who join with it.
+    BootstrapToken,
+    /// Controller manager and scheduler know their present kubeconfigs.
+    ReadKubeconfigs,
+    /// Labels and taints of a node.
+    MarkNode,
+    /// The kubelet has a certificate of its own.
+    CredentialReady,
+    /// kubelet.conf names the kubelet's own certificate.
+    KubeletFinalize,
+    /// kube-proxy and CoreDNS.
+    Addons,
+    /// A host becomes a node.
+    Join,
+    /// Strangers don't learn the cluster's address and authority.
+    PrivateClusterInfo,
+    /// No token of ours is left.
+    RemoveTokens,
+    /// Objects of a manifest.
+    ApplyManifest,
+    /// Objects of a user's manifest.
+    ApplyAddon,
+    /// Nothing is left of manifests that the user has no more.
+    RemoveAddons,
+    /// The cluster has no node of this name.
+    RemoveNode,
+    /// A DaemonSet or Deployment runs everywhere it should.
+    WorkloadReady,
+    /// flannel's daemon runs on the host.
+    SubnetReady,
+    /// Nodes are Ready.
+    NodesReady,
+    /// Routes to the pods of other hosts.
+    PodRoutes,
+    /// Nodes say which share of the pods' range is theirs.
+    NodeShares,
+    /// A node has the link of its DNS cache, or none any more.
+    NodeDnsLink,
+    /// Nodes have no DNS cache any more.
+    RemoveNodeDns,
+    /// Pods of all nodes answer each other.
+    NetworkCheck,
+    /// The host's clock follows its source.
+    TimeSynchronised,
+    /// Programs trust the certificate authorities that were added.
+    TrustStore,
+    /// The host is what it was before it became part of the cluster.
+    Reset,
+}
+
+/// What an operation does not say of itself. One that does has a function of this name, `pub(super)`, which comes first; its signature is this one.
+trait Unsaid {
+    fn writes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn lasts(&self) -> Option<Duration> {
+        None
+    }
+
+    fn secret_files(&self) -> Vec<(String, SecretName)> {
+        Vec::new()
+    }
+}
+
+impl<T> Unsaid for T {}
 
 impl Operation {
     /// What must be seen to know whether it is done.
@@ -245,29 +235,18 @@ impl Operation {
     /// The paths that it writes and nobody else may.
     #[must_use]
     pub fn writes(&self) -> Vec<String> {
-        match self {
-            Self::PkiTree(_) => vec!["/etc/kubernetes/pki".to_owned()],
-            Self::StaticPods(it) => it.outputs(),
-            Self::KubeletStart(it) => it.outputs(),
-            _ => Vec::new(),
-        }
+        each!(self, it => it.writes())
     }
 
     /// How long what it has made is good for those who begin to use it, from the moment it was begun; nothing if that has no end.
     #[must_use]
     pub fn lasts(&self) -> Option<Duration> {
-        match self {
-            Self::BootstrapToken(_) => Some(TOKEN_VALIDITY - TOKEN_RESERVE),
-            _ => None,
-        }
+        each!(self, it => it.lasts())
     }
 
     /// The files that it writes with a secret in them and that stay, and which.
     #[must_use]
     pub fn secret_files(&self) -> Vec<(String, SecretName)> {
-        match self {
-            Self::PkiTree(it) => it.secret_files(),
-            _ => Vec::new(),
-        }
+        each!(self, it => it.secret_files())
     }
 }

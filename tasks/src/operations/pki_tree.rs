@@ -66,6 +66,10 @@ impl PkiTree {
         SecretName::ControlPlaneFile { host: self.host.clone(), path: path.to_owned() }
     }
 
+    pub(super) fn writes(&self) -> Vec<String> {
+        vec!["/etc/kubernetes/pki".to_owned()]
+    }
+
     pub(super) fn secret_files(&self) -> Vec<(String, SecretName)> {
         self.files.iter().map(|(path, _)| (format!("/etc/kubernetes/{path}"), self.secret(path))).collect()
     }

@@ -101,7 +101,7 @@ impl StaticPods {
         Record { name: self.name(), source: &self.source, files: self.files() }
     }
 
-    pub(super) fn outputs(&self) -> Vec<String> {
+    pub(super) fn writes(&self) -> Vec<String> {
         self.files().iter().map(|path| (*path).to_owned()).collect()
     }
 

@@ -1,6 +1,6 @@
 //! When operations are done, in every state that means something.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -14,11 +14,13 @@ use kok_tasks::operations::{
     ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, KubeletStays, LoadBalancersReady, NodesReady, Operation,
     RemoveTokens, StaticPods, WorkloadReady,
 };
+use kok_tasks::plan::{Action, Step, StepId};
 use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use serde_json::{Value, json};
 
 use crate::support::shell::{Folder, SHELLS, run};
+use crate::support::world::World;
 
 pub(crate) fn said(operation: &Operation, seen: &Observations) -> String {
     match operation.diff(seen) {
@@ -390,4 +392,19 @@ fn a_file_that_is_gone_has_no_content() {
     put(&mut later, "/f", None);
     seen.merge(later);
     assert_eq!(seen.contents.get("/f"), None);
+}
+
+/// What an operation says of itself reaches the plan: a function that could not be seen from where it is called would be passed over in silence.
+#[test]
+fn what_operations_write_and_how_long_they_last_is_known() {
+    let plan = World::bare().plan();
+    let operations = || plan.steps().filter(|step| matches!(step.action, Action::Operation(_)));
+    let written: BTreeSet<String> = operations().flat_map(Step::writes).collect();
+    for path in ["/etc/kubernetes/pki", "/etc/kubernetes/manifests/etcd.yaml", "/etc/kubernetes/manifests/kube-apiserver.yaml"] {
+        assert!(written.contains(path), "{path} is not in {written:?}");
+    }
+    assert!(written.iter().any(|path| path.contains("kubelet")), "{written:?}");
+    let lasting: Vec<&StepId> = operations().filter(|step| step.lasts().is_some()).map(|step| &step.id).collect();
+    assert!(matches!(lasting.as_slice(), [token] if token.name() == "bootstrap-token"), "{lasting:?}");
+    assert!(operations().any(|step| !step.secret_files().is_empty()));
 }
