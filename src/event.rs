@@ -163,10 +163,22 @@ pub enum EventKind {
         /// Why.
         because: String,
     },
+    /// The run ends what an earlier run has left at work on hosts that it holds, and takes its place.
+    RunTakesOver {
+        /// The earlier run, whose it is, and since when it holds hosts.
+        from: String,
+    },
     /// Keys and certificates are made or read.
     SecretsReady {
         /// How many files were made.
         made: usize,
+    },
+    /// The keys of the cluster are kept in a file on this machine from now on.
+    KeysKept {
+        /// The file.
+        path: String,
+        /// The cluster.
+        cluster: String,
     },
     /// A step begins.
     StepStarted {

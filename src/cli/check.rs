@@ -88,7 +88,7 @@ struct FindingReport {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (cluster, chosen) = hosts_of_apply(&arguments.cluster, &arguments.extra, &arguments.limit)?;
-    let Context { controller, events, transport } = process::context(process::controller().map_err(|failure| vec![failure])?);
+    let Context { controller, events, transport, .. } = process::context(process::controller().map_err(|failure| vec![failure])?);
     let (links, unreachable) = connect_each(&chosen, |_| true, &transport, &events).await?;
     let mut unreachable: Vec<Failure> = unreachable.into_values().collect();
     let mut seen = Seen::default();

@@ -51,7 +51,7 @@ pub(super) fn transport() -> Transport {
 
 /// For a verb that changes nothing: it says on standard error what it waits for, and shows its result alone.
 pub(super) fn context(controller: Controller) -> Context {
-    Context { controller, events: Events::new(vec![Box::new(Notes)]), transport: transport() }
+    Context::new(controller, Events::new(vec![Box::new(Notes)]), transport())
 }
 
 /// The folder of kokctl's state: `$XDG_STATE_HOME/kokctl`, by default below the home directory (XDG Base Directory Specification).

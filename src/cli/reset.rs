@@ -1,7 +1,5 @@
 //! `kokctl reset`
 
-mod keep;
-
 use std::io::{self, BufRead, IsTerminal as _};
 use std::path::PathBuf;
 
@@ -9,18 +7,15 @@ use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::{counted, listed};
 
-use super::changing::{ChangingArguments, MOST_PLANS, Run, Work};
+use super::changing::{ChangingArguments, Session, failures};
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::process;
 use super::wanted::WantedReset;
-use crate::engine::{Tolerance, take_down, take_out};
-use crate::event::EventKind;
+use crate::engine::{self, Options, ResetDone, ResetRequest, Verdict};
 use crate::failure::{Failure, Kind};
-use crate::run::Secrets;
-use crate::state::{Keeping, SnapshotFile};
+use crate::state::{Keeping, KeptSnapshot, SnapshotFile};
 use crate::ui::status_line;
-use keep::keep;
 
 /// Take the cluster down, or workers out of it: remove Kubernetes, its data, containerd and kokctl's own files from every host, or from these
 #[derive(Debug, Args)]
@@ -51,10 +46,11 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
         None => ask(&cluster, part.as_ref().map(|(hosts, _)| hosts.as_slice())).map_err(|failure| vec![failure])?,
     }
-    match part {
-        None => whole(arguments, &cluster).await,
-        Some((hosts, written)) => some(arguments, &cluster, &hosts, &written).await,
-    }
+    let request = match &part {
+        None => ResetRequest::Whole { snapshot: arguments.snapshot.as_deref(), no_snapshot: arguments.no_snapshot },
+        Some((hosts, written)) => ResetRequest::Workers { hosts, written },
+    };
+    take_down(arguments, &cluster, request).await
 }
 
 /// What is to be taken down, before anybody is asked.
@@ -74,32 +70,42 @@ fn wanted(arguments: &Arguments) -> Result<(Cluster, WantedReset), Vec<Failure>>
     Ok((cluster, wanted))
 }
 
-async fn whole(arguments: &Arguments, cluster: &Cluster) -> Result<(), Vec<Failure>> {
-    let run = Run::begin("reset", cluster, None, &arguments.changing)?;
-    let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
-    for _ in 0..MOST_PLANS {
-        let (planned, snapshot) = run.plan(take_down(cluster, tolerance, &run.context)).await?;
-        if planned.plan.is_empty() {
-            run.nothing_to_do(&planned).await;
-            say_kept(cluster);
-            return Ok(());
+/// Takes down what was agreed on, and says what has gone.
+async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetRequest<'_>) -> Result<(), Vec<Failure>> {
+    let (session, lock) = Session::open(cluster, &arguments.changing).map_err(|failure| vec![failure])?;
+    let (context, store) = (&session.context, &session.store);
+    let work = async |options: Options<'_>| engine::reset(context, (store, lock), cluster, request, options).await;
+    let done = session.with_options(|_| Verdict::Go, work).await;
+    let ResetDone { plan, outcome, kept } = done.map_err(|error| failures(error, "reset"))?;
+    match (request, outcome) {
+        (_, None) => session.say("nothing to do"),
+        (ResetRequest::Whole { .. }, Some(_)) => {
+            let hosts = counted(plan.changes().count(), "host is", "hosts are");
+            session.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
+            kept.iter().flat_map(snapshot_words).for_each(|text| session.say(&text));
         }
-        let kept = if arguments.no_snapshot {
-            run.context.events.send(EventKind::SnapshotLeftOut { because: "--no-snapshot leaves it out".to_owned() });
-            None
-        } else {
-            let place = arguments.snapshot.as_deref();
-            run.unless_stopped(keep(cluster, &planned.links, snapshot, place, run.name(), (&run.state, &run.context.events))).await?
-        };
-        if run.carry_out(&planned, work(true)).await?.is_some() {
-            let hosts = counted(planned.plan.changes().count(), "host is", "hosts are");
-            run.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
-            kept.iter().flat_map(keep::Backup::told).for_each(|text| run.say(&text));
-            say_kept(cluster);
-            return Ok(());
+        (ResetRequest::Workers { hosts, .. }, Some(_)) => {
+            let (names, is) = (listed(hosts.iter().map(String::as_str)), if hosts.len() == 1 { "is" } else { "are" });
+            session.say(&format!("{names} {is} no longer part of the cluster {}", cluster.name));
+            session.say("the next `kokctl apply` makes nodes of them again, unless you take them out of the file");
         }
     }
-    Err(run.never_held())
+    if matches!(request, ResetRequest::Whole { .. }) {
+        say_kept(cluster);
+    }
+    Ok(())
+}
+
+/// Where a snapshot of etcd is, and what it is good for.
+fn snapshot_words(kept: &KeptSnapshot) -> Vec<String> {
+    let path = kept.path.display();
+    let key = kept.key.as_ref().map(|key| {
+        let key = key.display();
+        format!("what it holds is encrypted, and the key is in {key}: whoever has both can read it, so keep them apart")
+    });
+    let restore = format!("to restore it: `etcdutl snapshot restore {path} …` on a host of etcd, as docs/apply.md says");
+    let first = format!("the snapshot of etcd is in {path} ({:.1} MB), with every Secret of the cluster", kept.bytes as f64 / 1e6);
+    [first].into_iter().chain(key).chain([restore]).collect()
 }
 
 /// What is kept on this machine is the user's to remove: with it, the next cluster of that name has the authorities of this one.
@@ -110,29 +116,6 @@ fn say_kept(cluster: &Cluster) {
         let path = keeping.path().display();
         status_line(&format!("note: {path} stays; the next apply takes the keys that it keeps. Remove it if there are to be new ones"));
     }
-}
-
-async fn some(arguments: &Arguments, cluster: &Cluster, hosts: &[String], written: &str) -> Result<(), Vec<Failure>> {
-    let run = Run::begin("reset", cluster, Some(format!("--limit {written}")), &arguments.changing)?;
-    let tolerance = Tolerance { holder: arguments.changing.take_over, ..Tolerance::default() };
-    for _ in 0..MOST_PLANS {
-        let planned = run.plan(take_out(cluster, hosts, tolerance, &run.context)).await?;
-        if planned.plan.is_empty() {
-            run.nothing_to_do(&planned).await;
-            return Ok(());
-        }
-        if run.carry_out(&planned, work(false)).await?.is_some() {
-            let (names, is) = (listed(hosts.iter().map(String::as_str)), if hosts.len() == 1 { "is" } else { "are" });
-            run.say(&format!("{names} {is} no longer part of the cluster {}", cluster.name));
-            run.say("the next `kokctl apply` makes nodes of them again, unless you take them out of the file");
-            return Ok(());
-        }
-    }
-    Err(run.never_held())
-}
-
-fn work(whole: bool) -> Work {
-    Work { secrets: Secrets::none(), bundle: None, whole, most_failed: None }
 }
 
 /// The name of the cluster is asked for, because a `y` is typed too easily.

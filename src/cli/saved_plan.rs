@@ -10,7 +10,7 @@ use kok_crds::model::Cluster;
 use kok_tasks::plan::{Difference, DocumentError, DocumentInputs, Plan, PlanDocument, Selection};
 
 use super::version::program;
-use crate::engine::Given;
+use crate::engine::{Given, PlanChanged};
 use crate::failure::{Failure, Kind};
 use crate::plain_file;
 use crate::randomness::random_bytes;
@@ -100,7 +100,7 @@ impl SavedPlan {
     ///
     /// # Errors
     /// The steps that differ.
-    pub(super) fn is_still(&self, now: &PlanDocument) -> Result<(), Vec<Failure>> {
+    pub(super) fn is_still(&self, now: &PlanDocument) -> Result<(), Box<PlanChanged>> {
         if self.document.digest() == now.digest() {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl SavedPlan {
             said.push(format!("and {more} more"));
         }
         let failure = self.unfit("the plan is not the saved one any more, and nothing was changed");
-        Err(vec![failure.because(said.join("\n"))])
+        Err(Box::new(PlanChanged { differences, failure: failure.because(said.join("\n")) }))
     }
 
     fn unfit(&self, what: &str) -> Failure {

@@ -6,15 +6,14 @@ use tokio::sync::watch;
 use crate::failure::{Failure, Kind};
 use crate::run::Stop;
 
-/// Hears the signals from now on; before, they end the process, which is right while nothing has been changed.
+/// Tells the signals from now on; before, they end the process, which is right while nothing has been changed.
 ///
 /// # Errors
 /// [`Failure`] if the system does not let us.
-pub(super) fn listen() -> Result<watch::Receiver<Stop>, Failure> {
+pub(super) fn listen(sender: watch::Sender<Stop>) -> Result<(), Failure> {
     let failure = |error: std::io::Error| Failure::new(Kind::Internal, "signals can't be heard").because(error.to_string());
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failure)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failure)?;
-    let (sender, receiver) = watch::channel(Stop::No);
     tokio::spawn(async move {
         for wish in [Stop::Finish, Stop::Now] {
             tokio::select! {
@@ -27,5 +26,5 @@ pub(super) fn listen() -> Result<watch::Receiver<Stop>, Failure> {
         }
         sender.closed().await;
     });
-    Ok(receiver)
+    Ok(())
 }

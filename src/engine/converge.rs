@@ -69,10 +69,7 @@ fn refused(kind: Kind) -> impl Fn(Vec<Refusal>) -> Vec<Failure> {
 
 /// Makes the plan that brings the cluster, or a part of it, to what its file says. Hosts that are not selected are connected to only if
 /// what is selected can't be decided without them.
-///
-/// # Errors
-/// [`Failure`]s if there is no plan.
-pub async fn converge(
+pub(super) async fn converge(
     cluster: &Cluster,
     bundle: &Bundle,
     selection: &Selection,
@@ -96,10 +93,7 @@ pub async fn converge(
 }
 
 /// Makes the plan that takes every host out of the cluster, and says of which member a snapshot is to be taken before that.
-///
-/// # Errors
-/// [`Failure`]s if there is no plan.
-pub async fn take_down(
+pub(super) async fn take_down(
     cluster: &Cluster,
     tolerance: Tolerance,
     context: &Context,
@@ -112,10 +106,12 @@ pub async fn take_down(
 }
 
 /// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer.
-///
-/// # Errors
-/// [`Failure`]s if there is no plan.
-pub async fn take_out(cluster: &Cluster, chosen: &[String], tolerance: Tolerance, context: &Context) -> Result<Planned, Vec<Failure>> {
+pub(super) async fn take_out(
+    cluster: &Cluster,
+    chosen: &[String],
+    tolerance: Tolerance,
+    context: &Context,
+) -> Result<Planned, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     observed.ask(|host| chosen.iter().any(|name| name == host)).await.map_err(perhaps_gone)?;
     observed.tolerance.all_but_one = true;

@@ -1,14 +1,27 @@
 //! The verbs, for every caller: they return data, and never print, ask or read the environment.
 //!
-//! A caller brings a [`Context`]: who it is, whom it tells, by what it reaches hosts, and what it wishes meanwhile. Two of them in one
-//! process know nothing of each other.
+//! A caller brings a [`Context`] (who it is, whom it tells, by what it reaches hosts, what it wishes meanwhile) and a [`Store`] (what is kept
+//! beside the hosts). Two of them in one process know nothing of each other.
 
+mod apply;
 mod context;
 mod converge;
+mod driver;
+mod error;
 mod given;
+mod keep;
 mod plan;
+mod reset;
+mod store;
 
-pub use context::Context;
-pub use converge::{Planned, Tolerance, converge, take_down, take_out};
+pub use apply::{Applied, ApplyRequest, apply};
+pub use context::{Approve, Begins, Context, Options, Verdict};
+pub use converge::{Planned, Tolerance};
+pub use error::{Error, PlanChanged};
 pub use given::Given;
 pub use plan::{PlanRequest, plan};
+pub use reset::{ResetDone, ResetRequest, reset};
+pub use store::{FolderStore, Lock, Store};
+
+#[cfg(test)]
+mod tests;

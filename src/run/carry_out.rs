@@ -43,6 +43,8 @@ pub struct Means<'a> {
     pub most_failed: Option<usize>,
     /// What the user wishes of the run.
     pub stop: watch::Receiver<Stop>,
+    /// How much may be under way at the same time.
+    pub pools: Pools,
 }
 
 /// What carrying out a plan came to.
@@ -80,7 +82,7 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
         writer: Writer { run: means.taking.run, line: held.line.clone() },
         boots: held.boots.clone(),
     });
-    let dispatcher = Dispatcher::over(plan, means.cluster, reached, events.clone(), Pools::default(), stop.clone());
+    let dispatcher = Dispatcher::over(plan, means.cluster, reached, events.clone(), means.pools, stop.clone());
     let dispatcher = dispatcher.most_failed(means.most_failed).without(means.left_out);
     let outcome = dispatcher.run().await;
     // What is in doubt may still be at work, and only the next run of this controller knows that it may take these hosts all the same.

@@ -195,8 +195,10 @@ impl Terminal {
             EventKind::StepFailed { step, error, .. } => self.say(event, &format!("FAILED {step}: {error}")),
             EventKind::StepProgress { .. } | EventKind::StepBlocked { .. } | EventKind::StepPlanned { .. } => {}
             EventKind::RunRefused { .. } | EventKind::RunFinished { .. } => (self.live, self.is_over) = (None, true),
-            EventKind::HostKeyTrusted { .. } => note(&event.kind).iter().for_each(|text| status_line(text)),
-            other => trouble(other).iter().for_each(|text| self.say(event, text)),
+            other => {
+                note(other).iter().for_each(|text| status_line(text));
+                trouble(other).iter().for_each(|text| self.say(event, text));
+            }
         }
     }
 }

@@ -39,6 +39,12 @@ fn only<T>(result: Result<T, Vec<Failure>>) -> Failure {
     failure
 }
 
+fn changed(result: Result<(), Box<PlanChanged>>) -> Failure {
+    let changed = result.err().unwrap();
+    assert!(!changed.differences.is_empty());
+    only::<()>(Err(vec![changed.failure]))
+}
+
 fn cluster(name: &str) -> Cluster {
     let text = format!(
         "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: {name}}}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n    \
@@ -171,11 +177,11 @@ fn another_plan_is_refused_with_the_steps_that_differ() {
     assert!(saved(|_| {}).is_still(&document(|_| {})).is_ok());
     // In another order it is the same.
     assert!(saved(|_| {}).is_still(&document(|it| it["steps"].as_array_mut().unwrap().reverse())).is_ok());
-    let failure = only(saved(|_| {}).is_still(&document(|it| it["steps"][1] = step("two", Some("remove")))));
+    let failure = changed(saved(|_| {}).is_still(&document(|it| it["steps"][1] = step("two", Some("remove")))));
     assert_eq!(failure.because.as_deref(), Some("w1/host/two: nothing was to do, and now: remove"));
     assert!(failure.what.contains("nothing was changed") && failure.hint.unwrap().contains("kokctl plan --save"));
     let many = document(|it| it["steps"] = (10..40).map(|number| step(&number.to_string(), Some("create"))).collect());
-    let because = only(saved(|_| {}).is_still(&many)).because.unwrap();
+    let because = changed(saved(|_| {}).is_still(&many)).because.unwrap();
     assert_eq!(because.lines().count(), MOST_DIFFERENCES + 1);
     assert!(because.ends_with("and 20 more"), "{because}");
 }

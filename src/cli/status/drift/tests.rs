@@ -33,7 +33,7 @@ async fn what_can_not_be_read_is_why_it_is_unknown() {
     let because = whole(read(folder.path())).unwrap_err();
     assert!(because.contains("the manifest of the addon `shop` can't be read") && because.contains("shop.yaml"), "{because}");
     let transport = Transport::new(Surroundings::default(), Arc::default());
-    let context = Context { controller: Controller::nobody(), events: Events::new(Vec::new()), transport };
+    let context = Context::new(Controller::nobody(), Events::new(Vec::new()), transport);
     let Drift::Unknown { because } = Drift::find(read(folder.path()), None, &context).await else { unreachable!("there is no bundle") };
     assert!(because.contains("--bundle"), "the bundle is asked for before anything is loaded: {because}");
 }

@@ -1,0 +1,116 @@
+//! Bringing the hosts to what the cluster's file says.
+
+use std::sync::Arc;
+
+use kok_crds::model::Cluster;
+use kok_tasks::artifact::Artifact;
+use kok_tasks::plan::{Plan, Selection};
+use kok_tasks::resources::Act;
+
+use super::context::{Context, Options};
+use super::converge::{Planned, Tolerance, converge};
+use super::driver::{Order, Run, Work};
+use super::error::Error;
+use super::given::Given;
+use super::store::Lock;
+use crate::artifacts::BundleFolder;
+use crate::event::EventKind;
+use crate::failure::Failure;
+use crate::run::{Keepers, Outcome, Secrets, Token};
+
+/// What is to be applied.
+pub struct ApplyRequest<'a> {
+    /// The cluster as its file says.
+    pub cluster: &'a Cluster,
+    /// Which part of it.
+    pub selection: &'a Selection,
+    /// The part in the caller's words; nothing for the whole.
+    pub part: Option<String>,
+    /// Where artifacts come from.
+    pub bundle: Arc<BundleFolder>,
+    /// What is random, and what the user said.
+    pub given: &'a Given,
+    /// How many hosts may fail before nothing new is begun.
+    pub most_failed: Option<usize>,
+    /// How many variables of the files do nothing, and how much else there is to know of them; nothing if neither.
+    pub noted: Option<(usize, usize)>,
+}
+
+/// What was applied.
+pub struct Applied {
+    /// The plan.
+    pub plan: Plan,
+    /// How it ended; nothing, if there was nothing to do.
+    pub outcome: Option<Outcome>,
+}
+
+/// Brings the hosts, or a part of them, to what the cluster's file says. Whoever calls has the cluster's lock, which ends with the run.
+///
+/// # Errors
+/// [`Error`] if not all of it is done.
+pub async fn apply(context: &Context, lock: Lock, request: &ApplyRequest<'_>, options: Options<'_>) -> Result<Applied, Error> {
+    let run = Run::begin("apply", request.cluster, request.part.clone(), (context, lock), options);
+    if let Some((idle, notices)) = request.noted {
+        context.events.send(EventKind::FilesNoted { idle, notices });
+    }
+    let driven = run.drive(&mut Apply { request }).await?;
+    Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome })
+}
+
+struct Apply<'a> {
+    request: &'a ApplyRequest<'a>,
+}
+
+impl Order for Apply<'_> {
+    async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
+        let ApplyRequest { cluster, selection, bundle, given, most_failed, .. } = self.request;
+        let unreachable = most_failed.unwrap_or_default();
+        let tolerance = Tolerance { holder: run.options.take_over, unreachable, ..Tolerance::default() };
+        converge(cluster, bundle.bundle(), selection, given, tolerance, run.context).await
+    }
+
+    async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
+        let ApplyRequest { selection, bundle, given, most_failed, .. } = self.request;
+        // Both before the first host is changed: a corrupted file, or an authority that can't be read, must not leave a half-made cluster.
+        if !self.is_done_by(run, planned) {
+            verify(run, bundle, &planned.plan)?;
+        }
+        let secrets = make_secrets(run, planned, &given.token).await?;
+        Ok(Work { secrets, bundle: Some(Arc::clone(bundle)), whole: selection.is_whole(), most_failed: *most_failed })
+    }
+
+    fn is_done_by(&self, run: &Run<'_>, planned: &Planned) -> bool {
+        // Another controller may be at work on hosts that are to be taken from it.
+        planned.plan.is_empty() && !(self.request.selection.is_whole() && run.takes_over(planned))
+    }
+}
+
+fn artifacts(plan: &Plan) -> Vec<Artifact> {
+    let acts = plan.changes().map(|(step, change)| step.act(change));
+    acts.filter_map(|act| if let Act::Stream { artifact, .. } = act { Some(artifact) } else { None }).collect()
+}
+
+fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Error> {
+    let needed = artifacts(plan);
+    let bytes = run.recorded(tokio::task::block_in_place(|| bundle.verify(needed.iter())))?;
+    if bytes > 0 {
+        run.context.events.send(EventKind::BundleVerified { bytes });
+    }
+    Ok(())
+}
+
+async fn make_secrets(run: &Run<'_>, planned: &Planned, token: &Token) -> Result<Secrets, Error> {
+    let (control_plane, etcd, encryption) = (&planned.keeper, &planned.etcd_keeper, &planned.encryption_keeper);
+    let keepers = Keepers { control_plane: control_plane.as_deref(), etcd: etcd.as_deref(), encryption: encryption.as_deref() };
+    let home = run.context.home();
+    let secrets = Secrets::prepare(&planned.cluster, &planned.plan, keepers, token, &planned.links, planned.now_seconds, home).await;
+    let secrets = run.recorded(secrets.map_err(|failure| vec![failure]))?;
+    let events = &run.context.events;
+    if secrets.made() > 0 {
+        events.send(EventKind::SecretsReady { made: secrets.made() });
+    }
+    if let Some(path) = secrets.kept_in() {
+        events.send(EventKind::KeysKept { path: path.display().to_string(), cluster: planned.cluster.name.clone() });
+    }
+    Ok(secrets)
+}

@@ -1,0 +1,115 @@
+//! Taking a cluster down, or workers out of it.
+
+use std::path::Path;
+
+use kok_crds::model::Cluster;
+use kok_tasks::plan::{Plan, Refusal};
+use kok_tasks::snapshot::Snapshot;
+
+use super::context::{Context, Options};
+use super::converge::{Planned, Tolerance, take_down, take_out};
+use super::driver::{Order, Run, Work};
+use super::error::Error;
+use super::keep::keep;
+use super::store::{Lock, Store};
+use crate::event::EventKind;
+use crate::failure::Failure;
+use crate::run::{Outcome, Secrets};
+use crate::state::KeptSnapshot;
+
+/// What is to be taken down.
+#[derive(Debug, Clone, Copy)]
+pub enum ResetRequest<'a> {
+    /// The whole cluster.
+    Whole {
+        /// Where the snapshot of etcd is to be; by default where the store keeps it.
+        snapshot: Option<&'a Path>,
+        /// Whether none is taken.
+        no_snapshot: bool,
+    },
+    /// Workers; the cluster goes on.
+    Workers {
+        /// Their names.
+        hosts: &'a [String],
+        /// As they were written.
+        written: &'a str,
+    },
+}
+
+/// What was taken down.
+pub struct ResetDone {
+    /// The plan.
+    pub plan: Plan,
+    /// How it ended; nothing, if there was nothing to do.
+    pub outcome: Option<Outcome>,
+    /// The snapshot of etcd that was taken before.
+    pub kept: Option<KeptSnapshot>,
+}
+
+/// Takes the cluster down, or workers out of it. Whoever calls has the cluster's lock, which ends with the run.
+///
+/// # Errors
+/// [`Error`] if not all of it is done.
+pub async fn reset(
+    context: &Context,
+    (store, lock): (&dyn Store, Lock),
+    cluster: &Cluster,
+    request: ResetRequest<'_>,
+    options: Options<'_>,
+) -> Result<ResetDone, Error> {
+    let part = if let ResetRequest::Workers { written, .. } = request { Some(format!("--limit {written}")) } else { None };
+    let run = Run::begin("reset", cluster, part, (context, lock), options);
+    let mut order = TakeDown { cluster, store, request, snapshot: None, kept: None };
+    let driven = run.drive(&mut order).await?;
+    Ok(ResetDone { plan: driven.planned.plan, outcome: driven.outcome, kept: order.kept })
+}
+
+struct TakeDown<'a> {
+    cluster: &'a Cluster,
+    store: &'a dyn Store,
+    request: ResetRequest<'a>,
+    /// What the last look says of a snapshot.
+    snapshot: Option<Result<Snapshot, Refusal>>,
+    kept: Option<KeptSnapshot>,
+}
+
+impl TakeDown<'_> {
+    /// Keeps the snapshot of etcd, if there is one to be taken.
+    async fn keep(&mut self, run: &Run<'_>, planned: &Planned) -> Result<(), Error> {
+        let ResetRequest::Whole { snapshot: place, no_snapshot } = self.request else { return Ok(()) };
+        if no_snapshot {
+            run.context.events.send(EventKind::SnapshotLeftOut { because: "--no-snapshot leaves it out".to_owned() });
+        } else if let Some(snapshot) = self.snapshot.take() {
+            run.begins()?;
+            let to = (self.store, run.options.run, place);
+            self.kept = run.unless_stopped(keep(self.cluster, &planned.links, snapshot, to, &run.context.events)).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Order for TakeDown<'_> {
+    async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
+        let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
+        match self.request {
+            ResetRequest::Workers { hosts, .. } => take_out(self.cluster, hosts, tolerance, run.context).await,
+            ResetRequest::Whole { .. } => {
+                let (planned, snapshot) = take_down(self.cluster, tolerance, run.context).await?;
+                self.snapshot = Some(snapshot);
+                Ok(planned)
+            }
+        }
+    }
+
+    async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
+        if !self.is_done_by(run, planned) {
+            self.keep(run, planned).await?;
+        }
+        let whole = matches!(self.request, ResetRequest::Whole { .. });
+        Ok(Work { secrets: Secrets::none(), bundle: None, whole, most_failed: None })
+    }
+
+    fn is_done_by(&self, _run: &Run<'_>, planned: &Planned) -> bool {
+        planned.plan.is_empty()
+    }
+}
