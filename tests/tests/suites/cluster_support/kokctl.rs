@@ -133,7 +133,15 @@ impl<'a> Kokctl<'a> {
     }
 
     pub fn has_nothing_to_do(&self) {
-        assert_eq!(self.converge("apply"), "nothing to do\n");
+        let said = self.converge("apply");
+        assert_eq!(said, "nothing to do\n", "what there was to do: {}", self.last_journal());
+    }
+
+    /// The journal of the newest run: names of runs begin with their time.
+    fn last_journal(&self) -> String {
+        let runs = fs::read_dir(self.folder().join("state/kokctl/runs")).unwrap();
+        let newest = runs.map(|run| run.unwrap().path()).max().unwrap();
+        fs::read_to_string(newest.join("events.jsonl")).unwrap()
     }
 }
 
