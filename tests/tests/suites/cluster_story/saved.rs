@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kok_tests::lab::Lab;
 
@@ -23,7 +23,7 @@ pub fn plan(kokctl: &Kokctl<'_>, name: &str) -> PathBuf {
     file
 }
 
-fn apply(kokctl: &Kokctl<'_>, file: &PathBuf) -> Said {
+fn apply(kokctl: &Kokctl<'_>, file: &Path) -> Said {
     kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap(), "--plan", file.to_str().unwrap()])
 }
 
