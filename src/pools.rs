@@ -53,14 +53,18 @@ impl Default for Pools {
 impl Pools {
     /// With so many streams.
     pub(crate) fn with_streams(streams: usize) -> Self {
-        let pool = |capacity| Arc::new(Semaphore::new(capacity));
-        Self { streams: pool(streams), etcd: pool(ETCD), control_planes: pool(CONTROL_PLANES), workers: pool(1) }
+        Self::of_sizes(streams, 1)
     }
 
-    /// With so many workers away at the same time.
+    fn of_sizes(streams: usize, workers: usize) -> Self {
+        let pool = |capacity| Arc::new(Semaphore::new(capacity));
+        Self { streams: pool(streams), etcd: pool(ETCD), control_planes: pool(CONTROL_PLANES), workers: pool(workers) }
+    }
+
+    /// For a run on one cluster, of which so many workers may be away at the same time: what another run disturbs is of another cluster.
     #[must_use]
-    pub fn with_workers(self, serial: usize) -> Self {
-        Self { workers: Arc::new(Semaphore::new(serial)), ..self }
+    pub fn of_cluster(self, serial: usize) -> Self {
+        Self { streams: self.streams, ..Self::of_sizes(0, serial) }
     }
 
     /// The right to disturb something, if somebody may. It is given back when it is dropped.

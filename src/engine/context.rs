@@ -25,7 +25,8 @@ pub struct Context {
     pub transport: Transport,
     /// What the caller wishes of the run. Of a verb that changes nothing it is not heard: whoever calls drops it.
     pub stop: watch::Receiver<Stop>,
-    /// How much may be under way at the same time. Several runs may share one.
+    /// How much this run may have under way at the same time. Runs beside each other have pools of their own: nobody wakes one that waits for
+    /// what another one gives back.
     pub pools: Pools,
 }
 

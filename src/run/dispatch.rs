@@ -100,7 +100,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             cluster: Arc::new(cluster.clone()),
             hosts,
             events,
-            pools: pools.with_workers(workers_at_a_time(workers)),
+            pools: pools.of_cluster(workers_at_a_time(workers)),
             stop,
             heeded: Stop::No,
             most_failed: None,

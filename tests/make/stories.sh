@@ -113,6 +113,9 @@ run_stories() {
     times=$times$(cat "$queue/times")'
 '
     failed=$(cat "$queue/failed" 2>/dev/null || :)
+    for file in "$queue"/alone/* "$queue"/big/* "$queue"/small/*; do
+        [ ! -e "$file" ] || skip "the story $(cat "$file"): another one failed before"
+    done
     rm -rf "$queue"
     [ -z "$failed" ] || fail "these stories failed: $(echo "$failed" | paste -sd ' ')" "$logs" '' "the seed was $seed; repeat it with KOK_TEST_SEED"
 }

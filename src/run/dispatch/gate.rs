@@ -45,6 +45,8 @@ pub(super) struct Gates {
     under_way: BTreeMap<StepId, (Disruption, OwnedSemaphorePermit)>,
     /// Hosts that are left out, or were given up: nobody tries to look at them.
     away: BTreeSet<String>,
+    /// Those of them that the user has left out.
+    left_out: BTreeSet<String>,
     is_asking: bool,
     pause: Duration,
     /// When something was let through last.
@@ -75,7 +77,13 @@ pub(super) struct Viewed {
 }
 
 impl Gates {
+    /// The user puts up with it that this host is away: it holds back no other one. One that is lost during the run does.
     pub(super) fn leave_out(&mut self, host: &str) {
+        self.left_out.insert(host.to_owned());
+        self.give_up(host);
+    }
+
+    pub(super) fn give_up(&mut self, host: &str) {
         self.away.insert(host.to_owned());
     }
 }
@@ -170,6 +178,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
             return;
         }
         let mut view = View::of(&self.cluster, &viewed.seen);
+        view.nodes.retain(|node| !self.gates.left_out.contains(&node.host));
         view.under_way.extend(self.gates.under_way.values().map(|(disturbs, _)| disturbs.clone()));
         view.under_way.extend(self.gates.allowed.values().map(|allowed| allowed.disturbs.clone()));
         #[cfg(test)]

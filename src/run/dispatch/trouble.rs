@@ -119,7 +119,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// A host that stays away fails what needs it, and nothing else.
     pub(super) fn give_up(&mut self, host: &str, by: Option<&StepId>) {
-        self.gates.leave_out(host);
+        self.gates.give_up(host);
         if seeded!(GoneIsAskedAgain) {
             return;
         }

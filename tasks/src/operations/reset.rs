@@ -64,10 +64,10 @@ const UNIT_OF_ETCD: &str = "etcd.service";
 
 /// `kubeadm reset` does not take the member out of etcd's list: all members go, and what is left of them could not agree to it for minutes. It
 /// ends without an error after warnings, so what it should have done is done again by hand, and the second look decides.
-/// Shims outlive containerd (`KillMode=process`) and end with their tasks, which containerd's own record names. A container that was cut off
-/// while it was made is in no record: processes of pods are known by their control group. runc freezes the group for a moment of that, and
-/// where freezing is a hierarchy of its own (v1) nothing that is frozen can be killed, so it is thawed first. systemd alone would give
-/// each of them 90 s for a signal that it may not hear.
+/// Shims outlive containerd (`KillMode=process`) and end with their tasks, which containerd's own record names; one that still tidies up when
+/// containerd is stopped stays in the group of its unit. A container that was cut off while it was made is in no record: processes of pods are
+/// known by their control group. runc freezes the group for a moment of that, and where freezing is a hierarchy of its own (v1) nothing that is
+/// frozen can be killed, so it is thawed first. systemd alone would give each of them 90 s for a signal that it may not hear.
 const SCRIPT: &str = r#"set +e
 kubeadm=/usr/local/bin/kubeadm
 systemctl disable --now kubelet.service 2>&1
@@ -86,13 +86,16 @@ fi
 systemctl disable --now containerd.service 2>&1
 # Of this host alone: what runs in a container here may have pods, too. A process of another namespace is shown as 0, which to `kill` would be this
 # script.
-of_pods() { find /sys/fs/cgroup/kubepods* /sys/fs/cgroup/*/kubepods* -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0 | sort -u; }
+of_pods() {
+  find /sys/fs/cgroup/kubepods* /sys/fs/cgroup/*/kubepods* /sys/fs/cgroup/system.slice/containerd.service \
+    /sys/fs/cgroup/*/system.slice/containerd.service -name cgroup.procs -exec cat {} + 2>/dev/null | grep -vx 0 | sort -u
+}
 tries=100
 while left=$(of_pods); [ -n "$left" ]; do
   thaw
   kill -s KILL $left 2>/dev/null
   if [ "$tries" -eq 0 ]; then
-    for process in $left; do echo "process $process of a pod ($(cat "/proc/$process/comm")) can't be ended" >&2; done
+    for process in $left; do echo "process $process of a pod or a shim ($(cat "/proc/$process/comm")) can't be ended" >&2; done
     echo 'nothing more of this host is removed while it runs; restart the host, which starts no pods any more, and reset it again' >&2
     exit 1
   fi

@@ -123,6 +123,25 @@ fn kubelets_of_workers_wait_for_nodes_that_are_away() {
     assert!(outcome.failed[0].error.contains("What to do: mend worker2 first"), "{outcome:?}");
 }
 
+/// `--max-fail` says that a worker may be away.
+#[test]
+fn kubelets_of_workers_do_not_wait_for_a_worker_that_is_left_out() {
+    let mut world = World::bare_of(model::support::highly_available()).converge();
+    world.host("worker1").paths.remove("/var/lib/kubelet/config.yaml");
+    let plan = world.plan();
+    let left_out = BTreeMap::from([("worker2".to_owned(), "it can't be reached".to_owned())]);
+    let (outcome, model) = block_on(async {
+        let (model, stop) = Model::new(world, &[], None);
+        model.stop_unit("worker2", "kubelet.service");
+        model.lose("worker2");
+        let dispatcher = Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
+        (dispatcher.without(&left_out).run().await, model)
+    });
+    let joined = step_id("worker1", "kubelet-join", "joined");
+    assert!(outcome.failed.iter().all(|failure| failure.step != joined), "{outcome:?}");
+    assert!(model.waited(&joined).is_empty() && model.done().contains(&joined.to_string()), "{:?}", model.done());
+}
+
 #[test]
 fn a_run_that_is_stopped_while_it_waits_begins_nothing() {
     let world = edited(&["etcd"], &["cp1"]);

@@ -5,6 +5,7 @@
 pub(super) mod support;
 
 mod acting;
+mod answers;
 mod oracle;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -280,89 +281,9 @@ impl Model {
         self.lock().world.host(host).units.get_mut(unit).unwrap().active = "inactive".into();
     }
 
-    /// What must always hold and did not, in the order of time.
-    pub(super) fn broken(&self) -> Vec<String> {
-        self.lock().oracle.broken.clone()
-    }
-
-    /// The world once everything that is away has come back.
-    pub(super) fn world_afterwards(&self) -> World {
-        let mut world = self.world();
-        for host in world.hosts.values_mut() {
-            host.down.clear();
-            if let Some(unit) = host.units.get_mut("kubelet.service").filter(|unit| unit.active == "inactive" && unit.file == "enabled") {
-                unit.active = "active".into();
-            }
-        }
-        world
-    }
-
     /// From now on nobody reaches this host.
     pub(super) fn lose(&self, host: &'static str) {
         self.lock().gone.insert(host);
-    }
-
-    /// How often hosts were looked at, besides by steps.
-    pub(super) fn looks(&self) -> usize {
-        self.lock().looks
-    }
-
-    /// The most members of etcd and API servers that were away at the same time, and whether etcd lost more than half.
-    pub(super) fn away(&self) -> (usize, usize, bool) {
-        let inner = self.lock();
-        (inner.most_members_away, inner.most_api_servers_away, inner.lost_quorum)
-    }
-
-    /// What a step waited for, in its own words.
-    pub(super) fn waited(&self, id: &StepId) -> Vec<String> {
-        let told = &self.lock().told;
-        let waits = told.iter().filter_map(|kind| match kind {
-            EventKind::StepWaiting { step, because, .. } if *step == id.to_string() => Some(because.clone()),
-            _ => None,
-        });
-        waits.collect()
-    }
-
-    /// What the run said, and how long after its beginning.
-    pub(super) fn told(&self) -> Vec<(Duration, EventKind)> {
-        let inner = self.lock();
-        inner.told_at.iter().copied().zip(inner.told.iter().cloned()).collect()
-    }
-
-    pub(super) fn orders(&self) -> usize {
-        self.lock().orders
-    }
-
-    /// Steps in the order in which hosts did them.
-    pub(super) fn done(&self) -> Vec<String> {
-        self.lock().done.clone()
-    }
-
-    pub(super) fn done_twice(&self) -> Vec<String> {
-        let (done, mut seen) = (self.done(), BTreeSet::new());
-        done.into_iter().filter(|id| !seen.insert(id.clone())).collect()
-    }
-
-    /// Whether the run said that a step, a condition included, is done.
-    pub(super) fn was_done(&self, id: &StepId) -> bool {
-        self.lock().told.iter().any(|kind| matches!(kind, EventKind::StepDone { step, .. } if step == id.as_str()))
-    }
-
-    /// Orders that came while an earlier one of the same lane was at work on the host.
-    pub(super) fn beside_each_other(&self) -> Vec<String> {
-        self.lock().beside.clone()
-    }
-
-    /// Steps that were begun after the signal came, whenever the run heard it.
-    pub(super) fn begun_after_interrupt(&self) -> usize {
-        let inner = self.lock();
-        let after = inner.told.iter().skip(inner.interrupted.unwrap());
-        after.filter(|kind| matches!(kind, EventKind::StepStarted { .. })).count()
-    }
-
-    /// Whether the user has wished to stop.
-    pub(super) fn was_interrupted(&self) -> bool {
-        self.lock().interrupted.is_some()
     }
 
     /// The user's signal.
@@ -372,32 +293,6 @@ impl Model {
         inner.interrupted.get_or_insert(told);
         drop(inner);
         self.stop.send_replace(wish);
-    }
-
-    pub(super) fn steps_at_work(&self) -> BTreeSet<String> {
-        self.lock().in_flight.clone()
-    }
-
-    /// Steps that reached a host before a crash could not have undone their beginning in the journal.
-    pub(super) fn unwritten(&self) -> Vec<String> {
-        self.lock().unwritten.clone()
-    }
-
-    /// The deadline of the order that had the longest.
-    pub(super) fn longest_deadline(&self) -> Duration {
-        self.lock().longest_deadline
-    }
-
-    pub(super) fn flushes(&self) -> usize {
-        self.lock().flushes
-    }
-
-    pub(super) fn most_streams(&self) -> usize {
-        self.lock().most_streams
-    }
-
-    pub(super) fn took(&self) -> Duration {
-        self.began.elapsed()
     }
 
     /// Until the controller is killed.

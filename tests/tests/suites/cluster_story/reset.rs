@@ -97,14 +97,20 @@ pub fn takes_a_worker_out(lab: &Lab, kokctl: &Kokctl<'_>, before: &str) {
 }
 
 /// What is left when a kubelet ends while runc makes a container: a process in the pods' control group that no runtime knows of, frozen, and
-/// deaf to SIGTERM.
+/// deaf to SIGTERM. And a shim that is still there when containerd is stopped, in the control group of its unit.
 fn leave_a_container_half_made(host: &Host) {
     let state = ok(
         host,
-        "cp /bin/sleep /run/half-made
-         ( trap '' TERM; exec setsid /run/half-made 86400 ) </dev/null >/dev/null 2>&1 &
-         process=$!
-         while ! [ \"$(readlink /proc/$process/exe)\" = /run/half-made ]; do sleep 0.1; done
+        "begin() {
+           ( trap '' TERM; exec setsid /run/half-made 86400 ) </dev/null >/dev/null 2>&1 &
+           process=$!
+           while ! [ \"$(readlink /proc/$process/exe)\" = /run/half-made ]; do sleep 0.1; done
+         }
+         cp /bin/sleep /run/half-made
+         begin
+         set -- /sys/fs/cgroup/system.slice/containerd.service /sys/fs/cgroup/*/system.slice/containerd.service
+         for group; do [ ! -d \"$group\" ] || echo $process >\"$group/cgroup.procs\" || exit; done
+         begin
          rm /run/half-made
          if [ -d /sys/fs/cgroup/freezer ]; then groups=/sys/fs/cgroup/freezer state=freezer.state freeze=FROZEN
          else groups=/sys/fs/cgroup state=cgroup.freeze freeze=1; fi
