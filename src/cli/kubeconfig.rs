@@ -2,24 +2,17 @@
 
 mod merge;
 mod own;
-mod server;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::Args;
-use kok_crds::model::Cluster;
-use kok_pki::Secret;
-use kok_tasks::observe::STATE_DIRECTORY;
 
-use self::server::Server;
 use super::files::{ClusterFiles, ExtraVars};
 use super::process;
-use crate::event::Events;
+use crate::engine::{self, Administrator, Server};
 use crate::failure::{Failure, Kind};
-use crate::remote::{Script, quote};
-use crate::run::{Link, connect_each};
-use crate::ui::{Notes, line, status_line};
+use crate::state::Controller;
+use crate::ui::{line, status_line};
 
 /// Print the administrator's kubeconfig of a running cluster, or merge it into your own
 ///
@@ -41,24 +34,27 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let cluster = arguments.cluster.read(&arguments.extra)?;
-    let (host, text) = administrator(cluster.clone(), arguments).await?;
-    let servers = server::all(&cluster);
-    let server = match server::first_answering(&servers).await {
+    let made_by = format!("kokctl apply -f {}", arguments.cluster.path().display());
+    // Nobody is held back by who asks, and nothing is kept of it.
+    let context = process::context(Controller::nobody());
+    let administrator = engine::kubeconfig(&context, &cluster, &made_by).await?;
+    let server = match administrator.answering.clone() {
         Some(server) => server,
-        None => unanswered(&servers, &host)?,
+        None => unanswered(&administrator)?,
     };
+    let Administrator { kubeconfig, servers, .. } = administrator;
     if arguments.merge {
-        let said = merge::merge(arguments.into.as_deref(), &cluster.name, &text, &server, &servers)?;
+        let said = merge::merge(arguments.into.as_deref(), &cluster.name, &kubeconfig, &server, &servers)?;
         said.iter().for_each(|text| line(text));
     } else {
-        line(server::pointed_at(text.expose(), &server).trim_end());
+        line(server.pointed_at(kubeconfig.expose()).trim_end());
     }
     Ok(())
 }
 
 /// The address of the host that was asked, with a warning: the kubeconfig may be for another machine.
-fn unanswered(servers: &[Server], host: &str) -> Result<Server, Vec<Failure>> {
-    let server = servers.iter().find(|server| server.host == host).cloned();
+fn unanswered(Administrator { servers, host, .. }: &Administrator) -> Result<Server, Vec<Failure>> {
+    let server = servers.iter().find(|server| server.host == *host).cloned();
     let server = server.ok_or_else(|| vec![Failure::new(Kind::Internal, format!("{host} has no address"))])?;
     let tried: Vec<String> = servers.iter().map(Server::url).collect();
     let warning =
@@ -67,40 +63,4 @@ fn unanswered(servers: &[Server], host: &str) -> Result<Server, Vec<Failure>> {
             .hint("the API may be reachable only from the hosts' network: use the kubeconfig there, or open the way to that port");
     status_line(&warning.as_warning());
     Ok(server)
-}
-
-/// The kubeconfig of the first control plane that has one, and the name of that host. Which API server answers is asked from here.
-async fn administrator(mut cluster: Cluster, arguments: &Arguments) -> Result<(String, Secret), Vec<Failure>> {
-    // Only a control plane has it.
-    cluster.hosts.retain(|host| host.roles.control_plane);
-    let (links, unreachable) = connect_each(&cluster, |_| true, &process::transport(), &Events::new(vec![Box::new(Notes)])).await?;
-    let mut failures: Vec<Failure> = unreachable.into_values().collect();
-    for host in &cluster.hosts {
-        let Some(link) = links.get(&host.name) else { continue };
-        match fetch(link, &cluster.name, &host.name, arguments).await {
-            Ok(text) => return Ok((host.name.clone(), text)),
-            Err(failure) => failures.push(failure),
-        }
-    }
-    Err(failures)
-}
-
-/// The kubeconfig of a control plane.
-async fn fetch(link: &Link, cluster: &str, host: &str, arguments: &Arguments) -> Result<Secret, Failure> {
-    // A wrong address must not hand out the keys of another cluster.
-    let script = Script::new(format!(
-        "owner=$(head -n 1 {STATE_DIRECTORY}/cluster 2>/dev/null) || :\n\
-         [ \"$owner\" = {} ] || {{ echo \"the host belongs to ${{owner:-no cluster of kokctl}}\" >&2; exit 1; }}\n\
-         [ -s /etc/kubernetes/admin.conf ] || {{ echo 'there is no such file' >&2; exit 1; }}\n\
-         cat /etc/kubernetes/admin.conf",
-        quote(cluster)
-    ));
-    let output = link.scripts().await?.run(script, Duration::from_secs(30)).await?;
-    if output.is_success() {
-        return Ok(Secret::new(String::from_utf8_lossy(&output.stdout).into_owned()));
-    }
-    let what = "there is no administrator's kubeconfig";
-    let failure = Failure::new(Kind::Host, what).at(format!("host {host}: /etc/kubernetes/admin.conf"));
-    let file = arguments.cluster.path().display();
-    Err(failure.because(output.reason().unwrap_or_default()).hint(format!("make the cluster first: kokctl apply -f {file}")))
 }

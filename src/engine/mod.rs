@@ -4,23 +4,32 @@
 //! beside the hosts). Two of them in one process know nothing of each other.
 
 mod apply;
+mod check;
 mod context;
 mod converge;
 mod driver;
 mod error;
 mod given;
 mod keep;
+mod kubeconfig;
 mod plan;
 mod reset;
+mod status;
 mod store;
 
 pub use apply::{Applied, ApplyRequest, apply};
+pub use check::{CheckFinding, CheckReport, CheckResult, CheckStatus, check};
 pub use context::{Approve, Begins, Context, Options, Verdict};
 pub use converge::{Planned, Tolerance};
 pub use error::{Error, PlanChanged};
 pub use given::Given;
+pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
 pub use reset::{ResetDone, ResetRequest, reset};
+pub use status::{
+    ApiServerHealth, Certificate, ClusterStatus, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions, Renewal,
+    StatusRequest, status,
+};
 pub use store::{FolderStore, Lock, Store};
 
 #[cfg(test)]

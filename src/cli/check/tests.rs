@@ -1,14 +1,15 @@
 use super::*;
+use crate::engine::{CheckReport, CheckResult};
 
-fn of(host: Option<&str>, check: &'static str, failure_of: Option<&str>) -> CheckReport {
+fn of(host: Option<&str>, check: &'static str, failure_of: Option<&str>) -> CheckResult {
     let name = host.unwrap_or("all");
     let failure = |what| Failure::new(Kind::Host, what).at(format!("host {name} (root@{name}.x:22)")).hint(format!("mend {name}.x:22"));
     let failures = failure_of.map(failure).into_iter().collect();
-    CheckReport { host: host.map(str::to_owned), ..CheckReport::new(check, "all is well", failures) }
+    CheckResult { host: host.map(str::to_owned), ..CheckResult::new(check, "all is well", failures) }
 }
 
-fn said(checks: Vec<CheckReport>) -> String {
-    text::lines(&Report { cluster: "demo".to_owned(), ok: false, checks }).join("\n")
+fn said(checks: Vec<CheckResult>) -> String {
+    text::lines(&CheckReport { cluster: "demo".to_owned(), ok: false, checks }).join("\n")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What `kokctl check` says to people.
 
-use super::{CheckReport, Report, Status};
+use crate::engine::{CheckReport, CheckResult, CheckStatus};
 use crate::failure::printable;
 use crate::ui::of_any_host;
 
@@ -14,7 +14,7 @@ struct Block<'a> {
 }
 
 /// The lines of a report: for each host its checks, once for all of which they say the same, and those of all hosts together.
-pub(super) fn lines(report: &Report) -> Vec<String> {
+pub(super) fn lines(report: &CheckReport) -> Vec<String> {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     for checks in report.checks.chunk_by(|one, other| one.host == other.host) {
         let Some(host) = checks.first().and_then(|check| check.host.as_deref()) else { continue };
@@ -31,7 +31,7 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
         lines.extend(if hosts.len() == 1 { own } else { shared });
         lines.push(String::new());
     }
-    let together: Vec<&CheckReport> = report.checks.iter().filter(|check| check.host.is_none()).collect();
+    let together: Vec<&CheckResult> = report.checks.iter().filter(|check| check.host.is_none()).collect();
     let away = together.iter().map(|check| check.away.join(", ")).max().unwrap_or_default();
     let known: Vec<String> = together.iter().flat_map(|check| said(check)).collect();
     lines.push(match (away.is_empty(), known.is_empty()) {
@@ -45,21 +45,21 @@ pub(super) fn lines(report: &Report) -> Vec<String> {
 }
 
 /// Where the host is reached, as its findings name it.
-fn address(checks: &[CheckReport]) -> Option<&str> {
+fn address(checks: &[CheckResult]) -> Option<&str> {
     let places = checks.iter().flat_map(|check| &check.findings).filter_map(|finding| finding.at.as_deref());
     places.filter_map(|at| at.split_once('(')?.1.split(')').next()).next()
 }
 
-fn said(check: &CheckReport) -> Vec<String> {
+fn said(check: &CheckResult) -> Vec<String> {
     let mut lines = Vec::new();
-    if check.findings.is_empty() && check.status == Status::Ok {
+    if check.findings.is_empty() && check.status == CheckStatus::Ok {
         lines.push(format!("  ok       {:<10} {}", check.check, check.about));
     }
     for finding in &check.findings {
         let word = match finding.status {
-            Status::Ok | Status::NotChecked => "ok",
-            Status::Warning => "warning",
-            Status::Failed => "FAILED",
+            CheckStatus::Ok | CheckStatus::NotChecked => "ok",
+            CheckStatus::Warning => "warning",
+            CheckStatus::Failed => "FAILED",
         };
         lines.push(format!("  {word:<8} {:<10} {}", check.check, finding.what));
         // Of a host's own findings the host stands above them.

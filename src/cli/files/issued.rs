@@ -12,8 +12,7 @@ use rustix::fs::{Mode, OFlags, open};
 use time::OffsetDateTime;
 
 use crate::cli::process;
-use crate::cli::status::{SOON, day};
-use crate::clock::Clock;
+use crate::clock::{Clock, SOON, day};
 use crate::failure::{Failure, Kind};
 use crate::plain_file::bounded;
 use crate::remote::mode_if_open;

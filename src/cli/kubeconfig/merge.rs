@@ -5,7 +5,7 @@ use std::path::Path;
 use kok_pki::{MergeChange, MergeError, MergeSummary, NewCluster, Secret, Taken, inspect_kubeconfig, merge_kubeconfig};
 
 use super::own::{Own, usual};
-use super::server::Server;
+use crate::engine::Server;
 use crate::failure::{Failure, Kind};
 
 /// Takes the cluster into the user's kubeconfig, and says in lines what was done.

@@ -1,100 +1,13 @@
-//! When the certificates of the control planes end.
+//! What is said of certificates that end.
 
-use jiff::Timestamp;
-use kok_crds::model::{Cluster, Host};
 use kok_crds::{count, counted};
-use kok_tasks::issued;
-use kok_tasks::plan::Seen;
-use kok_tasks::validity::{self, Validity};
-use serde::Serialize;
 
+use crate::clock::{DAY, day};
+use crate::engine::{Certificate, Renewal};
 use crate::failure::{Failure, Kind};
 
-const DAY: i64 = 24 * 60 * 60;
-/// Time enough to plan a renewal. Certificates of a year and of three months, the usual ones, are renewed no earlier than that.
-pub(in crate::cli) const SOON: i64 = 30 * DAY;
-
-/// A certificate of a control plane.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Certificate {
-    pub(super) host: String,
-    name: &'static str,
-    path: String,
-    authority: bool,
-    /// Its last second, as RFC 3339 has it; none if it can't be read.
-    not_after: Option<String>,
-    /// Whole days; negative when it has ended.
-    days_left: Option<i64>,
-    /// Why it can't be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    problem: Option<String>,
-    #[serde(skip)]
-    end: Option<i64>,
-    #[serde(skip)]
-    now: i64,
-    #[serde(skip)]
-    renewal: Renewal,
-}
-
-/// Who makes another one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Renewal {
-    Kubeadm,
-    /// `apply`: it is of an etcd that kubeadm does not know, and its `certs renew` leaves it as it is.
-    Apply,
-    /// Whoever keeps the key of the authority.
-    Issued,
-}
-
-/// All certificates of the control planes and of hosts of etcd that are of this cluster.
-pub(super) fn certificates(cluster: &Cluster, seen: &Seen, now: i64) -> Vec<Certificate> {
-    let has_some = |host: &&Host| host.roles.control_plane || host.roles.etcd;
-    let hosts = cluster.hosts.iter().filter(has_some).filter(|host| super::is_ours(cluster, seen, &host.name));
-    let units = cluster.has_etcd_units();
-    let of_host = |host: &Host| {
-        let issued = issued::paths(cluster, host);
-        let renewal = |path: &str| match path.strip_prefix("/etc/kubernetes/") {
-            Some(path) if issued.contains(&path) => Renewal::Issued,
-            _ if units && path.contains("etcd") => Renewal::Apply,
-            _ => Renewal::Kubeadm,
-        };
-        let certificate = |it: Validity| Certificate { renewal: renewal(&it.path), ..Certificate::of(&host.name, it, now) };
-        validity::of(seen.observations(&host.name)).into_iter().map(certificate).collect::<Vec<_>>()
-    };
-    hosts.flat_map(of_host).collect()
-}
-
-impl Certificate {
-    fn of(host: &str, validity: Validity, now: i64) -> Self {
-        let Validity { name, path, is_authority, end } = validity;
-        let (end, problem) = end.map_or_else(|problem| (None, Some(problem)), |end| (Some(end), None));
-        let not_after = end.map(|end| moment(end, "%Y-%m-%dT%H:%M:%SZ"));
-        let days_left = end.map(|end| (end - now).div_euclid(DAY));
-        let renewal = Renewal::Kubeadm;
-        Self { host: host.to_owned(), name, path, authority: is_authority, not_after, days_left, problem, end, now, renewal }
-    }
-
-    /// The moment itself is still in time (RFC 5280, 4.1.2.5).
-    fn has_ended(&self) -> bool {
-        self.end.is_some_and(|end| end < self.now)
-    }
-
-    fn ends_soon(&self) -> bool {
-        self.end.is_some_and(|end| end - self.now < SOON)
-    }
-
-    fn day(&self) -> String {
-        self.end.map(day).unwrap_or_default()
-    }
-}
-
-fn moment(seconds: i64, form: &str) -> String {
-    Timestamp::from_second(seconds).map(|moment| moment.strftime(form).to_string()).unwrap_or_default()
-}
-
-pub(in crate::cli) fn day(seconds: i64) -> String {
-    moment(seconds, "%Y-%m-%d")
+fn day_of(certificate: &Certificate) -> String {
+    certificate.end.map(day).unwrap_or_default()
 }
 
 fn first<'a>(certificates: impl Iterator<Item = &'a Certificate>) -> Option<&'a Certificate> {
@@ -104,8 +17,8 @@ fn first<'a>(certificates: impl Iterator<Item = &'a Certificate>) -> Option<&'a 
 /// The first end of all, in one line.
 pub(super) fn line(certificates: &[Certificate]) -> Option<String> {
     let first = first(certificates.iter())?;
-    let (day, end) = (first.day(), first.end?);
-    let others = certificates.iter().filter(|certificate| certificate.end.is_some() && certificate.day() == day).count() - 1;
+    let (day, end) = (day_of(first), first.end?);
+    let others = certificates.iter().filter(|certificate| certificate.end.is_some() && day_of(certificate) == day).count() - 1;
     let others = if others == 0 { String::new() } else { format!(", and {} that day", counted(others, "other", "others")) };
     let away = match (end - first.now) / DAY {
         _ if first.has_ended() => return Some(format!("certificates: the first ended on {day}: {} of {}{others}", first.name, first.host)),
@@ -117,7 +30,7 @@ pub(super) fn line(certificates: &[Certificate]) -> Option<String> {
 
 /// The day of the first end on one host.
 pub(super) fn first_of(certificates: &[Certificate], host: &str) -> Option<String> {
-    first(certificates.iter().filter(|certificate| certificate.host == host)).map(Certificate::day)
+    first(certificates.iter().filter(|certificate| certificate.host == host)).map(day_of)
 }
 
 /// A warning for each host and each way to be late.
@@ -140,7 +53,7 @@ fn warning(which: &[&Certificate], what: String) -> Option<Failure> {
     let host = &which.first()?.host;
     let said = |it: &&Certificate| match &it.problem {
         Some(problem) => format!("{}: {problem}", it.path),
-        None => format!("{} until {}", it.name, it.day()),
+        None => format!("{} until {}", it.name, day_of(it)),
     };
     let failure = Failure::new(Kind::Host, what).of(host).at(format!("host {host}: /etc/kubernetes/pki"));
     Some(failure.because(which.iter().map(said).collect::<Vec<_>>().join(", ")).hint(hint(host, which)))

@@ -1,32 +1,6 @@
-//! Which versions run where, and whether somebody is upgrading the cluster by other means.
+//! What is said of several versions of Kubernetes at once.
 
-use std::collections::BTreeMap;
-
-use kok_tasks::observe::Installed;
-use kok_tasks::versions::{HostVersions, Versions};
-use serde::Serialize;
-
-/// Versions of one program on one host.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Document {
-    /// Of the process that runs.
-    running: Option<String>,
-    /// Of what its next start would run.
-    next: Option<String>,
-}
-
-impl Document {
-    fn new(installed: &Installed) -> Self {
-        Self { running: installed.running.as_ref().map(ToString::to_string), next: installed.next.as_ref().map(ToString::to_string) }
-    }
-}
-
-/// Versions on a host by the names of programs.
-pub(super) fn of_host(versions: &Versions, host: &str) -> BTreeMap<String, Document> {
-    let programs = versions.0.iter().find(|it| it.host == host).map(|HostVersions { programs, .. }| programs);
-    programs.into_iter().flatten().map(|(name, installed)| (name.clone(), Document::new(installed))).collect()
-}
+use kok_tasks::versions::Versions;
 
 /// What is said where several versions of Kubernetes run; with the table of them, line by line.
 pub(super) fn lines(versions: &Versions) -> Vec<String> {
@@ -40,7 +14,8 @@ pub(super) fn lines(versions: &Versions) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use kok_tasks::observe::{KUBELET, version_of};
+    use kok_tasks::observe::{Installed, KUBELET, version_of};
+    use kok_tasks::versions::HostVersions;
 
     use super::*;
 
@@ -60,7 +35,5 @@ mod tests {
         ];
         assert_eq!(lines(&versions), expected);
         assert_eq!(lines(&Versions(vec![host("cp1", "v1.37.1"), host("worker1", "v1.37.1")])), Vec::<String>::new());
-        let document = serde_json::to_value(of_host(&versions, "worker1")).unwrap_or_default();
-        assert_eq!(document, serde_json::json!({KUBELET: {"running": "1.36.3", "next": "1.36.3"}}));
     }
 }

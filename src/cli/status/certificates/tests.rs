@@ -1,3 +1,5 @@
+use kok_tasks::validity::Validity;
+
 use super::*;
 
 /// 2026-11-22T00:00:00Z

@@ -15,13 +15,13 @@ const DEADLINE: Duration = Duration::from_secs(3);
 
 /// An address of an API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Server {
+pub struct Server {
     /// The control plane's host.
-    pub(super) host: String,
+    pub host: String,
     address: String,
     port: u16,
     /// The name to find in the server's certificate, if that is not the address.
-    pub(super) tls_server_name: Option<&'static str>,
+    pub tls_server_name: Option<&'static str>,
 }
 
 impl Server {
@@ -42,25 +42,46 @@ impl Server {
         Some(Self { address, tls_server_name: Some(NAME_IN_CERTIFICATE), ..Self::own(cluster, host) })
     }
 
-    pub(super) fn url(&self) -> String {
+    /// Every address of an API server: one before all of them, then the hosts' own, and last those that only SSH is known to reach.
+    pub(super) fn all(cluster: &Cluster) -> Vec<Self> {
+        let of_hosts = cluster
+            .control_planes()
+            .map(|host| Self::own(cluster, host))
+            .chain(cluster.control_planes().filter_map(|host| Self::by_ssh(cluster, host)));
+        Self::external(cluster).into_iter().chain(of_hosts).collect()
+    }
+
+    /// As a kubeconfig names it.
+    #[must_use]
+    pub fn url(&self) -> String {
         match self.address.parse::<IpAddr>() {
             Ok(address) => format!("https://{}", SocketAddr::new(address, self.port)),
             Err(_) => format!("https://{}:{}", self.address, self.port),
         }
     }
 
+    /// A kubeconfig with the address of this server: hosts know the API by a name that nobody else does.
+    #[must_use]
+    pub fn pointed_at(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 128);
+        for line in text.split_inclusive('\n') {
+            let field = line.trim_start();
+            if !field.starts_with("server: ") {
+                out.push_str(line);
+                continue;
+            }
+            let indent = " ".repeat(line.len() - field.len());
+            out.push_str(&format!("{indent}server: \"{}\"\n", self.url()));
+            if let Some(name) = self.tls_server_name {
+                out.push_str(&format!("{indent}tls-server-name: {name}\n"));
+            }
+        }
+        out
+    }
+
     async fn answers(&self) -> bool {
         timeout(DEADLINE, TcpStream::connect((self.address.as_str(), self.port))).await.is_ok_and(|connected| connected.is_ok())
     }
-}
-
-/// Every address of an API server: one before all of them, then the hosts' own, and last those that only SSH is known to reach.
-pub(super) fn all(cluster: &Cluster) -> Vec<Server> {
-    let of_hosts = cluster
-        .control_planes()
-        .map(|host| Server::own(cluster, host))
-        .chain(cluster.control_planes().filter_map(|host| Server::by_ssh(cluster, host)));
-    Server::external(cluster).into_iter().chain(of_hosts).collect()
 }
 
 /// The first that answers this machine, if one does. All are tried at once.
@@ -73,24 +94,6 @@ pub(super) async fn first_answering(servers: &[Server]) -> Option<Server> {
         }
     }
     None
-}
-
-/// A kubeconfig with the address of this server: hosts know the API by a name that nobody else does.
-pub(super) fn pointed_at(text: &str, server: &Server) -> String {
-    let mut out = String::with_capacity(text.len() + 128);
-    for line in text.split_inclusive('\n') {
-        let field = line.trim_start();
-        if !field.starts_with("server: ") {
-            out.push_str(line);
-            continue;
-        }
-        let indent = " ".repeat(line.len() - field.len());
-        out.push_str(&format!("{indent}server: \"{}\"\n", server.url()));
-        if let Some(name) = server.tls_server_name {
-            out.push_str(&format!("{indent}tls-server-name: {name}\n"));
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -107,11 +110,11 @@ mod tests {
     #[test]
     fn a_name_that_only_hosts_know_becomes_an_address() {
         let text = "    server: \"https://lb-apiserver.kubernetes.local:6443\"\ncontexts:\n";
-        assert_eq!(pointed_at(text, &at("192.0.2.1", 6443)), "    server: \"https://192.0.2.1:6443\"\ncontexts:\n");
-        assert_eq!(pointed_at(text, &at("2001:db8::1", 6443)), "    server: \"https://[2001:db8::1]:6443\"\ncontexts:\n");
+        assert_eq!(at("192.0.2.1", 6443).pointed_at(text), "    server: \"https://192.0.2.1:6443\"\ncontexts:\n");
+        assert_eq!(at("2001:db8::1", 6443).pointed_at(text), "    server: \"https://[2001:db8::1]:6443\"\ncontexts:\n");
         let named = Server { tls_server_name: Some(NAME_IN_CERTIFICATE), ..at("cp1.example", 6443) };
         let expected = "    server: \"https://cp1.example:6443\"\n    tls-server-name: kubernetes\ncontexts:\n";
-        assert_eq!(pointed_at(text, &named), expected);
+        assert_eq!(named.pointed_at(text), expected);
     }
 
     #[tokio::test]

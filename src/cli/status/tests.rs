@@ -1,10 +1,5 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
-use std::sync::Arc;
-
-use crate::event::Events;
-use crate::remote::{Surroundings, Transport};
-use crate::state::Controller;
 use kok_crds::{File, Role, read_input};
 
 use super::*;
@@ -27,13 +22,9 @@ fn what_the_files_name_comes_to_what_was_read_of_them() {
     assert_eq!(whole(input).unwrap().addons[0].objects.len(), 1);
 }
 
-#[tokio::test]
-async fn what_can_not_be_read_is_why_it_is_unknown() {
+#[test]
+fn what_can_not_be_read_is_why_it_is_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let because = whole(read(folder.path())).unwrap_err();
     assert!(because.contains("the manifest of the addon `shop` can't be read") && because.contains("shop.yaml"), "{because}");
-    let transport = Transport::new(Surroundings::default(), Arc::default());
-    let context = Context::new(Controller::nobody(), Events::new(Vec::new()), transport);
-    let Drift::Unknown { because } = Drift::find(read(folder.path()), None, &context).await else { unreachable!("there is no bundle") };
-    assert!(because.contains("--bundle"), "the bundle is asked for before anything is loaded: {because}");
 }

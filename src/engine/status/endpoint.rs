@@ -7,23 +7,28 @@ use kok_tasks::operations::said_briefly;
 use serde::Serialize;
 
 /// The API endpoint.
-#[derive(Serialize)]
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Endpoint {
-    url: String,
+pub struct Endpoint {
+    /// Its address.
+    pub url: String,
     /// As a control plane found it.
-    state: String,
+    pub state: String,
     /// Nodes with a load balancer of their own that has an API server to send its clients to, of all that should have one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    load_balancers: Option<LoadBalancers>,
+    pub load_balancers: Option<LoadBalancers>,
 }
 
-#[derive(Serialize)]
+/// The load balancers of nodes.
+#[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LoadBalancers {
-    ready: usize,
-    of: usize,
-    not_ready: Vec<String>,
+pub struct LoadBalancers {
+    /// How many are ready.
+    pub ready: usize,
+    /// Of how many.
+    pub of: usize,
+    /// The nodes of the others.
+    pub not_ready: Vec<String>,
 }
 
 fn url(cluster: &Cluster) -> String {
@@ -64,17 +69,5 @@ impl Endpoint {
             LoadBalancers { ready: nodes.len() - not_ready.len(), of: nodes.len(), not_ready }
         });
         Self { url, state, load_balancers }
-    }
-
-    /// For people.
-    pub(super) fn line(&self) -> String {
-        let Some(balancers) = self.load_balancers.as_ref().filter(|balancers| balancers.of > 0) else {
-            return format!("endpoint {}: {}", self.url, self.state);
-        };
-        let missing = if balancers.not_ready.is_empty() { String::new() } else { format!(" (not {})", balancers.not_ready.join(", ")) };
-        format!(
-            "  endpoint {}: {}; load balancers of workers ready: {} of {}{missing}",
-            self.url, self.state, balancers.ready, balancers.of
-        )
     }
 }
