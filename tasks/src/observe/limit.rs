@@ -25,11 +25,11 @@ const IMAGES: usize = 2 << 20;
 /// Objects that tasks look at: the record of addons may have all of the megabyte that an object may have.
 const OBJECTS: usize = 2 << 20;
 
-/// Of each node: its line in the table, with what drivers of hardware label it with; its annotations; the pods of load balancers on it; and
-/// what its pod of the network check says, where it asks.
-const NODE: usize = 16 << 10;
+/// Of each node: what the API says of it on the average, with what drivers of hardware label and plugins annotate it with; its annotations alone; the pods
+/// of load balancers on it, of which one may be on its way out; and what its pod of the network check says, where it asks.
+const NODE: usize = 48 << 10;
 const ANNOTATIONS: usize = 64 << 10;
-const LOAD_BALANCER: usize = 1 << 10;
+const LOAD_BALANCER: usize = 2 * (16 << 10);
 const NETWORK_CHECK: usize = super::network_check::ANSWER_LIMIT + LINE;
 
 /// Of each host that is named in a block of a file, or has a route to its pods.

@@ -21,7 +21,10 @@ pub const NOT_ASKED: &str = "not asked";
 /// The number of the asker that a pod which only answers belongs to counts up with such pods, so each asker gets as many. Names and addresses
 /// are in variables while they are expanded: `eval` sees numbers that this script has made itself.
 const SCRIPT: &str = r#"mark network-check-pods
-case ${objects-kokctl-network-check} in *kokctl-network-check*) checked=yes;; *) checked=;; esac
+case ${objects-not asked} in
+  'not asked'|*'"namespace":"kokctl-network-check"'*|*'"namespace": "kokctl-network-check"'*) checked=yes;;
+  *) checked=;;
+esac
 if [ -n "$api_server" ] && [ -n "$checked" ]; then
   folder=$(mktemp -d)
   kube -n kokctl-network-check get pods -o jsonpath='{range .items[*]}{.spec.nodeName} {.metadata.name} {.status.podIPs[*].ip}{"\n"}{end}' 2>/dev/null | sort >"$folder/pods"
@@ -54,7 +57,7 @@ if [ -n "$api_server" ] && [ -n "$checked" ]; then
       read -r now rest </proc/uptime
       if [ "${now%%.*}" -lt "$until" ]; then
         eval "share=\${share_$((number - 1))-}"
-        kube get --raw "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query$share" >"$folder/$number" 2>&1 </dev/null
+        raw "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query$share" >"$folder/$number"
       else
         echo "$not_asked" >"$folder/$number"
       fi
@@ -77,7 +80,7 @@ fi
 /// Asks the pods of these nodes, through the API server's proxy, to ask each other and the service, and their share of the other pods. After
 /// [`super::api_server::READY`], and after [`super::kubernetes::objects`] where these are asked for too: without their namespace there are none.
 ///
-/// Twelve at a time, for each is a kubectl of some 40 MB on a control plane, and each with a deadline of its own: a pod asks all others beside
+/// Twelve at a time, for each may be a kubectl of some 40 MB on a control plane, and each with a deadline of its own: a pod asks all others beside
 /// each other within 3 s, so one that takes longer than the 5 s of `kube` is not reached, and holds up few others. After `time` nobody is
 /// asked any more, whatever the number of pods that don't answer.
 #[must_use]

@@ -140,8 +140,7 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
         seen.node_annotations = Some(super::annotations::read(text_of(sections, "kube-annotations")?));
     }
     if looks.load_balancers {
-        let lines = body("kube-load-balancers")?.lines().filter_map(|line| line.split_once(' '));
-        seen.load_balancers = Some(lines.map(|(node, ready)| (node.to_owned(), ready == "True")).collect());
+        seen.load_balancers = Some(super::kubernetes::read_load_balancers(sections)?);
     }
     seen.api_endpoints = super::api_server::read_endpoints(sections, &looks.api_endpoints)?;
     if !looks.addon_objects.is_empty() {

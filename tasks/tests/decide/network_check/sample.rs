@@ -66,7 +66,7 @@ fn reports(shell: &[&str], nodes: &[String], askers: &[String], kubectl: &str, s
     // Pods come in the order of their own names, which are drawn by lot.
     let pods: String = nodes.iter().enumerate().map(pod).rev().collect();
     let script = format!(
-        "{}api_server=ready\nkube() {{ case $* in *' get pods '*) cat <<'PODS'\n{pods}PODS\n;; *) {kubectl};; esac; }}\n{}mark end\n",
+        "{}api_server=ready\nkube() {{ case $* in *' get pods '*) cat <<'PODS'\n{pods}PODS\n;; *) {kubectl};; esac; }}\nraw() {{ kube get --raw \"$1\" 2>&1; }}\n{}mark end\n",
         section_marker(&nonce()),
         network_check_script(askers, Duration::from_secs(seconds)),
     );

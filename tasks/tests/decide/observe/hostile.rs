@@ -111,10 +111,12 @@ fn the_cluster_may_not_answer_yet() {
     );
     assert!(matches!(forbidden, KubernetesState::Unanswered(said) if said.contains("Forbidden")));
     // It went away between two questions: what it said before is no reason.
-    let gone = with("\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\nconnection refused\n\n@ kube-tokens\n");
+    let gone = with(
+        "\n@ kube-ready\nok\n\n@ kube-nodes\n{\"kind\":\"NodeList\",\"items\":[]}\n\n@ kube-objects\nconnection refused\n\n@ kube-tokens\n",
+    );
     assert_eq!(gone, KubernetesState::Unanswered("connection refused".into()));
     let empty = with(
-        "\n@ kube-ready\nok\n\n@ kube-nodes\n\n@ kube-objects\n\n@ kube-tokens\nsecret/bootstrap-token-kokab2\tMjAyNi0xMS0yNFQyMjowOTowNVo=\nsecret/bootstrap-token-a\t\nsecret/bootstrap-token-b\tbm8=\n",
+        "\n@ kube-ready\nok\n\n@ kube-nodes\n{\"kind\":\"NodeList\",\"items\":null}\n\n@ kube-objects\n\n@ kube-tokens\nsecret/bootstrap-token-kokab2\nend MjAyNi0xMS0yNFQyMjowOTowNVo=\nsecret/bootstrap-token-a\nsecret/bootstrap-token-b\nend bm8=\n",
     );
     let KubernetesState::Ready { nodes, objects, bootstrap_tokens } = empty else { panic!("{empty:?}") };
     assert!(nodes.is_empty() && objects.is_empty());
@@ -126,10 +128,18 @@ fn the_cluster_may_not_answer_yet() {
 #[test]
 fn a_node_may_say_anything() {
     let condition = serde_json::json!({"type": "Ready", "status": "False", "message": "a\ttab, a\nnewline and \"quotes\""});
-    let nodes = format!(
-        "w1\tuid\tmachine\tv1.37.1\tcontainerd://2.3.7\t{condition}\t{{\"a\":\"b\"}}\t\t10.233.65.0/24 fd00:64::/120\t10.20.0.12 fd00:20::12\n\
-         w2\tuid\tmachine\tv1.37.1\tcontainerd://2.3.7\t\t\t\t\t\n"
-    );
+    let address = |kind: &str, address: &str| serde_json::json!({"type": kind, "address": address});
+    let nodes = serde_json::json!({"kind": "NodeList", "items": [
+        {
+            "metadata": {"name": "w1", "uid": "uid", "labels": {"a": "b"}},
+            "spec": {"podCIDRs": ["10.233.65.0/24", "fd00:64::/120"], "taints": [{"key": "k", "effect": "NoSchedule"}]},
+            "status": {
+                "conditions": [{"type": "MemoryPressure", "status": "True"}, condition],
+                "addresses": [address("Hostname", "w1"), address("InternalIP", "10.20.0.12"), address("InternalIP", "fd00:20::12")],
+            },
+        },
+        {"metadata": {"name": "w2"}},
+    ]});
     let text = format!("\n@ clock\n1\n1.00 2.00\n\n@ kube-ready\nok\n\n@ kube-nodes\n{nodes}\n@ kube-objects\n\n@ kube-tokens\n\n@ end\n");
     let looks: Looks = [Look::Kubernetes].into_iter().collect();
     let seen = parse(&nonce(), &looks, text.replace('@', nonce().as_str()).as_bytes()).unwrap();
@@ -137,8 +147,29 @@ fn a_node_may_say_anything() {
     let node = state.node("w1").unwrap_or_else(|| panic!("{state:?}"));
     assert_eq!((node.ready, node.message.as_str()), (false, "a\ttab, a\nnewline and \"quotes\""));
     assert_eq!(node.labels["a"], "b");
+    assert_eq!(node.taints, ["k=:NoSchedule"]);
     assert_eq!((node.pod_cidrs.len(), node.address_ipv6()), (2, Some("fd00:20::12".parse().unwrap())));
     assert!(!state.node("w2").unwrap().ready, "a node that was just registered has no conditions");
+}
+
+/// An API server that refuses answers with an object too, and one that has nothing of a name says so.
+#[test]
+fn a_status_is_no_list_and_no_object() {
+    let read = |nodes: &str, objects: &str| {
+        let text = format!(
+            "\n@ clock\n1\n1.00 2.00\n\n@ kube-ready\nok\n\n@ kube-nodes\n{nodes}\n@ kube-objects\n{objects}\n@ kube-tokens\n\n@ end\n"
+        );
+        let looks: Looks = [Look::Kubernetes].into_iter().collect();
+        parse(&nonce(), &looks, text.replace('@', nonce().as_str()).as_bytes()).unwrap().kubernetes.unwrap()
+    };
+    let status = |reason: &str| format!("{{\"kind\":\"Status\",\"message\":\"it is {reason}\",\"reason\":\"{reason}\"}}\n");
+    let (none, map) =
+        ("{\"kind\":\"NodeList\"}", "{\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"kokctl\",\"namespace\":\"kube-system\"}}\n");
+    assert!(matches!(read(&status("Forbidden"), map), KubernetesState::Unanswered(said) if said.contains("Forbidden")));
+    let unavailable = read(none, &format!("{map}{}", status("ServiceUnavailable")));
+    assert_eq!(unavailable, KubernetesState::Unanswered("it is ServiceUnavailable".into()));
+    let found = read(none, &format!("{}{map}{}", status("NotFound"), status("NotFound")));
+    assert!(found.object("ConfigMap", "kube-system", "kokctl").is_some(), "{found:?}");
 }
 
 #[test]
