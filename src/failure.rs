@@ -43,15 +43,40 @@ impl Kind {
     }
 }
 
-/// Whose a failure is. In a box, for most functions may end with a failure, and few of these are of a host that can't be reached.
+/// What has to happen before the same may succeed: a caller decides by it, where the [`Kind`] says too little.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Cause {
+    /// A person has to change something: the host, the file, or what is around them.
+    #[default]
+    Condition,
+    /// A host can't be reached, or does not answer. That may pass by itself.
+    Unreachable,
+    /// What answers may be another host than the one that is meant.
+    Doubt,
+    /// Another run holds hosts or the cluster.
+    Held(HeldBy),
+    /// Something is under way, or not ready yet. That may pass by itself.
+    Passing,
+}
+
+/// A run that holds hosts or the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeldBy {
+    /// Whose run it is, as it says itself.
+    pub by: String,
+    /// Since when, in RFC 3339, if it says that.
+    pub since: Option<String>,
+}
+
+/// Whose a failure is, and what it came from. In a box, for most functions may end with a failure, and few of these are of a host that can't be reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Whose {
     /// The host; `at` may name another place, such as a bastion before it.
     pub(crate) host: Option<String>,
     /// The lines of an ssh_config that say where it is. Told with the cause, and no part of it: hosts with lines of their own may have one.
     pub(crate) origin: Option<String>,
-    /// Whether what answers there may be another host.
-    pub(crate) doubted: bool,
+    /// What has to happen before the same may succeed.
+    pub(crate) cause: Cause,
 }
 
 /// What is wrong, where, why, and what to do.
@@ -92,7 +117,22 @@ impl Failure {
     /// Whether what answered may be another host than the one that is meant: that is no host that is away.
     #[must_use]
     pub(crate) fn is_doubt(&self) -> bool {
-        self.whose.as_ref().is_some_and(|whose| whose.doubted)
+        self.due_to() == &Cause::Doubt
+    }
+
+    /// Says what has to happen before the same may succeed.
+    #[must_use]
+    pub fn due(mut self, cause: Cause) -> Self {
+        if cause != Cause::Condition || self.whose.is_some() {
+            self.whose.get_or_insert_default().cause = cause;
+        }
+        self
+    }
+
+    /// What has to happen before the same may succeed.
+    #[must_use]
+    pub fn due_to(&self) -> &Cause {
+        self.whose.as_ref().map_or(&Cause::Condition, |whose| &whose.cause)
     }
 
     /// The host whose failure it is, if need be by the place that it names: `host NAME (…)`, `host NAME: …`.
@@ -185,8 +225,9 @@ impl Failure {
     /// A refusal of the planner.
     #[must_use]
     pub fn refusal(kind: Kind, refusal: Refusal) -> Self {
-        let Refusal { what, at, because, hint } = refusal;
-        Self { at, because, hint, ..Self::new(kind, what) }
+        let Refusal { what, at, because, hint, may_pass } = refusal;
+        let cause = if may_pass { Cause::Passing } else { Cause::Condition };
+        Self { at, because, hint, ..Self::new(kind, what) }.due(cause)
     }
 
     /// What the reader of a cluster file found.

@@ -14,7 +14,7 @@ use super::store::Lock;
 use crate::artifacts::BundleFolder;
 use crate::clock::Clock;
 use crate::event::{EventKind, FORMAT};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Cause, Failure, Kind};
 use crate::run::{Carried, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, unless_wished};
 
 /// How many plans a stage makes at the most: a plan is dropped where another run had the hosts meanwhile.
@@ -113,15 +113,15 @@ impl<'a> Run<'a> {
                 return Ok(Driven { planned, outcome: Some(outcome) });
             }
         }
-        let changing = Failure::new(Kind::Host, "the holder of the hosts changes all the time").hint("find out who else is at work");
-        self.recorded(Err(vec![changing]))
+        let changing = Failure::new(Kind::Host, "the holder of the hosts changes all the time").due(Cause::Passing);
+        self.recorded(Err(vec![changing.hint("find out who else is at work")]))
     }
 
     /// Says in the journal too why nothing was begun.
     pub(super) fn recorded<T>(&self, result: Result<T, Vec<Failure>>) -> Result<T, Error> {
         result.map_err(|failures| {
             self.refuse(&failures);
-            Error::Refused(failures)
+            Error::from(failures)
         })
     }
 
@@ -138,7 +138,7 @@ impl<'a> Run<'a> {
         }
         let outcome = Outcome { stopped: Some(Stop::BECAUSE.to_owned()), ..Outcome::default() };
         self.context.events.send(outcome.told(self.context.events.milliseconds()));
-        Err(Error::Incomplete(Box::new(outcome)))
+        Err(Error::from(outcome))
     }
 
     /// From now on there is something to tidy up, so whoever wishes the run to end has to be heard.
@@ -180,7 +180,7 @@ impl<'a> Run<'a> {
         let means = Means { cluster, links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop, pools };
         match self.recorded(carry_out(&planned.plan, means, events).await)? {
             Carried::Out(outcome) if outcome.is_complete() => Ok(Some(outcome)),
-            Carried::Out(outcome) => Err(Error::Incomplete(Box::new(outcome))),
+            Carried::Out(outcome) => Err(Error::from(outcome)),
             Carried::NotBegun(hosts) => {
                 let hosts = listed(hosts.iter().map(String::as_str));
                 events.send(EventKind::PlanDropped { because: format!("another run was at work on {hosts} until now") });

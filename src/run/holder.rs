@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use kok_tasks::holder::{self, BUSY, HELD, Holder, Standing};
+use jiff::Timestamp;
+use kok_tasks::holder::{self, BUSY, HELD, Holder, OtherRun, Standing};
 use kok_tasks::script::PRELUDE;
 use tokio::task::JoinSet;
 
 use super::link::{Link, Links};
 use crate::clock::Clock;
 use crate::event::{EventKind, Events};
-use crate::failure::{Failure, Kind};
+use crate::failure::{Cause, Failure, HeldBy, Kind};
 use crate::remote::{ExitStatus, Output, Script};
 use crate::state::Controller;
 use resend::{Sent, resend};
@@ -55,8 +56,14 @@ pub(super) struct Held {
 /// # Errors
 /// A [`Failure`] for each such run.
 pub fn may_write(standing: &BTreeMap<String, Standing>, own: &Controller, take_over: bool) -> Result<u64, Vec<Failure>> {
-    let refused = |refusals: Vec<_>| refusals.into_iter().map(|refusal| Failure::refusal(Kind::Host, refusal)).collect();
-    holder::next_epoch(standing, &own.id, take_over).map_err(refused)
+    holder::next_epoch(standing, &own.id, take_over).map_err(|others| others.into_iter().map(held_by).collect())
+}
+
+fn held_by(other: OtherRun) -> Failure {
+    let failure = Failure::refusal(Kind::Host, other.refusal());
+    // What stands in a record is whatever somebody wrote there.
+    let since = Some(other.since).filter(|since| since.parse::<Timestamp>().is_ok());
+    failure.due(Cause::Held(HeldBy { by: other.by, since }))
 }
 
 /// What became of taking the hosts of a plan.
@@ -168,7 +175,8 @@ fn not_taken(host: &str, output: &Output) -> Failure {
     let said = output.reason().unwrap_or_default();
     let failure = match output.status {
         ExitStatus::Exited(BUSY) => {
-            Failure::new(Kind::Host, said).hint("wait for it, or look at `systemctl list-units 'kokctl-job-*'` there")
+            let failure = Failure::new(Kind::Host, said).due(Cause::Passing);
+            failure.hint("wait for it, or look at `systemctl list-units 'kokctl-job-*'` there")
         }
         _ => Failure::new(Kind::Host, "the holder's record can't be written")
             .because(said)

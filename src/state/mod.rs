@@ -12,7 +12,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Cause, Failure, HeldBy, Kind};
 pub use controller::Controller;
 pub use escrow::{Keeping, Kept, beside};
 pub use journal::Journal;
@@ -79,6 +79,7 @@ impl ClusterLock {
                 Err(Failure::new(Kind::Host, format!("another kokctl is at work on the cluster {cluster}"))
                     .at(path.display().to_string())
                     .because(format!("{holder} of this machine holds its lock"))
+                    .due(Cause::Held(HeldBy { by: format!("{holder} of this machine"), since: None }))
                     .hint("wait until it has ended"))
             }
             Err(TryLockError::Error(error)) => Err(failure(error)),

@@ -118,8 +118,8 @@ impl Standing {
 /// The epoch of a new run of `controller`, which has the cluster's lock on its own machine, from what stands on the hosts.
 ///
 /// # Errors
-/// [`Refusal`] for each other run that holds a host, unless it is to be taken over.
-pub fn next_epoch(standing: &BTreeMap<String, Standing>, controller: &str, take_over: bool) -> Result<u64, Vec<Refusal>> {
+/// Each other run that holds a host, unless it is to be taken over.
+pub fn next_epoch(standing: &BTreeMap<String, Standing>, controller: &str, take_over: bool) -> Result<u64, Vec<OtherRun>> {
     let mut others: BTreeMap<(&str, &str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (host, standing) in standing {
         if let Some(holder) = standing.holder.as_ref().filter(|_| !take_over && !standing.is_stale(controller)) {
@@ -127,8 +127,13 @@ pub fn next_epoch(standing: &BTreeMap<String, Standing>, controller: &str, take_
         }
     }
     if !others.is_empty() {
-        let refusals = others.into_iter().map(|((run, by, since), hosts)| held_by(run, by, since, &hosts));
-        return Err(refusals.collect());
+        let other = |((run, by, since), hosts): ((&str, &str, &str), BTreeSet<&str>)| OtherRun {
+            run: run.to_owned(),
+            by: by.to_owned(),
+            since: since.to_owned(),
+            hosts: hosts.into_iter().map(str::to_owned).collect(),
+        };
+        return Err(others.into_iter().map(other).collect());
     }
     Ok(standing.values().map(|standing| standing.epoch).max().unwrap_or_default().saturating_add(1))
 }
@@ -140,12 +145,31 @@ pub fn taken_over(standing: &BTreeMap<String, Standing>, controller: &str) -> BT
     holders.map(|holder| format!("{} of {}, since {}", holder.run, holder.by, holder.since)).collect()
 }
 
-fn held_by(run: &str, by: &str, since: &str, hosts: &BTreeSet<&str>) -> Refusal {
-    let hosts = hosts.iter().copied().collect::<Vec<_>>().join(", ");
-    Refusal::new("another kokctl is at work on these hosts")
-        .at(format!("host {hosts}"))
-        .because(format!("the run {run} of {by} holds them since {since}"))
-        .hint("wait until it has ended; if it has died or must not go on, run again with --take-over, which ends what it left at work")
+/// A run of somebody else that holds hosts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherRun {
+    /// Its name.
+    pub run: String,
+    /// `user@machine`, for people.
+    pub by: String,
+    /// When it began, as it says.
+    pub since: String,
+    /// The hosts that it holds.
+    pub hosts: BTreeSet<String>,
+}
+
+impl OtherRun {
+    /// Why nothing is done on these hosts.
+    #[must_use]
+    pub fn refusal(&self) -> Refusal {
+        let Self { run, by, since, hosts } = self;
+        let hosts = hosts.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+        Refusal::new("another kokctl is at work on these hosts")
+            .at(format!("host {hosts}"))
+            .because(format!("the run {run} of {by} holds them since {since}"))
+            .hint("wait until it has ended; if it has died or must not go on, run again with --take-over, which ends what it left at work")
+            .passing()
+    }
 }
 
 /// The part of a first probe that says who holds the host, and waits up to `seconds` until no script of an earlier run of this

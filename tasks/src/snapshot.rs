@@ -169,6 +169,7 @@ fn refused(members: &[&Host], seen: &Seen) -> Refusal {
             "start a member again (`kokctl status` shows them); or, if all that the cluster has stored may be lost or was kept before, add \
              --no-snapshot",
         )
+        .passing()
 }
 
 /// Nobody says that the cluster ran, and nobody can say that it did not.

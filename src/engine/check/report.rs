@@ -137,7 +137,7 @@ impl From<Examined> for CheckResult {
 impl From<Finding> for CheckFinding {
     fn from(Finding { weight, refusal }: Finding) -> Self {
         let status = if weight == Weight::Refusal { CheckStatus::Failed } else { CheckStatus::Warning };
-        let Refusal { what, at, because, hint } = refusal;
+        let Refusal { what, at, because, hint, .. } = refusal;
         Self { status, what, at, because, hint }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_crds::{count, listed};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::{Cause, Failure, Kind};
 
 /// A host that is gone for good can't be reset, and the cluster has to forget it all the same.
 pub(super) fn perhaps_gone(failures: Vec<Failure>) -> Vec<Failure> {
@@ -43,7 +43,8 @@ pub(super) fn not_tolerated(away: usize, control_planes: &[&str], most: usize) -
             format!("mend it; or do what needs no other host: --limit '{}' --skip network,network-check,load-balancer", others.join(","))
         }
     };
-    Some(Failure::new(Kind::Host, "nothing was begun without these hosts").because(because).hint(hint))
+    let failure = Failure::new(Kind::Host, "nothing was begun without these hosts").due(Cause::Unreachable);
+    Some(failure.because(because).hint(hint))
 }
 
 #[cfg(test)]

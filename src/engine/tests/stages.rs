@@ -97,6 +97,6 @@ async fn a_plan_that_is_not_approved_is_not_prepared() {
 #[tokio::test]
 async fn a_run_whose_caller_has_gone_makes_no_plan() {
     let (error, counts, last) = driven(1, Verdict::Go, Stop::Finish).await;
-    assert!(matches!(error, Some(Error::Incomplete(outcome)) if outcome.stopped.is_some()) && counts == (0, 0, 0));
+    assert!(matches!(error, Some(Error::Stopped(outcome)) if outcome.stopped.is_some()) && counts == (0, 0, 0));
     assert!(matches!(last, EventKind::RunFinished { stopped: Some(_), .. }), "{last:?}");
 }

@@ -52,7 +52,8 @@ fn the_epoch_never_goes_back() {
 #[test]
 fn another_run_is_refused_by_name_and_time_and_taken_over_only_if_asked_for() {
     let found = standing(&[("a", holder("r2", "c2").line(4)), ("b", holder("r2", "c2").line(4)), ("c", "epoch=1".into())]);
-    let refusals = next_epoch(&found, "c1", false).unwrap_err();
+    let others = next_epoch(&found, "c1", false).unwrap_err();
+    let refusals: Vec<_> = others.iter().map(OtherRun::refusal).collect();
     assert_eq!(refusals.len(), 1);
     assert_eq!(refusals[0].at.as_deref(), Some("host a, b"));
     assert_eq!(refusals[0].because.as_deref(), Some("the run r2 of alice@jump1 holds them since 2026-01-02T03:04:05Z"));

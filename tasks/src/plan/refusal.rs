@@ -16,13 +16,15 @@ pub struct Refusal {
     pub because: Option<String>,
     /// What to do.
     pub hint: Option<String>,
+    /// Whether it may pass with nobody doing anything: something is still at work, or does not answer yet.
+    pub may_pass: bool,
 }
 
 impl Refusal {
     /// A refusal that so far says only what is wrong.
     #[must_use]
     pub fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), at: None, because: None, hint: None }
+        Self { what: what.into(), at: None, because: None, hint: None, may_pass: false }
     }
 
     /// Says where.
@@ -41,6 +43,12 @@ impl Refusal {
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
+    }
+
+    /// Says that it may pass with nobody doing anything.
+    #[must_use]
+    pub fn passing(self) -> Self {
+        Self { may_pass: true, ..self }
     }
 }
 

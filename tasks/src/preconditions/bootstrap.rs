@@ -142,7 +142,8 @@ impl<'a> State<'a> {
                     .because(format!(
                         "{DATA} is not there, the cluster was set up, and no other member answers; an empty one could undo what was stored"
                     ))
-                    .hint(format!("start the other members first (`journalctl -u {}` on their hosts), and apply again", self.unit())),
+                    .hint(format!("start the other members first (`journalctl -u {}` on their hosts), and apply again", self.unit()))
+                    .passing(),
             ),
             _ => None,
         }

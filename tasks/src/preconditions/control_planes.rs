@@ -55,6 +55,7 @@ fn unknown(name: &str) -> Refusal {
     Refusal::new(format!("it is not known whether the cluster was set up with the control plane {name}"))
         .because(format!("{name} has nothing of one, no API server answers, and {FOUNDED} says no names: an earlier kokctl has written it"))
         .hint("start an API server first (`kokctl status` shows them), then apply")
+        .passing()
 }
 
 /// What was seen of control planes.

@@ -23,7 +23,8 @@ pub(super) fn owner(scope: &Scope<'_>, found: &mut Findings) {
 fn busy(facts: &HostFacts) -> Option<Refusal> {
     facts.busy.then(|| {
         let refusal = Refusal::new("a script of an earlier run is still at work")
-            .hint("wait for it, or look at `systemctl list-units 'kokctl-job-*'` on the host");
+            .hint("wait for it, or look at `systemctl list-units 'kokctl-job-*'` on the host")
+            .passing();
         if facts.jobs.is_empty() { refusal } else { refusal.because(format!("{} runs there", facts.jobs.join(", "))) }
     })
 }

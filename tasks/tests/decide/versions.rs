@@ -46,7 +46,7 @@ fn of_version(version: &str) -> Cluster {
 
 fn written(refusals: &[Refusal]) -> String {
     let said = |refusal: &Refusal| {
-        let Refusal { what, at, because, hint } = refusal.clone();
+        let Refusal { what, at, because, hint, .. } = refusal.clone();
         format!("{what}\nat: {}\nbecause: {}\nhint: {}\n", at.unwrap_or_default(), because.unwrap_or_default(), hint.unwrap_or_default())
     };
     refusals.iter().map(said).collect()
