@@ -5,6 +5,7 @@ mod gated;
 mod model;
 mod simulation;
 mod stopped;
+mod workers;
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -94,91 +95,6 @@ fn whatever_breaks_once_the_run_ends_as_if_nothing_had() {
             assert_converged(&model.world(), &format!("{fault:?} at {at}"));
         }
     }
-}
-
-/// A worker whose images come late joins with the token that the others had, which was made to last; and nobody joins with one that ends before.
-#[test]
-fn who_comes_late_joins_with_a_token_that_lasts() {
-    let is_token = |id: &String| id.ends_with("/control-plane/bootstrap-token");
-    let mut renewed = BTreeSet::new();
-    for minutes in [15, 25, 600] {
-        for at in 0..orders() {
-            let (outcome, model) = run(World::bare(), &[(at, Fault::Slow(minutes))]);
-            assert!(outcome.is_complete(), "{minutes} minutes at {at}: {outcome:?}");
-            assert_eq!(outcome.done, World::bare().plan().changes().count(), "{minutes} minutes at {at}");
-            assert_converged(&model.world(), &format!("{minutes} minutes at {at}"));
-            let twice = model.done_twice();
-            assert!(twice.iter().all(is_token) && twice.len() <= 1, "{minutes} minutes at {at}: {twice:?}");
-            renewed.extend(twice.iter().map(|_| minutes));
-        }
-    }
-    assert_eq!(renewed, [25, 600].into());
-}
-
-/// Where the token can't be made again, those that need it are not begun, and what they had is told.
-#[test]
-fn a_token_that_cannot_be_made_again_stops_who_needs_it() {
-    let plan = World::bare().plan();
-    let joined = |worker: &str| step_id(worker, "kubelet-join", "joined");
-    let token = plan.steps().find(|step| step.id.as_str().ends_with("/control-plane/bootstrap-token")).unwrap().id.clone();
-    let order = (0..orders()).find(|at| run(World::bare(), &[(*at, Fault::Slow(60))]).1.done_twice() == [token.to_string()]).unwrap();
-    let (outcome, model) = block_on(async {
-        let (model, stop) = Model::failing_again(World::bare(), &[(order, Fault::Slow(60))], &token);
-        (Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
-    });
-    assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&token], "{outcome:?}");
-    let (one, other) = (model.was_done(&joined("worker1")), model.was_done(&joined("worker2")));
-    assert!(!(one && other) && outcome.blocked > 0, "{one} {other} {outcome:?}");
-}
-
-/// The cluster is asked on a control plane, and does not know when the kubelet of a worker was started; the worker does.
-#[test]
-fn what_a_node_said_before_its_kubelet_was_started_does_not_count() {
-    let run_with = |said_at_seconds: i64| {
-        let mut world = World::converged();
-        world.api.nodes.get_mut("worker1").unwrap().said_at_seconds = Some(said_at_seconds);
-        world.host("worker1").paths.remove("/var/lib/kubelet/config.yaml");
-        let plan = world.plan();
-        block_on(async {
-            let (model, stop) = Model::new(world, &[], None);
-            let began = Instant::now();
-            let outcome =
-                Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
-            assert!(outcome.is_complete(), "{outcome:?}");
-            assert_eq!(model.done(), ["worker1/kubelet-join/joined"]);
-            began.elapsed()
-        })
-    };
-    assert!(run_with(i64::from(u32::MAX)) < Duration::from_secs(30));
-    // By then it has said something, and only its clock was set back: nothing more will come for minutes.
-    let waited = run_with(1);
-    assert!(waited >= HAS_SPOKEN && waited < 2 * HAS_SPOKEN, "{waited:?}");
-}
-
-/// Whether worker2's kubelet is started anew where a step of worker1 fails, and these files are missing.
-fn second_worker_goes_on(missing: &[(&str, &str)], failing: &str) -> bool {
-    let mut world = World::converged();
-    missing.iter().for_each(|(host, path)| drop(world.host(host).paths.remove(*path)));
-    let plan = world.plan();
-    let id = |name: &str| plan.step(&step_id("worker1", failing, name)).map(|step| step.id.clone());
-    let failing = ["configuration", "joined"].into_iter().find_map(id).unwrap();
-    let (model, outcome) = block_on(async {
-        let (model, stop) = Model::failing(world, &failing);
-        let outcome =
-            Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await;
-        (model, outcome)
-    });
-    assert_eq!(outcome.failed.iter().map(|failure| &failure.step).collect::<Vec<_>>(), [&failing]);
-    model.was_done(&step_id("worker2", "kubelet-join", "joined"))
-}
-
-/// A kubelet that should have been started anew and was not holds up the next one; whatever else fails beside it does not.
-#[test]
-fn workers_wait_for_their_turn_and_for_nothing_else() {
-    let [kubelet, containerd] = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
-    assert!(second_worker_goes_on(&[("worker1", containerd), ("worker2", kubelet)], "container-runtime"));
-    assert!(!second_worker_goes_on(&[("worker1", kubelet), ("worker2", kubelet)], "kubelet-join"));
-    assert!(!second_worker_goes_on(&[("worker1", kubelet), ("worker1", containerd), ("worker2", kubelet)], "container-runtime"));
 }
 
 #[test]
@@ -297,43 +213,6 @@ fn killed_at_every_order_the_next_run_ends_the_same_with_nothing_done_twice() {
         let again: Vec<String> = second.done().into_iter().filter(|id| before.contains(id) && !model::is_made_anew(id)).collect();
         assert_eq!(again, Vec::<String>::new(), "killed at {at}");
     }
-}
-
-#[test]
-fn interrupted_once_what_is_in_flight_ends_and_nothing_new_begins() {
-    for at in (0..orders()).step_by(3) {
-        let (outcome, model) = run(World::bare(), &[(at, Fault::Interrupt)]);
-        assert!(outcome.stopped.is_some() && outcome.in_doubt.is_empty() && outcome.failed.is_empty(), "{outcome:?}");
-        assert_eq!(model.begun_after_interrupt(), 0, "at {at}");
-        assert_eq!(model.steps_at_work(), BTreeSet::new(), "at {at}");
-        assert!(outcome.blocked > 0 || left(&model.world()).is_empty());
-        let (again, second) = run(model.world(), &[]);
-        assert!(again.is_complete());
-        assert_converged(&second.world(), "");
-    }
-}
-
-#[test]
-fn a_signal_that_came_before_the_first_step_begins_nothing() {
-    let plan = World::bare().plan();
-    for wish in [Stop::Finish, Stop::Now] {
-        let (outcome, model) = block_on(async {
-            let (model, stop) = Model::new(World::bare(), &[], None);
-            model.interrupt(wish);
-            (Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
-        });
-        assert_eq!((model.orders(), model.begun_after_interrupt()), (0, 0), "{wish:?}");
-        assert!(outcome.stopped.is_some() && outcome.failed.is_empty() && outcome.in_doubt.is_empty(), "{wish:?}: {outcome:?}");
-        assert_eq!(outcome.blocked, plan.changes().count(), "{wish:?}");
-    }
-}
-
-#[test]
-fn interrupted_twice_the_run_leaves_at_once_and_says_what_is_in_doubt() {
-    let (outcome, model) = run(World::bare(), &[(4, Fault::InterruptTwice)]);
-    assert!(!outcome.in_doubt.is_empty(), "{outcome:?}");
-    let at_work: BTreeSet<String> = outcome.in_doubt.iter().map(|one| one.step.to_string()).collect();
-    assert_eq!(at_work, model.steps_at_work());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Runs that are stopped while it is not known whether a step is done.
+//! Runs that are stopped: in good order, at once, or while it is not known whether a step is done.
 
 use kok_tasks::plan::Step;
 
@@ -72,4 +72,41 @@ fn what_a_worker_leaves_that_ends_without_a_word_is_in_doubt() {
     assert!(!outcome.in_doubt.is_empty() && !outcome.failed.is_empty(), "{outcome:?}");
     let failed: BTreeSet<&StepId> = outcome.failed.iter().filter(|failure| failure.unknown).map(|failure| &failure.step).collect();
     assert!(outcome.in_doubt.iter().all(|one| failed.contains(&one.step)), "{outcome:?}");
+}
+
+#[test]
+fn interrupted_once_what_is_in_flight_ends_and_nothing_new_begins() {
+    for at in (0..orders()).step_by(3) {
+        let (outcome, model) = run(World::bare(), &[(at, Fault::Interrupt)]);
+        assert!(outcome.stopped.is_some() && outcome.in_doubt.is_empty() && outcome.failed.is_empty(), "{outcome:?}");
+        assert_eq!(model.begun_after_interrupt(), 0, "at {at}");
+        assert_eq!(model.steps_at_work(), BTreeSet::new(), "at {at}");
+        assert!(outcome.blocked > 0 || left(&model.world()).is_empty());
+        let (again, second) = run(model.world(), &[]);
+        assert!(again.is_complete());
+        assert_converged(&second.world(), "");
+    }
+}
+
+#[test]
+fn a_signal_that_came_before_the_first_step_begins_nothing() {
+    let plan = World::bare().plan();
+    for wish in [Stop::Finish, Stop::Now] {
+        let (outcome, model) = block_on(async {
+            let (model, stop) = Model::new(World::bare(), &[], None);
+            model.interrupt(wish);
+            (Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop).run().await, model)
+        });
+        assert_eq!((model.orders(), model.begun_after_interrupt()), (0, 0), "{wish:?}");
+        assert!(outcome.stopped.is_some() && outcome.failed.is_empty() && outcome.in_doubt.is_empty(), "{wish:?}: {outcome:?}");
+        assert_eq!(outcome.blocked, plan.changes().count(), "{wish:?}");
+    }
+}
+
+#[test]
+fn interrupted_twice_the_run_leaves_at_once_and_says_what_is_in_doubt() {
+    let (outcome, model) = run(World::bare(), &[(4, Fault::InterruptTwice)]);
+    assert!(!outcome.in_doubt.is_empty(), "{outcome:?}");
+    let at_work: BTreeSet<String> = outcome.in_doubt.iter().map(|one| one.step.to_string()).collect();
+    assert_eq!(at_work, model.steps_at_work());
 }
