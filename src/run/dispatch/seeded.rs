@@ -43,11 +43,15 @@ pub(super) enum Bug {
     HeldIgnored,
     /// Steps are sent to hosts that were given up.
     GoneIsAskedAgain,
+    /// A run takes hosts under an epoch that they have had.
+    EpochNotRaised,
+    /// A run begins although something of an earlier one is at work.
+    WorkNotWaitedFor,
 }
 
 #[cfg(test)]
 impl Bug {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 14] = [
         Self::GateNotAsked,
         Self::WaitsGoOn,
         Self::DoubtfulIsHealthy,
@@ -60,6 +64,8 @@ impl Bug {
         Self::StopIgnored,
         Self::HeldIgnored,
         Self::GoneIsAskedAgain,
+        Self::EpochNotRaised,
+        Self::WorkNotWaitedFor,
     ];
 }
 

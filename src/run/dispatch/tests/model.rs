@@ -7,6 +7,7 @@ pub(super) mod support;
 mod acting;
 mod answers;
 mod fault;
+pub(super) mod ground;
 mod oracle;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,6 +19,7 @@ use kok_tasks::plan::{Step, StepId};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::super::super::hosts::Order;
 use super::super::super::schedule::Lane;
 use super::super::super::wish::Stop;
 use crate::event::{Event, EventKind, Events, Sink};
@@ -53,6 +55,10 @@ struct Inner {
     /// When what is at work on a host will have ended, and the steps that are done by then.
     at_work: BTreeMap<(String, Lane), Option<Instant>>,
     in_flight: BTreeSet<String>,
+    /// Orders that have reached a host and may outlast the run.
+    sent: BTreeMap<(String, Lane), Order>,
+    /// Whether another run has taken the hosts.
+    is_taken: bool,
     beside: Vec<String>,
     gone: BTreeSet<&'static str>,
     /// Whether the user wishes to stop during the next look.
@@ -162,6 +168,8 @@ impl Model {
             interrupted: None,
             at_work: BTreeMap::new(),
             in_flight: BTreeSet::new(),
+            sent: BTreeMap::new(),
+            is_taken: false,
             beside: Vec::new(),
             gone: BTreeSet::new(),
             interrupts_look: false,

@@ -3,7 +3,8 @@
 //!
 //! What must always hold is looked at whenever something is disturbed or sent: by what the run was shown, etcd keeps its quorum (S1), one member is away by
 //! us at a time (S2), an API server and all workers but one are left; a run sends nothing to hosts that are gone or another's (S7), what begins on a host
-//! was written down before (S6), nothing is at work beside itself. In the end a run without a fault makes what is wanted, and a plan after it is empty.
+//! was written down before (S6), nothing is at work
+//! beside itself, in the next run either, and the epoch of hosts goes up. In the end a run without a fault makes what is wanted, and a plan after it is empty.
 //!
 //! `KOK_TEST_HISTORY=SEED` repeats one history and tells it, and `KOK_TEST_HISTORIES=N` takes so many.
 
@@ -13,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use super::super::seeded::{Bug, switch};
+use super::model::ground::{Ground, Taker};
 use super::*;
 use lives::{Happening, Life, Random, drifted};
 
@@ -42,15 +44,18 @@ async fn happen(model: &Model, happenings: &[(u64, Happening)]) {
 struct History {
     broken: Vec<String>,
     told: Vec<String>,
+    /// What hosts keep from one run to the next.
+    ground: Ground,
 }
 
 impl History {
-    /// Lives through a plan. How it ended, if it was not killed, and what is left.
+    /// Lives through a plan, on hosts that were taken. How it ended, if it was not killed, and what is left.
     fn live(&mut self, world: World, plan: &Plan, life: &Life) -> (Option<Outcome>, World) {
         let cluster = world.cluster.clone();
         let (outcome, model) = block_on(async {
             let (model, stop) = Model::new(world, &life.faults, life.dies_at);
             model.with_downtime(Duration::from_secs(15));
+            self.ground.place(&model);
             let dispatcher = Dispatcher::over(plan, &cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
             let outcome = tokio::select! {
                 biased;
@@ -65,11 +70,13 @@ impl History {
         let told = model.told().into_iter().filter(|(_, kind)| !matches!(kind, EventKind::RunFinished { .. }));
         self.told.extend(told.map(|(at, kind)| format!("{} ms: {kind:?}", at.as_millis())));
         self.judge(&model, life, outcome.as_ref());
+        let left_early = outcome.as_ref().is_none_or(|outcome| !outcome.in_doubt.is_empty());
+        self.ground.collect(&model, left_early, life.goes_on);
         (outcome, model.world_afterwards())
     }
 
     fn judge(&mut self, model: &Model, life: &Life, outcome: Option<&Outcome>) {
-        self.broken.extend(model.broken());
+        self.broken.extend(self.ground.broken.iter().cloned().chain(model.broken()));
         self.broken.extend(model.unwritten().into_iter().map(|id| format!("S6: {id} reached its host before it was written down")));
         self.broken.extend(model.beside_each_other().into_iter().map(|id| format!("{id} was begun beside what was at work")));
         if life.is_stopped() && model.was_interrupted() && model.begun_after_interrupt() > 0 {
@@ -86,6 +93,9 @@ impl History {
         for life in 0..1 + u64::from(random.one_in(3)) {
             world.token_id = format!("kokab{life}");
             // One that is refused has changed nothing.
+            if !self.ground.take(&mut world, Taker::any(&mut random)) {
+                continue;
+            }
             let Ok(plan) = world.try_plan() else { continue };
             let life = Life::any(&mut random, &world);
             let outcome;
@@ -100,7 +110,10 @@ impl History {
     }
 
     /// A run without a fault ends it.
-    fn end(&mut self, world: World, said_to_be_done: bool) {
+    fn end(&mut self, mut world: World, said_to_be_done: bool) {
+        if !self.ground.take(&mut world, Taker { controller: "ours", take_over: true }) {
+            return self.broken.push("hosts can't be taken over".to_owned());
+        }
         let plan = match world.try_plan() {
             Ok(plan) => plan,
             Err(refusals) => return self.broken.push(format!("it can't go on: {refusals:?}")),
@@ -153,7 +166,7 @@ fn every_history_keeps_what_must_hold_and_ends_as_wanted() {
             if seed >= end {
                 return;
             }
-            let History { broken, told } = history(seed);
+            let History { broken, told, .. } = history(seed);
             if one.is_some() {
                 println!("{told:#?}");
             }

@@ -88,6 +88,10 @@ impl Model {
             return Err(gone);
         }
         inner.longest_deadline = inner.longest_deadline.max(order.deadline);
+        let stays = !matches!(fault, Some(Fault::LostBefore | Fault::NotStarted | Fault::Restarted | Fault::Held));
+        if stays && (inner.dies_at.is_some() || matches!(fault, Some(Fault::StillAtWork | Fault::NeverEnds))) {
+            inner.sent.insert((order.host.clone(), order.lane), order.clone());
+        }
         inner.in_flight.extend(order.steps.iter().map(|(step, _)| step.id.to_string()));
         if order.lane == Lane::Streams {
             inner.streams += 1;
@@ -101,6 +105,10 @@ impl Model {
         order.steps.iter().for_each(|(step, _)| {
             inner.in_flight.remove(step.id.as_str());
         });
+        let key = (order.host.clone(), order.lane);
+        if !inner.at_work.contains_key(&key) {
+            inner.sent.remove(&key);
+        }
         if order.lane == Lane::Streams {
             inner.streams -= 1;
         }
@@ -143,6 +151,7 @@ impl Model {
             }
             Some(Fault::Held) => {
                 let mut inner = self.lock();
+                inner.is_taken = true;
                 let hosts: Vec<String> = inner.world.hosts.keys().cloned().collect();
                 hosts.into_iter().for_each(|host| {
                     inner.forbidden.entry(host).or_insert_with(Instant::now);
@@ -232,6 +241,7 @@ impl Hosts for Model {
             Some(Some(until)) => {
                 tokio::time::sleep_until(until).await;
                 self.lock().at_work.remove(&key);
+                self.lock().sent.remove(&key);
                 self.carry_out(order, order.steps.len());
             }
             None => tokio::time::sleep(Duration::from_secs(1)).await,

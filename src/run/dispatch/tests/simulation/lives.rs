@@ -4,6 +4,14 @@ use std::cell::LazyCell;
 
 use super::*;
 
+impl Taker {
+    /// Mostly the next run of the same controller.
+    pub(super) fn any(random: &mut Random) -> Self {
+        let controller = if random.one_in(4) { "another" } else { "ours" };
+        Self { controller, take_over: random.one_in(3) }
+    }
+}
+
 /// SplitMix64: every number that a history needs comes of its seed.
 pub(super) struct Random(pub(super) u64);
 
@@ -93,6 +101,8 @@ pub(super) struct Life {
     pub(super) faults: Vec<(usize, Fault)>,
     pub(super) dies_at: Option<usize>,
     pub(super) happenings: Vec<(u64, Happening)>,
+    /// How long what it leaves at work goes on; nothing if for ever.
+    pub(super) goes_on: Option<Duration>,
 }
 
 impl Life {
@@ -111,12 +121,13 @@ impl Life {
         let count = if kind == 1 { 0 } else { 1 + random.below(4) };
         let mut happenings: Vec<(u64, Happening)> = (0..count).map(|_| (random.below(45_000), happening(random, world))).collect();
         happenings.sort_by_key(|(at, _)| *at);
-        Self { faults, dies_at, happenings }
+        let goes_on = (!random.one_in(5)).then(|| Duration::from_secs(1 + random.below(100)));
+        Self { faults, dies_at, happenings, goes_on }
     }
 
     /// The last one: nothing happens any more.
     pub(super) fn quiet() -> Self {
-        Self { faults: Vec::new(), dies_at: None, happenings: Vec::new() }
+        Self { faults: Vec::new(), dies_at: None, happenings: Vec::new(), goes_on: None }
     }
 
     pub(super) fn is_stopped(&self) -> bool {
