@@ -15,7 +15,7 @@ use crate::artifacts::BundleFolder;
 use crate::clock::Clock;
 use crate::event::{EventKind, FORMAT};
 use crate::failure::{Cause, Failure, Kind};
-use crate::run::{Carried, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, unless_wished};
+use crate::run::{Carried, Held, Means, Outcome, Secrets, Stop, Taking, carry_out, forget, unless_wished};
 
 /// How many plans a stage makes at the most: a plan is dropped where another run had the hosts meanwhile.
 const MOST_PLANS: usize = 5;
@@ -85,13 +85,20 @@ impl<'a> Run<'a> {
         Self { context, options, has_begun: AtomicBool::new(false), _lock: lock }
     }
 
-    /// Carries out an order, stage by stage.
+    /// Carries out an order, stage by stage. Hosts are held from the stage that first needs them until the run ends, however it does.
     ///
     /// # Errors
     /// [`Error`] of the stage that did not come to its end.
     pub(super) async fn drive(&self, order: &mut impl Order) -> Result<Driven, Error> {
+        let mut held = Held::default();
+        let driven = self.stages(order, &mut held).await;
+        held.let_go(&mut self.context.stop.clone(), &self.context.events).await;
+        driven
+    }
+
+    async fn stages(&self, order: &mut impl Order, held: &mut Held) -> Result<Driven, Error> {
         for _ in 0..MOST_STAGES {
-            let driven = self.stage(order).await?;
+            let driven = self.stage(order, held).await?;
             if !order.has_next_stage() {
                 return Ok(driven);
             }
@@ -99,17 +106,17 @@ impl<'a> Run<'a> {
         self.recorded(Err(vec![Failure::new(Kind::Internal, format!("after {MOST_STAGES} stages there was still something to do"))]))
     }
 
-    async fn stage(&self, order: &mut impl Order) -> Result<Driven, Error> {
+    async fn stage(&self, order: &mut impl Order, held: &mut Held) -> Result<Driven, Error> {
         for _ in 0..MOST_PLANS {
             let planned = self.unless_stopped(order.plan(self)).await?;
             self.approved(&planned)?;
             let is_done = order.is_done_by(self, &planned);
             let work = order.prepare(self, &planned).await?;
             if is_done {
-                self.nothing_to_do(&planned).await;
+                self.nothing_to_do(&planned, held).await;
                 return Ok(Driven { planned, outcome: None });
             }
-            if let Some(outcome) = self.carry_out(&planned, work).await? {
+            if let Some(outcome) = self.carry_out(&planned, work, held).await? {
                 return Ok(Driven { planned, outcome: Some(outcome) });
             }
         }
@@ -166,7 +173,7 @@ impl<'a> Run<'a> {
     }
 
     /// Carries out a plan. Nothing if it was too old and has to be made anew.
-    async fn carry_out(&self, planned: &Planned, work: Work) -> Result<Option<Outcome>, Error> {
+    async fn carry_out(&self, planned: &Planned, work: Work, held: &mut Held) -> Result<Option<Outcome>, Error> {
         let Context { controller, events, stop, pools, .. } = self.context;
         let Work { secrets, bundle, whole, most_failed } = work;
         let Options { run, take_over, .. } = self.options;
@@ -178,7 +185,7 @@ impl<'a> Run<'a> {
         self.begins()?;
         let (stop, pools) = (stop.clone(), pools.clone());
         let means = Means { cluster, links, standing, taking, secrets, bundle, whole, left_out, most_failed, stop, pools };
-        match self.recorded(carry_out(&planned.plan, means, events).await)? {
+        match self.recorded(carry_out(&planned.plan, means, held, events).await)? {
             Carried::Out(outcome) if outcome.is_complete() => Ok(Some(outcome)),
             Carried::Out(outcome) => Err(Error::from(outcome)),
             Carried::NotBegun(hosts) => {
@@ -189,8 +196,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    async fn nothing_to_do(&self, planned: &Planned) {
-        forget(&planned.links, &planned.standing, &self.context.controller).await;
+    async fn nothing_to_do(&self, planned: &Planned, held: &Held) {
+        forget(&planned.links, &planned.standing, &self.context.controller, held).await;
         self.context.events.send(Outcome::default().told(self.context.events.milliseconds()));
     }
 }

@@ -1,4 +1,4 @@
-//! A run's changes, from taking the hosts to letting go of them.
+//! The changes of one stage of a run, from taking hosts to its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::batch::Writer;
 use super::dispatch::Dispatcher;
-use super::holder::{Held, Taken, Taking, release, take};
+use super::holder::{ByLinks, Held, Taken, Taking, take};
 use super::link::Links;
 use super::outcome::Outcome;
 use super::over_ssh::OverSsh;
@@ -56,21 +56,22 @@ pub enum Carried {
     NotBegun(BTreeSet<String>),
 }
 
-/// Takes the plan's hosts, runs the plan, and lets go of the hosts. A first SIGINT or SIGTERM ends the run in good
-/// order, also while hosts are being taken.
+/// Takes those of the plan's hosts that the run does not hold yet, and runs the plan. Whoever calls lets go of what is `held` when its last
+/// stage has ended, however it did. A first SIGINT or SIGTERM ends the run in good order, also while hosts are being taken.
 ///
 /// # Errors
-/// [`Failure`]s if hosts can't be taken; nothing has been changed then.
-pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result<Carried, Vec<Failure>> {
+/// [`Failure`]s if hosts can't be taken; nothing of this plan has been done then, and all hosts have been let go.
+pub async fn carry_out(plan: &Plan, means: Means<'_>, held: &mut Held, events: &Events) -> Result<Carried, Vec<Failure>> {
     let mut stop = means.stop;
     let hosts = taken_by(plan, means.whole);
-    let mut held = Held::default();
-    match unless_wished(&mut stop, Stop::Finish, take(means.links, &hosts, means.standing, &means.taking, &mut held, events)).await {
+    held.reached_by(means.links);
+    let door = ByLinks::new(means.links, events);
+    match unless_wished(&mut stop, Stop::Finish, take(&door, &hosts, means.standing, &means.taking, held, events)).await {
         Some(Ok(Taken::AsProbed)) => {}
         Some(Ok(Taken::ChangedHands(hosts))) => return Ok(Carried::NotBegun(hosts)),
         Some(Err(failures)) => return Err(failures),
         None => {
-            unless_wished(&mut stop, Stop::Now, release(means.links, &held, events)).await;
+            held.let_go(&mut stop, events).await;
             return Ok(Carried::Out(stopped_before_the_first_change(plan, events)));
         }
     }
@@ -85,9 +86,8 @@ pub async fn carry_out(plan: &Plan, means: Means<'_>, events: &Events) -> Result
     let dispatcher = Dispatcher::over(plan, means.cluster, reached, events.clone(), means.pools, stop.clone());
     let dispatcher = dispatcher.most_failed(means.most_failed).without(means.left_out);
     let outcome = dispatcher.run().await;
-    // What is in doubt may still be at work, and only the next run of this controller knows that it may take these hosts all the same.
-    if outcome.in_doubt.is_empty() {
-        unless_wished(&mut stop, Stop::Now, release(means.links, &held, events)).await;
+    if !outcome.in_doubt.is_empty() {
+        held.leave_in_doubt();
     }
     Ok(Carried::Out(outcome))
 }

@@ -1,30 +1,25 @@
 //! Taking hosts before the first change of a run, and letting go of them at its end.
 
+mod door;
+mod held;
 mod resend;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use kok_tasks::holder::{self, BUSY, HELD, Holder, OtherRun, Standing};
 use kok_tasks::script::PRELUDE;
 use tokio::task::JoinSet;
 
-use super::link::{Link, Links};
+use super::link::Links;
 use crate::clock::Clock;
 use crate::event::{EventKind, Events};
 use crate::failure::{Cause, Failure, HeldBy, Kind};
-use crate::remote::{ExitStatus, Output, Script};
+use crate::remote::{ExitStatus, Output};
 use crate::state::Controller;
-use resend::{Sent, resend};
-
-/// What the script allows itself, and the way there and back.
-const TAKE: Duration = Duration::from_secs(holder::TAKE_SECONDS + 10);
-
-/// Letting go is a courtesy to the next run, and one of the same controller does without: what the script waits for the record, and the way
-/// there and back.
-const RELEASE: Duration = Duration::from_secs(25);
+pub(super) use door::ByLinks;
+use door::Door;
+pub use held::Held;
 
 /// A run that wants to write.
 #[derive(Debug, Clone)]
@@ -39,16 +34,11 @@ pub struct Taking {
     pub boots: BTreeMap<String, String>,
 }
 
-/// Hosts that a run holds.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Held {
-    /// The line of their holder records.
-    pub(super) line: String,
-    epoch: u64,
-    /// The boot id of each host when it was taken.
-    pub(super) boots: BTreeMap<String, String>,
-    /// The hosts that were asked, whether they have answered or not.
-    asked: BTreeSet<String>,
+impl Taking {
+    fn holder(&self) -> Holder {
+        let Controller { id, name } = self.controller.clone();
+        Holder { run: self.run.clone(), controller: id, since: Clock::rfc3339(), by: name }
+    }
 }
 
 /// Says who would write: refused before anything is changed where another run holds a host.
@@ -76,14 +66,15 @@ pub(super) enum Taken {
     ChangedHands(BTreeSet<String>),
 }
 
-/// Takes these hosts: the first before all others, so that of two runs that begin at the same moment one gets them all. `held` is right at
-/// every moment: whoever drops this before its end lets go of it. A link that breaks is opened again as in the middle of a run, and told as there.
+/// Takes these hosts, but those that `held` has already: the first before all others, so that of two runs that begin at the same moment one gets
+/// them all. `held` is right at every moment: whoever drops this before its end lets go of it. A link that breaks is opened again as in the middle
+/// of a run, and told as there.
 ///
 /// # Errors
-/// [`Failure`]s of hosts that another run has taken meanwhile, or that can't be taken. Nothing but holder records has been changed then, and
-/// those that were taken are let go.
+/// [`Failure`]s of hosts that another run has taken meanwhile, or that can't be taken. Of those nothing but holder records has been changed then,
+/// and all hosts are let go.
 pub(super) async fn take(
-    links: &Links,
+    door: &impl Door,
     hosts: &[String],
     standing: &BTreeMap<String, Standing>,
     taking: &Taking,
@@ -95,20 +86,31 @@ pub(super) async fn take(
     let of_others = |host: &&String| standing.get(*host).is_some_and(|standing| standing.holder.is_some() && !standing.is_stale(&own.id));
     let mut changed: BTreeSet<String> = hosts.iter().filter(of_others).cloned().collect();
     let epoch = may_write(standing, own, taking.take_over)?;
-    let holder = Holder { run: taking.run.clone(), controller: own.id.clone(), since: Clock::rfc3339(), by: own.name.clone() };
-    *held = Held { line: holder.line(epoch), epoch, ..Held::default() };
+    let hosts: Vec<String> = hosts.iter().filter(|host| !held.has(host, standing)).cloned().collect();
+    changed.extend(held.too_old_for(&hosts, standing));
+    if !held.is_empty() && !changed.is_empty() {
+        release(door, held, events).await;
+        return Ok(Taken::ChangedHands(changed));
+    }
+    held.begin(epoch, |epoch| taking.holder().line(epoch));
+    held.know_boots(&taking.boots);
     let mut found = standing.clone();
     let (first, others) = hosts.split_at(1.min(hosts.len()));
-    let mut failures = take_all(links, first, &mut found, taking, held, events).await;
+    let mut failures = take_all(door, first, &mut found, taking, held).await;
     if failures.is_empty() {
-        failures = take_all(links, others, &mut found, taking, held, events).await;
+        failures = take_all(door, others, &mut found, taking, held).await;
     }
     if failures.is_empty() && changed.is_empty() {
         return Ok(Taken::AsProbed);
     }
-    release(links, held, events).await;
+    release(door, held, events).await;
     // What stands there now was not there when the hosts were probed; whoever holds them may have to be refused.
     may_write(&found, own, taking.take_over)?;
+    not_taken_by(failures, changed)
+}
+
+/// Where nobody is to be refused by name: the hosts that changed hands, or what else kept some from being taken.
+fn not_taken_by(failures: Vec<NotTaken>, mut changed: BTreeSet<String>) -> Result<Taken, Vec<Failure>> {
     let mut failed = Vec::new();
     for failure in failures {
         match failure {
@@ -128,25 +130,19 @@ enum NotTaken {
 }
 
 async fn take_all(
-    links: &Links,
+    door: &impl Door,
     hosts: &[String],
     standing: &mut BTreeMap<String, Standing>,
     taking: &Taking,
     held: &mut Held,
-    events: &Events,
 ) -> Vec<NotTaken> {
     let mut working = JoinSet::new();
-    for host in hosts {
-        let Some(link) = links.get(host).map(Arc::clone) else { continue };
+    for host in hosts.iter().filter(|host| door.leads_to(host)) {
         let expected = standing.get(host).map(|standing| standing.line.clone()).unwrap_or_default();
         let script = format!("{PRELUDE}{}", holder::take_script(&expected, &held.line, taking.take_over));
         held.asked.insert(host.clone());
-        let (host, boot, events) = (host.clone(), taking.boots.get(host).cloned(), events.clone());
-        working.spawn(async move {
-            // Where it was done already it does nothing.
-            let taken = resend(&host, boot.as_deref(), &events, || try_send(&link, script.clone(), TAKE)).await;
-            (host, taken)
-        });
+        let (host, taken) = (host.clone(), door.take(host, taking.boots.get(host).cloned(), script));
+        working.spawn(async move { (host, taken.await) });
     }
     let mut failures = Vec::new();
     while let Some(joined) = working.join_next().await {
@@ -187,15 +183,16 @@ fn not_taken(host: &str, output: &Output) -> Failure {
 
 /// Lets go of all hosts that were asked, as far as they can be reached: one that has not answered may have been taken all the same. Says
 /// which ones could not be let go.
-pub(super) async fn release(links: &Links, held: &Held, events: &Events) {
+async fn release(door: &impl Door, held: &mut Held, events: &Events) {
     let script = format!("{PRELUDE}{}", holder::release_script(&held.line, held.epoch, holder::RECORD_SECONDS));
     let mut still_held: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (host, because) in release_by(links, held.asked.iter(), |_| script.clone()).await {
+    for (host, because) in release_by(door, held.asked.iter(), |_| script.clone()).await {
         still_held.entry(because).or_default().insert(host);
     }
     for (because, hosts) in still_held {
         events.send(EventKind::Warning(still_held_for(&hosts, because).told()));
     }
+    held.end();
 }
 
 fn still_held_for(hosts: &BTreeSet<String>, because: String) -> Failure {
@@ -205,34 +202,31 @@ fn still_held_for(hosts: &BTreeSet<String>, because: String) -> Failure {
         .hint("the next run of the same user on this machine takes them all the same; any other needs --take-over")
 }
 
-/// Takes away what a run of this controller left that was killed at its very end.
-pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>, own: &Controller) {
-    let stale = standing.iter().filter(|(_, standing)| standing.is_stale(&own.id));
+/// Takes away what a run of this controller left that was killed at its very end; what this run holds is let go at its own.
+pub async fn forget(links: &Links, standing: &BTreeMap<String, Standing>, own: &Controller, held: &Held) {
+    let stale = standing.iter().filter(|(host, it)| it.is_stale(&own.id) && !held.has(host, standing));
     let script = |host: &String| {
         let (line, epoch) = standing.get(host).map(|standing| (standing.line.as_str(), standing.epoch)).unwrap_or_default();
         format!("{PRELUDE}{}", holder::release_script(line, epoch, holder::RECORD_SECONDS))
     };
     // The next run of this controller tries again.
-    release_by(links, stale.map(|(host, _)| host), script).await;
+    release_by(&ByLinks::new(links, &Events::new(Vec::new())), stale.map(|(host, _)| host), script).await;
 }
 
 /// Those that were not let go, each with its cause.
 async fn release_by<'a>(
-    links: &Links,
+    door: &impl Door,
     hosts: impl Iterator<Item = &'a String>,
     script: impl Fn(&String) -> String,
 ) -> Vec<(String, String)> {
     let mut working = JoinSet::new();
-    for host in hosts {
-        let Some(link) = links.get(host).map(Arc::clone) else { continue };
-        let (host, script) = (host.clone(), script(host));
+    for host in hosts.filter(|host| door.leads_to(host)) {
+        let (host, released) = (host.clone(), door.release(host, script(host)));
         working.spawn(async move {
-            let late = || format!("the host did not answer within {} s", RELEASE.as_secs());
-            let because = match tokio::time::timeout(RELEASE, send(&link, script, RELEASE)).await {
-                Ok(Ok(output)) if output.is_success() => None,
-                Ok(Ok(output)) => Some(output.reason().unwrap_or_else(|| "the record can't be written".to_owned())),
-                Ok(Err(failure)) => Some(failure.one_line()),
-                Err(_) => Some(late()),
+            let because = match released.await {
+                Ok(output) if output.is_success() => None,
+                Ok(output) => Some(output.reason().unwrap_or_else(|| "the record can't be written".to_owned())),
+                Err(because) => Some(because),
             };
             (host, because)
         });
@@ -246,13 +240,5 @@ async fn release_by<'a>(
     failed
 }
 
-async fn try_send(link: &Link, script: String, deadline: Duration) -> Sent {
-    match link.scripts().await {
-        Ok(connection) => Sent::of(connection.run(Script::new(script), deadline).await, || connection.is_lost()).await,
-        Err(error) => Sent::Failed(error.into()),
-    }
-}
-
-async fn send(link: &Link, script: String, deadline: Duration) -> Result<Output, Failure> {
-    Ok(link.scripts().await?.run(Script::new(script), deadline).await?)
-}
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ mod target;
 mod wish;
 
 pub use carry_out::{Carried, Means, carry_out};
-pub use holder::{Taking, forget, may_write};
+pub use holder::{Held, Taking, forget, may_write};
 pub(crate) use keys::judged_keys;
 pub use link::{Link, Links, connect_each};
 pub use outcome::{InDoubt, Outcome, StepFailure};
