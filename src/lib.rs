@@ -8,6 +8,7 @@ pub mod clock;
 pub mod engine;
 pub mod event;
 pub mod failure;
+pub mod inputs;
 mod plain_file;
 pub mod pools;
 pub mod randomness;

@@ -10,7 +10,7 @@ const FLOORS: &[&[&str]] = &[
     &["clock", "event", "failure", "plain_file", "pools", "randomness"],
     &["remote"],
     &["artifacts", "state"],
-    &["run"],
+    &["inputs", "run"],
     &["engine"],
     &["ui"],
     &["cli"],

@@ -1,10 +1,5 @@
 //! What is given with -f and -e: manifests, an inventory with the folders beside it, variables.
 
-mod authorities;
-mod escrow;
-mod fetch;
-mod issued;
-mod manifests;
 mod noted;
 mod read;
 mod vault;
@@ -15,13 +10,14 @@ use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::{File, Input, Notice, Problem, Role, read_input, read_input_with};
 
-use super::exposed;
+use super::{exposed, process};
 use crate::clock::Clock;
 use crate::failure::Failure;
+use crate::inputs;
 use crate::ui::status_line;
 
 pub(super) use noted::Noted;
-use vault::{Passwords, VaultArguments};
+use vault::VaultArguments;
 
 /// The cluster's files.
 #[derive(Debug, Default, Args)]
@@ -84,7 +80,7 @@ impl ClusterFiles {
         if !open.is_empty() {
             return Err(open.into_iter().map(Failure::problem).collect());
         }
-        let warnings = exposed::passwords(&cluster).into_iter().chain(issued::ending(&cluster, Clock::seconds()));
+        let warnings = exposed::passwords(&cluster).into_iter().chain(inputs::ending(&cluster, Clock::seconds()));
         warnings.for_each(|warning| status_line(&warning.as_warning()));
         Noted::of(&input).line(&self.options(extra)).iter().for_each(|line| status_line(line));
         Ok((input, cluster))
@@ -126,13 +122,9 @@ impl ClusterFiles {
     }
 }
 
-/// What was read of the files, with what they name: objects of addons, the user's own authorities, what was issued, the escrow.
-pub(super) fn loaded(mut input: Input) -> Input {
-    manifests::load(&mut input);
-    authorities::load(&mut input);
-    issued::load(&mut input);
-    escrow::load(&mut input);
-    input
+/// What was read of the files, with what they name on this machine.
+pub(super) fn loaded(input: Input) -> Input {
+    inputs::load(input, &process::files())
 }
 
 /// Passwords are taken, and somebody is asked for one, only where something counts that is encrypted.
@@ -148,7 +140,7 @@ fn read_files(files: &[File], notices: Vec<Notice>, vault: &VaultArguments) -> R
 /// A password that can't be had is said beside all else that is wrong.
 fn unlocked(files: &[File], locked: Input, vault: &VaultArguments) -> Result<Input, Vec<Failure>> {
     let given = match vault.passwords() {
-        Ok(passwords) if passwords.is_empty() => Passwords::of_terminal(),
+        Ok(passwords) if passwords.is_empty() => vault::of_terminal(),
         given => Some(given),
     };
     match given {

@@ -8,6 +8,7 @@ use super::who::who;
 use crate::engine::Context;
 use crate::event::Events;
 use crate::failure::{Failure, Kind};
+use crate::inputs::LocalFiles;
 use crate::remote::{Ask, Limits, PASSPHRASE_FILE, Passphrases, Surroundings, Transport, Variables};
 use crate::state::{Controller, StateFolder};
 use crate::ui::{Notes, ask_hidden, is_terminal};
@@ -42,6 +43,11 @@ fn passphrases() -> Passphrases {
         None if is_terminal() => Passphrases::Asked(Ask::new(ask_hidden)),
         None => Passphrases::Nobody,
     }
+}
+
+/// The files that this user's files name. What was fetched is kept where this user keeps state, if anywhere.
+pub(super) fn files() -> LocalFiles {
+    LocalFiles::new(home(), state().ok().map(|state| state.path().join("manifests")))
 }
 
 /// By what this process reaches hosts. One for each run of a verb: what it learns of keys ends with it.

@@ -1,8 +1,11 @@
 //! What is read, and what is said where nothing can be read.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
+mod authorities;
 mod doors;
+mod escrow;
 mod folders;
+mod issued;
 
 use super::{ClusterFiles, ExtraVars};
 use std::fs;

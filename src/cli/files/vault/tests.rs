@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use kok_crds::{Envelope, File, Input, Role, Secret, Vault, VaultPassword, read_input};
 
 use super::super::{ClusterFiles, ExtraVars};
-use super::{Passwords, VaultArguments};
+use super::VaultArguments;
 use crate::cli::exposed;
 use crate::failure::Failure;
+use crate::inputs::Passwords;
 
 /// What must stand nowhere.
 const SECRETS: [&str; 5] = ["Sesame/Open", "proxyword", "no template", "hidden.example.org", "1.37.1"];
@@ -152,10 +153,10 @@ fn a_hundred_values_are_opened_together() {
     let one = fixture_envelope(&text);
     let envelopes = vec![one; 100];
     let password = |text: &str| VaultPassword { label: None, password: Secret::new(text) };
-    let passwords = Passwords(vec![password("correct horse")]);
+    let passwords = Passwords::new(vec![password("correct horse")]);
     let opened = Vault::open(&passwords, &envelopes);
     assert!(opened.len() == 100 && opened.iter().all(Result::is_ok));
-    let closed = Vault::open(&Passwords(vec![password("wrong"), password("also")]), &envelopes[..3]);
+    let closed = Vault::open(&Passwords::new(vec![password("wrong"), password("also")]), &envelopes[..3]);
     assert!(closed.iter().all(|result| matches!(result, Err(kok_crds::Closed::WrongPassword(2)))));
 }
 

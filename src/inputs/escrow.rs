@@ -5,14 +5,14 @@ use kok_crds::{Input, Problem, Secret};
 use kok_pki::inspect_certificate;
 use kok_tasks::preconditions::authority_kind;
 
-use crate::cli::process;
-use crate::state::{Keeping, Kept};
+use super::files::Files;
+use crate::state::Kept;
 
 /// Reads it, if the user has one. With anything wrong there is no cluster left, only what is wrong.
-pub(super) fn load(input: &mut Input) {
+pub(super) fn load(input: &mut Input, files: &dyn Files) {
     let Some(cluster) = &mut input.cluster else { return };
     let Some(file) = &cluster.settings.certificates.escrow else { return };
-    let problems = match Keeping::new(&cluster.name, file, process::home().as_deref()).read() {
+    let problems = match files.kept(&cluster.name, file) {
         Ok(None) => return,
         Ok(Some(kept)) => {
             let problems = others(cluster, &kept);
@@ -42,6 +42,3 @@ fn differs(own: &OwnAuthority, kept: &Kept) -> Option<Problem> {
     (given != *is)
         .then(|| problem().because(because).hint("give the one that is kept; or another `escrow`, if there is no such cluster yet"))
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,23 +4,22 @@
 
 use std::fs;
 use std::io::{ErrorKind, Read as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use kok_crds::model::Addon;
 use kok_crds::{MOST_MANIFEST_BYTES, Problem, Source};
 use kok_tasks::digest::sha256;
 
-use crate::cli::process;
 use crate::plain_file::bounded;
 
 /// Seconds that a download may take: the largest manifest in a minute is less than a megabit per second.
 const SECONDS: &str = "60";
 
-/// What was fetched from there before, or what is there now. Whoever asked compares its sum.
-pub(super) fn manifest(addon: &Addon, url: &str) -> Result<Source, Problem> {
+/// What was fetched from there into this folder before, or what is there now. Whoever asked compares its sum.
+pub(super) fn manifest(addon: &Addon, url: &str, folder: Option<&Path>) -> Result<Source, Problem> {
     let wanted = addon.sha256.as_deref().unwrap_or_default();
-    let kept = process::state().ok().map(|folder| folder.path().join("manifests").join(wanted));
+    let kept = folder.map(|folder| folder.join(wanted));
     let known = kept.as_ref().and_then(|path| fs::read_to_string(path).ok()).filter(|text| sha256(text.as_bytes()) == wanted);
     if let Some(text) = known {
         return Ok(Source::file(url, text));

@@ -4,16 +4,14 @@ use kok_crds::model::{Addon, Manifest};
 use kok_crds::{Input, MOST_MANIFEST_BYTES, Place, Problem, Source, in_two_addons, not_text, read_manifest};
 use kok_tasks::digest::sha256;
 
-use crate::cli::process;
-use crate::plain_file;
-use crate::state::beside;
+use super::files::Files;
 
 /// Reads the objects of all addons of the cluster. With anything wrong there is no cluster left, only what is wrong.
-pub(super) fn load(input: &mut Input) {
+pub(super) fn load(input: &mut Input, files: &dyn Files) {
     let Some(cluster) = &mut input.cluster else { return };
     let mut problems = Vec::new();
     for addon in &mut cluster.addons {
-        match source(addon).map_err(|problem| vec![problem]).and_then(|source| read_manifest(addon, &source)) {
+        match source(addon, files).map_err(|problem| vec![problem]).and_then(|source| read_manifest(addon, &source)) {
             Ok(objects) => addon.objects = objects,
             Err(found) => problems.extend(found),
         }
@@ -26,12 +24,12 @@ pub(super) fn load(input: &mut Input) {
 }
 
 /// The text of a manifest, which is the one that was meant.
-fn source(addon: &Addon) -> Result<Source, Problem> {
+fn source(addon: &Addon, files: &dyn Files) -> Result<Source, Problem> {
     let name = &addon.name;
     let (source, hint) = match &addon.manifest {
         Manifest::Contents(text) => (Source::placed("contents", text.clone(), Place::At(addon.origin.clone())), "`contents`"),
-        Manifest::File(path) => (of_file(addon, path)?, "the file"),
-        Manifest::Url(url) => (super::fetch::manifest(addon, url)?, "what comes from there"),
+        Manifest::File(path) => (of_file(addon, path, files)?, "the file"),
+        Manifest::Url(url) => (files.fetch(addon, url)?, "what comes from there"),
     };
     let sum = sha256(source.text.as_bytes());
     match &addon.sha256 {
@@ -43,17 +41,16 @@ fn source(addon: &Addon) -> Result<Source, Problem> {
     }
 }
 
-fn of_file(addon: &Addon, path: &str) -> Result<Source, Problem> {
-    let place = beside(&addon.origin, path, process::home().as_deref());
-    let name = place.display().to_string();
+fn of_file(addon: &Addon, path: &str, files: &dyn Files) -> Result<Source, Problem> {
+    let name = files.name(&addon.origin, path);
     let unreadable = |because: String| {
         Problem::new(format!("the manifest of the addon `{}` can't be read", addon.name))
             .at(&addon.origin)
             .because(format!("{name}: {because}"))
             .hint("name a file with objects of Kubernetes, as seen from the folder of this file")
     };
-    let bytes = plain_file::read(&place, MOST_MANIFEST_BYTES as u64).map_err(unreadable)?;
-    match String::from_utf8(bytes) {
+    let contents = files.read(&addon.origin, path, MOST_MANIFEST_BYTES as u64).map_err(|unread| unreadable(unread.because))?;
+    match String::from_utf8(contents.bytes) {
         Ok(text) if !text.contains('\0') => Ok(Source::file(name, text)),
         Ok(text) => Err(unreadable(not_text(text.as_bytes()).0)),
         Err(error) => Err(unreadable(not_text(error.as_bytes()).0)),

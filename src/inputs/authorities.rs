@@ -1,17 +1,12 @@
 //! Certificate authorities of the user's: read where the cluster's file says they are, and checked before any host is asked.
 
-use std::fs;
-
 use kok_crds::model::{AuthorityName, AuthorityPair, OwnAuthority, Pem, PemSource};
 use kok_crds::{Input, Problem, Secret};
 use kok_pki::{Authority, PkiError};
 use time::OffsetDateTime;
 
-use crate::cli::process;
+use super::files::Files;
 use crate::clock::Clock;
-use crate::plain_file;
-use crate::remote::mode_if_open;
-use crate::state::beside;
 
 /// More than any certificate or key has.
 const MOST_BYTES: u64 = 1 << 20;
@@ -20,12 +15,12 @@ const MATCHING: &str =
     "give the certificate of an authority in PEM and its private key, without passphrase: RSA of 2048 bits or more, or ECDSA";
 
 /// Reads the user's authorities. With anything wrong there is no cluster left, only what is wrong.
-pub(super) fn load(input: &mut Input) {
+pub(super) fn load(input: &mut Input, files: &dyn Files) {
     let Some(cluster) = &mut input.cluster else { return };
     let now = OffsetDateTime::from_unix_timestamp(Clock::seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let (mut problems, mut known) = (Vec::new(), Vec::<(AuthorityName, String)>::new());
     for own in &mut cluster.settings.certificates.authorities {
-        match read(own, now) {
+        match read(own, now, files) {
             Ok((pair, public_key)) => {
                 problems.extend(known.iter().find(|(_, other)| *other == public_key).map(|(other, _)| shared(own, *other)));
                 known.push((own.name, public_key));
@@ -41,13 +36,11 @@ pub(super) fn load(input: &mut Input) {
 }
 
 /// Certificate and key, with the digest of the public key.
-fn read(own: &OwnAuthority, now: OffsetDateTime) -> Result<(AuthorityPair, String), Vec<Problem>> {
-    let certificate = text(own.name, "certificate", &own.certificate);
+fn read(own: &OwnAuthority, now: OffsetDateTime, files: &dyn Files) -> Result<(AuthorityPair, String), Vec<Problem>> {
+    let certificate = text((own.name, "certificate"), &own.certificate, files).map(|(text, _)| text);
     let key = own.key.as_ref().map(|key| {
-        text(own.name, "key", key).and_then(|text| match open_to_others(key) {
-            Some(problem) => Err(problem),
-            None => Ok(text),
-        })
+        let (text, open) = text((own.name, "key"), key, files)?;
+        open.map_or(Ok(text), |(name, mode)| Err(open_to_others(key, &name, mode)))
     });
     let key = key.transpose();
     let (certificate, key) = match (certificate, key) {
@@ -76,32 +69,25 @@ fn shared(own: &OwnAuthority, other: AuthorityName) -> Problem {
         .hint("make an authority for each, or leave one out: kokctl makes it")
 }
 
-/// The text of a certificate or a key. Neither is repeated in messages.
-fn text(name: AuthorityName, what: &str, pem: &Pem) -> Result<Secret, Problem> {
+/// The text of a certificate or a key, and the file that it stands in with its mode if others may do anything with that. None of the texts is
+/// repeated in messages.
+fn text((name, what): (AuthorityName, &str), pem: &Pem, files: &dyn Files) -> Result<(Secret, Option<(String, u32)>), Problem> {
     let path = match &pem.source {
-        PemSource::Contents(text) => return Ok(text.clone()),
-        PemSource::File(path) => beside(&pem.origin, path, process::home().as_deref()),
+        PemSource::Contents(text) => return Ok((text.clone(), files.open_to_others(&pem.origin))),
+        PemSource::File(path) => path,
     };
-    let unreadable = |because: String| {
+    let file = files.name(&pem.origin, path);
+    let contents = files.read(&pem.origin, path, MOST_BYTES).map_err(|unread| {
         Problem::new(format!("the {what} of the authority `{}` can't be read", name.as_str()))
             .at(&pem.origin)
-            .because(format!("{}: {because}", path.display()))
+            .because(format!("{file}: {}", unread.because))
             .hint("name a file in PEM, as seen from the folder of this file")
-    };
-    plain_file::read(&path, MOST_BYTES).map(Secret::new).map_err(unreadable)
+    })?;
+    Ok((Secret::new(contents.bytes), contents.open_mode.map(|mode| (file, mode))))
 }
 
 /// Whoever reads the key of an authority owns the cluster.
-fn open_to_others(key: &Pem) -> Option<Problem> {
-    let path = match &key.source {
-        PemSource::Contents(_) => std::path::PathBuf::from(&*key.origin.file),
-        PemSource::File(path) => beside(&key.origin, path, process::home().as_deref()),
-    };
-    // What came by standard input or in an option is no file.
-    let mode = mode_if_open(&fs::metadata(&path).ok().filter(fs::Metadata::is_file)?)?;
+fn open_to_others(key: &Pem, name: &str, mode: u32) -> Problem {
     let problem = Problem::new("the key of an authority is open to others").at(&key.origin);
-    Some(problem.because(format!("the mode of {} is {mode:04o}", path.display())).hint(format!("chmod 600 {}", path.display())))
+    problem.because(format!("the mode of {name} is {mode:04o}")).hint(format!("chmod 600 {name}"))
 }
-
-#[cfg(test)]
-mod tests;
