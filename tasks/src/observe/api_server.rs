@@ -12,14 +12,15 @@ use crate::shell::quote;
 ///
 /// Afterwards there is `curl_api OPTION|URL…`, if `$quick` says so: curl asks in a fifth of the processor time that kubectl takes. Its key comes from
 /// a file in memory that has no name any more when curl is started. `raw PATH` prints what the API server answers, asked by kubectl where curl
-/// got no good answer, so what is said then is the same on every host. `pem certificate|key` takes it out of a kubeconfig. `shorter` leaves out of lists who has set which field, and of nodes their
+/// got no good answer, so what is said then is the same on every host. To a curl that does not say who it is the API server answers with blanks in
+/// its JSON. `pem certificate|key` takes it out of a kubeconfig. `shorter` leaves out of lists who has set which field, and of nodes their
 /// images: most of an answer, and nobody reads it. It needs what the API server prints: strings have no bare quotes in them, so what it looks for is
 /// never inside one.
 pub(super) const READY: &str = concat!(
     "mark kube-ready\napi_server=\n",
     own_api_server!(),
     r#"version= quick=
-curl_api() { curl -q -s --max-time 3 --noproxy '*' --cacert /etc/kubernetes/pki/ca.crt --cert /dev/fd/3 --key /dev/fd/3 "$@" 2>/dev/null; }
+curl_api() { curl -q -s -A kokctl --max-time 3 --noproxy '*' --cacert /etc/kubernetes/pki/ca.crt --cert /dev/fd/3 --key /dev/fd/3 "$@" 2>/dev/null; }
 raw() {
   if [ -n "$quick" ] && said=$(curl_api -f --max-time 5 "$own_api_server$1"); then printf '%s\n' "$said"; else kube get --raw "$1" 2>&1 </dev/null; fi
 }

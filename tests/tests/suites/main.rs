@@ -37,3 +37,4 @@ mod networks_cases;
 mod own_etcd;
 mod prepared;
 mod release_build;
+mod two_clusters;
