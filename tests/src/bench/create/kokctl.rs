@@ -8,8 +8,9 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use super::report::{ByKokctl, Link};
+use super::report::{Again, ByKokctl, Link};
 use super::{Prepared, milliseconds};
+use crate::bench::median;
 
 /// End of the name of the step that is done when all nodes are Ready.
 const READY: &str = "/network/nodes-ready";
@@ -39,9 +40,37 @@ pub(super) fn run(prepared: Prepared, progress: &(dyn Fn(&str) + Sync)) -> Resul
     progress(&format!("kokctl: {:.1} s until all nodes were Ready, {:.1} s to its end", milliseconds / 1e3, end_milliseconds / 1e3));
     let mut critical_path = critical_path(&prepared, &name)?;
     end_with_nodes(&mut critical_path);
+    let again = Again::measure(&prepared)?;
+    progress(&format!("kokctl: {:.0} ms where nothing is left to do, {:.0} ms for the task {LIGHT} alone", again.whole, again.light));
     let (preparation_milliseconds, preparation_path) = (prepared.milliseconds, prepared.critical_path);
     prepared.lab.down()?;
-    Ok(ByKokctl { milliseconds, end_milliseconds, preparation_milliseconds, preparation_path, critical_path })
+    Ok(ByKokctl { milliseconds, end_milliseconds, again, preparation_milliseconds, preparation_path, critical_path })
+}
+
+/// What costs a host little more than a connection.
+const LIGHT: &str = "host";
+
+/// A cluster that has just come to be is busy with itself: so often is measured, and the median counts.
+const TIMES: usize = 7;
+
+impl Again {
+    /// Alternately the whole and the light task, so that what else happens on the machine hits both.
+    fn measure(prepared: &Prepared) -> Result<Self, Box<dyn Error>> {
+        let (mut whole, mut light) = (Vec::new(), Vec::new());
+        for _ in 0..TIMES {
+            whole.push(nothing_to_do(prepared, &[])?);
+            light.push(nothing_to_do(prepared, &["--only", LIGHT])?);
+        }
+        Ok(Self { whole: median(whole), light: median(light) })
+    }
+}
+
+fn nothing_to_do(prepared: &Prepared, more: &[&str]) -> Result<f64, Box<dyn Error>> {
+    let began = Instant::now();
+    let output = prepared.apply(more)?.output()?;
+    let took = milliseconds(began);
+    let said = String::from_utf8_lossy(&output.stdout);
+    if said.starts_with("nothing to do") { Ok(took) } else { Err(format!("a converged apply said {said:?}").into()) }
 }
 
 /// The chain of steps that the time of a run went to.

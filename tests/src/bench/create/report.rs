@@ -36,11 +36,22 @@ pub(super) struct ByKokctl {
     pub(super) milliseconds: f64,
     /// Until `apply` ended, after its check of the network.
     pub(super) end_milliseconds: f64,
+    /// What `apply` takes when nothing is left to do.
+    pub(super) again: Again,
     /// From bare hosts to prepared ones.
     pub(super) preparation_milliseconds: f64,
     /// What that went to: bulk data are pushed by the steps of `images` and programs.
     pub(super) preparation_path: Vec<Link>,
     pub(super) critical_path: Vec<Link>,
+}
+
+/// Medians of `apply` on a cluster that is as it should be, in milliseconds.
+#[derive(Debug, Serialize)]
+pub(super) struct Again {
+    /// Of everything.
+    pub(super) whole: f64,
+    /// Of a task that costs little more than the connections.
+    pub(super) light: f64,
 }
 
 /// A step of the chain that made a run as long as it was, as `kokctl run show --timeline --json` prints it.
@@ -120,6 +131,10 @@ impl fmt::Display for CreateReport {
         writeln!(f, "ratio of the medians {:.2}", self.ratio)?;
         writeln!(f, "\nbeside that")?;
         self.row(f, "kokctl apply to its end", |round| round.kokctl.end_milliseconds)?;
+        self.row(f, "kokctl apply, nothing to do", |round| round.kokctl.again.whole)?;
+        self.row(f, "the same of a light task", |round| round.kokctl.again.light)?;
+        let ratio = |round: &Round| round.kokctl.again.whole / round.kokctl.again.light;
+        writeln!(f, "ratio of these two {:.2}", median(self.rounds.iter().map(ratio).collect()))?;
         self.row(f, "preparation of bare hosts (kokctl)", |round| round.kokctl.preparation_milliseconds)?;
         self.row(f, "preparation of bare hosts (kubeadm)", |round| round.classic.preparation_milliseconds)?;
         writeln!(f, "\nthe chain of steps of the median run of kokctl")?;
@@ -161,6 +176,7 @@ mod tests {
             kokctl: ByKokctl {
                 milliseconds: kokctl,
                 end_milliseconds: kokctl,
+                again: Again { whole: 2.0, light: 1.0 },
                 preparation_milliseconds: 0.0,
                 preparation_path: Vec::new(),
                 critical_path: Vec::new(),
