@@ -12,7 +12,7 @@ use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::process;
 use super::wanted::WantedReset;
-use crate::engine::{self, Options, ResetDone, ResetRequest, Verdict};
+use crate::engine::{self, Options, ResetDone, ResetRequest, SnapshotWish, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::state::{Keeping, KeptSnapshot, SnapshotFile};
 use crate::ui::status_line;
@@ -46,11 +46,18 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
         None => ask(&cluster, part.as_ref().map(|(hosts, _)| hosts.as_slice())).map_err(|failure| vec![failure])?,
     }
-    let request = match &part {
-        None => ResetRequest::Whole { snapshot: arguments.snapshot.as_deref(), no_snapshot: arguments.no_snapshot },
-        Some((hosts, written)) => ResetRequest::Workers { hosts, written },
+    let snapshot = match &arguments.snapshot {
+        _ if arguments.no_snapshot => SnapshotWish::None("--no-snapshot leaves it out"),
+        Some(path) => SnapshotWish::In(path),
+        None => SnapshotWish::InStore,
     };
-    take_down(arguments, &cluster, request).await
+    match &part {
+        None => take_down(arguments, &cluster, ResetRequest::Whole { snapshot }).await,
+        Some((hosts, written)) => {
+            let part = format!("--limit {written}");
+            take_down(arguments, &cluster, ResetRequest::Workers { hosts, part: &part }).await
+        }
+    }
 }
 
 /// What is to be taken down, before anybody is asked.

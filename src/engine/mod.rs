@@ -25,7 +25,7 @@ pub use error::{Error, PlanChanged};
 pub use given::Given;
 pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
-pub use reset::{ResetDone, ResetRequest, reset};
+pub use reset::{ResetDone, ResetRequest, SnapshotWish, reset};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions, Renewal,
     StatusRequest, status,

@@ -22,18 +22,27 @@ use crate::state::KeptSnapshot;
 pub enum ResetRequest<'a> {
     /// The whole cluster.
     Whole {
-        /// Where the snapshot of etcd is to be; by default where the store keeps it.
-        snapshot: Option<&'a Path>,
-        /// Whether none is taken.
-        no_snapshot: bool,
+        /// What is kept of etcd.
+        snapshot: SnapshotWish<'a>,
     },
     /// Workers; the cluster goes on.
     Workers {
         /// Their names.
         hosts: &'a [String],
-        /// As they were written.
-        written: &'a str,
+        /// The part in the caller's words.
+        part: &'a str,
     },
+}
+
+/// What is kept of etcd before a cluster goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SnapshotWish<'a> {
+    /// A snapshot, where the store keeps it.
+    InStore,
+    /// A snapshot in this file.
+    In(&'a Path),
+    /// None, because of this, in the caller's words.
+    None(&'a str),
 }
 
 /// What was taken down.
@@ -57,7 +66,7 @@ pub async fn reset(
     request: ResetRequest<'_>,
     options: Options<'_>,
 ) -> Result<ResetDone, Error> {
-    let part = if let ResetRequest::Workers { written, .. } = request { Some(format!("--limit {written}")) } else { None };
+    let part = if let ResetRequest::Workers { part, .. } = request { Some(part.to_owned()) } else { None };
     let run = Run::begin("reset", cluster, part, (context, lock), options);
     let mut order = TakeDown { cluster, store, request, snapshot: None, kept: None };
     let driven = run.drive(&mut order).await?;
@@ -76,10 +85,16 @@ struct TakeDown<'a> {
 impl TakeDown<'_> {
     /// Keeps the snapshot of etcd, if there is one to be taken.
     async fn keep(&mut self, run: &Run<'_>, planned: &Planned) -> Result<(), Error> {
-        let ResetRequest::Whole { snapshot: place, no_snapshot } = self.request else { return Ok(()) };
-        if no_snapshot {
-            run.context.events.send(EventKind::SnapshotLeftOut { because: "--no-snapshot leaves it out".to_owned() });
-        } else if let Some(snapshot) = self.snapshot.take() {
+        let ResetRequest::Whole { snapshot: wish } = self.request else { return Ok(()) };
+        let place = match wish {
+            SnapshotWish::InStore => None,
+            SnapshotWish::In(path) => Some(path),
+            SnapshotWish::None(because) => {
+                run.context.events.send(EventKind::SnapshotLeftOut { because: because.to_owned() });
+                return Ok(());
+            }
+        };
+        if let Some(snapshot) = self.snapshot.take() {
             run.begins()?;
             let to = (self.store, run.options.run, place);
             self.kept = run.unless_stopped(keep(self.cluster, &planned.links, snapshot, to, &run.context.events)).await?;

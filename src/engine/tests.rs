@@ -68,7 +68,7 @@ impl Caller {
 
     async fn reset(&self, run: &str, cluster: &Cluster) -> Error {
         let lock = self.store.lock(&cluster.name).unwrap();
-        let request = ResetRequest::Whole { snapshot: None, no_snapshot: true };
+        let request = ResetRequest::Whole { snapshot: SnapshotWish::None("nobody wants it") };
         let result = reset(&self.context, (&self.store, lock), cluster, request, Options::unattended(run)).await;
         result.err().unwrap()
     }

@@ -4,30 +4,36 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 
-/// The records of hosts, and what became of each, in order.
+/// The records of hosts, and what was done with them, in order.
+#[derive(Default)]
+struct World {
+    records: BTreeMap<String, String>,
+    happened: Vec<String>,
+}
+
 #[derive(Clone, Default)]
-struct Hosts(Arc<Mutex<(BTreeMap<String, String>, Vec<String>)>>);
+struct Hosts(Arc<Mutex<World>>);
 
 impl Hosts {
     fn with(records: &[(&str, &str)]) -> Self {
         let records = records.iter().map(|(host, line)| ((*host).to_owned(), (*line).to_owned())).collect();
-        Self(Arc::new(Mutex::new((records, Vec::new()))))
+        Self(Arc::new(Mutex::new(World { records, happened: Vec::new() })))
     }
 
     /// What a probe would read.
     fn standing(&self) -> BTreeMap<String, Standing> {
-        self.0.lock().unwrap().0.iter().map(|(host, line)| (host.clone(), Standing::parse(line))).collect()
+        self.0.lock().unwrap().records.iter().map(|(host, line)| (host.clone(), Standing::parse(line))).collect()
     }
 
     fn happened(&self) -> Vec<String> {
-        std::mem::take(&mut self.0.lock().unwrap().1)
+        std::mem::take(&mut self.0.lock().unwrap().happened)
     }
 
     /// Notes what was done with a host, which leaves this line in its record; or the epoch alone.
     fn note(&self, what: &str, host: &str, line: Option<&str>) -> Output {
-        let mut hosts = self.0.lock().unwrap();
-        hosts.1.push(format!("{what} {host}"));
-        let record = hosts.0.get_mut(host).unwrap();
+        let mut world = self.0.lock().unwrap();
+        world.happened.push(format!("{what} {host}"));
+        let record = world.records.get_mut(host).unwrap();
         *record = line.map_or_else(|| format!("epoch={}", Standing::parse(record).epoch), str::to_owned);
         let (status, stdout) = (ExitStatus::Exited(0), b"boot".to_vec());
         Output { status, stdout, stdout_truncated: false, stderr: Vec::new(), stderr_truncated: false, noise: Vec::new() }
@@ -36,7 +42,7 @@ impl Hosts {
 
 impl Door for Hosts {
     fn leads_to(&self, host: &str) -> bool {
-        self.0.lock().unwrap().0.contains_key(host)
+        self.0.lock().unwrap().records.contains_key(host)
     }
 
     fn take(&self, host: &str, _boot: Option<String>, script: String) -> impl Future<Output = Result<Output, Failure>> + Send + 'static {
@@ -85,7 +91,7 @@ async fn over_two_stages_each_host_is_taken_once_and_let_go_once() {
 async fn a_host_that_had_a_later_run_is_never_set_back() {
     let (hosts, mut held) = (Hosts::with(&[("a", "epoch=3")]), Held::default());
     assert_eq!(stage(&hosts, &["a"], &mut held).await, Taken::AsProbed);
-    hosts.0.lock().unwrap().0.insert("b".to_owned(), "epoch=4".to_owned());
+    hosts.0.lock().unwrap().records.insert("b".to_owned(), "epoch=4".to_owned());
     assert_eq!(stage(&hosts, &["a", "b"], &mut held).await, Taken::ChangedHands(["b".to_owned()].into()));
     assert_eq!(hosts.happened(), ["take a", "let go a"]);
     assert_eq!(stage(&hosts, &["a", "b"], &mut held).await, Taken::AsProbed);
@@ -97,7 +103,7 @@ async fn a_host_that_had_a_later_run_is_never_set_back() {
 async fn a_host_whose_record_has_gone_is_taken_again() {
     let (hosts, mut held) = (Hosts::with(&[("a", ""), ("b", "")]), Held::default());
     assert_eq!(stage(&hosts, &["a", "b"], &mut held).await, Taken::AsProbed);
-    hosts.0.lock().unwrap().0.insert("b".to_owned(), String::new());
+    hosts.0.lock().unwrap().records.insert("b".to_owned(), String::new());
     assert_eq!(stage(&hosts, &["a", "b"], &mut held).await, Taken::AsProbed);
     assert_eq!(hosts.happened(), ["take a", "take b", "take b"]);
 }
