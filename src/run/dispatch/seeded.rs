@@ -47,11 +47,17 @@ pub(super) enum Bug {
     EpochNotRaised,
     /// A run begins although something of an earlier one is at work.
     WorkNotWaitedFor,
+    /// Nobody looks whose data etcd has.
+    ForeignDataNotSeen,
+    /// Nobody looks which versions run.
+    VersionsNotSeen,
+    /// A reset takes any host for a worker.
+    ResetTakesAnyHost,
 }
 
 #[cfg(test)]
 impl Bug {
-    pub(super) const ALL: [Self; 14] = [
+    pub(super) const ALL: [Self; 17] = [
         Self::GateNotAsked,
         Self::WaitsGoOn,
         Self::DoubtfulIsHealthy,
@@ -66,7 +72,21 @@ impl Bug {
         Self::GoneIsAskedAgain,
         Self::EpochNotRaised,
         Self::WorkNotWaitedFor,
+        Self::ForeignDataNotSeen,
+        Self::VersionsNotSeen,
+        Self::ResetTakesAnyHost,
     ];
+
+    /// What has to say so of those that one oracle alone is there for; any may of the others.
+    pub(super) fn found_by(self) -> &'static str {
+        match self {
+            Self::ResetTakesAnyHost => "S3: ",
+            Self::ForeignDataNotSeen => "S4: ",
+            Self::VersionsNotSeen => "S5: ",
+            Self::EpochNotRaised => "S6: ",
+            _ => "",
+        }
+    }
 }
 
 #[cfg(test)]

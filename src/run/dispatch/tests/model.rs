@@ -8,6 +8,7 @@ mod acting;
 mod answers;
 mod fault;
 pub(super) mod ground;
+mod membership;
 mod oracle;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -30,6 +30,9 @@ pub(crate) struct Api {
     pub(crate) started: BTreeSet<String>,
 }
 
+/// Says in the model that a host has the data of another cluster's member.
+pub(crate) const FOREIGN_DATA: &str = "/var/lib/etcd/member/foreign";
+
 /// Manifests of the static pods.
 pub(crate) const MANIFESTS: [&str; 4] = ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler"];
 
@@ -197,7 +200,8 @@ pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> Et
     let version = image.map_or("3.7.0", |(_, tag)| tag.split('-').next().unwrap()).to_owned();
     let leader = api.members.iter().find(|name| runs_etcd(&hosts[*name])).filter(|_| has_leader).map_or(0, |name| member_id(name));
     let id = member_id(&host.name);
-    EtcdState::Ready(EtcdMember { cluster_id: "7".into(), id, leader, version, has_leader, members, ..EtcdMember::default() })
+    let cluster_id = if host.has(FOREIGN_DATA) { "8" } else { "7" }.to_owned();
+    EtcdState::Ready(EtcdMember { cluster_id, id, leader, version, has_leader, members, ..EtcdMember::default() })
 }
 
 /// What a member with data says of another one's URL.

@@ -2,6 +2,7 @@
 
 pub(crate) mod api;
 pub(crate) mod host;
+mod leaving;
 mod operation;
 pub(crate) mod secrets;
 pub(crate) mod shell;

@@ -144,7 +144,8 @@ impl World {
             | Operation::TimeSynchronised(_) => {
                 self.settle();
             }
-            Operation::Reset(_) | Operation::RemoveNode(_) => panic!("the model does not take clusters down"),
+            Operation::Reset(_) => self.leave(host),
+            Operation::RemoveNode(node) => self.forget(host, &node.node),
         }
         self.settle();
     }
@@ -164,11 +165,11 @@ impl World {
             let own = self.cluster.control_planes().any(|plane| plane.name == host.name);
             let reachable = if own { api::answers(&self.api, host, &hosts) } else { api::any_answers(&self.api, &hosts) };
             let kubelet = host.is_active("kubelet.service") && host.has("/etc/kubernetes/kubelet.conf");
-            if reachable && kubelet && !self.api.nodes.contains_key(&host.name) {
+            if reachable && kubelet && !(self.api.nodes.contains_key(&host.name) && host.has(CLIENT_CERTIFICATE)) {
                 host.folder("/var/lib/kubelet/pki", 0o700);
                 host.write(CLIENT_CERTIFICATE, 0o600, "certificate and key");
                 let node = NodeState { uid: format!("uid of {}", host.name), kubelet_version: "v1.37.1".into(), ..NodeState::default() };
-                self.api.nodes.insert(host.name.clone(), node);
+                self.api.nodes.entry(host.name.clone()).or_insert(node);
             }
             if reachable && api::has_subnet(&self.api, host) && !host.has("/run/flannel/subnet.env") {
                 host.folder("/run/flannel", 0o755);

@@ -32,6 +32,8 @@ pub(crate) struct World {
     pub(crate) token_id: String,
     /// Whether the user asks for what others may lose theirs with.
     pub(crate) prune: bool,
+    /// What no look shows, for tests of what happens without it.
+    pub(crate) hides: Option<fn(&mut Observations)>,
     /// What stands for the secrets of control planes, by host and path below `/etc/kubernetes`.
     files: &'static Files,
 }
@@ -64,7 +66,7 @@ impl World {
         let members = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
         let api = Api { members, etcd_units: cluster.has_etcd_units(), ..Api::default() };
         let files = secrets::of(&cluster);
-        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), prune: false, files }
+        Self { cluster, bundle: super::bundle(), hosts, api, token_id: super::TOKEN_ID.to_owned(), prune: false, hides: None, files }
     }
 
     /// A world in which a run has ended.
@@ -164,6 +166,9 @@ impl World {
                 Look::TimeTracking => seen.time = Some(host.time(self.source_serves())),
                 _ => {}
             }
+        }
+        if let Some(hide) = self.hides {
+            hide(&mut seen);
         }
         seen
     }

@@ -36,14 +36,12 @@ impl Model {
             let kok_tasks::change::Verdict::Differs(change) = step.diff(&seen) else {
                 // A trigger's change, such as a restart, is made again whatever is seen.
                 let change = kok_tasks::change::Change::new(kok_tasks::change::ChangeKind::DoAgain, "it was asked for");
-                inner.world.carry_out(step, &change);
-                inner.disturb(step);
+                inner.do_step(step, &change);
                 inner.done.push(step.id.to_string());
                 acted[index] = Acted::Ended;
                 continue;
             };
-            inner.world.carry_out(step, &change);
-            inner.disturb(step);
+            inner.do_step(step, &change);
             inner.done.push(step.id.to_string());
             acted[index] = Acted::Ended;
         }
@@ -75,7 +73,7 @@ impl Model {
         let steps = order.steps.iter().map(|(step, _)| step.id.to_string());
         let unwritten: Vec<String> = steps.filter(|id| !written.contains(id.as_str())).collect();
         inner.unwritten.extend(unwritten);
-        if inner.at_work.contains_key(&(order.host.clone(), order.lane)) {
+        if inner.is_beside(order) {
             let first = order.steps.first().map(|(step, _)| step.id.to_string()).unwrap();
             inner.beside.push(first);
         }
@@ -198,6 +196,18 @@ fn reachable(inner: &Inner, host: &str) -> Result<(), Trouble> {
 }
 
 impl Inner {
+    /// Whether an order comes while an earlier one of its lane is at work. One that never ends keeps the host from beginning anything else, so there only
+    /// a step that is sent again counts.
+    fn is_beside(&self, order: &Order) -> bool {
+        let key = (order.host.clone(), order.lane);
+        let is_again = |before: &Order| before.steps.iter().any(|(step, _)| order.steps.iter().any(|(again, _)| again.id == step.id));
+        match self.at_work.get(&key) {
+            None => false,
+            Some(Some(_)) => true,
+            Some(None) => self.sent.get(&key).is_none_or(is_again),
+        }
+    }
+
     /// Whether a step talks to an API server that is away for the moment.
     fn lacks_api_server(&self, step: &Step) -> bool {
         let (api, hosts) = (&self.world.api, &self.world.hosts);

@@ -17,10 +17,11 @@ impl Model {
     /// The world once everything that is away has come back.
     pub(in super::super) fn world_afterwards(&self) -> World {
         let mut world = self.world();
-        for host in world.hosts.values_mut() {
+        for (name, host) in &mut world.hosts {
             host.down.clear();
-            if let Some(unit) = host.units.get_mut("kubelet.service").filter(|unit| unit.active == "inactive" && unit.file == "enabled") {
-                unit.active = "active".into();
+            // One that was never started does not start by itself.
+            if self.lock().down.contains_key(&(name.clone(), "kubelet")) {
+                host.units.get_mut("kubelet.service").unwrap().active = "active".into();
             }
         }
         world

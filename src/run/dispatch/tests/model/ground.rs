@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use kok_tasks::change::{Change, ChangeKind, Verdict};
+use kok_tasks::change::Verdict;
 use kok_tasks::holder::{Holder, Standing, WAIT_SECONDS, next_epoch};
 use kok_tasks::plan::Step;
 use tokio::time::Instant;
@@ -40,9 +40,9 @@ fn line(controller: &str, epoch: u64) -> String {
 /// Goes on with a step that a host had begun.
 fn go_on(world: &mut World, step: &Step) {
     let seen = world.look(&step.host, step.looks().into_iter());
-    let again = || Change::new(ChangeKind::DoAgain, "it was asked for");
-    let change = if let Verdict::Differs(change) = step.diff(&seen) { change } else { again() };
-    world.carry_out(step, &change);
+    if let Verdict::Differs(change) = step.diff(&seen) {
+        world.carry_out(step, &change);
+    }
 }
 
 impl Ground {

@@ -22,6 +22,8 @@ pub(super) struct Moment {
     members: BTreeSet<String>,
     api_servers: BTreeSet<String>,
     nodes: BTreeSet<String>,
+    /// Nodes that the cluster has, Ready or not.
+    counted: BTreeSet<String>,
 }
 
 /// What the run could know, and what it did against that.
@@ -55,6 +57,7 @@ impl Inner {
             at,
             members: names(&|name| self.world.api.members.iter().any(|member| member == name) && api::runs_etcd(&hosts[name])),
             api_servers: names(&|name| is_plane(name) && api::answers(&self.world.api, &hosts[name], hosts)),
+            counted: self.world.api.nodes.keys().cloned().collect(),
             nodes: names(&|name| !is_plane(name) && api::is_ready(&self.world.api, &hosts[name])),
         };
         self.oracle.shown.push(moment);
@@ -89,7 +92,9 @@ impl Inner {
             }
             Disruption::RestartKubelet { host } => {
                 let workers = self.world.cluster.nodes().filter(|node| !node.roles.control_plane && node.name != *host);
-                let away: Vec<&str> = workers.map(|node| node.name.as_str()).filter(|name| !seen.nodes.contains(*name)).collect();
+                // One that has left, or has not come yet, is not missed.
+                let counted = workers.map(|node| node.name.as_str()).filter(|name| seen.counted.contains(*name));
+                let away: Vec<&str> = counted.filter(|name| !seen.nodes.contains(*name)).collect();
                 // Without an API server nobody knows of nodes.
                 let is_known = !seen.api_servers.is_empty() && seen.nodes.contains(host);
                 (is_known && !away.is_empty()).then(|| format!("{away:?} is away"))

@@ -1,6 +1,4 @@
-//! What a seed makes: a cluster of which something differs, and what happens to the runs that are to change it.
-
-use std::cell::LazyCell;
+//! What happens to the runs of a history.
 
 use super::*;
 
@@ -32,15 +30,9 @@ impl Random {
         self.below(count) == 0
     }
 
-    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+    pub(super) fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
         of[usize::try_from(self.below(of.len() as u64)).unwrap()]
     }
-}
-
-thread_local! {
-    static WORLDS: LazyCell<[World; 2]> = LazyCell::new(|| {
-        [model::support::highly_available(), model::support::own_etcd()].map(|cluster| World::bare_of(cluster).converge())
-    });
 }
 
 /// What happens to the cluster by itself.
@@ -54,29 +46,6 @@ pub(super) enum Happening {
     },
     Lost(&'static str),
     Stop,
-}
-
-/// A cluster that works, of which something differs from what is wanted.
-pub(super) fn drifted(random: &mut Random) -> World {
-    let which = usize::from(random.one_in(4));
-    let mut world = WORLDS.with(|worlds| worlds[which].clone());
-    let hosts: Vec<String> = world.hosts.keys().cloned().collect();
-    let edited = ["/etc/kubernetes/manifests/etcd.yaml", "/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/etcd/etcd.yaml"];
-    let removed = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
-    for host in hosts {
-        for path in edited.iter().filter(|path| world.hosts[&host].has(path)).collect::<Vec<_>>() {
-            if random.one_in(2) {
-                let text = world.hosts[&host].text(path).to_owned();
-                world.host(&host).write(path, 0o600, &format!("{text}# edited\n"));
-            }
-        }
-        for path in removed {
-            if random.one_in(3) {
-                world.host(&host).paths.remove(path);
-            }
-        }
-    }
-    world
 }
 
 fn happening(random: &mut Random, world: &World) -> Happening {
@@ -123,6 +92,16 @@ impl Life {
         happenings.sort_by_key(|(at, _)| *at);
         let goes_on = (!random.one_in(5)).then(|| Duration::from_secs(1 + random.below(100)));
         Self { faults, dies_at, happenings, goes_on }
+    }
+
+    /// Of a founding: links break anywhere in it, for good too, and nothing works yet that could go away.
+    pub(super) fn of_founding(random: &mut Random) -> Self {
+        let gone = Fault::Gone("worker2");
+        let breaking = [Fault::LostBefore, Fault::LostAfter, Fault::LostBetween, Fault::StillAtWork, Fault::NeverEnds, Fault::Held, gone];
+        let faults = (0..=random.below(3)).map(|_| (small(random, 60), random.one_of(&breaking))).collect();
+        let dies_at = random.one_in(2).then(|| small(random, 60));
+        let goes_on = (!random.one_in(5)).then(|| Duration::from_secs(1 + random.below(100)));
+        Self { faults, dies_at, happenings: Vec::new(), goes_on }
     }
 
     /// The last one: nothing happens any more.

@@ -1,0 +1,67 @@
+//! What a step may never do to members of etcd and to the order of versions, whatever it is for. Nothing of it asks the planner or the gate.
+
+use kok_tasks::change::Change;
+use kok_tasks::gate::Disruption;
+use kok_tasks::observe::{API_SERVER, Installed, KUBELET};
+use kok_tasks::operations::{MEMBER_DATA, Operation};
+use kok_tasks::plan::{Action, Step};
+
+use super::Inner;
+use super::support::api::{self, FOREIGN_DATA};
+
+/// What the fixtures' file asks for, as major, minor, and patch.
+const WANTED: (u64, u64, u64) = (1, 37, 1);
+
+fn number(version: Option<&Installed>) -> (u64, u64, u64) {
+    version.and_then(|installed| installed.running.as_ref()).map_or(WANTED, |is| (is.major, is.minor, is.patch))
+}
+
+impl Inner {
+    /// Does a step, and looks at what it did to others.
+    pub(super) fn do_step(&mut self, step: &Step, change: &Change) {
+        let members = self.members_with_data();
+        self.world.carry_out(step, change);
+        self.disturb(step);
+        let left = self.members_with_data();
+        let gone = members.into_iter().filter(|name| !left.contains(name));
+        // No verb of today takes a member that it has drained or that is proven dead.
+        self.oracle.broken.extend(gone.map(|name| format!("S3: {} removes the member of {name}", step.id)));
+        self.starts_own_data(step);
+        self.keeps_versions(step);
+    }
+
+    fn members_with_data(&self) -> Vec<String> {
+        self.world.api.members.iter().filter(|name| self.world.hosts[*name].has(MEMBER_DATA)).cloned().collect()
+    }
+
+    /// S4: etcd is not started over the data of another cluster.
+    fn starts_own_data(&mut self, step: &Step) {
+        let host = &self.world.hosts[&step.host];
+        let starts = matches!(&step.gate, Some((Disruption::RestartMember { .. }, _))) || api::runs_etcd(host);
+        if host.has(FOREIGN_DATA) && starts {
+            self.oracle.broken.push(format!("S4: {} starts etcd over the data of another cluster", step.id));
+        }
+    }
+
+    /// S5: no kubelet is started that is newer than an API server, and API servers are within one minor version of each other.
+    fn keeps_versions(&mut self, step: &Step) {
+        if self.world.hosts.values().all(|host| host.versions.is_empty()) {
+            return;
+        }
+        if let Some((Disruption::RestartApiServer { host }, _)) = &step.gate {
+            let text = format!("{}.{}.{}", WANTED.0, WANTED.1, WANTED.2);
+            self.world.host(host).has_version(API_SERVER, &text, &text);
+        }
+        let planes = self.world.cluster.control_planes().map(|host| &self.world.hosts[&host.name]);
+        let servers: Vec<_> = planes.map(|host| number(host.versions.get(API_SERVER))).collect();
+        let (oldest, newest) = (servers.iter().min().copied().unwrap_or(WANTED), servers.iter().max().copied().unwrap_or(WANTED));
+        if matches!(&step.gate, Some((Disruption::RestartApiServer { .. }, _))) && newest.1 - oldest.1 > 1 {
+            self.oracle.broken.push(format!("S5: {} makes API servers {} minor versions apart", step.id, newest.1 - oldest.1));
+        }
+        let starts_kubelet =
+            matches!(&step.action, Action::Operation(Operation::Join(_) | Operation::KubeletStart(_) | Operation::KubeletFinalize(_)));
+        if starts_kubelet && number(self.world.hosts[&step.host].versions.get(KUBELET)) > oldest {
+            self.oracle.broken.push(format!("S5: {} starts a kubelet that is newer than an API server", step.id));
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a seed begins with: a cluster that works and of which something differs, bare hosts, or workers that are to leave.
+
+use std::cell::LazyCell;
+
+use kok_tasks::observe::{API_SERVER, EtcdState, Observations, ProgramVersions};
+use kok_tasks::plan::{Making, Refusal, reset_looks, reset_part};
+
+use super::super::super::seeded::seeded;
+use super::lives::{Life, Random};
+use super::*;
+use model::support::api::FOREIGN_DATA;
+
+thread_local! {
+    static WORLDS: LazyCell<[World; 2]> = LazyCell::new(|| {
+        [model::support::highly_available(), model::support::own_etcd()].map(|cluster| World::bare_of(cluster).converge())
+    });
+}
+
+/// What a life is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// What differs from what is wanted.
+    Change,
+    Founding,
+    /// Workers leave. Who applies after that has them back.
+    Reset,
+}
+
+impl Beginning {
+    pub(super) fn any(random: &mut Random) -> Self {
+        match random.below(10) {
+            0 => Self::Founding,
+            1 => Self::Reset,
+            _ => Self::Change,
+        }
+    }
+
+    /// What the life after it is for.
+    pub(super) fn next(self) -> Self {
+        if self == Self::Reset { Self::Change } else { self }
+    }
+
+    pub(super) fn is_apply(self) -> bool {
+        self != Self::Reset
+    }
+
+    pub(super) fn world(self, random: &mut Random) -> World {
+        // Nothing else differs where workers leave: an apply that has them back and starts containerd of cp1 anew makes the token for joining while
+        // the API server there is away, for nothing says yet that the token needs `container-runtime/api-server`.
+        let mut world = match self {
+            Self::Founding => World::bare(),
+            Self::Reset => WORLDS.with(|worlds| worlds[usize::from(random.one_in(4))].clone()),
+            Self::Change => drifted(random),
+        };
+        world.hides = hidden();
+        world
+    }
+
+    pub(super) fn plan(self, world: &World, random: &mut Random) -> Result<Plan, Vec<Refusal>> {
+        if self.is_apply() {
+            return world.try_plan();
+        }
+        let is_chosen = |host: &&kok_crds::model::Host| seeded!(ResetTakesAnyHost) || (!host.roles.control_plane && !host.roles.etcd);
+        let hosts: Vec<String> = world.cluster.hosts.iter().filter(is_chosen).map(|host| host.name.clone()).collect();
+        let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
+        let mut seen = world.seen();
+        for host in &world.cluster.hosts {
+            seen.add_observations(&host.name, world.look(&host.name, reset_looks(host, false).iter()));
+        }
+        loop {
+            match reset_part(&world.cluster, std::slice::from_ref(&chosen), &seen)? {
+                Making::Made(plan) => return Ok(*plan),
+                Making::Incomplete(refusals) => return Err(refusals),
+                Making::AskFirst(hosts) => panic!("{hosts:?} were all asked"),
+                Making::LookFirst(asked) => {
+                    for (host, looks) in asked {
+                        seen.add_observations(&host, world.look(&host, looks.iter()));
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn life(self, random: &mut Random, world: &World) -> Life {
+        if self == Self::Founding { Life::of_founding(random) } else { Life::any(random, world) }
+    }
+}
+
+/// What no look shows while a bug is switched on.
+fn hidden() -> Option<fn(&mut Observations)> {
+    if seeded!(ForeignDataNotSeen) {
+        return Some(|seen| {
+            if let Some(EtcdState::Ready(member)) = &mut seen.etcd {
+                member.cluster_id = "7".to_owned();
+            }
+        });
+    }
+    seeded!(VersionsNotSeen).then_some(|seen| seen.versions = seen.versions.take().map(|_| ProgramVersions::new()))
+}
+
+/// A cluster that works, of which something differs from what is wanted.
+fn drifted(random: &mut Random) -> World {
+    let which = usize::from(random.one_in(4));
+    let mut world = WORLDS.with(|worlds| worlds[which].clone());
+    let hosts: Vec<String> = world.hosts.keys().cloned().collect();
+    let edited = ["/etc/kubernetes/manifests/etcd.yaml", "/etc/kubernetes/manifests/kube-apiserver.yaml", "/etc/etcd/etcd.yaml"];
+    let removed = ["/var/lib/kubelet/config.yaml", "/etc/containerd/config.toml"];
+    for host in hosts {
+        for path in edited.iter().filter(|path| world.hosts[&host].has(path)).collect::<Vec<_>>() {
+            if random.one_in(2) {
+                let text = world.hosts[&host].text(path).to_owned();
+                world.host(&host).write(path, 0o600, &format!("{text}# edited\n"));
+            }
+        }
+        for path in removed {
+            if random.one_in(3) {
+                world.host(&host).paths.remove(path);
+            }
+        }
+    }
+    spoil(random, &mut world);
+    world
+}
+
+/// Now and then a member has the data of another cluster, or an upgrade by somebody else has stopped halfway.
+fn spoil(random: &mut Random, world: &mut World) {
+    if random.one_in(12) {
+        let member = world.api.members[usize::try_from(random.below(world.api.members.len() as u64)).unwrap()].clone();
+        world.host(&member).write(FOREIGN_DATA, 0o600, "");
+    }
+    if random.one_in(12) {
+        let version = random.one_of(&["1.36.3", "1.35.1"]);
+        let planes: Vec<String> = world.cluster.control_planes().map(|host| host.name.clone()).collect();
+        let count = 1 + usize::try_from(random.below(planes.len() as u64)).unwrap();
+        planes.iter().take(count).for_each(|host| world.host(host).has_version(API_SERVER, version, version));
+    }
+}
+
+/// The owner does what refusals ask for: the data are the cluster's again, and the upgrade is finished.
+pub(super) fn heal(world: &mut World) {
+    for host in world.hosts.values_mut() {
+        host.paths.remove(FOREIGN_DATA);
+        host.versions.clear();
+    }
+}
