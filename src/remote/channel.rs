@@ -63,8 +63,9 @@ impl Output {
 pub(super) struct Collected {
     framer: Framer,
     stderr: StderrTail,
-    exit: Option<ExitStatus>,
+    pub(super) exit: Option<ExitStatus>,
     refused: bool,
+    pub(super) received: u64,
     gate: Option<Gate>,
     /// Whether more than may be kept is an end of it.
     at_most: bool,
@@ -75,7 +76,7 @@ pub(super) struct Collected {
 impl Collected {
     pub(super) fn new(nonce: &Nonce, stdout_limit: usize, gate: Option<Gate>, budget: &Arc<Budget>) -> Self {
         let (framer, stderr) = (Framer::new(nonce, stdout_limit, budget), StderrTail::new(nonce, budget));
-        Self { framer, stderr, exit: None, refused: false, gate, at_most: false, tap: None }
+        Self { framer, stderr, exit: None, refused: false, received: 0, gate, at_most: false, tap: None }
     }
 
     /// Ends with the first byte that can't be kept.
@@ -107,6 +108,7 @@ impl Collected {
     }
 
     fn take(&mut self, event: Event) {
+        self.received += event.bytes();
         match event {
             Event::Stdout(data) => {
                 if let Some(gate) = &mut self.gate {
@@ -183,7 +185,7 @@ impl Running {
     /// Reads the channel from now on, in a task of its own, whatever becomes of this value.
     pub(super) fn new((input, events): (Input, Events), collected: Collected, permit: OwnedSemaphorePermit) -> Self {
         let (sender, done) = oneshot::channel();
-        tokio::spawn(drain(events, collected, sender, permit));
+        tokio::spawn(tracing::Instrument::in_current_span(drain(events, collected, sender, permit)));
         Self { input, done }
     }
 

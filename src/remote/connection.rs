@@ -5,6 +5,7 @@ use super::dial::Journey;
 use super::error::{ConnectError, RunError};
 use super::gate::Password;
 use super::host_key::Accepted;
+use super::log::log_end;
 use super::nonce::{NoRandomness, Nonce, jittered};
 use super::script::{GO, Script, Start};
 use super::session::{Session, StartFault};
@@ -16,6 +17,7 @@ use std::time::Duration;
 use tokio::io::AsyncRead;
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
+use tracing::{Instrument as _, debug, debug_span, info, info_span};
 use zeroize::Zeroizing;
 
 /// Channels at the same time on one connection: sshd's `MaxSessions` is 10, and two are left for those that are closing.
@@ -77,7 +79,10 @@ impl Connection {
     /// [`ConnectError`] with the phase that failed. Nothing has changed on the host then.
     pub async fn open(target: &Target, deadlines: &Deadlines, transport: &Transport) -> Result<Self, ConnectError> {
         let journey = Journey { deadlines, transport };
-        let session = journey.connect(target).await.map_err(|fault| ConnectError::of(target, fault))?;
+        let span = info_span!("connect", host = target.name, address = target.endpoint());
+        let began = Instant::now();
+        let session = journey.connect(target).instrument(span.clone()).await.map_err(|fault| ConnectError::of(target, fault))?;
+        span.in_scope(|| info!(milliseconds = began.elapsed().as_millis(), "connected"));
         let privilege = match &target.sudo_password {
             _ if !target.needs_sudo() => Privilege::Root,
             None => Privilege::Sudo,
@@ -178,7 +183,9 @@ impl Connection {
                 Work { nonce: &nonce, text: Zeroizing::default(), stdout_limit: SUDO_OUTPUT, at_most: false, until, deadline, tap: None };
             let (collected, _) = self.execute(command, work, tokio::io::empty()).await.map_err(RunError::nothing_ran)?;
             let output = self.judge(collected).map_err(RunError::nothing_ran)?;
-            Ok::<_, RunError>(Answer::read(&output, &nonce))
+            let answer = Answer::read(&output, &nonce);
+            info!(host = self.inner.host, user = self.inner.user, "sudo {}", answer.in_words());
+            Ok::<_, RunError>(answer)
         });
         let Answer::Refused { with_password, said } = learning.await? else {
             return Ok(());
@@ -187,7 +194,21 @@ impl Connection {
         Err(RunError::SudoRefused { host, user, with_password: *with_password, said: said.clone() })
     }
 
+    /// Has a command run on a channel of its own. What it said is in no log: it may be a secret.
     pub(super) async fn execute<R: AsyncRead + Unpin>(
+        &self,
+        command: Command,
+        work: Work<'_>,
+        source: R,
+    ) -> Result<(Collected, Option<u64>), RunError> {
+        let (began, script_bytes) = (Instant::now(), work.text.len());
+        let span = debug_span!("channel", host = self.inner.host);
+        let ended = self.converse(command, work, source).instrument(span.clone()).await;
+        span.in_scope(|| log_end(&ended, began, script_bytes));
+        ended
+    }
+
+    async fn converse<R: AsyncRead + Unpin>(
         &self,
         command: Command,
         work: Work<'_>,
@@ -222,6 +243,9 @@ impl Connection {
     }
 
     async fn begin(&self, command: &str, collected: Collected) -> Result<Running, RunError> {
+        if self.inner.channels.available_permits() == 0 {
+            debug!("waits for one of {CHANNELS} channels");
+        }
         // The semaphore is never closed.
         let permit = Arc::clone(&self.inner.channels).acquire_owned().await;
         let permit = permit.map_err(|error| self.not_started(error.to_string()))?;
@@ -233,10 +257,14 @@ impl Connection {
                 Err(StartFault::Full) if pause > FULL_PAUSE_LIMIT => {
                     return Err(self.not_started("sshd has no session free (MaxSessions)".to_owned()));
                 }
-                Err(StartFault::Full) => tokio::time::sleep(jittered(pause)).await,
+                Err(StartFault::Full) => {
+                    debug!("waits for sshd to have a session free");
+                    tokio::time::sleep(jittered(pause)).await;
+                }
             }
             pause *= 2;
         };
+        debug!("opened");
         Ok(Running::new(channel, collected, permit))
     }
 

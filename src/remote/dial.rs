@@ -10,6 +10,7 @@ use super::transport::Transport;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 use tokio::time::Instant;
+use tracing::{Instrument as _, debug, info, info_span};
 
 /// A server that is to be handshaken with greets at once. One that does not costs nobody anything while it is waited for, so it waits
 /// without a place among the handshakes: a hundred hosts that hang take no longer than one.
@@ -82,7 +83,11 @@ impl Journey<'_> {
         let mut attempts = 1;
         loop {
             // The semaphores are never closed; without a permit we would only be less polite.
+            if places.available_permits() == 0 {
+                debug!("waits for its turn: others are not logged in there yet");
+            }
             let place = places.acquire().await.ok();
+            debug!(attempt = attempts, bastion = target.bastion.as_ref().map(|hop| hop.endpoint()), "dials");
             let socket = self.socket(target, under.as_deref()).await.map_err(here)?;
             let fault = match self.handshake(socket, Arc::clone(&host_keys), under.as_ref()).await {
                 Ok(session) => {
@@ -100,6 +105,7 @@ impl Journey<'_> {
                 return Err(here(fault));
             }
             drop(place);
+            info!(attempt = attempts, "tries again: {fault}");
             tokio::time::sleep(jittered(RETRY * 2_u32.pow(attempts - 1))).await;
             attempts += 1;
         }
@@ -143,7 +149,7 @@ impl Journey<'_> {
         if let Some((_, fault)) = state.failed.as_ref().filter(|(when, _)| *when >= asked) {
             return Err(fault.clone());
         }
-        match Box::pin(self.connect(target)).await {
+        match Box::pin(self.connect(target).instrument(info_span!("bastion", address = target.endpoint()))).await {
             Ok(session) => {
                 let session = Arc::new(session);
                 *state = State { session: Arc::downgrade(&session), failed: None };

@@ -19,6 +19,7 @@ mod identity;
 mod identity_fault;
 mod known_hosts;
 mod known_hosts_files;
+mod log;
 mod nonce;
 mod passphrase;
 mod pattern;

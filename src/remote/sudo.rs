@@ -78,6 +78,16 @@ impl Command {
 }
 
 impl Answer {
+    /// For the log.
+    pub(super) fn in_words(&self) -> &'static str {
+        match self {
+            Self::Free => "does not ask",
+            Self::Granted => "asked, and took the password",
+            Self::Refused { with_password: true, .. } => "refused the password",
+            Self::Refused { with_password: false, .. } => "refused",
+        }
+    }
+
     /// Reads what the question left.
     pub(super) fn read(output: &Output, nonce: &Nonce) -> Self {
         let mark = asked_mark(nonce);

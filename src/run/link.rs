@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use kok_crds::model::Cluster;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+use tracing::{Instrument as _, info};
 
 use super::descriptors::make_room;
 use super::keys::wrong_keys;
@@ -145,6 +146,7 @@ async fn open_patiently(target: &Target, transport: &Transport, patience: Durati
             Err(error) => error,
         };
         let Some(wait) = wait_before_next(error.prospect(), began.elapsed(), pause, patience) else { return Err(error) };
+        info!(host = target.name, wait_milliseconds = wait.as_millis(), "connects again: {}", error.fault);
         tokio::time::sleep(wait).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
@@ -188,8 +190,9 @@ pub async fn connect_each(
     for target in targets {
         let host = target.name.clone();
         let (all, transport) = (cluster.hosts.len(), transport.clone());
-        let task =
-            connecting.spawn(async move { (target.name.clone(), Link::open(target, &transport).await.map(|link| link.of_cluster(all))) });
+        let task = connecting.spawn(
+            async move { (target.name.clone(), Link::open(target, &transport).await.map(|link| link.of_cluster(all))) }.in_current_span(),
+        );
         hosts.insert(task.id(), host);
     }
     Ok(opened(connecting, &hosts, events).await)

@@ -1,17 +1,20 @@
 //! The client's side of a session: verifies the host key, notes why the session ended, grants the server nothing.
 use crate::remote::host_key::HostKeys;
-use crate::remote::host_key_fault::HostKeyFault;
+use crate::remote::host_key_fault::{HostKeyFault, KeyPrint};
 use russh::Channel;
 use russh::client::{self, DisconnectReason, Msg};
 use russh::keys::PublicKeyOrCertificate;
 use std::io;
 use std::sync::Arc;
 use tokio::sync::watch;
+use tracing::{Span, debug};
 
 /// Answers what the server asks of the client.
 pub(super) struct Client {
     pub(super) host_keys: Arc<HostKeys>,
     pub(super) lost: watch::Sender<Option<String>>,
+    /// Whose connection it is: the SSH library calls from a task of its own.
+    pub(super) span: Span,
 }
 
 /// Why a session ended.
@@ -32,7 +35,11 @@ impl client::Handler for Client {
 
     async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, ClientError> {
         match shown {
-            PublicKeyOrCertificate::PublicKey { key, .. } => self.host_keys.verify(key).map(|()| true).map_err(ClientError::HostKey),
+            PublicKeyOrCertificate::PublicKey { key, .. } => {
+                self.host_keys.verify(key).map_err(ClientError::HostKey)?;
+                self.span.in_scope(|| debug!(fingerprint = %KeyPrint::of(key), "host key accepted"));
+                Ok(true)
+            }
             // We never offer to accept one.
             PublicKeyOrCertificate::Certificate(_) => Ok(false),
         }
@@ -43,6 +50,7 @@ impl client::Handler for Client {
             DisconnectReason::ReceivedDisconnect(info) => (crate::remote::text::printable(info.message.as_bytes()), Ok(())),
             DisconnectReason::Error(error) => (error.text(), Err(error)),
         };
+        self.span.in_scope(|| debug!("the connection ended"));
         self.lost.send_replace(Some(text));
         result
     }

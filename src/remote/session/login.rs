@@ -7,6 +7,7 @@ use kok_crds::Secret;
 use russh::client::{AuthResult, KeyboardInteractiveAuthResponse as Interactive};
 use russh::keys::{HashAlg, PrivateKeyWithHashAlg};
 use russh::{MethodKind, MethodSet};
+use tracing::debug;
 
 /// Rounds of questions that a server may ask: one for the password, one without a question that OpenSSH's PAM adds, some for others.
 const ROUNDS: usize = 5;
@@ -42,7 +43,10 @@ impl<'a> Login<'a> {
             step = self.offer_password(&methods, password).await;
         }
         match step {
-            Step::In => Ok(()),
+            Step::In => {
+                debug!(user = self.user, by = self.tried.last(), "logged in");
+                Ok(())
+            }
             Step::Out(_) | Step::Over => Err(ConnectFault::LoginRefused {
                 user: self.user.to_owned(),
                 tried: self.tried,

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{Semaphore, watch};
+use tracing::Instrument as _;
 
 /// A silent link is asked for a sign of life this often …
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
@@ -90,7 +91,7 @@ impl Session {
         let greeting = socket.greeting();
         let (sender, lost) = watch::channel(None);
         let config = Arc::new(config(&host_keys));
-        let client = Client { host_keys: Arc::clone(&host_keys), lost: sender };
+        let client = Client { host_keys: Arc::clone(&host_keys), lost: sender, span: tracing::Span::current() };
         match tokio::time::timeout(after, connect_stream(config, socket, client)).await {
             Err(_) => Err(ConnectFault::TimedOut { phase: Phase::Handshake, after }),
             Ok(Ok(handle)) => {
@@ -128,7 +129,7 @@ impl Session {
         };
         let (mut reader, writer) = channel.split();
         let (tunnel, filler) = tunnel(writer.make_writer());
-        tokio::spawn(async move {
+        let pumping = async move {
             loop {
                 tokio::select! {
                     message = reader.wait() => match message {
@@ -142,7 +143,8 @@ impl Session {
             drop(filler);
             let _ = writer.close().await;
             while reader.wait().await.is_some() {}
-        });
+        };
+        tokio::spawn(pumping.in_current_span());
         Ok(Socket::over(tunnel))
     }
 
@@ -248,6 +250,16 @@ pub(super) enum Event {
     Signaled(String),
     /// The server does not run commands.
     Refused,
+}
+
+impl Event {
+    /// How many bytes of output it brings.
+    pub(super) fn bytes(&self) -> u64 {
+        match self {
+            Self::Stdout(data) | Self::Stderr(data) => data.len() as u64,
+            Self::Exited(_) | Self::Signaled(_) | Self::Refused => 0,
+        }
+    }
 }
 
 /// The channel's messages. Whoever holds this must read to the end: one channel that is not read stops the whole connection.

@@ -7,6 +7,7 @@ mod dead_links;
 pub(crate) mod harness;
 mod hostile;
 mod keys;
+mod logged;
 mod login;
 mod new_hosts;
 mod passwords;
