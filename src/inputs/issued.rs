@@ -34,8 +34,8 @@ pub(super) fn load(input: &mut Input, files: &dyn Files) {
     }
 }
 
-/// A warning for each host of which something that was issued elsewhere ends within [`SOON`] of `now`, in seconds since 1970: nobody in the cluster renews it, and kokctl has no key to
-/// do it.
+/// A warning for each host of which something that was issued elsewhere ends within [`SOON`] of `now`, in seconds since 1970: nobody in the cluster
+/// renews it, and kokctl has no key to do it.
 #[must_use]
 pub fn ending(cluster: &Cluster, now: i64) -> Vec<Failure> {
     let Some(folder) = &cluster.settings.certificates.issued else { return Vec::new() };

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use kok_crds::model::Cluster;
-use kok_tasks::plan::{Refusal, Seen};
+use kok_tasks::plan::Seen;
 use kok_tasks::preconditions::{self, Examined, Finding, Weight};
 use serde::Serialize;
 
-use crate::failure::Failure;
+use crate::event::Told;
+use crate::failure::{Failure, Kind};
 
 /// What the checks say together.
 #[derive(Debug, Serialize)]
@@ -64,23 +65,14 @@ pub enum CheckStatus {
     Failed,
 }
 
-/// Something that was found, for people.
+/// Something that was found.
 #[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
 pub struct CheckFinding {
     /// How bad it is.
     pub status: CheckStatus,
-    /// What is wrong.
-    pub what: String,
-    /// Where.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
-    /// Why.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
-    /// What to do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hint: Option<String>,
+    /// What, for people.
+    #[serde(flatten)]
+    pub told: Told,
 }
 
 pub(super) fn report((cluster, chosen): (&Cluster, &Cluster), seen: &Seen, unreachable: &[Failure], held: Vec<Failure>) -> CheckReport {
@@ -137,14 +129,12 @@ impl From<Examined> for CheckResult {
 impl From<Finding> for CheckFinding {
     fn from(Finding { weight, refusal }: Finding) -> Self {
         let status = if weight == Weight::Refusal { CheckStatus::Failed } else { CheckStatus::Warning };
-        let Refusal { what, at, because, hint, .. } = refusal;
-        Self { status, what, at, because, hint }
+        Self { status, told: Failure::refusal(Kind::Host, refusal).told() }
     }
 }
 
 impl From<Failure> for CheckFinding {
     fn from(failure: Failure) -> Self {
-        let because = failure.cause();
-        Self { status: CheckStatus::Failed, what: failure.what, at: failure.at, because, hint: failure.hint }
+        Self { status: CheckStatus::Failed, told: failure.told() }
     }
 }

@@ -47,6 +47,17 @@ if [ -n "$api_server" ] && [ -n "$checked" ]; then
   done <"$folder/pods"
   read -r now rest </proc/uptime
   until=$((${now%%.*} + seconds))
+  ask_pod() {
+    if [ -z "$quick" ]; then kube get --raw "$1" 2>&1 </dev/null; return; fi
+    said=$(curl_api --max-time 5 "$own_api_server$1") || :
+    case $said in
+      '') echo 'it did not answer within 5 s';;
+      '{"kind":"Status"'*'"message":"'*)
+        said=${said#*'"message":"'}
+        printf '%s\n' "${said%%'","'*}";;
+      *) printf '%s\n' "$said";;
+    esac
+  }
   ask() {
     number=0
     while read -r node pod addresses; do
@@ -57,7 +68,7 @@ if [ -n "$api_server" ] && [ -n "$checked" ]; then
       read -r now rest </proc/uptime
       if [ "${now%%.*}" -lt "$until" ]; then
         eval "share=\${share_$((number - 1))-}"
-        raw "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query$share" >"$folder/$number"
+        ask_pod "/api/v1/namespaces/kokctl-network-check/pods/$pod:8080/proxy/check?$query$share" >"$folder/$number"
       else
         echo "$not_asked" >"$folder/$number"
       fi
@@ -81,7 +92,7 @@ fi
 /// [`super::api_server::READY`], and after [`super::kubernetes::objects`] where these are asked for too: without their namespace there are none.
 ///
 /// Twelve at a time, for each may be a kubectl of some 40 MB on a control plane, and each with a deadline of its own: a pod asks all others beside
-/// each other within 3 s, so one that takes longer than the 5 s of `kube` is not reached, and holds up few others. After `time` nobody is
+/// each other within 3 s, so one that takes longer than 5 s is not reached, and holds up few others: where curl got no answer kubectl is not asked again. After `time` nobody is
 /// asked any more, whatever the number of pods that don't answer.
 #[must_use]
 pub fn script(askers: &[String], time: Duration) -> String {

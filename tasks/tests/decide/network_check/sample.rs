@@ -66,7 +66,7 @@ fn reports(shell: &[&str], nodes: &[String], askers: &[String], kubectl: &str, s
     // Pods come in the order of their own names, which are drawn by lot.
     let pods: String = nodes.iter().enumerate().map(pod).rev().collect();
     let script = format!(
-        "{}api_server=ready\nkube() {{ case $* in *' get pods '*) cat <<'PODS'\n{pods}PODS\n;; *) {kubectl};; esac; }}\nraw() {{ kube get --raw \"$1\" 2>&1; }}\n{}mark end\n",
+        "{}api_server=ready quick=\nkube() {{ case $* in *' get pods '*) cat <<'PODS'\n{pods}PODS\n;; *) {kubectl};; esac; }}\n{}mark end\n",
         section_marker(&nonce()),
         network_check_script(askers, Duration::from_secs(seconds)),
     );
@@ -166,6 +166,28 @@ fn when_nobody_answers_the_rest_is_not_asked_and_is_not_blamed() {
             late.len()
         );
         assert_eq!(said(&check(&nodes, &askers), &seen(reports)), expected);
+    }
+}
+
+/// What a pod says comes as it is; of what the API server says of it, what is for people.
+#[test]
+fn where_there_is_curl_each_pod_is_asked_once() {
+    let nodes = names(3);
+    let curl = "quick=yes own_api_server=https://here; curl_api() { case $* in
+        *' https://here/'*/pn0000:*) echo '[]';;
+        */pn0001:*) echo '{\"kind\":\"Status\",\"apiVersion\":\"v1\",\"status\":\"Failure\",\"message\":\"no route to host\",\"code\":503}';;
+        *) return 28;; esac; }; kube() { case $* in *' get pods '*) printf 'n0000 pn0000 10.1.0.0\\nn0001 pn0001 10.1.0.1\\nn0002 pn0002 10.1.0.2\\n';; *) echo again;; esac; }";
+    for shell in SHELLS {
+        let script = format!(
+            "set -e\n{}api_server=ready\n{curl}\n{}mark end\n",
+            section_marker(&nonce()),
+            network_check_script(&nodes, Duration::from_secs(600))
+        );
+        let output = run(shell, &["-u"], &script);
+        let all = sections(&nonce(), &output.stdout);
+        let said: Vec<_> =
+            all.iter().filter(|it| it.name == "network-check").map(|it| String::from_utf8_lossy(it.body).trim().to_owned()).collect();
+        assert_eq!(said, ["[]", "no route to host", "it did not answer within 5 s"], "{shell:?}: {output:?}");
     }
 }
 
