@@ -131,6 +131,8 @@ impl<'a> State<'a> {
         let listed = self.members.values().flat_map(|member| &member.members).find(|peer| peer.name == host.name);
         let is_alone = self.cluster.etcd_hosts().nth(1).is_none();
         match listed {
+            // Its path was looked at before etcd was asked: a member that has just begun, while the cluster is founded, answers by its data.
+            Some(_) if !self.founded && self.members.contains_key(host.name.as_str()) => None,
             Some(peer) if peer.is_started => Some(lost_data("the other members still count it as one of them")),
             None if self.founded && is_alone => {
                 Some(lost_data("the cluster was set up with it").hint(

@@ -219,6 +219,18 @@ fn a_member_without_its_data_is_not_started_anew() {
     assert!(told.contains("its member of etcd has lost its data; host cp2") && told.contains("docs/bootstrap.md"), "{told}");
 }
 
+/// The probe of a host looks at paths before it asks etcd, and a member of a founding that goes on by itself may begin in between.
+#[test]
+fn a_member_that_began_while_its_host_was_looked_at_has_lost_nothing() {
+    let mut world = bare();
+    start(&mut world, &["cp1", "cp2", "cp3"]);
+    assert!(world.hosts["cp1"].has(DATA));
+    world.host("cp1").paths.retain(|path, _| !path.starts_with(DATA));
+    assert!(world.try_plan().is_ok(), "it answers itself: {:?}", world.try_plan().err().map(|refusals| told(&refusals)));
+    world.host("cp1").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
+    assert!(refused(&world).contains("its member of etcd has lost its data; host cp1"), "only others tell of it");
+}
+
 #[test]
 fn members_are_neither_added_nor_removed_by_apply() {
     let mut world = bare().converge();
