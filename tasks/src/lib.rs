@@ -13,6 +13,7 @@ pub mod addons;
 mod api_files;
 pub mod artifact;
 pub mod bundle;
+pub mod catalog;
 pub mod change;
 mod components;
 pub mod digest;
