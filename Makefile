@@ -53,7 +53,7 @@ fmt: ## format the Rust code
 
 lint: ## clippy, and shellcheck where it is installed
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh tests/src/bench/create/*.sh; fi
+	@if command -v shellcheck >/dev/null; then shellcheck -x tests/make/*.sh tests/lab/host/*.sh tests/lab/root/build.sh tests/online/*.sh tests/src/bench/create/*.sh; fi
 
 advisories: ## ask for known vulnerabilities of what the program is made of (needs a network)
 	@sh tests/make/advisories.sh

@@ -1,5 +1,6 @@
 //! The bundle on this machine's disk.
 
+pub mod fetch;
 mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -57,6 +58,12 @@ impl BundleFolder {
                 .hint("build or fetch the bundle again, or give another one with --bundle; nothing was changed on any host")
         })?;
         Ok(Self { path: path.to_owned(), bundle, verified: Mutex::default(), sources: Mutex::default() })
+    }
+
+    /// The same folder with another index, which names a part of what it holds.
+    #[must_use]
+    pub fn with_index(self, bundle: Bundle) -> Self {
+        Self { bundle, ..self }
     }
 
     /// What the bundle holds.

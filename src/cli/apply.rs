@@ -53,7 +53,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => (wanted, Given::new(arguments.prune.prune)?),
     };
     let Wanted { cluster, selection, part, noted } = wanted;
-    let bundle = Arc::new(arguments.bundle.open()?);
+    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster).await?);
     let (session, lock) = Session::open(&cluster, &arguments.changing).map_err(|failure| vec![failure])?;
     let noted = (noted != Noted::default()).then(|| (noted.without_effect(), noted.notices));
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));

@@ -4,7 +4,9 @@ use std::env;
 use std::path::PathBuf;
 
 use clap::Args;
+use kok_crds::model::Cluster;
 
+use super::fetching::{FetchArguments, bundle_of, cached_bundle_of};
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
 use crate::failure::{Failure, Kind};
 use crate::ui::line;
@@ -12,31 +14,33 @@ use crate::ui::line;
 /// Where the artifacts come from.
 #[derive(Debug, Args)]
 pub(super) struct BundleArgument {
-    /// The folder of the bundle to install from; by default what KOKCTL_BUNDLE names
+    /// The folder of the bundle to install from; by default what KOKCTL_BUNDLE names. Without either, what the cluster needs is fetched from
+    /// upstream into the user's cache
     #[arg(long, value_name = "FOLDER")]
     bundle: Option<PathBuf>,
+    #[command(flatten)]
+    fetch: FetchArguments,
 }
 
 impl BundleArgument {
-    /// The bundle, if one is named.
-    pub(super) fn open_if_named(&self) -> Result<Option<BundleFolder>, Vec<Failure>> {
-        self.path().map(|path| BundleFolder::open(&path)).transpose().map_err(|failure| vec![failure])
+    /// The bundle if one is named, or what is in the cache for the cluster. Nothing is fetched.
+    pub(super) fn open_if_there(&self, cluster: Option<&Cluster>) -> Result<Option<BundleFolder>, Vec<Failure>> {
+        match self.path() {
+            Some(path) => BundleFolder::open(&path).map(Some).map_err(|failure| vec![failure]),
+            None => Ok(cluster.and_then(|cluster| cached_bundle_of(cluster, &self.fetch))),
+        }
     }
 
     fn path(&self) -> Option<PathBuf> {
         self.bundle.clone().or_else(|| env::var_os(BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from))
     }
 
-    pub(super) fn open(&self) -> Result<BundleFolder, Vec<Failure>> {
-        let path = self.path().ok_or_else(|| {
-            vec![
-                Failure::new(Kind::Input, "it is not known where to install from")
-                    .at("the command line")
-                    .because(format!("there is neither --bundle nor {BUNDLE_VARIABLE}"))
-                    .hint("give the folder of a bundle with --bundle; in a checkout of kokctl, `make bundle` builds one"),
-            ]
-        })?;
-        BundleFolder::open(&path).map_err(|failure| vec![failure])
+    /// The bundle that is named, or what the cluster needs, fetched as far as it is not there.
+    pub(super) async fn open_or_fetch(&self, cluster: &Cluster) -> Result<BundleFolder, Vec<Failure>> {
+        match self.path() {
+            Some(path) => BundleFolder::open(&path).map_err(|failure| vec![failure]),
+            None => bundle_of(cluster, &self.fetch).await,
+        }
     }
 }
 

@@ -49,6 +49,11 @@ impl ExtraVars {
 }
 
 impl ClusterFiles {
+    /// One file, or a folder.
+    pub(super) fn of_path(path: PathBuf) -> Self {
+        Self { given: vec![path], files: Vec::new() }
+    }
+
     /// All of them.
     fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.given.iter().chain(&self.files)

@@ -1,12 +1,14 @@
 //! The command line: one verb a file.
 
 mod apply;
+mod bundle;
 mod changing;
 mod check;
 mod common;
 mod completions;
 mod convert;
 mod exposed;
+mod fetching;
 mod files;
 mod known_hosts;
 mod kubeconfig;
@@ -27,6 +29,7 @@ mod tips;
 mod validate;
 mod vars;
 mod version;
+mod versions;
 mod wanted;
 mod who;
 mod why;
@@ -60,6 +63,7 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Apply(apply::Arguments),
+    Bundle(bundle::Arguments),
     Check(check::Arguments),
     Plan(plan::Arguments),
     Validate(validate::Arguments),
@@ -73,6 +77,7 @@ enum Verb {
     KnownHosts(known_hosts::Arguments),
     Completions(completions::Arguments),
     Version(version::Arguments),
+    Versions(versions::Arguments),
 }
 
 /// Runs the program with the arguments of this process.
@@ -91,6 +96,7 @@ pub fn main() -> ExitCode {
         runtime.block_on(async {
             match cli.verb {
                 Verb::Apply(arguments) => apply::run(&arguments).await,
+                Verb::Bundle(arguments) => bundle::run(&arguments).await,
                 Verb::Check(arguments) => check::run(&arguments).await,
                 Verb::Plan(arguments) => plan::run(&arguments).await,
                 Verb::Validate(arguments) => validate::run(&arguments),
@@ -104,6 +110,7 @@ pub fn main() -> ExitCode {
                 Verb::KnownHosts(arguments) => known_hosts::run(&arguments).await,
                 Verb::Completions(arguments) => completions::run(&arguments, Cli::command()),
                 Verb::Version(arguments) => version::run(&arguments),
+                Verb::Versions(arguments) => versions::run(&arguments),
             }
         })
     });

@@ -48,7 +48,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { cluster, selection, .. } = arguments.part.read(&arguments.cluster, &arguments.extra, true)?;
-    let bundle = arguments.bundle.open()?;
+    let bundle = arguments.bundle.open_or_fetch(&cluster).await?;
     let place = arguments.save.as_deref().map(Place::new).transpose()?;
     let given = Given::new(arguments.prune.prune)?;
     let context = process::context(process::controller().map_err(|failure| vec![failure])?);

@@ -35,7 +35,7 @@ const NO_BUNDLE: &str = "it needs the bundle: give its folder with --bundle";
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     // Pipes and standard input can be read once: whatever else is wanted of the files comes out of this.
     let (input, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
-    let bundle = arguments.bundle.open_if_named()?;
+    let bundle = arguments.bundle.open_if_there(Some(&cluster))?;
     // Who can't write there may look all the same.
     let context = process::context(process::controller().unwrap_or_else(|_| Controller::nobody()));
     let whole = Box::new(|| whole(input));

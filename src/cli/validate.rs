@@ -45,7 +45,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     input.check_operations(&tasks());
     input.problems.extend(input.cluster.iter().flat_map(exposed::private_keys));
     judge_keys(&mut input);
-    let bundle = arguments.bundle.open_if_named()?;
+    let bundle = arguments.bundle.open_if_there(input.cluster.as_ref())?;
     bundle.iter().for_each(|bundle| compare(&mut input, bundle));
     if arguments.json {
         print_json(&Document::new(&input, bundle.as_ref()))?;

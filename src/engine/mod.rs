@@ -4,6 +4,7 @@
 //! beside the hosts). Two of them in one process know nothing of each other.
 
 mod apply;
+mod architectures;
 mod check;
 mod context;
 mod converge;
@@ -18,6 +19,7 @@ mod status;
 mod store;
 
 pub use apply::{Applied, ApplyRequest, apply};
+pub use architectures::architectures;
 pub use check::{CheckFinding, CheckReport, CheckResult, CheckStatus, check};
 pub use context::{Approve, Begins, Context, Options, Verdict};
 pub use converge::{Planned, Tolerance};

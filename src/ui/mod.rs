@@ -2,6 +2,7 @@
 
 mod board;
 mod duration;
+mod fetch_bar;
 mod group;
 mod json;
 mod live;
@@ -13,6 +14,7 @@ mod trouble;
 mod writer;
 
 pub use duration::duration;
+pub use fetch_bar::FetchBar;
 pub use group::grouped;
 pub(crate) use group::of_any_host;
 pub use json::{Json, json_line};

@@ -1,6 +1,6 @@
 //! The images that a host's roles need, and no others.
 
-use super::{Task, container_runtime, network};
+use super::{Task, container_runtime, network, network_check};
 use crate::artifact::Artifact;
 use crate::bundle::BundleImage;
 use crate::network_plugins::plugin;
@@ -49,7 +49,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some(HAPROXY);
     let of_plugin = plugin(&view.cluster().network).images.iter().copied();
-    let of_network = of_plugin.chain(network::is_there(view).then_some(ECHO));
+    let of_network = of_plugin.chain(network_check::is_possible(view).then_some(ECHO));
     for image in of_network.chain(balancer) {
         add(view, draft, image, view.image(image.name())?);
     }

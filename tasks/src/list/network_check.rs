@@ -18,6 +18,12 @@ struct Check<'a> {
     image: &'a str,
 }
 
+/// Whether the network can be tried: where there will be one, and the bundle has the image that tries it. Upstream publishes no such image, so a
+/// bundle of upstream's may lack it.
+pub(super) fn is_possible(view: &HostView<'_>) -> bool {
+    network::is_there(view) && view.has_image(images::ECHO.name())
+}
+
 /// The steps of the check, by their stage.
 fn operation(view: &HostView<'_>) -> Result<impl Fn(Stage) -> Operation, Refusal> {
     let nodes: Vec<String> = view.cluster().nodes().map(|host| host.name.clone()).collect();
@@ -32,7 +38,7 @@ fn operation(view: &HostView<'_>) -> Result<impl Fn(Stage) -> Operation, Refusal
 }
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
-    if !view.is_speaker() || !network::is_there(view) {
+    if !view.is_speaker() || !is_possible(view) {
         return Ok(());
     }
     let hosts: Vec<_> = view.cluster().nodes().collect();

@@ -112,6 +112,12 @@ impl<'a> HostView<'a> {
         self.inputs.newest_image(name, &self.facts.architecture).map_err(|refusal| refusal.at(format!("host {}", self.host.name)))
     }
 
+    /// Whether the bundle has an image of that name for this host.
+    #[must_use]
+    pub fn has_image(&self, name: &str) -> bool {
+        self.image(name).is_ok()
+    }
+
     /// An artifact for a binary of the bundle.
     ///
     /// # Errors

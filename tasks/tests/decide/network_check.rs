@@ -8,7 +8,10 @@ use kok_tasks::observe::Observations;
 use kok_tasks::operations::{ApplyManifest, NETWORK_CHECK_NAMESPACE, NetworkCheck, Operation, Stage};
 use serde_json::{Value, json};
 
+use crate::convergence::left;
 use crate::operations::{ready, said};
+use crate::support::cluster;
+use crate::support::world::World;
 
 #[test]
 fn the_network_is_proven_by_every_answer() {
@@ -68,4 +71,14 @@ fn pods_in_a_namespace_that_goes_are_none() {
     assert_eq!(with(&deploy, goes.clone()), "the namespace kokctl-network-check is being removed");
     // What they say, they say of the network that was there before.
     assert_eq!(with(&Stage::Answer, goes), "its pods are being removed");
+}
+
+#[test]
+fn without_its_image_the_network_is_not_tried_and_all_else_is_done() {
+    let mut world = World::bare_of(cluster());
+    world.bundle.images.retain(|image| image.name != "echo");
+    let steps: Vec<String> = world.plan().steps().map(|step| step.id.to_string()).collect();
+    assert!(!steps.iter().any(|id| id.contains("network-check") || id.ends_with("/images/echo")), "{steps:?}");
+    let world = world.converge();
+    assert_eq!(left(&world), Vec::<String>::new());
 }

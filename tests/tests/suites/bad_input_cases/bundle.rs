@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use super::{Expected, INPUT, Refusals};
 use crate::cluster_support::kokctl::program_of;
 
+/// Then it would be fetched, and the lab has no way to upstream: each server is told of once.
 pub fn none_given(refusals: &Refusals<'_>) {
     refusals.kokctl.write_manifest(&refusals.manifest);
-    let expected = Expected {
-        what: "it is not known where to install from",
-        at: "the command line",
-        because: "neither --bundle nor KOKCTL_BUNDLE",
-        hint: "give the folder of a bundle with --bundle",
-    };
-    refusals.refuses_verb(&[], INPUT, &[expected]);
+    let servers = [(3, "dl.k8s.io"), (2, "ghcr.io"), (5, "github.com"), (7, "registry.k8s.io")];
+    let told = servers.map(|(files, server)| (format!("{files} files or images of {server} can't be fetched"), server));
+    let hint = "without a network, give a bundle that was made elsewhere with --bundle";
+    let expected = |(what, at)| Expected { what, at, because: "error sending request", hint };
+    let expected: Vec<Expected<'_>> = told.iter().map(|(what, at)| expected((what.as_str(), *at))).collect();
+    refusals.refuses_verb(&[], INPUT, &expected);
 }
 
 pub fn not_there(refusals: &Refusals<'_>) {

@@ -1,0 +1,106 @@
+//! The index of the bundle that is added to.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::Path;
+
+use kok_tasks::bundle::{Bundle, FORMAT, INDEX, KubernetesRelease};
+use kok_tasks::catalog::{Expected, Item};
+
+use super::{Entry, FetchRequest, disk_failure};
+use crate::artifacts::BundleFolder;
+use crate::failure::Failure;
+
+/// The index that is there, or an empty one.
+pub(super) fn read(folder: &Path) -> Result<Bundle, Failure> {
+    if folder.join(INDEX).exists() {
+        return BundleFolder::open(folder).map(|folder| folder.bundle().clone());
+    }
+    Ok(Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new() })
+}
+
+/// Whether the folder has it: by its length, for its digest is compared before it is used anyway. One that is pinned has to be the pinned one.
+pub(super) fn holds(bundle: &Bundle, folder: &Path, item: &Item) -> bool {
+    let has = |path: &str, size: u64| folder.join(path).metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
+    match item {
+        Item::File(file) => bundle.file(&file.name, &file.version, &file.architecture).is_ok_and(|held| {
+            let is_right = if let Expected::Pinned(digest) = &file.expected { *digest == held.sha256 } else { true };
+            is_right && has(&held.path, held.size)
+        }),
+        Item::Image(image) => bundle.image(&image.reference, &image.architecture).is_ok_and(|held| has(&held.path, held.size)),
+    }
+}
+
+/// Puts an entry into the index, instead of one that it replaces.
+pub(super) fn add(bundle: &mut Bundle, entry: Entry) {
+    match entry {
+        Entry::File(file) => {
+            let same = |held: &kok_tasks::bundle::BundleFile| {
+                (&held.name, &held.version, &held.architecture) == (&file.name, &file.version, &file.architecture) || held.path == file.path
+            };
+            bundle.files.retain(|held| !same(held));
+            bundle.files.push(file);
+        }
+        Entry::Image(image) => {
+            let same = |held: &kok_tasks::bundle::BundleImage| {
+                (&held.reference, &held.architecture) == (&image.reference, &image.architecture) || held.path == image.path
+            };
+            bundle.images.retain(|held| !same(held));
+            bundle.images.push(image);
+        }
+    }
+}
+
+/// Names the releases with their images; what a release named before stays where nothing else was asked for.
+pub(super) fn name_releases(bundle: &mut Bundle, request: &FetchRequest<'_>) {
+    for release in &request.releases {
+        let images = request.items.iter().filter_map(|item| match item {
+            Item::Image(image) if image.releases.contains(release) => Some((image.name.clone(), image.reference.clone())),
+            _ => None,
+        });
+        let images: BTreeMap<String, String> = images.collect();
+        match bundle.kubernetes.iter_mut().find(|held| held.version == *release) {
+            Some(held) => held.images.extend(images),
+            None => bundle.kubernetes.push(KubernetesRelease { version: release.clone(), images }),
+        }
+    }
+}
+
+/// Writes the index whole, or not at all.
+pub(super) fn write(folder: &Path, bundle: &Bundle) -> Result<(), Failure> {
+    let mut bundle = bundle.clone();
+    bundle.sort();
+    let path = folder.join(INDEX);
+    let written = || -> std::io::Result<()> {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        serde_json::to_writer_pretty(&mut file, &bundle)?;
+        file.write_all(b"\n")?;
+        file.as_file().sync_data()?;
+        file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+        file.persist(&path)?;
+        Ok(())
+    };
+    written().map_err(|error| disk_failure(&path, &error))
+}
+
+/// What a bundle has of these items, and nothing else of it: what others have fetched into the same folder changes nothing for a cluster.
+#[must_use]
+pub fn part_of(bundle: &Bundle, items: &[Item], releases: &[String]) -> Bundle {
+    let file = |item: &Item| match item {
+        Item::File(file) => bundle.file(&file.name, &file.version, &file.architecture).ok().cloned(),
+        Item::Image(_) => None,
+    };
+    let image = |item: &Item| match item {
+        Item::Image(image) => bundle.image(&image.reference, &image.architecture).ok().cloned(),
+        Item::File(_) => None,
+    };
+    let kubernetes = bundle.kubernetes.iter().filter(|release| releases.contains(&release.version)).cloned();
+    let mut part = Bundle {
+        format: bundle.format,
+        kubernetes: kubernetes.collect(),
+        files: items.iter().filter_map(file).collect(),
+        images: items.iter().filter_map(image).collect(),
+    };
+    part.sort();
+    part
+}

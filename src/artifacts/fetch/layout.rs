@@ -1,0 +1,104 @@
+//! An image as an OCI archive, as containerd takes it: `oci-layout`, `index.json` and the blobs.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use serde_json::json;
+use tar::{Builder, EntryType, Header};
+
+use super::part;
+
+const LAYOUT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
+
+/// What an archive is made of.
+pub(super) struct Parts {
+    /// Full reference with tag, under which containerd files the image.
+    pub(super) reference: String,
+    pub(super) architecture: String,
+    pub(super) manifest: Vec<u8>,
+    pub(super) media_type: String,
+    /// The manifest's.
+    pub(super) digest: String,
+    /// By their digests where they are.
+    pub(super) blobs: Vec<(String, PathBuf)>,
+}
+
+/// Writes the archive: the same parts make the same bytes. Returns its length and its sha256.
+pub(super) fn write(parts: &Parts, path: &Path) -> io::Result<(u64, String)> {
+    let part = part(path);
+    let mut archive = Builder::new(Hashing::new(BufWriter::with_capacity(1 << 20, File::create(&part)?)));
+    append(&mut archive, "oci-layout", LAYOUT.len() as u64, LAYOUT)?;
+    let index = index(parts)?;
+    append(&mut archive, "index.json", index.len() as u64, index.as_slice())?;
+    append(&mut archive, &inside(&parts.digest), parts.manifest.len() as u64, parts.manifest.as_slice())?;
+    for (digest, blob) in &parts.blobs {
+        let file = File::open(blob)?;
+        append(&mut archive, &inside(digest), file.metadata()?.len(), file)?;
+    }
+    let (file, size, sum) = archive.into_inner()?.finish()?;
+    file.sync_data()?;
+
+    std::fs::rename(&part, path)?;
+    Ok((size, sum))
+}
+
+fn inside(digest: &str) -> String {
+    format!("blobs/{}", digest.replacen(':', "/", 1))
+}
+
+fn index(parts: &Parts) -> io::Result<Vec<u8>> {
+    let tag = parts.reference.rsplit_once(':').map_or("latest", |(_, tag)| tag);
+    let index = json!({
+        "schemaVersion": 2,
+        "mediaType": "application/vnd.oci.image.index.v1+json",
+        "manifests": [{
+            "mediaType": parts.media_type,
+            "digest": parts.digest,
+            "size": parts.manifest.len(),
+            "platform": {"architecture": parts.architecture, "os": "linux"},
+            "annotations": {"io.containerd.image.name": parts.reference, "org.opencontainers.image.ref.name": tag},
+        }],
+    });
+    Ok(serde_json::to_vec(&index)?)
+}
+
+fn append(archive: &mut Builder<impl Write>, path: &str, size: u64, content: impl io::Read) -> io::Result<()> {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_size(size);
+    archive.append_data(&mut header, path, content)
+}
+
+/// Hashes what is written through it.
+struct Hashing {
+    inner: BufWriter<File>,
+    context: Context,
+    size: u64,
+}
+
+impl Hashing {
+    fn new(inner: BufWriter<File>) -> Self {
+        Self { inner, context: Context::new(&SHA256), size: 0 }
+    }
+
+    fn finish(self) -> io::Result<(File, u64, String)> {
+        let file = self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
+        Ok((file, self.size, hex::encode(self.context.finish())))
+    }
+}
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.context.update(bytes.get(..written).unwrap_or_default());
+        self.size += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}

@@ -1,0 +1,31 @@
+//! `kokctl bundle`
+
+mod create;
+mod list;
+mod verify;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// Make bundles of upstream's files and images, look into them and check them
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Create(create::Arguments),
+    List(list::Arguments),
+    Verify(verify::Arguments),
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    match &arguments.verb {
+        Verb::Create(arguments) => create::run(arguments).await,
+        Verb::List(arguments) => list::run(arguments),
+        Verb::Verify(arguments) => verify::run(arguments),
+    }
+}

@@ -1,0 +1,76 @@
+//! `kokctl bundle create`
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use kok_tasks::catalog::{Catalog, Needs, Request};
+use semver::Version;
+
+use crate::artifacts::fetch::FetchRequest;
+use crate::cli::fetching::{FetchArguments, fetch_shown, items};
+use crate::cli::files::{ClusterFiles, ExtraVars};
+use crate::failure::{Failure, Kind};
+use crate::ui::{line, status_line};
+
+/// Fetch upstream's files and images into a bundle
+///
+/// What the folder holds already is not fetched again, so that a run that was cut goes on, and other releases can be added. Each file is verified
+/// before it has its name: by the digest that the catalog pins, or by the one that upstream publishes beside it.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Releases of Kubernetes, with commas between them; without it that of the cluster's file, or the newest that the catalog knows
+    #[arg(long, value_name = "VERSION", value_delimiter = ',', value_parser = release)]
+    kubernetes: Vec<Version>,
+    /// Architectures of the hosts, with commas between them
+    #[arg(long, value_name = "ARCHITECTURE", value_delimiter = ',', default_value = "amd64", value_parser = PossibleValuesParser::new(["amd64", "arm64"]))]
+    architecture: Vec<String>,
+    /// A cluster's file: only what that cluster needs is fetched
+    #[arg(long = "for", value_name = "FILE")]
+    cluster: Option<PathBuf>,
+    /// The folder of the bundle
+    #[arg(long, short, value_name = "FOLDER")]
+    output: PathBuf,
+    #[command(flatten)]
+    fetch: FetchArguments,
+}
+
+fn release(text: &str) -> Result<Version, String> {
+    let bare = text.strip_prefix('v').unwrap_or(text);
+    Version::parse(bare).map_err(|_| "it is a release, such as 1.37.1".to_owned())
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let one = |failure: Failure| vec![failure];
+    let catalog = arguments.fetch.catalog().map_err(one)?;
+    let files = arguments.cluster.as_ref().map(|path| ClusterFiles::of_path(path.clone()));
+    let cluster = files.map(|files| files.read(&ExtraVars::default())).transpose()?;
+    let kubernetes = match (&cluster, arguments.kubernetes.as_slice()) {
+        (Some(cluster), []) => vec![cluster.kubernetes_version.clone()],
+        (None, []) => vec![newest(&catalog).map_err(one)?],
+        (_, asked) => asked.to_vec(),
+    };
+    let architectures: BTreeSet<String> = arguments.architecture.iter().cloned().collect();
+    let request = Request { kubernetes: kubernetes.clone(), architectures, needs: cluster.as_ref().map(Needs::of_cluster) };
+    let connection = arguments.fetch.connection(cluster.as_ref()).map_err(one)?;
+    let request = FetchRequest {
+        items: items(&catalog, &request).map_err(one)?,
+        releases: kubernetes.iter().map(ToString::to_string).collect(),
+        folder: &arguments.output,
+        connection: &connection,
+    };
+    let fetched = fetch_shown(&request).await?;
+    match fetched.items {
+        0 => status_line("the bundle holds all of it already"),
+        some => status_line(&format!("{some} files and images fetched and verified, {} MB", fetched.bytes / 1_000_000)),
+    }
+    line(&arguments.output.display().to_string());
+    Ok(())
+}
+
+fn newest(catalog: &Catalog) -> Result<Version, Failure> {
+    catalog.newest().and_then(|text| Version::parse(text).ok()).ok_or_else(|| {
+        Failure::new(Kind::Input, "the catalog has no release of Kubernetes").hint("say which with --kubernetes, or give another catalog")
+    })
+}

@@ -1,0 +1,30 @@
+//! `kokctl bundle verify`
+
+use std::path::PathBuf;
+
+use clap::Args;
+use kok_crds::count;
+use kok_tasks::artifact::Artifact;
+
+use crate::artifacts::BundleFolder;
+use crate::failure::Failure;
+use crate::ui::line;
+
+/// Read every file of a bundle, and compare it with the digest of the index
+///
+/// `apply` does the same with what it needs, before it changes the first host. Ends with exit code 2 if something is missing or not what it was.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The folder of the bundle
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+}
+
+pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let folder = BundleFolder::open(&arguments.folder).map_err(|failure| vec![failure])?;
+    let bundle = folder.bundle();
+    let artifacts: Vec<Artifact> = bundle.files.iter().map(Artifact::from).chain(bundle.images.iter().map(Artifact::from)).collect();
+    let bytes = folder.verify(artifacts.iter())?;
+    line(&format!("{} are as the index says, {} MB", count(artifacts.len(), "file"), bytes / 1_000_000));
+    Ok(())
+}
