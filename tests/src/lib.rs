@@ -3,3 +3,4 @@
 pub mod bench;
 pub mod lab;
 pub mod release;
+pub mod upstream;

@@ -22,6 +22,7 @@ mod cluster_support;
 mod draw;
 mod faults;
 mod faults_cases;
+mod fetched;
 mod highly_available;
 mod highly_available_story;
 mod issued;

@@ -159,7 +159,7 @@ pub fn wait_for_event(events: &mut impl BufRead, kind: &str, said: &mut String) 
 }
 
 /// The program that Cargo built beside this test.
-fn program() -> PathBuf {
+pub fn program() -> PathBuf {
     // target/debug/deps/cluster-1234 → target/debug/kokctl
     env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("kokctl")
 }
