@@ -1,13 +1,14 @@
 //! `upstream`: a bundle, served as upstream would. `tests/src/upstream/` says how.
 
 use std::error::Error;
+use std::fs;
 use std::io::{self, Write as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use kok_tests::upstream::{Fault, Options, catalog_of, index_of, serve};
+use kok_tests::upstream::{Options, Place, catalog_of, index_of, serve};
 
 #[derive(Parser)]
 #[command(name = "upstream", version)]
@@ -29,12 +30,18 @@ enum Verb {
         /// Where to write the certificate of the CA.
         #[arg(long)]
         ca: PathBuf,
-        /// A part of an address, and after how many bytes its answer is cut once: runc.amd64=1000.
-        #[arg(long, value_name = "PART=BYTES", value_parser = cut)]
-        cut: Vec<(String, Fault)>,
-        /// A part of an address that is answered with other bytes.
-        #[arg(long, value_name = "PART")]
-        wrong: Vec<String>,
+        /// What goes wrong, and where: runc.amd64=cut:1000, /blobs/=redirect:HOST; besides wrong, status:CODE, longer:BYTES, slow:BYTES.
+        #[arg(long, value_name = "PART=FAULT")]
+        fault: Vec<Place>,
+        /// A file with USER:PASSWORD in Base64: registries want tokens, which only this user gets.
+        #[arg(long, value_name = "FILE")]
+        login: Option<PathBuf>,
+        /// A name whose certificate has expired.
+        #[arg(long, value_name = "NAME")]
+        expired: Vec<String>,
+        /// Where each request is noted.
+        #[arg(long, value_name = "FILE")]
+        log: Option<PathBuf>,
     },
     /// Print the catalog of a bundle.
     Catalog {
@@ -44,19 +51,14 @@ enum Verb {
     },
 }
 
-fn cut(text: &str) -> Result<(String, Fault), String> {
-    let (part, bytes) = text.split_once('=').ok_or("it is PART=BYTES")?;
-    Ok((part.to_owned(), Fault::Cut(bytes.parse().map_err(|_| "it is PART=BYTES")?)))
-}
-
 fn run() -> Result<(), Box<dyn Error>> {
     match Cli::parse().verb {
-        Verb::Serve { bundle, listen, ca, cut, wrong } => {
-            let faults = cut.into_iter().chain(wrong.into_iter().map(|part| (part, Fault::Wrong))).collect();
+        Verb::Serve { bundle, listen, ca, fault, login, expired, log } => {
+            let login = login.map(fs::read_to_string).transpose()?.map(|text| text.trim().to_owned());
             let ready = || {
                 let _ = writeln!(io::stdout(), "ready");
             };
-            Ok(serve(Options { bundle, listen, ca, faults }, ready)?)
+            Ok(serve(Options { bundle, listen, ca, faults: fault, login, expired, log }, ready)?)
         }
         Verb::Catalog { bundle } => {
             let catalog = catalog_of(&index_of(&bundle)?)?;

@@ -2,23 +2,40 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read, Seek as _, SeekFrom, Write};
+use std::thread;
+use std::time::{Duration, Instant};
 
+use super::Served;
 use super::content::{Body, Content, find};
-use super::{Fault, Served};
+use super::fault::Fault;
+use super::login::{Reply, reply};
 
-/// A request's head has some hundred bytes.
+/// A request's head has some hundred bytes, with a token some thousand.
 const MOST_HEAD: u64 = 64 << 10;
 
-struct Request {
-    method: String,
-    host: String,
-    path: String,
-    from: u64,
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) host: String,
+    pub(super) path: String,
+    pub(super) from: u64,
+    pub(super) authorization: Option<String>,
+}
+
+impl Request {
+    /// What a redirect led here bears its first host in front: `/HOST/PATH`.
+    fn origin(&self) -> (&str, &str) {
+        let first = self.path.get(1..).and_then(|rest| rest.find('/')).map(|end| self.path.split_at(end + 1));
+        match first {
+            Some((host, path)) if host.contains('.') => (host.trim_start_matches('/'), path),
+            _ => (&self.host, &self.path),
+        }
+    }
 }
 
 /// Answers every request of a connection, until the client or a fault ends it.
 pub(super) fn answer_all(stream: &mut (impl Read + Write), served: &Served) -> io::Result<()> {
     while let Some(request) = read(stream)? {
+        served.note(&request)?;
         if !answer(stream, served, &request)? {
             return stream.flush();
         }
@@ -44,39 +61,66 @@ fn read(stream: &mut impl Read) -> io::Result<Option<Request>> {
     };
     let host = header("host").unwrap_or_default().split(':').next().unwrap_or_default().to_owned();
     let from = header("range").and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()).unwrap_or_default();
-    Ok(Some(Request { method, host, path, from }))
+    let authorization = header("authorization").map(str::to_owned);
+    Ok(Some(Request { method, host, path, from, authorization }))
 }
 
 /// Whether the connection stays.
 fn answer(stream: &mut impl Write, served: &Served, request: &Request) -> io::Result<bool> {
-    let address = format!("{}{}", request.host, request.path);
-    let Some(Content { body, kind, digest }) = find(served, &request.host, &request.path) else {
-        return plain(stream, "404 Not Found");
-    };
-    let fault = if request.method == "GET" { served.fault(&address) } else { None };
-    let length = body.length();
-    if request.from > 0 && request.from >= length {
-        return plain(stream, "416 Range Not Satisfiable");
+    match reply(served.login.as_deref(), request) {
+        Some(Reply::Refused(headers)) => return plain(stream, "401 Unauthorized", &headers),
+        Some(Reply::Token(body)) => {
+            write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len())?;
+            return stream.write_all(&body).map(|()| true);
+        }
+        None => {}
     }
+    let (host, path) = request.origin();
+    let Some(content) = find(served, host, path) else { return plain(stream, "404 Not Found", "") };
+    let length = content.body.length();
+    if request.from > 0 && request.from >= length {
+        return plain(stream, "416 Range Not Satisfiable", "");
+    }
+    // Whoever was led elsewhere gets what is there.
+    let is_asked = request.method == "GET" && host == request.host;
+    let fault = if is_asked { served.fault(&format!("{host}{path}"), length - request.from) } else { None };
+    match fault {
+        Some(Fault::Status(429)) => plain(stream, "429 Too Many Requests", "Retry-After: 1\r\n"),
+        Some(Fault::Status(status)) => plain(stream, &format!("{status} Fault"), ""),
+        Some(Fault::Redirect(to)) => plain(stream, "307 Temporary Redirect", &format!("Location: https://{to}/{host}{path}\r\n")),
+        fault => answer_with(stream, content, request, fault),
+    }
+}
+
+fn answer_with(stream: &mut impl Write, content: Content, request: &Request, fault: Option<Fault>) -> io::Result<bool> {
+    let Content { body, kind, digest } = content;
+    let (length, rest) = (body.length(), body.length() - request.from);
     let (status, range) = match request.from {
         0 => ("200 OK", String::new()),
         from => ("206 Partial Content", format!("Content-Range: bytes {from}-{}/{length}\r\n", length - 1)),
     };
     let digest = digest.map(|digest| format!("Docker-Content-Digest: {digest}\r\n")).unwrap_or_default();
-    let rest = length - request.from;
-    write!(stream, "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {rest}\r\nAccept-Ranges: bytes\r\n{range}{digest}\r\n")?;
+    let promised = if let Some(Fault::Longer(more)) = fault { rest + more } else { rest };
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {promised}\r\nAccept-Ranges: bytes\r\n{range}{digest}\r\n"
+    )?;
     if request.method != "GET" {
         return Ok(true);
     }
     match fault {
-        Some(Fault::Cut(at)) => send(stream, body, request.from, at as u64).map(|()| false),
+        Some(Fault::Cut(at)) => send(stream, body, request.from, at).map(|()| false),
+        Some(Fault::Longer(_)) => send(stream, body, request.from, rest).map(|()| false),
         Some(Fault::Wrong) => io::copy(&mut io::repeat(b'?').take(rest), stream).map(|_| true),
-        None => send(stream, body, request.from, rest).map(|()| true),
+        Some(Fault::Slow(rate)) => {
+            send(&mut Slow { stream, rate, began: Instant::now(), sent: 0 }, body, request.from, rest).map(|()| true)
+        }
+        _ => send(stream, body, request.from, rest).map(|()| true),
     }
 }
 
-fn plain(stream: &mut impl Write, status: &str) -> io::Result<bool> {
-    write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n").map(|()| true)
+fn plain(stream: &mut impl Write, status: &str, headers: &str) -> io::Result<bool> {
+    write!(stream, "HTTP/1.1 {status}\r\nContent-Length: 0\r\n{headers}\r\n").map(|()| true)
 }
 
 fn send(stream: &mut impl Write, body: Body, from: u64, most: u64) -> io::Result<()> {
@@ -92,5 +136,27 @@ fn send(stream: &mut impl Write, body: Body, from: u64, most: u64) -> io::Result
             let mut reader = BufReader::with_capacity(256 << 10, file.take(most));
             io::copy(&mut reader, stream).map(|_| ())
         }
+    }
+}
+
+/// Lets no more than so many bytes a second through.
+struct Slow<'a, W> {
+    stream: &'a mut W,
+    rate: u64,
+    began: Instant,
+    sent: u64,
+}
+
+impl<W: Write> Write for Slow<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let due = Duration::from_millis(self.sent.saturating_mul(1000) / self.rate);
+        thread::sleep(due.saturating_sub(self.began.elapsed()));
+        let written = self.stream.write(bytes)?;
+        self.sent += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
 }

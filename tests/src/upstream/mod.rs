@@ -5,11 +5,14 @@
 
 mod catalog;
 mod content;
+mod fault;
 mod http;
 mod images;
+mod login;
 mod tls;
 
-use std::io;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write as _};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,16 +21,9 @@ use std::thread;
 use kok_tasks::bundle::{Bundle, INDEX};
 
 pub use catalog::catalog_of;
+pub use fault::{Fault, Place};
 use images::Images;
-
-/// What goes wrong, where a part of the address is in a request for content.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
-    /// The connection ends once behind so many bytes.
-    Cut(usize),
-    /// Other bytes come, each time.
-    Wrong,
-}
+pub use login::AUTH_HOST;
 
 /// What is served, and how.
 #[derive(Debug, Clone)]
@@ -38,8 +34,14 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Where the certificate of the CA is written, in PEM.
     pub ca: PathBuf,
-    /// A part of an address, and what goes wrong there.
-    pub faults: Vec<(String, Fault)>,
+    /// What goes wrong, and where.
+    pub faults: Vec<Place>,
+    /// `USER:PASSWORD` in Base64: registries want tokens, which only this user gets.
+    pub login: Option<String>,
+    /// Names whose certificates have expired.
+    pub expired: Vec<String>,
+    /// Where each request is noted, as `METHOD HOST PATH FROM SCHEME`: from which byte on, and how it says who it is (`-` if it does not).
+    pub log: Option<PathBuf>,
 }
 
 /// What all connections share.
@@ -47,19 +49,29 @@ struct Served {
     pub(super) folder: PathBuf,
     pub(super) bundle: Bundle,
     pub(super) images: Images,
-    faults: Mutex<Vec<(String, Fault)>>,
+    faults: Mutex<Vec<Place>>,
+    pub(super) login: Option<String>,
+    log: Option<Mutex<File>>,
 }
 
 impl Served {
-    /// What goes wrong with this request; a cut happens once.
-    pub(super) fn fault(&self, address: &str) -> Option<Fault> {
+    /// What goes wrong with this request, which is answered with so many bytes.
+    pub(super) fn fault(&self, address: &str, length: u64) -> Option<Fault> {
         let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = faults.iter().position(|(part, _)| address.contains(part.as_str()))?;
-        let fault = faults.get(place)?.1.clone();
-        if matches!(fault, Fault::Cut(_)) {
+        let place = faults.iter().position(|place| place.matches(address, length))?;
+        let fault = faults.get(place)?.fault.clone();
+        if fault.is_once() {
             faults.remove(place);
         }
         Some(fault)
+    }
+
+    /// Notes a request, without what is secret in it.
+    pub(super) fn note(&self, request: &http::Request) -> io::Result<()> {
+        let Some(log) = &self.log else { return Ok(()) };
+        let scheme = request.authorization.as_deref().and_then(|text| text.split(' ').next()).unwrap_or("-");
+        let line = format!("{} {} {} {} {scheme}\n", request.method, request.host, request.path, request.from);
+        log.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes())
     }
 }
 
@@ -78,8 +90,10 @@ pub fn index_of(folder: &std::path::Path) -> io::Result<Bundle> {
 pub fn serve(options: Options, ready: impl FnOnce()) -> io::Result<()> {
     let bundle = index_of(&options.bundle)?;
     let images = Images::read(&options.bundle, &bundle)?;
-    let authority = tls::Authority::new(&options.ca)?;
-    let served = Arc::new(Served { folder: options.bundle, bundle, images, faults: Mutex::new(options.faults) });
+    let authority = tls::Authority::new(&options.ca, options.expired)?;
+    let log = options.log.map(|path| OpenOptions::new().create(true).append(true).open(path).map(Mutex::new)).transpose()?;
+    let (faults, login) = (Mutex::new(options.faults), options.login);
+    let served = Arc::new(Served { folder: options.bundle, bundle, images, faults, login, log });
     let listener = TcpListener::bind(options.listen)?;
     ready();
     for connection in listener.incoming() {

@@ -91,11 +91,11 @@ fn one_host_becomes_a_cluster_of_what_apply_fetches() {
     let digests = Catalog::built_in().unwrap().digests.clone();
     jump.write_catalog("pinned.json", &Catalog { digests, ..own });
     {
-        let _upstream = Upstream::start(&lab, &kokctl, &["--wrong", "runc.amd64"]);
+        let _upstream = Upstream::start(&lab, &kokctl, &["--fault", "runc.amd64=wrong"]);
         wrong_files_are_refused(&jump);
         clock.lap("files that are not upstream's");
     }
-    let cuts = ["--cut", "linux/amd64/kubelet=1000000", "--cut", "/blobs/=100000"];
+    let cuts = ["--fault", "linux/amd64/kubelet=cut:1000000", "--fault", "/blobs/=cut:100000"];
     let _upstream = Upstream::start(&lab, &kokctl, &cuts);
     let manifest = kokctl.manifest();
     let apply = ["apply", "-f", manifest.to_str().unwrap()];

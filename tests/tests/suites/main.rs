@@ -16,6 +16,7 @@ mod api_server;
 mod api_server_support;
 mod bad_input;
 mod bad_input_cases;
+mod bundle_fetch;
 mod cluster;
 mod cluster_story;
 mod cluster_support;

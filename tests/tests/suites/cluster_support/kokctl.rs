@@ -164,7 +164,7 @@ pub fn program() -> PathBuf {
     env::current_exe().unwrap().parent().unwrap().parent().unwrap().join("kokctl")
 }
 
-fn bundle() -> PathBuf {
+pub fn bundle() -> PathBuf {
     let path = default_output(&default_cache().unwrap());
     let index = path.join("bundle.json");
     assert!(index.is_file(), "there is no bundle in {}: run `cargo run -p kok-tests --bin release -- build` first", path.display());

@@ -1,0 +1,151 @@
+//! `kokctl bundle create` from a server that answers under upstream's names, and does what servers do wrong.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
+use kok_tests::upstream::{AUTH_HOST, catalog_of, index_of};
+use tempfile::TempDir;
+
+use crate::cluster_support::kokctl::{Said, bundle, program};
+
+const NAMES: &str = "127.0.0.1 localhost dl.k8s.io github.com registry.k8s.io ghcr.io index.docker.io cdn.example";
+const CLUSTER: &str = "apiVersion: kubeonkube.clay.io/v1alpha1
+kind: Cluster
+metadata: {name: fetched}
+spec:
+  kubernetesVersion: ${version}
+  hosts: [{name: cp1, address: 10.0.0.11, roles: [control-plane]}]
+  network: {plugin: flannel}
+";
+/// `user:password`
+const LOGIN: &str = "dXNlcjpwYXNzd29yZA==";
+const UP: &str = "ip link set lo up && exec \"$0\" \"$@\"";
+/// Gives the program names of its own: the machine's stay as they are.
+const WITH_NAMES: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
+
+/// The server in a network of its own, which ends with it.
+struct Upstream {
+    server: Child,
+    folder: TempDir,
+}
+
+impl Drop for Upstream {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+impl Upstream {
+    fn start(options: &[&str]) -> Self {
+        let folder = TempDir::new().unwrap();
+        let file = |name: &str| folder.path().join(name);
+        fs::write(file("login"), LOGIN).unwrap();
+        fs::write(file("hosts"), format!("{NAMES} {AUTH_HOST}\n")).unwrap();
+        fs::write(file("cluster.yaml"), CLUSTER.replace("${version}", DEFAULT_KUBERNETES_VERSION)).unwrap();
+        let own = catalog_of(&index_of(&bundle()).unwrap()).unwrap();
+        fs::write(file("catalog.json"), serde_json::to_string(&own).unwrap()).unwrap();
+        let mut command = Command::new("unshare");
+        command.args(["--net", "sh", "-c", UP]).arg(program().with_file_name("upstream"));
+        command.arg("serve").arg("--bundle").arg(bundle()).arg("--ca").arg(file("ca.crt")).arg("--log").arg(file("log")).args(options);
+        command.current_dir(folder.path()).process_group(0).stdout(Stdio::piped());
+        let mut server = command.spawn().unwrap();
+        let mut said = String::new();
+        BufReader::new(server.stdout.take().unwrap()).read_line(&mut said).unwrap();
+        assert_eq!(said, "ready\n");
+        Self { server, folder }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn log_in(&self, auth: &str) {
+        let logins: Vec<String> = ["registry.k8s.io", "ghcr.io"].iter().map(|host| format!(r#""{host}":{{"auth":"{auth}"}}"#)).collect();
+        fs::write(self.file("config.json"), format!(r#"{{"auths":{{{}}}}}"#, logins.join(","))).unwrap();
+    }
+
+    fn kokctl(&self, arguments: &[&str]) -> Said {
+        let mut command = Command::new("timeout");
+        command.args(["--kill-after=5", "300", "nsenter", "--net", "--target"]).arg(self.server.id().to_string());
+        command.args(["unshare", "--mount", "sh", "-c", WITH_NAMES]).arg(self.file("hosts")).arg(program()).args(arguments);
+        command.current_dir(self.folder.path()).env("HOME", self.folder.path()).env("DOCKER_CONFIG", self.folder.path());
+        command.env_remove("KOKCTL_BUNDLE").env_remove("REGISTRY_AUTH_FILE").stdin(Stdio::null());
+        for proxy in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+            command.env_remove(proxy);
+        }
+        let output = command.output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    fn create(&self) -> Said {
+        let options = ["--for", "cluster.yaml", "--catalog", "catalog.json", "--ca", "ca.crt", "--output", "bundle"];
+        self.kokctl(&[&["bundle", "create"], &options[..]].concat())
+    }
+
+    /// How many requests were noted that have all these words in them.
+    fn requests(&self, words: &[&str]) -> usize {
+        let log = fs::read_to_string(self.file("log")).unwrap();
+        log.lines().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    }
+}
+
+#[test]
+fn a_bundle_comes_whole_through_what_time_and_care_mend() {
+    let faults = [
+        "amd64/kubeadm=status:429",
+        "amd64/kubectl=status:503",
+        "amd64/kubelet=cut:1000000",
+        "runc.amd64=longer:10",
+        ".tgz=slow:20000000",
+        "containerd/releases/=redirect:cdn.example",
+        "/blobs/=redirect:cdn.example",
+    ];
+    let options: Vec<&str> = faults.iter().flat_map(|fault| ["--fault", fault]).chain(["--login", "login"]).collect();
+    let upstream = Upstream::start(&options);
+    upstream.log_in(LOGIN);
+    let began = Instant::now();
+    let said = upstream.create();
+    println!("{:6.1} s  a bundle is fetched, with faults", began.elapsed().as_secs_f64());
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    for name in ["kubeadm", "kubectl"] {
+        assert_eq!(upstream.requests(&["GET dl.k8s.io", &format!("amd64/{name} 0 ")]), 2, "{name} is asked for again");
+    }
+    assert_eq!(upstream.requests(&["GET dl.k8s.io", "amd64/kubelet 1000000 "]), 1, "it goes on where the cut was");
+    assert!(upstream.requests(&["GET registry.k8s.io", "/blobs/", " Bearer"]) > 0);
+    assert!(upstream.requests(&["GET cdn.example", "/blobs/"]) > 0 && upstream.requests(&["GET cdn.example", "containerd"]) > 0);
+    let elsewhere = upstream.requests(&["GET cdn.example", " -"]);
+    assert_eq!(elsewhere, upstream.requests(&[" cdn.example "]), "who one is was told to another host");
+    assert!(upstream.requests(&[AUTH_HOST, "/token", " Basic"]) > 0);
+    let verified = upstream.kokctl(&["bundle", "verify", "bundle"]);
+    assert_eq!(verified.code, 0, "{}", verified.stderr);
+    let again = upstream.create();
+    assert_eq!((again.code, again.stderr.contains("holds all of it already")), (0, true), "{}", again.stderr);
+}
+
+#[test]
+fn an_expired_certificate_is_named_and_nothing_is_fetched_by_it() {
+    let upstream = Upstream::start(&["--expired", "dl.k8s.io"]);
+    let said = upstream.create();
+    assert_eq!(said.code, 2, "{}", said.stderr);
+    assert!(said.stderr.contains("expired") && said.stderr.contains("dl.k8s.io") && said.stderr.contains("--ca"), "{}", said.stderr);
+    assert_eq!(upstream.requests(&[" dl.k8s.io "]), 0);
+}
+
+#[test]
+fn a_registry_that_does_not_know_one_is_named_without_the_password() {
+    let upstream = Upstream::start(&["--login", "login"]);
+    // `user:wrong-one`
+    upstream.log_in("dXNlcjp3cm9uZy1vbmU=");
+    let said = upstream.create();
+    assert_eq!(said.code, 2, "{}", said.stderr);
+    assert!(said.stderr.contains("registry.k8s.io/kube-apiserver:") && said.stderr.contains("docker login"), "{}", said.stderr);
+    assert!(!said.stderr.contains("wrong-one") && !said.stderr.contains("dXNlcjp3"), "{}", said.stderr);
+    assert_eq!(upstream.requests(&["/blobs/"]), 0);
+}
