@@ -16,19 +16,23 @@ mod space;
 mod tests;
 mod trouble;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use kok_tasks::bundle::{Bundle, BundleFile, BundleImage};
 use kok_tasks::catalog::{FileItem, ImageItem, Item};
+use kok_tasks::sbom::{SBOM, spdx};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 pub use client::{Connection, Proxy};
 pub use credentials::Credentials;
 pub use index::part_of;
+pub(super) use index::{join, read as read_index, write as write_index};
 pub use mirrors::{Mirror, Mirrors};
 
+use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use client::Client;
 use trouble::Trouble;
@@ -49,6 +53,8 @@ pub struct FetchRequest<'a> {
     pub folder: &'a Path,
     /// By what upstream is reached.
     pub connection: &'a Connection,
+    /// Licences of components by their names, for the list of what the bundle consists of.
+    pub licences: BTreeMap<String, String>,
 }
 
 /// Hears what goes on.
@@ -135,6 +141,9 @@ pub async fn fetch(request: &FetchRequest<'_>, progress: Arc<dyn Progress>) -> R
     if failures.is_empty() {
         index::name_releases(&mut held, request);
         index::write(request.folder, &held).map_err(|failure| vec![failure])?;
+        if items > 0 {
+            write_sbom(request, &held).map_err(|error| vec![disk_failure(&request.folder.join(SBOM), &error)])?;
+        }
         image::forget_blobs(request.folder);
         return Ok(Fetched { bundle: held, items, bytes });
     }
@@ -239,6 +248,13 @@ where
         answers.push(joined.unwrap_or_else(|error| Err(Trouble::of_program(&error.to_string()))));
     }
     answers
+}
+
+/// Writes the list of what the bundle consists of.
+fn write_sbom(request: &FetchRequest<'_>, bundle: &Bundle) -> std::io::Result<()> {
+    let tool = concat!("kokctl-", env!("CARGO_PKG_VERSION"));
+    let list = spdx(bundle, &request.licences, &Clock::rfc3339(), tool);
+    std::fs::write(request.folder.join(SBOM), serde_json::to_vec_pretty(&list)?)
 }
 
 /// Makes the folder that a file is put into.

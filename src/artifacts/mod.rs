@@ -1,5 +1,6 @@
 //! The bundle on this machine's disk.
 
+pub mod archive;
 pub mod fetch;
 mod reading;
 
@@ -48,7 +49,7 @@ impl BundleFolder {
         let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not text".to_owned())).map_err(|because| {
             failure("there is no bundle".to_owned())
                 .because(because)
-                .hint("give the folder of a bundle with --bundle; in a checkout of kokctl, `make bundle` builds one")
+                .hint("give the folder of a bundle with --bundle; `kokctl bundle create` makes one, `kokctl bundle import` takes one out of its archive")
         })?;
         let bundle = Bundle::parse(&text).map_err(|error| {
             let because = error.to_string();

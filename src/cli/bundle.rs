@@ -1,6 +1,8 @@
 //! `kokctl bundle`
 
 mod create;
+mod export;
+mod import;
 mod list;
 mod verify;
 
@@ -18,6 +20,8 @@ pub(super) struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Verb {
     Create(create::Arguments),
+    Export(export::Arguments),
+    Import(import::Arguments),
     List(list::Arguments),
     Verify(verify::Arguments),
 }
@@ -25,6 +29,8 @@ enum Verb {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match &arguments.verb {
         Verb::Create(arguments) => create::run(arguments).await,
+        Verb::Export(arguments) => export::run(arguments),
+        Verb::Import(arguments) => import::run(arguments),
         Verb::List(arguments) => list::run(arguments),
         Verb::Verify(arguments) => verify::run(arguments),
     }

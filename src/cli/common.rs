@@ -38,6 +38,12 @@ impl BundleArgument {
     /// The bundle that is named, or what the cluster needs, fetched as far as it is not there.
     pub(super) async fn open_or_fetch(&self, cluster: &Cluster) -> Result<BundleFolder, Vec<Failure>> {
         match self.path() {
+            Some(path) if path.is_file() => Err(vec![
+                Failure::new(Kind::Input, "a bundle is a folder")
+                    .at(path.display().to_string())
+                    .because("it is a file, perhaps an archive of a bundle")
+                    .hint("put it into a folder with `kokctl bundle import FILE --output FOLDER`, and give that folder"),
+            ]),
             Some(path) => BundleFolder::open(&path).map_err(|failure| vec![failure]),
             None => bundle_of(cluster, &self.fetch).await,
         }

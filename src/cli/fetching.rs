@@ -132,7 +132,8 @@ pub(super) async fn bundle_of(cluster: &Cluster, arguments: &FetchArguments) -> 
     let items = items(&catalog, &request_of(cluster, architectures)).map_err(one)?;
     let releases = vec![cluster.kubernetes_version.to_string()];
     let connection = arguments.connection(Some(cluster)).map_err(one)?;
-    let request = FetchRequest { items: items.clone(), releases: releases.clone(), folder: &folder, connection: &connection };
+    let (licences, folder_of) = (catalog.licences(), &folder);
+    let request = FetchRequest { items: items.clone(), releases: releases.clone(), folder: folder_of, connection: &connection, licences };
     let fetched = fetch_shown(&request).await?;
     if fetched.items > 0 {
         status_line(&format!("fetched into {}", folder.display()));

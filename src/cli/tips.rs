@@ -33,6 +33,10 @@ const VERBS: Table = &[
         "`kokctl apply FILE` makes the cluster, and brings it back to what the file says",
     ),
     (&["diff", "dry-run", "preview", "check-mode"], "`kokctl plan FILE` shows what apply would change"),
+    (
+        &["download", "fetch", "pull", "images", "airgap", "offline", "artifacts"],
+        "`kokctl bundle create --for FILE --output FOLDER` fetches what the cluster needs; `kokctl versions` shows what there is",
+    ),
     (&["ping", "facts", "preflight", "doctor", "upgrade-check"], "`kokctl check FILE` asks the hosts, and changes nothing"),
     (
         &["get", "describe", "logs", "exec", "top", "rollout", "label", "taint", "edit", "patch", "port-forward"],

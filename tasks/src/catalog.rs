@@ -172,6 +172,13 @@ impl Catalog {
         self.kubernetes.first()?.releases.first().map(String::as_str)
     }
 
+    /// Licences, as SPDX identifiers, by the names of files and images.
+    #[must_use]
+    pub fn licences(&self) -> BTreeMap<String, String> {
+        let files = self.files.iter().map(|file| (file.name.clone(), file.licence.clone()));
+        files.chain(self.images.iter().map(|image| (image.name.clone(), image.licence.clone()))).collect()
+    }
+
     /// What is to be fetched.
     ///
     /// # Errors

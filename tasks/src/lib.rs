@@ -36,6 +36,7 @@ pub mod plan;
 pub mod ports;
 pub mod preconditions;
 pub mod resources;
+pub mod sbom;
 pub mod script;
 pub mod secret_name;
 pub mod snapshot;

@@ -12,7 +12,7 @@ use crate::artifacts::BundleFolder;
 use crate::failure::Failure;
 
 /// The index that is there, or an empty one.
-pub(super) fn read(folder: &Path) -> Result<Bundle, Failure> {
+pub(in crate::artifacts) fn read(folder: &Path) -> Result<Bundle, Failure> {
     if folder.join(INDEX).exists() {
         return BundleFolder::open(folder).map(|folder| folder.bundle().clone());
     }
@@ -51,6 +51,16 @@ pub(super) fn add(bundle: &mut Bundle, entry: Entry) {
     }
 }
 
+/// Puts all of another index into this one.
+pub(in crate::artifacts) fn join(bundle: &mut Bundle, other: Bundle) {
+    other.files.into_iter().for_each(|file| add(bundle, Entry::File(file)));
+    other.images.into_iter().for_each(|image| add(bundle, Entry::Image(image)));
+    for release in other.kubernetes {
+        bundle.kubernetes.retain(|held| held.version != release.version);
+        bundle.kubernetes.push(release);
+    }
+}
+
 /// Names the releases with their images; what a release named before stays where nothing else was asked for.
 pub(super) fn name_releases(bundle: &mut Bundle, request: &FetchRequest<'_>) {
     for release in &request.releases {
@@ -67,7 +77,7 @@ pub(super) fn name_releases(bundle: &mut Bundle, request: &FetchRequest<'_>) {
 }
 
 /// Writes the index whole, or not at all.
-pub(super) fn write(folder: &Path, bundle: &Bundle) -> Result<(), Failure> {
+pub(in crate::artifacts) fn write(folder: &Path, bundle: &Bundle) -> Result<(), Failure> {
     let mut bundle = bundle.clone();
     bundle.sort();
     let path = folder.join(INDEX);

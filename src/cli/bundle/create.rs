@@ -8,8 +8,10 @@ use clap::builder::PossibleValuesParser;
 use kok_tasks::catalog::{Catalog, Needs, Request};
 use semver::Version;
 
-use crate::artifacts::fetch::FetchRequest;
-use crate::cli::fetching::{FetchArguments, fetch_shown, items};
+use crate::artifacts::BundleFolder;
+use crate::artifacts::archive::{EXTENSION, export};
+use crate::artifacts::fetch::{FetchRequest, part_of};
+use crate::cli::fetching::{FetchArguments, cache, fetch_shown, items};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::failure::{Failure, Kind};
 use crate::ui::{line, status_line};
@@ -29,8 +31,8 @@ pub(super) struct Arguments {
     /// A cluster's file: only what that cluster needs is fetched
     #[arg(long = "for", value_name = "FILE")]
     cluster: Option<PathBuf>,
-    /// The folder of the bundle
-    #[arg(long, short, value_name = "FOLDER")]
+    /// The folder of the bundle; or, with a name that ends in .tar.zst, one file to be carried elsewhere
+    #[arg(long, short, value_name = "FOLDER|FILE")]
     output: PathBuf,
     #[command(flatten)]
     fetch: FetchArguments,
@@ -54,16 +56,24 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let architectures: BTreeSet<String> = arguments.architecture.iter().cloned().collect();
     let request = Request { kubernetes: kubernetes.clone(), architectures, needs: cluster.as_ref().map(Needs::of_cluster) };
     let connection = arguments.fetch.connection(cluster.as_ref()).map_err(one)?;
+    let is_file = arguments.output.to_string_lossy().ends_with(EXTENSION);
+    let folder = if is_file { cache().map_err(one)? } else { arguments.output.clone() };
     let request = FetchRequest {
         items: items(&catalog, &request).map_err(one)?,
         releases: kubernetes.iter().map(ToString::to_string).collect(),
-        folder: &arguments.output,
+        folder: &folder,
         connection: &connection,
+        licences: catalog.licences(),
     };
     let fetched = fetch_shown(&request).await?;
     match fetched.items {
         0 => status_line("the bundle holds all of it already"),
         some => status_line(&format!("{some} files and images fetched and verified, {} MB", fetched.bytes / 1_000_000)),
+    }
+    if is_file {
+        let part = part_of(&fetched.bundle, &request.items, &request.releases);
+        let folder = BundleFolder::open(&folder).map_err(one)?.with_index(part);
+        tokio::task::block_in_place(|| export(&folder, None, &arguments.output)).map_err(one)?;
     }
     line(&arguments.output.display().to_string());
     Ok(())

@@ -18,6 +18,8 @@ pub(super) struct Request {
     pub(super) host: String,
     pub(super) path: String,
     pub(super) from: u64,
+    /// Whether a part was asked for, be it from the beginning.
+    is_part: bool,
     pub(super) authorization: Option<String>,
 }
 
@@ -60,9 +62,10 @@ fn read(stream: &mut impl Read) -> io::Result<Option<Request>> {
         head.lines().filter_map(|line| line.split_once(':')).find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
     };
     let host = header("host").unwrap_or_default().split(':').next().unwrap_or_default().to_owned();
-    let from = header("range").and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok()).unwrap_or_default();
+    let part: Option<u64> = header("range").and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse().ok());
+    let (from, is_part) = (part.unwrap_or_default(), part.is_some());
     let authorization = header("authorization").map(str::to_owned);
-    Ok(Some(Request { method, host, path, from, authorization }))
+    Ok(Some(Request { method, host, path, from, is_part, authorization }))
 }
 
 /// Whether the connection stays.
@@ -96,7 +99,7 @@ fn answer_with(stream: &mut impl Write, content: Content, request: &Request, fau
     let Content { body, kind, digest } = content;
     let (length, rest) = (body.length(), body.length() - request.from);
     let (status, range) = match request.from {
-        0 => ("200 OK", String::new()),
+        0 if !request.is_part => ("200 OK", String::new()),
         from => ("206 Partial Content", format!("Content-Range: bytes {from}-{}/{length}\r\n", length - 1)),
     };
     let digest = digest.map(|digest| format!("Docker-Content-Digest: {digest}\r\n")).unwrap_or_default();

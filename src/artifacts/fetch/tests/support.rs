@@ -155,7 +155,8 @@ impl Upstream {
         credentials.add(&format!(r#"{{"auths": {{"127.0.0.1:{}": {{"auth": "dXNlcjpwYXNz"}}}}}}"#, self.port)).unwrap();
         let connection = Connection { mirrors: Mirrors(mirrors.into()), credentials, ..Connection::default() };
         let releases = vec!["1.37.1".to_owned()];
-        fetch(&FetchRequest { items: self.items(), releases, folder, connection: &connection }, heard).await
+        let licences = BTreeMap::new();
+        fetch(&FetchRequest { items: self.items(), releases, folder, connection: &connection, licences }, heard).await
     }
 
     pub(super) fn runc(&self) -> Vec<u8> {

@@ -1,0 +1,185 @@
+//! A bundle as one file, to be carried to a site without a network: a tar, compressed by zstd, with the index before everything else.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use aws_lc_rs::digest::{Context, SHA256};
+use kok_tasks::artifact::Artifact;
+use kok_tasks::bundle::{Bundle, INDEX};
+use tar::{Archive, Builder, EntryType, Header};
+
+use super::fetch::{join, read_index, write_index};
+use super::{BundleFolder, MOST_INDEX_BYTES};
+use crate::failure::{Failure, Kind};
+
+/// Layers of images are compressed already; more effort costs time and saves nothing.
+const EFFORT: i32 = 1;
+
+/// How names of such files end.
+pub const EXTENSION: &str = ".tar.zst";
+
+/// How many files were carried, and their bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Carried {
+    /// How many.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+fn artifacts(bundle: &Bundle) -> impl Iterator<Item = Artifact> {
+    bundle.files.iter().map(Artifact::from).chain(bundle.images.iter().map(Artifact::from))
+}
+
+/// Writes a bundle into one file. What `since` holds is left out: whoever has that needs only the rest. Each file is compared with its digest on
+/// the way; the archive has its name only when it is whole.
+///
+/// # Errors
+/// [`Failure`] if something can't be read or written, or is not what the index says.
+pub fn export(folder: &BundleFolder, since: Option<&Bundle>, output: &Path) -> Result<Carried, Failure> {
+    let failed = |error: io::Error| {
+        let failure = Failure::new(Kind::Input, "the archive can't be written").at(output.display().to_string());
+        failure.because(error.to_string()).hint("mend that, and run it again")
+    };
+    let part = part(output);
+    let written = write(folder, since, &part).and_then(|carried| fs::rename(&part, output).map(|()| carried));
+    written.map_err(|error| {
+        let _ = fs::remove_file(&part);
+        failed(error)
+    })
+}
+
+fn part(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+fn write(folder: &BundleFolder, since: Option<&Bundle>, part: &Path) -> io::Result<Carried> {
+    let compressed = zstd::Encoder::new(BufWriter::with_capacity(1 << 20, File::create(part)?), EFFORT)?;
+    let mut archive = Builder::new(compressed);
+    let index = serde_json::to_vec_pretty(folder.bundle())?;
+    append(&mut archive, INDEX, index.len() as u64, index.as_slice())?;
+    let has = |artifact: &Artifact| {
+        since.is_some_and(|since| artifacts(since).any(|held| held.path == artifact.path && held.sha256 == artifact.sha256))
+    };
+    let mut carried = Carried::default();
+    for artifact in artifacts(folder.bundle()).filter(|artifact| !has(artifact)) {
+        let mut reader = Hashing::new(File::open(folder.file(&artifact))?);
+        append(&mut archive, &artifact.path, artifact.size, (&mut reader).take(artifact.size))?;
+        reader.is(&artifact)?;
+        carried = Carried { files: carried.files + 1, bytes: carried.bytes + artifact.size };
+    }
+    let file = archive.into_inner()?.finish()?.into_inner().map_err(io::IntoInnerError::into_error)?;
+    file.sync_all()?;
+    Ok(carried)
+}
+
+fn append(archive: &mut Builder<impl Write>, path: &str, size: u64, content: impl Read) -> io::Result<()> {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(EntryType::Regular);
+    header.set_mode(0o644);
+    header.set_size(size);
+    archive.append_data(&mut header, path, content)
+}
+
+/// Reads what it hashes.
+struct Hashing<R> {
+    inner: R,
+    context: Context,
+    size: u64,
+}
+
+impl<R> Hashing<R> {
+    fn new(inner: R) -> Self {
+        Self { inner, context: Context::new(&SHA256), size: 0 }
+    }
+
+    /// Whether it was what the index says.
+    fn is(self, artifact: &Artifact) -> io::Result<()> {
+        let found = hex::encode(self.context.finish());
+        if self.size == artifact.size && found == artifact.sha256 {
+            return Ok(());
+        }
+        let expected = format!("the index says {} bytes and {}", artifact.size, artifact.sha256);
+        Err(io::Error::other(format!("{} is corrupted: it has {} bytes and the sha256 {found}; {expected}", artifact.path, self.size)))
+    }
+}
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.context.update(buffer.get(..read).unwrap_or_default());
+        self.size += read as u64;
+        Ok(read)
+    }
+}
+
+/// Puts what an archive holds into a bundle's folder, beside what is there. Each file is compared with the archive's index before it has its name;
+/// nothing else than what that names is taken.
+///
+/// # Errors
+/// [`Failure`] if the archive is damaged, or leaves something out that the folder does not have.
+pub fn import(archive: &Path, folder: &Path) -> Result<Carried, Failure> {
+    let mut held = read_index(folder)?;
+    let (carried, index) = read(archive, folder).map_err(|error| {
+        Failure::new(Kind::Input, "the archive can't be imported")
+            .at(archive.display().to_string())
+            .because(error.to_string())
+            .hint("copy or export it again; nothing of what was in the folder before was changed")
+    })?;
+    let is_there = |artifact: &Artifact| folder.join(&artifact.path).metadata().is_ok_and(|metadata| metadata.len() == artifact.size);
+    if let Some(missing) = artifacts(&index).find(|artifact| !is_there(artifact)) {
+        return Err(Failure::new(Kind::Input, "the archive leaves something out that the folder does not have")
+            .at(folder.display().to_string())
+            .because(format!("{} is in neither: the archive has only what came after another bundle", missing.title))
+            .hint("import that other bundle into the same folder first, or export all of it, without --since"));
+    }
+    join(&mut held, index);
+    write_index(folder, &held)?;
+    Ok(carried)
+}
+
+fn read(archive: &Path, folder: &Path) -> io::Result<(Carried, Bundle)> {
+    let reader = zstd::Decoder::new(BufReader::with_capacity(1 << 20, File::open(archive)?))?;
+    let mut archive = Archive::new(reader);
+    let mut entries = archive.entries()?;
+    let mut first = entries.next().ok_or_else(|| io::Error::other("it is empty"))??;
+    if first.path_bytes().as_ref() != INDEX.as_bytes() || first.size() > MOST_INDEX_BYTES {
+        return Err(io::Error::other(format!("it does not begin with {INDEX}")));
+    }
+    let mut text = String::new();
+    first.read_to_string(&mut text)?;
+    let index = Bundle::parse(&text).map_err(io::Error::other)?;
+    let mut carried = Carried::default();
+    for entry in entries {
+        let entry = entry?;
+        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        let artifact = artifacts(&index)
+            .find(|artifact| artifact.path == path)
+            .ok_or_else(|| io::Error::other(format!("its index does not name {path:?}")))?;
+        unpack(entry, &artifact, folder)?;
+        carried = Carried { files: carried.files + 1, bytes: carried.bytes + artifact.size };
+    }
+    Ok((carried, index))
+}
+
+/// The index has been checked: its paths lead nowhere else than into the folder.
+fn unpack(entry: impl Read, artifact: &Artifact, folder: &Path) -> io::Result<()> {
+    let path = folder.join(&artifact.path);
+    fs::create_dir_all(path.parent().unwrap_or(folder))?;
+    let part = part(&path);
+    let mut reader = Hashing::new(entry);
+    let mut file = BufWriter::with_capacity(1 << 20, File::create(&part)?);
+    io::copy(&mut (&mut reader).take(artifact.size + 1), &mut file)?;
+    file.flush()?;
+    if let Err(error) = reader.is(artifact) {
+        fs::remove_file(&part)?;
+        return Err(error);
+    }
+    fs::rename(&part, &path)
+}
+
+#[cfg(test)]
+mod tests;
