@@ -57,7 +57,15 @@ impl FetchArguments {
             https: proxy.https_proxy.clone(),
             none: env::var("no_proxy").or_else(|_| env::var("NO_PROXY")).ok(),
         });
-        Ok(Connection { mirrors: Mirrors(self.mirrors.clone()), credentials: credentials()?, authorities, proxy })
+        Ok(Connection { mirrors: self.mirrors(cluster)?, credentials: credentials()?, authorities, proxy })
+    }
+
+    /// Those of the command line, then those of the cluster's files.
+    fn mirrors(&self, cluster: Option<&Cluster>) -> Result<Mirrors, Failure> {
+        let of_files = cluster.into_iter().flat_map(|cluster| &cluster.settings.upstream_mirrors);
+        let of_files = of_files.map(|(server, address)| format!("{server}={address}").parse());
+        let all: Result<Vec<Mirror>, String> = self.mirrors.iter().cloned().map(Ok).chain(of_files).collect();
+        all.map(Mirrors).map_err(|because| Failure::new(Kind::Input, "a mirror of the cluster's files can't be used").because(because))
     }
 }
 
@@ -150,4 +158,25 @@ pub(super) fn cached_bundle_of(cluster: &Cluster, arguments: &FetchArguments) ->
     let part = part_of(bundle.bundle(), &items, &[cluster.kubernetes_version.to_string()]);
     let is_there = part.release(&cluster.kubernetes_version.to_string()).is_ok();
     is_there.then(|| bundle.with_index(part))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn mirrors_of_the_command_line_go_before_those_of_the_files() {
+        let text = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: a}\nspec:\n  kubernetesVersion: 1.37.1\n  \
+                    hosts: [{name: cp1, address: 10.0.0.11, roles: [control-plane]}]\n  vars: {dl_k8s_io_url: \"http://files.lan/dl/\", \
+                    github_url: \"https://github.com\", kube_image_repo: \"registry.lan:5000/k8s\"}\n";
+        let cluster = kok_crds::read_cluster("f", text).unwrap();
+        let mirror = |text: &str| text.parse::<Mirror>().unwrap();
+        let given = FetchArguments { mirrors: vec![mirror("dl.k8s.io=https://own.example")], ..FetchArguments::default() };
+        let all = given.mirrors(Some(&cluster)).unwrap();
+        let of_files = ["dl.k8s.io=http://files.lan/dl", "registry.k8s.io=https://registry.lan:5000/k8s"];
+        let expected: Vec<Mirror> = ["dl.k8s.io=https://own.example"].iter().chain(&of_files).map(|text| mirror(text)).collect();
+        assert_eq!(all, Mirrors(expected), "and upstream itself is no mirror of its own");
+        assert_eq!(given.mirrors(None).unwrap().0.len(), 1);
+    }
 }

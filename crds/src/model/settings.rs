@@ -34,6 +34,8 @@ pub struct Settings {
     pub containerd_limit_open_file_num: u64,
     /// Where images are fetched from instead of their own registries; unique by prefix.
     pub containerd_registries_mirrors: Vec<RegistryMirrors>,
+    /// Addresses that stand in for upstream's servers when a bundle is fetched, by the server's name.
+    pub upstream_mirrors: BTreeMap<String, String>,
     /// What is to become of the hosts.
     pub host: HostSettings,
     /// The DNS cache of each node.
@@ -214,6 +216,7 @@ impl Default for Settings {
             containerd_extra_runtime_args: BTreeMap::new(),
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
             containerd_registries_mirrors: Vec::new(),
+            upstream_mirrors: BTreeMap::new(),
             host: HostSettings::default(),
             node_dns: NodeDns::default(),
             etcd_deployment_type: None,
