@@ -12,6 +12,7 @@ use kok_tasks::plan::{Plan, Selection};
 use super::changing::{ChangingArguments, Session, failures};
 use super::common::{BundleArgument, MaxFail, PruneArgument};
 use super::files::{ClusterFiles, ExtraVars, Noted};
+use super::process;
 use super::report;
 use super::saved_plan::{SavedPlan, document, part_words};
 use super::wanted::{PartArguments, Wanted};
@@ -53,8 +54,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => (wanted, Given::new(arguments.prune.prune)?),
     };
     let Wanted { cluster, selection, part, noted } = wanted;
-    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster).await?);
-    let (session, lock) = Session::open(&cluster, &arguments.changing).map_err(|failure| vec![failure])?;
+    let transport = process::transport();
+    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
+    let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
     let noted = (noted != Noted::default()).then(|| (noted.without_effect(), noted.notices));
     let most_failed = arguments.max_fail.map(|most| most.of(cluster.hosts.len()));
     let request = ApplyRequest { cluster: &cluster, selection: &selection, part, bundle, given: &given, most_failed, noted };

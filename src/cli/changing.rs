@@ -17,6 +17,7 @@ use crate::engine::{Context, Error, FolderStore, Lock, Options, Store as _, Verd
 use crate::event::{Events, Sink};
 use crate::failure::{Failure, Kind};
 use crate::randomness::random_bytes;
+use crate::remote::Transport;
 use crate::run::Stop;
 use crate::ui::{Json, Terminal, Trace, line, status_line};
 
@@ -46,7 +47,7 @@ pub(super) struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Takes the cluster's lock, and opens the journal.
-    pub(super) fn open(cluster: &Cluster, arguments: &'a ChangingArguments) -> Result<(Self, Lock), Failure> {
+    pub(super) fn open(cluster: &Cluster, arguments: &'a ChangingArguments, transport: Transport) -> Result<(Self, Lock), Failure> {
         let state = process::state()?;
         let store = FolderStore::new(state.clone());
         let lock = store.lock(&cluster.name)?;
@@ -61,7 +62,7 @@ impl<'a> Session<'a> {
         let events = Events::new(vec![screen, journal, Box::new(Trace::default())]);
         events.keep_time(TICK);
         let (wish, stop) = watch::channel(Stop::No);
-        let context = Context { stop, ..Context::new(controller, events, process::transport()) };
+        let context = Context { stop, ..Context::new(controller, events, transport) };
         Ok((Self { arguments, name, context, store, wish }, lock))
     }
 

@@ -9,6 +9,7 @@ use kok_crds::model::Cluster;
 use super::fetching::{FetchArguments, bundle_of, cached_bundle_of};
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
 use crate::failure::{Failure, Kind};
+use crate::remote::Transport;
 use crate::ui::line;
 
 /// Where the artifacts come from.
@@ -36,7 +37,7 @@ impl BundleArgument {
     }
 
     /// The bundle that is named, or what the cluster needs, fetched as far as it is not there.
-    pub(super) async fn open_or_fetch(&self, cluster: &Cluster) -> Result<BundleFolder, Vec<Failure>> {
+    pub(super) async fn open_or_fetch(&self, cluster: &Cluster, transport: &Transport) -> Result<BundleFolder, Vec<Failure>> {
         match self.path() {
             Some(path) if path.is_file() => Err(vec![
                 Failure::new(Kind::Input, "a bundle is a folder")
@@ -45,7 +46,7 @@ impl BundleArgument {
                     .hint("put it into a folder with `kokctl bundle import FILE --output FOLDER`, and give that folder"),
             ]),
             Some(path) => BundleFolder::open(&path).map_err(|failure| vec![failure]),
-            None => bundle_of(cluster, &self.fetch).await,
+            None => bundle_of(cluster, &self.fetch, transport).await,
         }
     }
 }

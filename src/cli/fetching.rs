@@ -14,6 +14,7 @@ use crate::artifacts::fetch::{Connection, Credentials, FetchRequest, Fetched, Mi
 use crate::engine;
 use crate::failure::{Failure, Kind};
 use crate::plain_file;
+use crate::remote::Transport;
 use crate::state::Controller;
 use crate::ui::{FetchBar, status_line};
 
@@ -130,12 +131,12 @@ fn request_of(cluster: &Cluster, architectures: std::collections::BTreeSet<Strin
 }
 
 /// Fetches into the user's cache what a cluster needs and is not there yet. The hosts are asked for their architectures.
-pub(super) async fn bundle_of(cluster: &Cluster, arguments: &FetchArguments) -> Result<BundleFolder, Vec<Failure>> {
+pub(super) async fn bundle_of(cluster: &Cluster, arguments: &FetchArguments, transport: &Transport) -> Result<BundleFolder, Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
     let (folder, catalog) = (cache().map_err(one)?, arguments.catalog().map_err(one)?);
     // What the catalog lacks is said before anybody is bothered.
     items(&catalog, &request_of(cluster, ["amd64".to_owned()].into())).map_err(one)?;
-    let context = process::context(process::controller().unwrap_or_else(|_| Controller::nobody()));
+    let context = process::context_by(process::controller().unwrap_or_else(|_| Controller::nobody()), transport.clone());
     let architectures = engine::architectures(&context, cluster).await?;
     let items = items(&catalog, &request_of(cluster, architectures)).map_err(one)?;
     let releases = vec![cluster.kubernetes_version.to_string()];

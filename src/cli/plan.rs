@@ -48,10 +48,11 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { cluster, selection, .. } = arguments.part.read(&arguments.cluster, &arguments.extra, true)?;
-    let bundle = arguments.bundle.open_or_fetch(&cluster).await?;
+    let transport = process::transport();
+    let bundle = arguments.bundle.open_or_fetch(&cluster, &transport).await?;
     let place = arguments.save.as_deref().map(Place::new).transpose()?;
     let given = Given::new(arguments.prune.prune)?;
-    let context = process::context(process::controller().map_err(|failure| vec![failure])?);
+    let context = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport);
     let request = PlanRequest { cluster: &cluster, selection: &selection, bundle: &bundle, given: &given };
     let Planned { plan, warnings, .. } = engine::plan(&context, request).await?;
     grouped(warnings).iter().for_each(|warning| status_line(&warning.as_warning()));

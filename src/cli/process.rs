@@ -57,7 +57,12 @@ pub(super) fn transport() -> Transport {
 
 /// For a verb that changes nothing: it says on standard error what it waits for, and shows its result alone.
 pub(super) fn context(controller: Controller) -> Context {
-    Context::new(controller, Events::new(vec![Box::new(Notes)]), transport())
+    context_by(controller, transport())
+}
+
+/// The same by what has reached hosts already: nobody is asked for a passphrase twice.
+pub(super) fn context_by(controller: Controller, transport: Transport) -> Context {
+    Context::new(controller, Events::new(vec![Box::new(Notes)]), transport)
 }
 
 /// The folder of kokctl's state: `$XDG_STATE_HOME/kokctl`, by default below the home directory (XDG Base Directory Specification).

@@ -79,7 +79,7 @@ fn wanted(arguments: &Arguments) -> Result<(Cluster, WantedReset), Vec<Failure>>
 
 /// Takes down what was agreed on, and says what has gone.
 async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetRequest<'_>) -> Result<(), Vec<Failure>> {
-    let (session, lock) = Session::open(cluster, &arguments.changing).map_err(|failure| vec![failure])?;
+    let (session, lock) = Session::open(cluster, &arguments.changing, process::transport()).map_err(|failure| vec![failure])?;
     let (context, store) = (&session.context, &session.store);
     let work = async |options: Options<'_>| engine::reset(context, (store, lock), cluster, request, options).await;
     let done = session.with_options(|_| Verdict::Go, work).await;
