@@ -35,7 +35,7 @@ pub use mirrors::{Mirror, Mirrors};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use client::Client;
-use trouble::Trouble;
+use trouble::{Remedy, Trouble};
 
 /// So many are fetched at the same time: upstream's servers give one connection a few megabytes a second, and take more than these ill.
 const AT_ONCE: usize = 8;
@@ -95,7 +95,7 @@ enum Wanted {
 /// What became of asking for one.
 enum Answer {
     Wanted(Wanted),
-    /// The image's reference.
+    /// Its reference, and why it is left out.
     Absent(String),
 }
 
@@ -148,8 +148,9 @@ pub async fn fetch(request: &FetchRequest<'_>, progress: Arc<dyn Progress>) -> R
         return Ok(Fetched { bundle: held, items, bytes });
     }
     // What came is kept for the next try; a release that lacks an image is not named.
-    index::write(request.folder, &held).map_err(|failure| vec![failure])?;
-    Err(failures)
+    // Where a part of another architecture came alone, the index stays as it was: with it nobody could use the bundle.
+    let kept = if held.check().is_ok() { index::write(request.folder, &held).err() } else { None };
+    Err(failures.into_iter().chain(kept).collect())
 }
 
 /// One run at a time fetches into a folder. The lock ends with the process that has it, however that ends.
@@ -177,7 +178,10 @@ async fn resolve(client: &Arc<Client>, items: Vec<Item>) -> Result<(Vec<Wanted>,
                 }
                 Item::Image(image) => match image::resolve(&client, &image).await {
                     Ok(resolved) => Ok(Answer::Wanted(Wanted::Image(image, Box::new(resolved)))),
-                    Err(trouble) if image.may_be_absent && trouble.is_absent() => Ok(Answer::Absent(image.reference)),
+                    // Registries don't say of all that they lack that they lack it: some deny it, as if it were somebody's.
+                    Err(trouble) if image.may_be_absent && trouble.remedy != Remedy::Network => {
+                        Ok(Answer::Absent(format!("{} is left out: {}", image.reference, trouble.because())))
+                    }
                     Err(trouble) => Err(trouble),
                 },
             }
@@ -188,7 +192,7 @@ async fn resolve(client: &Arc<Client>, items: Vec<Item>) -> Result<(Vec<Wanted>,
     for answer in answers {
         match answer {
             Ok(Answer::Wanted(one)) => wanted.push(one),
-            Ok(Answer::Absent(reference)) => absent.push(format!("{reference} is left out: its registry does not have it")),
+            Ok(Answer::Absent(told)) => absent.push(told),
             Err(trouble) => troubles.push(trouble),
         }
     }

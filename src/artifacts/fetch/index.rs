@@ -9,7 +9,7 @@ use kok_tasks::catalog::{Expected, Item};
 
 use super::{Entry, FetchRequest, disk_failure};
 use crate::artifacts::BundleFolder;
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind};
 
 /// The index that is there, or an empty one.
 pub(in crate::artifacts) fn read(folder: &Path) -> Result<Bundle, Failure> {
@@ -81,6 +81,11 @@ pub(in crate::artifacts) fn write(folder: &Path, bundle: &Bundle) -> Result<(), 
     let mut bundle = bundle.clone();
     bundle.sort();
     let path = folder.join(INDEX);
+    // What nobody could open any more is not written over what can be.
+    bundle.check().map_err(|error| {
+        let failure = Failure::new(Kind::Input, "what was fetched does not go with what the folder holds").at(folder.display().to_string());
+        failure.because(error.to_string()).hint("give an empty folder; its index was left as it was")
+    })?;
     let written = || -> std::io::Result<()> {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         serde_json::to_writer_pretty(&mut file, &bundle)?;

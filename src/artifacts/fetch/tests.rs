@@ -68,6 +68,31 @@ async fn an_image_that_may_be_absent_is_left_out_with_a_notice() {
     assert!(heard.notices()[0].contains("ghcr.io/kokctl/echo:0.1.0"), "{:?}", heard.notices());
 }
 
+#[tokio::test(start_paused = true)]
+async fn nor_does_one_that_is_denied_stop_all_else() {
+    for status in [403, 404, 503] {
+        let upstream = Upstream::start().await;
+        upstream.always("/v2/kokctl/echo/manifests/", support::Fault::Status(status, None));
+        let heard = Arc::new(Heard::default());
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(upstream.fetch(folder.path(), Arc::clone(&heard)).await.unwrap().items, 3, "{status}");
+        assert!(heard.notices()[0].contains("ghcr.io/kokctl/echo:0.1.0 is left out: "), "{:?}", heard.notices());
+    }
+}
+
+#[tokio::test]
+async fn an_index_that_nobody_could_open_is_not_written() {
+    let upstream = Upstream::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    let mut bundle = upstream.fetch(folder.path(), Arc::default()).await.unwrap().bundle;
+    let runc = bundle.file("runc", "1.5.2", "amd64").unwrap().clone();
+    let (name, version, path) = ("kubeadm".to_owned(), "1.37.1".to_owned(), "files/kubeadm".to_owned());
+    bundle.files.push(BundleFile { name, version, path, architecture: "arm64".to_owned(), ..runc });
+    let failure = write_index(folder.path(), &bundle).unwrap_err();
+    assert!(failure.because.unwrap().contains("registry.k8s.io/pause:3.10.2"), "its image is not there for arm64");
+    assert_eq!(BundleFolder::open(folder.path()).unwrap().bundle().files.len(), 2, "what was there is as it was");
+}
+
 #[tokio::test]
 async fn other_releases_are_added_to_a_bundle_and_a_part_of_it_is_its_own() {
     let upstream = Upstream::start().await;

@@ -54,6 +54,11 @@ impl Trouble {
         self
     }
 
+    /// Why, for people.
+    pub(super) fn because(&self) -> &str {
+        &self.because
+    }
+
     pub(super) fn is_absent(&self) -> bool {
         self.remedy == Remedy::Absent
     }
