@@ -27,6 +27,9 @@ enum Command {
         /// Folder of the bundle [default: `bundle` in the cache]
         #[arg(long, value_name = "DIR")]
         output: Option<PathBuf>,
+        /// A component that is built on request, such as calico; may be given again
+        #[arg(long, value_name = "COMPONENT")]
+        with: Vec<String>,
         /// Folder of built components [default: ${XDG_CACHE_HOME:-$HOME/.cache}/kok/release]
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
@@ -67,11 +70,12 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
-        Command::Build { output, cache, recipes } => {
+        Command::Build { output, with, cache, recipes } => {
             let cache = cache.map_or_else(paths::default_cache, Ok)?;
             let output = output.unwrap_or_else(|| paths::default_output(&cache));
             let options = Options {
                 recipes: absolute(&recipes.unwrap_or_else(paths::default_recipes))?,
+                with: with.into_iter().collect(),
                 cache: absolute(&cache)?,
                 build_cache: paths::build_cache()?,
                 output: absolute(&output)?,
@@ -111,7 +115,7 @@ fn run_build(options: &Options) -> Result<ExitCode, Box<dyn Error>> {
 fn list(recipes: &Path) -> Result<ExitCode, Box<dyn Error>> {
     let mut stdout = io::stdout();
     for component in discover(recipes, native_architecture())? {
-        writeln!(stdout, "{}", component.label())?;
+        writeln!(stdout, "{}{}", component.label(), if component.recipe.on_request { " (on request)" } else { "" })?;
         for file in &component.recipe.files {
             writeln!(stdout, "  file   {:<24} {}", file.name, file.path)?;
         }

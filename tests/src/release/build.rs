@@ -24,6 +24,8 @@ use super::source::{Component, discover};
 pub struct Options {
     /// Folder of the components' folders.
     pub recipes: PathBuf,
+    /// Components that are built beside those that always are.
+    pub with: BTreeSet<String>,
     /// Folder of built components.
     pub cache: PathBuf,
     /// Folder of Go's compiled packages.
@@ -61,7 +63,7 @@ pub fn native_architecture() -> &'static str {
 /// When something that is needed is missing, a component can't be built, or the components don't make a whole bundle. The
 /// components that were built until then stay in the cache, and the output has no index unless it was whole and unchanged.
 pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
-    let mut components = discover(&options.recipes, native_architecture())?;
+    let mut components = wanted(discover(&options.recipes, native_architecture())?, &options.with)?;
     let archive = Archive::query(&components)?;
     for component in &mut components {
         if let Some(version) = archive.version(component)? {
@@ -85,6 +87,17 @@ pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
     let changed = output.finish(&bundle)?;
     cache.prune()?;
     Ok(Summary { built, components: components.len(), changed, bundle })
+}
+
+/// Leaves out what is built on request and was not asked for.
+pub(super) fn wanted(mut components: Vec<Component>, with: &BTreeSet<String>) -> Result<Vec<Component>> {
+    if let Some(unknown) = with.iter().find(|name| components.iter().all(|component| component.name != **name)) {
+        let known: BTreeSet<String> =
+            components.into_iter().filter(|component| component.recipe.on_request).map(|component| component.name).collect();
+        return Err(ReleaseError::UnknownComponent { name: unknown.clone(), known: Vec::from_iter(known).join(", ") });
+    }
+    components.retain(|component| !component.recipe.on_request || with.contains(&component.name));
+    Ok(components)
 }
 
 /// What all components are built with.

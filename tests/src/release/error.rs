@@ -27,6 +27,14 @@ pub enum ReleaseError {
         /// What is wrong, with line and column where they are known.
         message: String,
     },
+    /// A component was asked for that does not exist.
+    #[error("there is no component {name} that could be built beside the others; on request there is: {known}")]
+    UnknownComponent {
+        /// What was asked for.
+        name: String,
+        /// Names of those that are built on request, separated by commas.
+        known: String,
+    },
     /// There is no `go` on this machine.
     #[error(
         "Go was found neither on PATH nor in /usr/local/go/bin. The release is built from Go modules and needs Go {required} or \

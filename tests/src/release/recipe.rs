@@ -11,6 +11,9 @@ use super::golang::executable_name;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Recipe {
+    /// Whether it is built only where it is asked for by name.
+    #[serde(default)]
+    pub on_request: bool,
     /// What Go builds. Without binaries there is no `go.mod`.
     #[serde(default)]
     pub go: GoRecipe,

@@ -159,6 +159,7 @@ fn component() -> Component {
         version: "1".to_owned(),
         folder: PathBuf::new(),
         recipe: Recipe {
+            on_request: false,
             debian: None,
             go: GoRecipe { binaries: BTreeMap::new(), cgo: false, tags: Vec::new(), define: BTreeMap::new() },
             packages: Vec::new(),

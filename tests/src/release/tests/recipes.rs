@@ -1,6 +1,9 @@
 //! Descriptions of components, and the keys that stand for them.
 
+use std::collections::BTreeSet;
+
 use super::*;
+use crate::release::build::wanted;
 use crate::release::key::{Surroundings, component_key};
 use crate::release::paths::default_recipes;
 use crate::release::recipe::{Recipe, split_reference};
@@ -133,6 +136,21 @@ fn the_key_changes_with_every_file_and_with_nothing_else_of_the_folder() {
     assert_eq!(key(), before, "as it was");
     fs::rename(&folder, recipes.path().join("tool/1.2.4")).unwrap();
     assert_ne!(key(), before, "version");
+}
+
+#[test]
+fn what_is_built_on_request_is_left_out_unless_it_is_asked_for_by_name() {
+    let recipes = tempfile::tempdir().unwrap();
+    let folder = write_component(recipes.path());
+    fs::write(folder.join("component.yaml"), format!("onRequest: true\n{RECIPE}")).unwrap();
+    let asked = |names: &[&str]| {
+        let with: BTreeSet<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        wanted(vec![component(recipes.path())], &with).map(|components| components.len())
+    };
+    assert_eq!(asked(&[]).unwrap(), 0);
+    assert_eq!(asked(&["tool"]).unwrap(), 1);
+    let error = asked(&["tol"]).unwrap_err().to_string();
+    assert!(error.contains("no component tol") && error.contains("there is: tool"), "{error}");
 }
 
 fn surroundings() -> Surroundings<'static> {
