@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_tasks::holder::{WAIT_SECONDS, begin_script, compare_script};
+use kok_tasks::holder::{END_UPLOADS, UPLOAD_SECONDS, UPLOADS, WAIT_SECONDS, begin_script, compare_script};
 use kok_tasks::observe::{Looks, Nonce, Observations, ParseError, parse, probe_script, section_marker, sections};
 use kok_tasks::resources::Act;
 use kok_tasks::script::{Fragment, JOBS, PRELUDE, Part, in_lines};
@@ -50,7 +50,7 @@ impl<'a> Batch<'a> {
 
     fn lane(&self) -> &'static str {
         match self.order.lane {
-            Lane::Streams => "streams",
+            Lane::Streams => UPLOADS,
             Lane::Scripts | Lane::Waits => "scripts",
         }
     }
@@ -67,7 +67,9 @@ impl<'a> Batch<'a> {
     /// The name of a secret that was not prepared. An empty file in its place would look as if it were done.
     pub(super) fn script(&self, writer: &Writer, secrets: &Secrets) -> Result<String, SecretName> {
         let mut text = format!("{PRELUDE}{}", section_marker(&self.nonce));
-        let limit = self.order.deadline.as_secs().max(JOB_SECONDS);
+        // What is uploaded has come by the order's deadline, or never comes; a job is waited for beyond it.
+        let deadline = self.order.deadline.as_secs();
+        let limit = if self.order.lane == Lane::Streams { deadline } else { deadline.max(JOB_SECONDS) };
         text.push_str(&format!("kokctl_run={}\nkokctl_attempt={}\nkokctl_limit={limit}\n", quote(&writer.run), self.order.attempt));
         text.push_str(&begin_script(&writer.line, self.lane(), WAIT_SECONDS));
         text.push_str("failed=\n");
@@ -78,6 +80,10 @@ impl<'a> Batch<'a> {
             };
             text.push_str(&format!("if [ -z \"$failed\" ]; then\n{}", compare_script()));
             text.push_str(&format!("kokctl_step={}\nmark output {index}\n( set -eu\n", quote(step.id.as_str())));
+            if matches!(act, Act::Stream { .. }) {
+                // Whoever ends it lets it remove what it wrote.
+                text.push_str("trap 'exit 1' TERM\n");
+            }
             push(&mut text, fragment, secrets)?;
             text.push_str(&format!(") 2>&1\nstatus=$?\nmark result {index} $status\n[ $status = 0 ] || failed=1\nfi\n"));
         }
@@ -138,14 +144,15 @@ impl<'a> Batch<'a> {
         secrets: &Secrets,
     ) -> Result<String, SecretName> {
         // Jobs belong to one lane. Whoever has not its lock could take the input of a job that is only about to begin for what is left of one.
-        let jobs = match self.order.lane {
-            Lane::Streams => ":".to_owned(),
-            Lane::Scripts | Lane::Waits => format!("jobs_end {patience_seconds} || echo job"),
+        // And an upload that nobody has heard of has lost the connection that it reads.
+        let (uploads, jobs) = match self.order.lane {
+            Lane::Streams => (format!("{END_UPLOADS}flock -x -w {UPLOAD_SECONDS} 8 || end_uploads\n"), ":".to_owned()),
+            Lane::Scripts | Lane::Waits => (String::new(), format!("jobs_end {patience_seconds} || echo job")),
         };
         Ok(format!(
             "{PRELUDE}{marker}kokctl_holder={line}\nmark boot\nboot=$(cat /proc/sys/kernel/random/boot_id)\necho \"$boot\"\n\
              [ \"$boot\" = {boot} ] || timeout 60 systemctl is-system-running --wait >/dev/null 2>&1\n\
-             mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\nmark busy\n\
+             mkdir -p -m 700 /run/kokctl\nexec 8>/run/kokctl/lane-{lane}\n{uploads}mark busy\n\
              if flock -x -w {patience_seconds} 8; then {jobs}; else echo script; fi\nmark held\nis_ours || echo \"another: $held\"\n\
              for record in {JOBS}/*.record; do\n  [ -f \"$record\" ] || continue\n  mark record\n  head -c {RECORD_LIMIT} \"$record\"\ndone\n{written}{probe}",
             marker = section_marker(&self.nonce),

@@ -26,7 +26,7 @@ pub const RECORD_SECONDS: u64 = 20;
 const COPY_SECONDS: u64 = 150;
 
 /// The longest that a script takes which takes a host: each of its waits, and ending units (30 s).
-pub const TAKE_SECONDS: u64 = 2 * RECORD_SECONDS + COPY_SECONDS + 30 + WAIT_SECONDS;
+pub const TAKE_SECONDS: u64 = 2 * RECORD_SECONDS + COPY_SECONDS + 30 + UPLOAD_SECONDS + WAIT_SECONDS;
 
 /// The line of the run that took the host last. In a tmpfs: what it says of scripts and jobs holds until the next restart.
 const TAKEN: &str = "/run/kokctl/taken";
@@ -44,6 +44,12 @@ pub const FIRST_LOOK_SECONDS: u32 = 2;
 
 /// How long any further look waits for them. Whoever looks sees each time that the host answers, and looks again.
 pub const LOOK_SECONDS: u32 = 15;
+
+/// How long an upload whose connection is lost may go on: with all that it was sent, it hashes that and writes it to the disk.
+pub const UPLOAD_SECONDS: u64 = 15;
+
+/// The lane of uploads, as [`begin_script`] takes it.
+pub const UPLOADS: &str = "streams";
 
 /// A line above this length is no record of kokctl.
 const LINE_LIMIT: usize = 512;
@@ -206,7 +212,7 @@ pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
     format!(
         "set -eu\nmkdir -p -m 700 /var/lib/kokctl /run/kokctl\nkokctl_holder={line}\n\
          busy() {{ echo \"$1\" >&2; exit {BUSY}; }}\nlost() {{ printf '%s\\n' \"$held\" >&2; exit {HELD}; }}\n\
-         plain() {{ printf '%s' \"$1\" | LC_ALL=C tr -cd ' -~' | cut -c -{LINE_LIMIT}; }}\n{TAKE_FUNCTIONS}\
+         plain() {{ printf '%s' \"$1\" | LC_ALL=C tr -cd ' -~' | cut -c -{LINE_LIMIT}; }}\n{TAKE_FUNCTIONS}{END_UPLOADS}\
          exec 7>/run/kokctl/holder.lock\n\
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\n\
          held=; {{ read -r held <{PATH}; }} 2>/dev/null || :\n\
@@ -214,7 +220,7 @@ pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
          [ \"$(plain \"$held\")\" = {expected} ] && ! marked {LET_GO} || lost\n  printf '%s\\n' {line} | put {PATH} 0600\nfi\nflock -u 7\n\
          exec 6>/run/kokctl/take.lock\ncomes 6 {COPY_SECONDS} || busy 'it is being taken by an earlier run'\n\
          ! marked {TAKEN} || {{ {BOOT}; exit 0; }}\n{stop}\
-         exec 9>/run/kokctl/lock\ncomes 9 {WAIT_SECONDS} || busy 'a script of an earlier run is still at work'\n\
+         exec 9>/run/kokctl/lock\nflock -x -w {UPLOAD_SECONDS} 9 || end_uploads\ncomes 9 {WAIT_SECONDS} || busy 'a script of an earlier run is still at work'\n\
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\nis_ours || lost\n\
          rm -rf {JOBS}\nfind /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\n\
          printf '%s\\n' {line} | put {TAKEN} 0600\n{BOOT}\n"
@@ -267,6 +273,18 @@ comes() {
     [ "$looks" -gt 0 ] || return 1
   done
   is_ours || lost
+}
+"#;
+
+/// A function of the shell that ends the uploads of runs and connections that are no more. What they read can't come whole any more, and where the
+/// end of the connection was lost too, sshd keeps them waiting for it: for ever, and with them the lane. They are known by the lock that they hold
+/// or wait for, and by nothing that another process could have.
+pub const END_UPLOADS: &str = r#"end_uploads() {
+  for descriptor in /proc/[0-9]*/fd/8; do
+    process=${descriptor#/proc/}
+    process=${process%%/*}
+    if [ "$process" != $$ ] && [ "$(readlink "$descriptor" 2>/dev/null)" = /run/kokctl/lane-streams ]; then kill "$process" 2>/dev/null; fi
+  done
 }
 "#;
 

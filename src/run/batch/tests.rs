@@ -1,10 +1,14 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use kok_tasks::artifact::Artifact;
 use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::plan::{Step, StepId};
-use kok_tasks::resources::{File, FileContent, Resource};
+use kok_tasks::resources::{Binary, File, FileContent, Resource};
 use kok_tasks::script::Content;
 
 use super::*;
@@ -24,6 +28,7 @@ fn only_who_has_the_lock_of_jobs_looks_whether_they_have_ended() {
         let script = Batch::new(&order, Nonce::new([7; 16])).settle_script(&Writer::default(), "boot", 17, &Secrets::none()).unwrap();
         assert_eq!(script.contains("\nif flock -x -w 17 8; then jobs_end 17 || echo job; else echo script; fi\n"), looks, "{lane:?}");
         assert_eq!(script.contains("\nif flock -x -w 17 8; then :; else echo script; fi\n"), !looks, "{lane:?}");
+        assert_eq!(script.contains("8 || end_uploads\n"), !looks, "{lane:?}");
     }
 }
 
@@ -129,4 +134,60 @@ fn the_host_compares_what_was_written_and_no_digest_comes_back() {
     order.steps[0].1 = order.steps[0].0.act(&Change::new(ChangeKind::Mode(0o600), "it has mode 0644 and owner 0:0"));
     let sent = Batch::new(&order, Nonce::new([7; 16])).script(&Writer::default(), &Secrets::none()).unwrap();
     assert!(!sent.contains("\nwritten "), "{sent}");
+}
+
+/// A folder in place of the host's own, in which anybody may write.
+fn within(script: &str, folder: &Path) -> String {
+    let folder = folder.to_str().unwrap();
+    script.replace("/run/kokctl", &format!("{folder}/run")).replace("/var/lib/kokctl", &format!("{folder}/lib")).replace(
+        &format!("flock -x -w {UPLOAD_SECONDS} 8"),
+        "flock -x -w 1 8",
+    )
+}
+
+/// The end of its connection was lost as the connection was: sshd keeps it waiting for what can't come.
+#[test]
+fn an_upload_whose_connection_hangs_is_ended_and_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("kubelet");
+    let artifact = Artifact { title: "kubelet".into(), path: "kubelet".into(), size: 8, sha256: "0".repeat(64) };
+    let step = Step {
+        id: StepId::parse("cp1/kubelet/binary").unwrap(),
+        host: "cp1".into(),
+        task: "kubelet",
+        action: Resource::Binary(Binary { path: target.to_str().unwrap().into(), artifact }).into(),
+        deadline: Duration::from_secs(60),
+        triggers: Vec::new(),
+        gate: None,
+    };
+    let act = step.act(&Change::new(ChangeKind::Install, "it does not exist"));
+    let order = Order { host: "cp1".into(), lane: Lane::Streams, steps: vec![(step, act)], attempt: 1, deadline: Duration::from_secs(60) };
+    let batch = Batch::new(&order, Nonce::new([7; 16]));
+    let writer = Writer { run: "r1".into(), line: "epoch=1 run=r1".into() };
+    std::fs::create_dir_all(folder.path().join("lib")).unwrap();
+    std::fs::write(folder.path().join("lib/holder"), format!("{}\n", writer.line)).unwrap();
+    let script = within(&batch.script(&writer, &Secrets::none()).unwrap(), folder.path());
+    let shell = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command
+    };
+    let mut upload = shell(&script).spawn().unwrap();
+    let mut input = upload.stdin.take().unwrap();
+    input.write_all(b"half").unwrap();
+    let half = folder.path().join(".kokctl-kubelet");
+    let begun = std::time::Instant::now();
+    while !std::fs::read(&half).is_ok_and(|content| content == b"half") {
+        assert!(begun.elapsed() < Duration::from_secs(20), "it has not begun");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let settle = within(&batch.settle_script(&writer, "boot", 20, &Secrets::none()).unwrap(), folder.path());
+    let settle = settle.replace("timeout 60 systemctl is-system-running --wait", "true");
+    let output = shell(&settle).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    let busy = said.split("busy\n").nth(1).and_then(|rest| rest.lines().next()).unwrap_or_default();
+    assert!(!busy.contains("script"), "the lane is free: {said}");
+    assert!(!half.exists() && !target.exists(), "nothing of it is left");
+    upload.wait().unwrap();
+    drop(input);
 }

@@ -36,7 +36,8 @@ impl Archive {
     pub(super) fn act(&self, _: &Change) -> Act {
         let mut script = format!(
             "trap '' PIPE\nfolder={}/.kokctl-unpacked\ntrap 'rm -rf \"$folder\"' EXIT\nrm -rf \"$folder\"\nmkdir -m 700 \"$folder\"\n\
-             tar -xz --no-same-owner -C \"$folder\" -f -\ncat >/dev/null\ncd \"$folder\"\nsha256sum --quiet -c - <<'--SUMS--' >&2\n",
+             timeout \"${{kokctl_limit:-900}}\" tar -xz --no-same-owner -C \"$folder\" -f -\n\
+             timeout \"${{kokctl_limit:-900}}\" cat >/dev/null\ncd \"$folder\"\nsha256sum --quiet -c - <<'--SUMS--' >&2\n",
             quote(&self.folder)
         );
         for file in &self.files {

@@ -49,7 +49,7 @@ impl Binary {
         let script = format!(
             "trap '' PIPE\ntarget={}\ntemporary=\"${{target%/*}}/.kokctl-${{target##*/}}\"\ntrap 'rm -f \"$temporary\"' EXIT\n\
              rm -f \"$temporary\"\n(umask 077; : >\"$temporary\")\nchmod 0755 \"$temporary\"\n\
-             cat >\"$temporary\"\nsync \"$temporary\"\nsum=$(sha256sum <\"$temporary\")\n\
+             timeout \"${{kokctl_limit:-900}}\" cat >\"$temporary\"\nsync \"$temporary\"\nsum=$(sha256sum <\"$temporary\")\n\
              [ \"${{sum%% *}}\" = {} ] || {{ echo \"what arrived has another sha256: ${{sum%% *}}\" >&2; exit 1; }}\n\
              mv -fT \"$temporary\" \"$target\"\n",
             quote(&self.path),

@@ -41,7 +41,7 @@ impl Image {
     /// The label is the one by which containerd's CRI plugin tells the kubelet that an image is pinned.
     pub(super) fn act(&self, _: &Change) -> Act {
         let script = format!(
-            "/usr/local/bin/ctr -n k8s.io images import --digests=false - >/dev/null\n\
+            "timeout \"${{kokctl_limit:-900}}\" /usr/local/bin/ctr -n k8s.io images import --digests=false - >/dev/null\n\
              /usr/local/bin/ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned >/dev/null\n",
             quote(&self.reference)
         );
