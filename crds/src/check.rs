@@ -149,7 +149,7 @@ fn reached(decoder: &mut Decoder, hosts: &[ReadHost<'_>]) {
 
 /// Networks that kokctl brings go by the nodes' shares of the pods' range.
 pub(crate) fn node_shares(decoder: &mut Decoder, network: &Network, settings: &Settings, spec: &Position) {
-    if settings.node_shares || !network.plugin.is_ours() {
+    if settings.node_shares || !network.plugin.goes_by_shares() {
         return;
     }
     let written = decoder.position("spec.vars.kube_controller_manager_allocate_node_cidrs").unwrap_or(spec).clone();

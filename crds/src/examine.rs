@@ -186,5 +186,5 @@ fn read_settings<'a>(
     }
     let sayings = Sayings::new(said, spec.get("vars"), hosts::of_hosts(hosts));
     check::implied(decoder, &sayings, hosts, network);
-    sayings.read(decoder)
+    sayings.read(decoder, network)
 }

@@ -4,6 +4,7 @@
 //! Nothing downstream has to check that again.
 
 mod addon;
+mod calico;
 mod certificates;
 mod components;
 mod concealed;
@@ -21,6 +22,7 @@ use semver::Version;
 use crate::position::{Position, Positions};
 
 pub use addon::{Addon, AddonObject, Manifest, NETWORK_ADDON, ObjectName, Prune};
+pub use calico::{Calico, CalicoBackend, Tunnel};
 pub use certificates::{AuthorityName, AuthorityPair, Certificates, EscrowFile, IssuedFolder, KeyAlgorithm, OwnAuthority, Pem, PemSource};
 pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, KubeletSettings, Patch, Reserved, Security, Values, Volume,
@@ -30,6 +32,7 @@ pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndp
 pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};
+pub(crate) use network::{LEAST_MTU, MOST_MTU};
 pub use node_dns::{DnsZone, NodeDns};
 pub use settings::{
     DEFAULT_OPEN_FILES, EtcdDeployment, FirewallPolicy, HostSettings, KubeProxyMode, Mirror, RegistryMirrors, SelinuxState, Settings,

@@ -10,7 +10,7 @@ fn addon(name: &str, namespace: Option<&str>) -> Addon {
     Addon {
         name: name.to_owned(),
         namespace: namespace.map(str::to_owned),
-        manifest: Manifest::File("m.yaml".into()),
+        manifest: Manifest::Files(vec!["m.yaml".into()]),
         sha256: None,
         prune: Prune::default(),
         origin: Position { file: "c.yaml".into(), line: 1, column: 1 },

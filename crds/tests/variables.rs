@@ -172,7 +172,7 @@ fn all_effects_occur() {
 const DEFAULTS: &str = include_str!("variables/defaults.yaml");
 
 /// Defaults that say what kind of a cluster it is. kokctl makes another, and whoever writes them down is told.
-const CHOICES: [&str; 3] = ["etcd_deployment_type: docker", "kube_network_plugin: calico", "kube_proxy_mode: ipvs"];
+const CHOICES: [&str; 1] = ["etcd_deployment_type: docker"];
 
 /// Defaults that a component does not start with alone, and those that Kubespray has beside them.
 const BESIDE_DEFAULTS: [(&str, &str); 2] = [

@@ -11,8 +11,15 @@ pub(super) fn load(input: &mut Input, files: &dyn Files) {
     let Some(cluster) = &mut input.cluster else { return };
     let mut problems = Vec::new();
     for addon in &mut cluster.addons {
-        match source(addon, files).map_err(|problem| vec![problem]).and_then(|source| read_manifest(addon, &source)) {
-            Ok(objects) => addon.objects = objects,
+        match sources(addon, files) {
+            Ok(sources) => {
+                for source in sources {
+                    match read_manifest(addon, &source) {
+                        Ok(objects) => addon.objects.extend(objects),
+                        Err(found) => problems.extend(found),
+                    }
+                }
+            }
             Err(found) => problems.extend(found),
         }
     }
@@ -23,12 +30,24 @@ pub(super) fn load(input: &mut Input, files: &dyn Files) {
     }
 }
 
-/// The text of a manifest, which is the one that was meant.
-fn source(addon: &Addon, files: &dyn Files) -> Result<Source, Problem> {
+/// The texts of an addon's manifests, each of which is the one that was meant.
+fn sources(addon: &Addon, files: &dyn Files) -> Result<Vec<Source>, Vec<Problem>> {
+    match &addon.manifest {
+        // A list has no digest.
+        Manifest::Files(paths) if paths.len() > 1 => {
+            let (read, unread): (Vec<_>, Vec<_>) = paths.iter().map(|path| of_file(addon, path, files)).partition(Result::is_ok);
+            let problems: Vec<Problem> = unread.into_iter().filter_map(Result::err).collect();
+            if problems.is_empty() { Ok(read.into_iter().filter_map(Result::ok).collect()) } else { Err(problems) }
+        }
+        one => one_source(addon, one, files).map(|source| vec![source]).map_err(|problem| vec![problem]),
+    }
+}
+
+fn one_source(addon: &Addon, manifest: &Manifest, files: &dyn Files) -> Result<Source, Problem> {
     let name = &addon.name;
-    let (source, hint) = match &addon.manifest {
+    let (source, hint) = match manifest {
         Manifest::Contents(text) => (Source::placed("contents", text.clone(), Place::At(addon.origin.clone())), "`contents`"),
-        Manifest::File(path) => (of_file(addon, path, files)?, "the file"),
+        Manifest::Files(paths) => (of_file(addon, &paths.concat(), files)?, "the file"),
         Manifest::Url(url) => (files.fetch(addon, url)?, "what comes from there"),
     };
     let sum = sha256(source.text.as_bytes());

@@ -108,6 +108,9 @@ pub struct BundleImage {
     pub reference: String,
     /// Digest of the image manifest inside the archive, `sha256:` and 64 hexadecimal digits.
     pub manifest_digest: String,
+    /// What upstream's image of that name has and this one has not, such as `bird`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<String>,
 }
 
 impl Bundle {

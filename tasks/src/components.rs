@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, Component, Group, Host, KubeProxyMode, KubeletSettings, Reserved, Values, Volume};
+use kok_crds::model::{Cluster, Component, Group, Host, KubeletSettings, Reserved, Values, Volume};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
@@ -211,12 +211,8 @@ fn amounts<'a>(reserved: &'a Reserved, defaults: &[(&'a str, &'a str)]) -> BTree
 
 fn kube_proxy(cluster: &Cluster) -> Map<String, Json> {
     let (components, settings) = (&cluster.settings.components, &cluster.settings);
-    let part = match settings.kube_proxy_mode {
-        KubeProxyMode::Nftables => "nftables.",
-        KubeProxyMode::Iptables => "iptables.",
-    };
-    let name = |name: &str| name.strip_prefix("MODE.").map_or_else(|| name.to_owned(), |rest| format!("{part}{rest}"));
-    let mut fields = nested(components.kube_proxy.iter().map(|(path, value)| (name(path), value.clone())));
+    let mode = settings.kube_proxy_mode;
+    let mut fields = nested(components.kube_proxy.iter().map(|(path, value)| (mode.field(path), value.clone())));
     let gates = components.feature_gates.of(&components.feature_gates.kube_proxy);
     if !gates.is_empty() {
         fields.insert("featureGates".to_owned(), json!(gates));

@@ -99,7 +99,7 @@ pub(crate) const NO_SHARES: &str = "False";
 pub(crate) fn shares(cluster: &Cluster) -> Option<&'static str> {
     match () {
         () if plugin(&cluster.network).gives_shares => Some(SHARES_OF_BRIDGE),
-        () if !cluster.settings.node_shares => Some(NO_SHARES),
+        () if !cluster.settings.node_shares || !plugin(&cluster.network).takes_shares => Some(NO_SHARES),
         () => None,
     }
 }

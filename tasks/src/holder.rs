@@ -220,7 +220,7 @@ pub fn take_script(expected: &str, line: &str, take_over: bool) -> String {
          [ \"$(plain \"$held\")\" = {expected} ] && ! marked {LET_GO} || lost\n  printf '%s\\n' {line} | put {PATH} 0600\nfi\nflock -u 7\n\
          exec 6>/run/kokctl/take.lock\ncomes 6 {COPY_SECONDS} || busy 'it is being taken by an earlier run'\n\
          ! marked {TAKEN} || {{ {BOOT}; exit 0; }}\n{stop}\
-         exec 9>/run/kokctl/lock\nflock -x -w {UPLOAD_SECONDS} 9 || end_uploads\ncomes 9 {WAIT_SECONDS} || busy 'a script of an earlier run is still at work'\n\
+         exec 9>/run/kokctl/lock\ncomes 9 {UPLOAD_SECONDS} || end_uploads\ncomes 9 {WAIT_SECONDS} || busy 'a script of an earlier run is still at work'\n\
          flock -x -w {RECORD_SECONDS} 7 || busy 'its holder is being changed'\nis_ours || lost\n\
          rm -rf {JOBS}\nfind /var/lib/kokctl/hashes -size +64k -delete 2>/dev/null || :\n\
          printf '%s\\n' {line} | put {TAKEN} 0600\n{BOOT}\n"

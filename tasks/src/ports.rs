@@ -19,7 +19,8 @@ pub struct Port {
     pub needed: bool,
 }
 
-const fn tcp(first: u16, last: u16, what: &'static str) -> Port {
+/// TCP ports that the cluster can't work without.
+pub(crate) const fn tcp(first: u16, last: u16, what: &'static str) -> Port {
     Port { first, last, protocol: "tcp", what, needed: true }
 }
 
@@ -39,11 +40,11 @@ const NODE: &[Port] = &[
 
 /// The ports of a host with these roles.
 pub fn of_host(cluster: &Cluster, host: &Host) -> impl Iterator<Item = Port> {
-    let (network, port) = (&cluster.network, cluster.api_server_port());
+    let port = cluster.api_server_port();
     let control_plane = host.roles.control_plane.then(|| tcp(port, port, "the API server"));
     let (etcd, node) = (if host.roles.etcd { ETCD } else { &[] }, if host.roles.is_node() { NODE } else { &[] });
-    let network = if host.roles.is_node() { (plugin(network).ports)(network) } else { &[] };
-    etcd.iter().copied().chain(control_plane).chain(node.iter().chain(network).copied())
+    let network = if host.roles.is_node() { (plugin(&cluster.network).ports)(cluster) } else { Vec::new() };
+    etcd.iter().copied().chain(control_plane).chain(node.iter().copied()).chain(network)
 }
 
 impl Port {

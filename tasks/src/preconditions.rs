@@ -8,6 +8,7 @@ mod control_planes;
 mod encryption;
 mod etcd_authority;
 mod ipv6;
+mod kube_proxy;
 mod machine;
 mod needed;
 mod network;
@@ -167,6 +168,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("escrow", "the keys that are kept are those of the cluster", own_authorities::check_kept),
     of_cluster("founding", "the cluster is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
+    of_cluster("proxy", "kube-proxy goes by what Kubernetes keeps", kube_proxy::mode),
     of_cluster("versions", "one version of Kubernetes runs", versions::check),
     of_cluster("running", "what runs already is the cluster of the file", running::check),
     of_cluster("names-of-pods", "pods that run find names as before", node_dns::running),

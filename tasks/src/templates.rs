@@ -18,6 +18,7 @@ macro_rules! templates {
 }
 
 templates![
+    "calico/calico.yaml.j2",
     "chrony/chrony.conf.j2",
     "containerd/config.toml.j2",
     "containerd/containerd.service.j2",

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Checks that this machine has what a target needs, and installs the Debian packages that are missing.
 #
-# usage: setup.sh unit|bundle|demo|test
+# usage: setup.sh unit|bundle|demo|test|calico
+#   calico  what a bundle with Calico is built with, besides
 # Packages are touched only when one is missing, and only as root. Rust and Go are checked, never installed.
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
@@ -10,6 +11,7 @@ target=$1
 
 # `a|b`: either will do, a is installed. A C compiler is needed by aws-lc-sys (no CMake: its bindings are there already).
 compiler='gcc libc6-dev ca-certificates'
+calico='conntrack ipset'
 bundle='binutils libseccomp-dev iptables netbase nftables pkgconf|pkg-config'
 lab='debootstrap systemd systemd-container iproute2 nftables openssh-client util-linux'
 tests='openssh-server sudo openssl fish tcsh zsh'
@@ -19,7 +21,8 @@ case $target in
     bundle) packages="$compiler $bundle" ;;
     demo) packages="$compiler $bundle $lab" ;;
     test) packages="$compiler $bundle $lab $tests" ;;
-    *) fail "setup.sh does not know the target $target" '' '' 'one of unit, bundle, demo, test' ;;
+    calico) packages="$compiler $bundle $calico" ;;
+    *) fail "setup.sh does not know the target $target" '' '' 'one of unit, bundle, demo, test, calico' ;;
 esac
 
 os() { sed -n "s/^$1=//p" /etc/os-release 2>/dev/null | tr -d '"'; }

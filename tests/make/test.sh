@@ -81,6 +81,12 @@ bundle() {
     export KOKCTL_BUNDLE
 }
 
+# A bundle that has Calico too. It takes minutes more, and one part alone needs it.
+bundle_with_calico() {
+    sh tests/make/setup.sh calico
+    "$programs/release" build --with calico --output "$cache/release/bundle-calico"
+}
+
 # What the stories are told with.
 programs() {
     part 'kokctl, lab and release' cargo build --locked --workspace --bins
@@ -111,6 +117,7 @@ every_part() {
     if is_wanted histories; then part 'part histories' histories; fi
     case " $parts " in " code " | " histories " | " code histories " | " histories code ") return ;; esac
     programs
+    if is_wanted calico; then part 'bundle with Calico' bundle_with_calico; fi
     for one in ${known#code histories }; do
         if is_wanted "$one"; then
             drawn all | grep "^$one " >"$queue.stories"

@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
     let origin = Position { file: "c".into(), line: 1, column: 1 };
-    let manifest = Manifest::File("m".into());
+    let manifest = Manifest::Files(vec!["m".into()]);
     let addon = Addon { name: "a".into(), namespace: None, manifest, sha256: None, prune: Default::default(), origin, objects: Vec::new() };
     match read_manifest(&addon, &Source::file("m", text)) {
         Ok(objects) => {

@@ -6,7 +6,7 @@ use ipnet::Ipv4Net;
 
 use crate::Problem;
 use crate::decode::{Decoder, Wording};
-use crate::model::{Network, Roles};
+use crate::model::{Network, NetworkPlugin, Roles};
 use crate::read::ReadHost;
 use crate::tree::{Node, Value};
 use crate::variables::{Member, OF_MEMBERS, SERVER_PORTS, Sayings, field_called, is_of_server, other_members, server_port, spelled};
@@ -88,6 +88,8 @@ pub(crate) fn implied(decoder: &mut Decoder, sayings: &Sayings<'_>, hosts: &[Rea
     let mut problems = Vec::new();
     if let Some(network) = network {
         problems.extend(sayings.of("skydns_server").filter_map(|(_, node)| dns_server(node, network.service_cidr)));
+    }
+    if let Some(network) = network.filter(|network| network.plugin != NetworkPlugin::Calico) {
         problems.extend(sayings.of("kubelet_max_pods").filter_map(|(_, node)| max_pods(node, network.node_prefix, words)));
         if let Some(ipv6) = network.ipv6 {
             problems.extend(sayings.of("kubelet_max_pods").filter_map(|(_, node)| max_pods_ipv6(node, ipv6.node_prefix, words)));

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::unique;
 use crate::decode::{Decoder, Wording};
-use crate::model::{Network, Settings};
+use crate::model::{Network, NetworkPlugin, Settings};
 use crate::read::ReadHost;
 use crate::variables::field_called;
 use crate::words::quote;
@@ -25,7 +25,8 @@ struct Family {
     pods: IpNet,
     services: IpNet,
     prefix: u8,
-    room: u64,
+    /// Nodes that can get a share; `None` if the network does without shares.
+    room: Option<u64>,
     pods_field: &'static str,
     services_field: &'static str,
     prefix_field: &'static str,
@@ -37,7 +38,7 @@ impl Family {
             pods: network.pod_cidr.into(),
             services: network.service_cidr.into(),
             prefix: network.node_prefix,
-            room: network.max_nodes(),
+            room: room(network, network.max_nodes()),
             pods_field: "spec.network.podCIDR",
             services_field: "spec.network.serviceCIDR",
             prefix_field: super::PREFIX,
@@ -50,7 +51,7 @@ impl Family {
             pods: ipv6.pod_cidr.into(),
             services: ipv6.service_cidr.into(),
             prefix: ipv6.node_prefix,
-            room: ipv6.max_nodes(),
+            room: room(network, ipv6.max_nodes()),
             pods_field: "spec.network.podCIDRIPv6",
             services_field: "spec.network.serviceCIDRIPv6",
             prefix_field: super::PREFIX_IPV6,
@@ -61,6 +62,11 @@ impl Family {
     fn bits(&self) -> u8 {
         self.pods.max_prefix_len()
     }
+}
+
+/// Calico takes blocks of the range, as many as a node needs.
+fn room(network: &Network, nodes: u64) -> Option<u64> {
+    (network.plugin != NetworkPlugin::Calico).then_some(nodes)
 }
 
 /// Checks the network.
@@ -139,8 +145,7 @@ fn node_prefix_problem(family: &Family, hosts: usize, words: Wording) -> Option<
         let because = format!("that would be more than 2^{MAX_SUBNET_BITS} subnets, which Kubernetes cannot count");
         return Some(problem.because(because).hint("make the pods' range smaller, or the subnets larger"));
     }
-    let room = family.room;
-    if u64::try_from(hosts).unwrap_or(u64::MAX) > room {
+    if let Some(room) = family.room.filter(|room| u64::try_from(hosts).unwrap_or(u64::MAX) > *room) {
         let (pods_field, prefix_field) = (field_called(words, family.pods_field), field_called(words, family.prefix_field));
         return Some(
             Problem::new(format!("the pods' range {pods} has {room} subnets of /{prefix} for {hosts} hosts"))

@@ -41,8 +41,8 @@ pub enum Prune {
 /// Where a manifest comes from.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Manifest {
-    /// A file, by a path as seen from the folder of the user's file.
-    File(String),
+    /// Files, by paths as seen from the folder of the user's file; at least one.
+    Files(Vec<String>),
     /// The text itself, which may hold passwords.
     Contents(String),
     /// An address to fetch it from.
@@ -53,7 +53,7 @@ impl fmt::Debug for Manifest {
     /// Without the text.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::File(path) => write!(formatter, "File({path:?})"),
+            Self::Files(paths) => write!(formatter, "Files({paths:?})"),
             Self::Contents(_) => formatter.write_str("Contents"),
             Self::Url(url) => write!(formatter, "Url({url:?})"),
         }

@@ -4,6 +4,11 @@ use std::net::Ipv4Addr;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
+/// Every host takes packets of this size (RFC 791).
+pub(crate) const LEAST_MTU: u16 = 576;
+/// The largest packet of IPv4, less what WireGuard, the most demanding of the backends, takes of it.
+pub(crate) const MOST_MTU: u16 = 65_455;
+
 /// Address ranges of a cluster and the plugin that carries its pods' traffic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Network {
@@ -43,6 +48,8 @@ pub struct Ipv6Network {
 pub enum NetworkPlugin {
     /// flannel.
     Flannel,
+    /// Calico.
+    Calico,
     /// A bridge on each host and routes to the others, with nothing in between.
     Bridge,
     /// Whatever the user's manifest installs: the addon [`super::NETWORK_ADDON`].
@@ -55,17 +62,24 @@ impl NetworkPlugin {
     /// Whether kokctl brings it.
     #[must_use]
     pub fn is_ours(self) -> bool {
+        matches!(self, Self::Flannel | Self::Calico | Self::Bridge)
+    }
+
+    /// Whether nodes get shares of the pods' range from it, or from the controller manager; else it has ranges of its own.
+    #[must_use]
+    pub fn goes_by_shares(self) -> bool {
         matches!(self, Self::Flannel | Self::Bridge)
     }
 
     /// All of them, the default first.
-    pub const ALL: [Self; 4] = [Self::Flannel, Self::Bridge, Self::Manifest, Self::None];
+    pub const ALL: [Self; 5] = [Self::Flannel, Self::Calico, Self::Bridge, Self::Manifest, Self::None];
 
     /// The word that stands for the plugin in a user's file.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Flannel => "flannel",
+            Self::Calico => "calico",
             Self::Bridge => "bridge",
             Self::Manifest => "manifest",
             Self::None => "none",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use semver::Version;
 
+use super::calico::Calico;
 use super::certificates::Certificates;
 use super::components::{Components, Security};
 use super::endpoint::ApiEndpoint;
@@ -38,6 +39,8 @@ pub struct Settings {
     pub upstream_mirrors: BTreeMap<String, String>,
     /// What is to become of the hosts.
     pub host: HostSettings,
+    /// How Calico is set up, where it is the network plugin.
+    pub calico: Calico,
     /// The DNS cache of each node.
     pub node_dns: NodeDns,
     /// How etcd runs, if anybody says so; [`super::Cluster::has_etcd_units`] knows it in any case.
@@ -218,6 +221,7 @@ impl Default for Settings {
             containerd_registries_mirrors: Vec::new(),
             upstream_mirrors: BTreeMap::new(),
             host: HostSettings::default(),
+            calico: Calico::default(),
             node_dns: NodeDns::default(),
             etcd_deployment_type: None,
             components: Components::default(),
@@ -258,6 +262,8 @@ pub enum KubeProxyMode {
     Nftables,
     /// Chains of iptables, kube-proxy's own default.
     Iptables,
+    /// The kernel's IPVS, which Kubernetes has deprecated in 1.35 (KEP-5495).
+    Ipvs,
 }
 
 impl KubeProxyMode {
@@ -267,7 +273,25 @@ impl KubeProxyMode {
         match self {
             Self::Nftables => "nftables",
             Self::Iptables => "iptables",
+            Self::Ipvs => "ipvs",
         }
+    }
+
+    /// The field of kube-proxy's configuration that one below `MODE.` is; others are what they are called. With IPVS, kube-proxy reads of packets
+    /// whose sender it changes in the part of iptables (kubernetes/kubernetes, `pkg/proxy/ipvs`).
+    #[must_use]
+    pub fn field(self, name: &str) -> String {
+        match (name.strip_prefix("MODE."), self) {
+            (None, _) => name.to_owned(),
+            (Some(rest), Self::Ipvs) if rest.starts_with("masquerade") => format!("iptables.{rest}"),
+            (Some(rest), mode) => format!("{}.{rest}", mode.as_str()),
+        }
+    }
+
+    /// Whether it reads a field of kube-proxy's configuration: those of IPVS it reads in that mode alone.
+    #[must_use]
+    pub fn reads(self, name: &str) -> bool {
+        self == Self::Ipvs || !name.starts_with("ipvs.")
     }
 }
 

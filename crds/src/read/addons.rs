@@ -9,7 +9,7 @@ use crate::words::quote;
 
 pub(crate) const ADDON: Form = Form {
     what: "an addon",
-    fields: &["name", "namespace", "manifest", "contents", "url", "sha256", "prune"],
+    fields: &["name", "namespace", "manifest", "manifests", "contents", "url", "sha256", "prune"],
     refused: &[
         ("path", "write it as `manifest`"),
         ("file", "write it as `manifest`"),
@@ -64,14 +64,20 @@ pub(super) fn read_source(decoder: &mut Decoder, fields: &Fields<'_>, what: &str
     let problem = |message: &str| Problem::new(format!("{what} {message}")).at(fields.position());
     let digest = fields.get("sha256").map(|field| read_digest(decoder, &field));
     let mut named = Vec::new();
-    for key in ["manifest", "contents", "url"] {
+    for key in SOURCES {
         let Some(field) = fields.get(key) else { continue };
         let manifest = match key {
-            "manifest" => decoder.text(&field).map(|text| Manifest::File(text.to_owned())),
+            "manifest" => decoder.text(&field).map(|text| Manifest::Files(vec![text.to_owned()])),
+            "manifests" => paths(decoder, &field).map(Manifest::Files),
             "contents" => decoder.text(&field).map(|text| Manifest::Contents(text.to_owned())),
             _ => url(decoder, &field, "manifest").map(Manifest::Url),
         };
         named.push((key, manifest, field.position().clone()));
+    }
+    if let ([("manifests", _, position)], Some(_)) = (named.as_slice(), &digest) {
+        let problem = Problem::new("`sha256` is of one manifest, and there is a list of them").at(position);
+        decoder.report(problem.hint("write it as `manifest` if it is one, or leave `sha256` out"));
+        return None;
     }
     match named.as_slice() {
         [("url", ..)] if digest.is_none() => {
@@ -87,10 +93,10 @@ pub(super) fn read_source(decoder: &mut Decoder, fields: &Fields<'_>, what: &str
             };
             Some((manifest.clone()?, digest, position.clone()))
         }
-        [] if ["manifest", "contents", "url"].iter().any(|name| fields.is_misspelled(name)) => None,
+        [] if SOURCES.iter().any(|name| fields.is_misspelled(name)) => None,
         [] => {
-            let because = "it has a `manifest`, the path of a file; `contents`, the text of one; or a `url` and its `sha256`";
-            decoder.report(problem("has no manifest").because(because).hint("write one of the three"));
+            let because = "it has a `manifest`, the path of a file, or a list of them as `manifests`; `contents`, the text of one; or a `url` and its `sha256`";
+            decoder.report(problem("has no manifest").because(because).hint("write one of these"));
             None
         }
         [(one, ..), (other, ..), ..] => {
@@ -98,6 +104,18 @@ pub(super) fn read_source(decoder: &mut Decoder, fields: &Fields<'_>, what: &str
             None
         }
     }
+}
+
+/// Where a manifest may come from, one of them.
+const SOURCES: [&str; 4] = ["manifest", "manifests", "contents", "url"];
+
+fn paths(decoder: &mut Decoder, field: &Field<'_>) -> Option<Vec<String>> {
+    let paths: Vec<String> = decoder.texts(field, "it is a list of paths").into_iter().map(|(path, _)| path.to_owned()).collect();
+    if paths.is_empty() {
+        let problem = Problem::new(format!("`{}` names no file", field.name())).at(field.position());
+        decoder.report(problem.because("nothing would be installed").hint("write the paths of the manifests, one an entry"));
+    }
+    (!paths.is_empty()).then_some(paths)
 }
 
 fn read_digest(decoder: &mut Decoder, field: &Field<'_>) -> Option<String> {

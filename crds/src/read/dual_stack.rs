@@ -78,7 +78,7 @@ fn read_masquerade(decoder: &mut Decoder, field: &Field<'_>, plugin: NetworkPlug
     let masquerade = decoder.boolean(field)?;
     let problem = Problem::new(format!("`{}` cannot be `{masquerade}` with the network plugin `{}`", field.name(), plugin.as_str()));
     let problem = match plugin {
-        NetworkPlugin::Bridge => return Some(masquerade),
+        NetworkPlugin::Bridge | NetworkPlugin::Calico => return Some(masquerade),
         NetworkPlugin::Flannel if masquerade => return Some(masquerade),
         NetworkPlugin::Flannel => problem
             .because("flannel gives the packets of pods that leave the cluster the node's address, those of IPv6 as those of IPv4")

@@ -9,7 +9,7 @@ use super::dual_stack;
 use super::parts::{NODE_LOCAL_DNS, read_part};
 use crate::Problem;
 use crate::decode::{Decoder, Field, Fields, Form, Wording};
-use crate::model::{Addon, FlannelBackend, NETWORK_ADDON, Network, NetworkPlugin};
+use crate::model::{Addon, FlannelBackend, LEAST_MTU, MOST_MTU, NETWORK_ADDON, Network, NetworkPlugin};
 use crate::syntax::address;
 use crate::syntax::name::dns_name;
 use crate::variables::{Said, field_called};
@@ -22,6 +22,7 @@ pub(crate) const NETWORK: Form = Form {
         "backend",
         "mtu",
         "manifest",
+        "manifests",
         "contents",
         "url",
         "sha256",
@@ -53,16 +54,11 @@ const DEFAULT_SERVICES: Ipv4Net = Ipv4Net::new_assert(Ipv4Addr::new(10, 233, 0, 
 /// Room for Kubernetes' 110 pods of a node, and for as many that are just going.
 const DEFAULT_NODE_PREFIX: u8 = 24;
 
-/// Every host takes packets of this size (RFC 791).
-pub(crate) const LEAST_MTU: u16 = 576;
-/// The largest packet of IPv4, less what WireGuard, the most demanding of the backends, takes of it.
-pub(crate) const MOST_MTU: u16 = 65_455;
-
 /// Plugins that people ask for; kokctl brings none of them, and installs each that has a manifest.
-const OTHER_PLUGINS: [&str; 7] = ["calico", "canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave"];
+const OTHER_PLUGINS: [&str; 6] = ["canal", "cilium", "kube-ovn", "kube-router", "macvlan", "weave"];
 
 /// Fields that name a manifest, and what becomes of what leaves it.
-const OF_MANIFEST: [&str; 5] = ["manifest", "contents", "url", "sha256", "prune"];
+const OF_MANIFEST: [&str; 6] = ["manifest", "manifests", "contents", "url", "sha256", "prune"];
 
 /// What holds where nothing is said.
 fn defaults() -> Network {
@@ -159,7 +155,7 @@ fn of_ours(decoder: &mut Decoder, field: &Field<'_>, plugin: NetworkPlugin) -> O
         return Some(());
     }
     decoder.report(
-        Problem::new(format!("`{}` is for flannel and the bridge, and neither is installed", field.name()))
+        Problem::new(format!("`{}` is for flannel, Calico and the bridge, and none of them is installed", field.name()))
             .at(field.position())
             .because(format!("the network plugin is `{}`", plugin.as_str()))
             .hint("leave it out, and tell your network itself"),
@@ -174,11 +170,11 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
     }
     let problem = Problem::new(format!("this version cannot install the network plugin {}", quote(text)))
         .at(field.position())
-        .because("it brings flannel and a plain bridge, and installs others by their manifests");
+        .because("it brings flannel, Calico and a plain bridge, and installs others by their manifests");
     decoder.report(if OTHER_PLUGINS.contains(&text) {
         problem.hint(match decoder.wording() {
             Wording::Cluster => format!(
-                "write `network: {{plugin: manifest, manifest: {text}.yaml}}`, with the manifest in that file beside this one; or `flannel`"
+                "write `network: {{plugin: manifest, manifest: {text}.yaml}}`, with the manifest in that file beside this one; or `flannel` or `calico`"
             ),
             // Left out, it is Calico there.
             Wording::Inventory => by_convert(text),
@@ -186,7 +182,7 @@ fn read_plugin(decoder: &mut Decoder, field: &Field<'_>) -> Option<NetworkPlugin
     } else {
         let otherwise = match decoder.wording() {
             // Kubespray's name for one of the user's own.
-            Wording::Inventory => by_convert(if text == "custom_cni" { "yours" } else { text }),
+            Wording::Inventory => by_convert(text),
             _ => "write one of these".to_owned(),
         };
         with_nearest(problem, text, &NetworkPlugin::ALL.map(NetworkPlugin::as_str), &otherwise)

@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, texts, time, word};
 use super::{Kind, column, object, parts, rule};
-use crate::model::{FlannelBackend, NetworkPlugin, TaintEffect};
+use crate::model::{FlannelBackend, LEAST_MTU, MOST_MTU, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
 use crate::read::hosts::{HOST, TAINT};
-use crate::read::network::{LEAST_MTU, MOST_MTU, NETWORK};
+use crate::read::network::NETWORK;
 use crate::read::parts::{CERTIFICATES, CONTAINER_RUNTIME, ETCD, NODE_LOCAL_DNS};
 use crate::read::ssh::{DEFAULTS, OF_HOST};
 use crate::read::time::{MOST_SKEW_SECONDS, TIME};
@@ -150,7 +150,12 @@ fn network() -> Value {
             &NetworkPlugin::ALL.map(NetworkPlugin::as_str),
         ),
         word("backend", "How flannel carries packets from host to host.", &FlannelBackend::ALL.map(FlannelBackend::as_str)),
-        integer("mtu", "Bytes of the largest packet of a pod, with flannel and the bridge.", i64::from(LEAST_MTU), i64::from(MOST_MTU)),
+        integer(
+            "mtu",
+            "Bytes of the largest packet of a pod, with flannel, Calico and the bridge.",
+            i64::from(LEAST_MTU),
+            i64::from(MOST_MTU),
+        ),
         text("podCIDR", "Range of the pods' addresses."),
         text("serviceCIDR", "Range of the services' addresses."),
         integer("nodePrefix", "Prefix length of a node's share of `podCIDR`.", 0, 32),
@@ -162,7 +167,7 @@ fn network() -> Value {
         integer("nodePrefixIPv6", "Prefix length of a node's share of `podCIDRIPv6`.", 0, 128),
         property(
             "masqueradeIPv6",
-            "Whether packets of pods leave the cluster with the node's IPv6 address; `false` is for the bridge.",
+            "Whether packets of pods leave the cluster with the node's IPv6 address; `false` is for Calico and the bridge.",
             json!({"type": "boolean"}),
         ),
     ];

@@ -38,6 +38,7 @@ pub(super) fn addon() -> Value {
 pub(super) fn manifest() -> Vec<Property> {
     vec![
         text("manifest", "Path of a file with objects, as seen from the folder of this file."),
+        property("manifests", "Paths of several.", json!({"type": "array", "items": {"type": "string"}, "minItems": 1})),
         text("contents", "The text of such a file."),
         text("url", "Where such a file comes from."),
         text("sha256", "Digest of the manifest; needed with `url`.").with("pattern", "^[0-9a-f]{64}$"),

@@ -4,7 +4,6 @@ use super::build::{Map, implied, list, text};
 use super::values::{Shared, Values};
 use crate::check;
 use crate::decode::Wording;
-use crate::read::network::by_convert;
 use crate::tree::{Node, Value};
 use crate::variables::{flag, spelled};
 use crate::words::quote;
@@ -15,6 +14,9 @@ pub const DEFAULT_VERSION: &str = "1.37.1";
 
 /// Kubespray's plugin where nobody names one.
 const CALICO: &str = "calico";
+
+/// Kubespray's word for a network that manifests of the user's bring.
+const CUSTOM: &str = "custom_cni";
 
 /// Kubespray's range of services where nobody names one, which is kokctl's too.
 pub(super) const SERVICES: &str = "10.233.0.0/18";
@@ -40,7 +42,7 @@ pub(super) fn version(values: &mut Values<'_>, start: &Position, notices: &mut V
 /// The network, as far as the inventory says something of it.
 pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node> {
     let mut map = Map::at(start);
-    add(&mut map, "plugin", plugin(values, start));
+    let plugin = plugin(values, start);
     for (field, name) in [
         ("backend", "flannel_backend_type"),
         ("mtu", "flannel_mtu"),
@@ -49,6 +51,16 @@ pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node>
         ("nodePrefix", "kube_network_node_prefix"),
     ] {
         add(&mut map, field, values.shared(name));
+    }
+    if has_own_manifests(values) {
+        let (before, manifests) = (values.problems.len(), values.shared("custom_cni_manifests"));
+        if manifests.is_none() && values.problems.len() == before && !values.is_incomplete() {
+            values.problems.push(without_manifests().at(start));
+        }
+        add(&mut map, "plugin", plugin.filter(|_| manifests.is_some()));
+        add(&mut map, "manifests", manifests);
+    } else {
+        add(&mut map, "plugin", plugin);
     }
     let dual_stack = dual_stack(values);
     let is_on = is_on(dual_stack.as_ref());
@@ -59,6 +71,12 @@ pub(super) fn network(values: &mut Values<'_>, start: &Position) -> Option<Node>
     let domain = values.shared("dns_domain").or_else(|| values.shared("cluster_name"));
     add(&mut map, "clusterDomain", domain);
     map.some()
+}
+
+fn without_manifests() -> Problem {
+    Problem::new("nothing says which manifests install the network plugin `custom_cni`")
+        .because("`custom_cni_manifests` names no file")
+        .hint("write `custom_cni_manifests: [my-network.yaml]`; of a chart, what `helm template` prints")
 }
 
 /// Fields of IPv6, and the variables that say them where there is dual stack.
@@ -97,27 +115,36 @@ fn add(map: &mut Map, field: &str, shared: Option<Shared>) {
     }
 }
 
+/// Whether the cluster has Calico, for those whose variables count with it alone. What is wrong with it is told where the network is read.
+pub(super) fn has_calico(values: &mut Values<'_>) -> bool {
+    names_plugin(values, |word| word.is_none_or(|word| word == CALICO))
+}
+
+/// Kubespray takes Calico where nobody says otherwise. `cni` is its word for the plugins alone, and a network of the user's own.
 fn plugin(values: &mut Values<'_>, start: &Position) -> Option<Shared> {
     let problems = values.problems.len();
     let shared = values.shared("kube_network_plugin");
-    let named = shared.as_ref().map(|shared| spelled(&shared.node));
-    match named.as_deref() {
-        None if values.problems.len() > problems || values.is_incomplete() => return None,
-        None => values.problems.push(no_calico("nothing says which network plugin is wanted, which means Calico").at(start)),
-        Some(CALICO) => {
-            let position = shared.as_ref().map_or(start, |shared| &shared.node.position);
-            values.problems.push(no_calico("the network plugin `calico` is wanted").at(position));
+    match shared {
+        None if values.problems.len() > problems || values.is_incomplete() => None,
+        None => Some(Shared { key_position: start.clone(), node: implied(CALICO, start) }),
+        Some(shared) => {
+            let word = [("cni", "none"), (CUSTOM, "manifest")].into_iter().find(|(theirs, _)| spelled(&shared.node) == *theirs);
+            let node = word.map(|(_, ours)| text(ours, &shared.node.position));
+            Some(Shared { node: node.unwrap_or(shared.node), ..shared })
         }
-        Some(_) => return shared,
     }
-    None
 }
 
-/// The one message about Kubespray's default.
-fn no_calico(message: &str) -> Problem {
-    Problem::new(message)
-        .because("Calico is Kubespray's default; this version of kokctl brings flannel, and can't take over a cluster that runs Calico yet")
-        .hint(by_convert(CALICO))
+/// Whether the network is in manifests of the user's own, as Kubespray has it.
+pub(super) fn has_own_manifests(values: &mut Values<'_>) -> bool {
+    names_plugin(values, |word| word == Some(CUSTOM))
+}
+
+fn names_plugin(values: &mut Values<'_>, is_it: fn(Option<&str>) -> bool) -> bool {
+    let before = values.problems.len();
+    let shared = values.shared("kube_network_plugin");
+    values.problems.truncate(before);
+    is_it(shared.map(|shared| spelled(&shared.node)).as_deref())
 }
 
 /// Where the hosts take their time from.
@@ -185,7 +212,9 @@ pub(super) struct Prefixes {
 
 /// What it says, and what holds where it says nothing.
 pub(super) fn node_prefixes(network: Option<&Node>) -> Prefixes {
-    let prefix = |field: &str| network.and_then(|network| node_prefix(network, field));
+    let by_blocks = network.and_then(|network| network.entry("plugin")).is_some_and(|entry| spelled(&entry.node) == CALICO);
+    // Calico gives a node as many blocks of the range as its pods need.
+    let prefix = |field: &str| if by_blocks { Some(0) } else { network.and_then(|network| node_prefix(network, field)) };
     let ipv6 = network.and_then(|network| network.entry("dualStack")).is_some_and(|entry| flag(&entry.node) == Some(true));
     Prefixes { ipv4: prefix("nodePrefix").unwrap_or(24), ipv6: ipv6.then(|| prefix("nodePrefixIPv6").unwrap_or(120)) }
 }

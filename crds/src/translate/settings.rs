@@ -9,7 +9,9 @@ use super::values::Values;
 use crate::resolve::{aliases, field_of_ssh_options};
 use crate::tree::same;
 use crate::tree::{Tag, Value};
-use crate::variables::{Given, Outcome, Readers, Rule, Variable, Verdict, flag, judge, nearest_variable, neither, variable};
+use crate::variables::{
+    Given, Outcome, Readers, Rule, Variable, Verdict, WITHOUT_CALICO, flag, judge, nearest_variable, neither, variable,
+};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
@@ -72,6 +74,9 @@ fn counted(values: &mut Values<'_>, name: &str, row: &'static Variable, vars: &m
         Rule::Moot(_) | Rule::Follows(_) if values.definitions.counts(name) => {
             all(values, name, row, Outcome::Own, "other values use it", report)
         }
+        Rule::Needed(_) if row.needs_switch().is_some() && !cluster::has_calico(values) => {
+            all(values, name, row, Outcome::NoMeaning, WITHOUT_CALICO, report);
+        }
         Rule::Moot(because) => all(values, name, row, Outcome::NoMeaning, because, report),
         Rule::Follows(because) => all(values, name, row, Outcome::Anyway, because, report),
         _ => judged(values, name, row, report),
@@ -129,6 +134,9 @@ fn fields(values: &mut Values<'_>, name: &str, row: &'static Variable, field: &'
         }
         _ if cluster::is_of_ipv6(name) && !cluster::has_ipv6(values) => {
             (Outcome::NoMeaning, "it is of IPv6, which the cluster has with `ipv6_stack: true` only")
+        }
+        "custom_cni_manifests" if !cluster::has_own_manifests(values) => {
+            (Outcome::NoMeaning, "it is read with the network plugin custom_cni only")
         }
         _ if is_overruled(values, name) => (Outcome::Overruled, "another name of it counts where both are set, as in Ansible"),
         _ => (Outcome::Honoured, field),

@@ -8,7 +8,7 @@ use super::of_hosts::{OfHost, Settled};
 use super::row::{Rule, Variable};
 use crate::decode::{Decoder, Field, Wording};
 use crate::given::{Given, Outcome};
-use crate::model::Settings;
+use crate::model::{Network, NetworkPlugin, Settings};
 use crate::tree::has_template;
 use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
@@ -61,8 +61,9 @@ impl<'a> Sayings<'a> {
     }
 
     /// Reads all of them.
-    pub(crate) fn read(&self, decoder: &mut Decoder) -> Settings {
+    pub(crate) fn read(&self, decoder: &mut Decoder, network: Option<&Network>) -> Settings {
         let mut settings = Settings::default();
+        settings.calico.is_wanted = network.is_some_and(|network| network.plugin == NetworkPlugin::Calico);
         let entries = self.vars.as_ref().and_then(|vars| decoder.entries(vars, "the vars of a cluster")).unwrap_or_default();
         let mut of_all: BTreeMap<&str, &Node> = entries.iter().map(|entry| (entry.key.as_str(), &entry.node)).collect();
         of_all.extend(self.fields.iter().map(|said| (said.variable, said.field.node)));
@@ -85,6 +86,9 @@ impl<'a> Sayings<'a> {
         let given = decoder.take_given();
         super::read::security::check(decoder, &given, &settings);
         super::read::together::check(decoder, &given, &settings);
+        super::read::calico::check(decoder, &given, &mut settings);
+        let mode = settings.kube_proxy_mode;
+        settings.components.kube_proxy.retain(|name, _| mode.reads(name));
         super::read::certificates::check(decoder, &given, &settings);
         super::read::authorities::check(decoder, &given, &mut settings);
         settings.of_hosts = super::of_hosts::whole(&self.hosts, &of_all, &of_hosts, &settings);
@@ -147,6 +151,9 @@ pub(super) fn read_one(
     let mut give = |outcome, because: String| decoder.give(Given::new(name, Some(row), item.node, outcome, because));
     if matches!(&item.node.value, Value::Text(text) if text.trim().is_empty()) && row.is_unset_by_default() {
         return give(Outcome::Anyway, String::new());
+    }
+    if matches!((row.rule, row.beside), (Rule::Needed(_), Some((_, is_on))) if !is_on(settings)) {
+        return give(Outcome::NoMeaning, super::WITHOUT_CALICO.to_owned());
     }
     match judge(row, name, item.node, at) {
         Verdict::Read => {

@@ -12,8 +12,9 @@ pub(crate) fn beside(name: &str) -> String {
     let switch = own.needs_switch().unwrap_or(name);
     let of = |known: &str| NEEDED.iter().find(|(name, _)| *name == known).map_or(&[][..], |(_, needed)| *needed);
     let needed = of(switch).iter().chain(if switch == name { &[] } else { of(name) });
-    let needed = needed.filter(|(other, _)| *other != name).map(|(other, value)| format!("{other}: {value}"));
-    let switch = (switch != name).then(|| format!("{switch}: true"));
+    let needed = needed.filter(|(other, _)| *other != name).map(|(other, value)| format!("{other}: {value}")).filter(|text| text != switch);
+    // Most are switched on; some count with a word.
+    let switch = (switch != name).then(|| if switch.contains(": ") { switch.to_owned() } else { format!("{switch}: true") });
     switch.into_iter().chain(needed).map(|text| format!("{text}, ")).collect()
 }
 
@@ -24,6 +25,7 @@ pub(crate) fn usual(name: &str) -> String {
     let without = match name {
         "kube_webhook_authorization" => WITH_WEBHOOK,
         "issued_certificates" => WITHOUT_KEY,
+        "custom_cni_manifests" => "kube_network_plugin: custom_cni, ",
         _ => "none",
     };
     let beside = beside(name).replace(without, "");
@@ -38,13 +40,14 @@ const WITHOUT_KEY: &str = "certificate_authorities: {frontProxy: {certificate: f
 const EVENTS: &str = "kube_apiserver_admission_event_rate_limits";
 const SELECTOR: &str = "kube_apiserver_admission_plugins_podnodeselector_default_node_selector";
 
+const CALICO: (&str, &str) = ("kube_network_plugin", "calico");
 const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
 
 /// A plugin that has to have something.
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 24] = [
+const NEEDED: [(&str, &[(&str, &str)]); 28] = [
     ("issued_certificates", &[("certificate_authorities", "{frontProxy: {certificate: front.crt}}")]),
     (
         "populate_loadbalancer_apiserver_to_hosts_file",
@@ -77,5 +80,9 @@ const NEEDED: [(&str, &[(&str, &str)]); 24] = [
     ("kube_service_addresses_ipv6", &[DUAL_STACK]),
     ("kube_network_node_prefix_ipv6", &[DUAL_STACK]),
     ("nat_outgoing_ipv6", &[DUAL_STACK, ("kube_network_plugin", "bridge")]),
+    ("nat_outgoing", &[CALICO]),
+    ("custom_cni_manifests", &[("kube_network_plugin", "custom_cni")]),
+    ("calico_ipip_mode", &[("calico_vxlan_mode", "Never, calico_network_backend: bird")]),
+    ("typha_enabled", &[CALICO]),
     (SELECTOR, &[("kube_apiserver_enable_admission_plugins", "[PodNodeSelector]")]),
 ];

@@ -174,6 +174,7 @@ pub(super) async fn fetch(
         sha256: sum,
         reference: image.reference.clone(),
         manifest_digest: resolved.digest.clone(),
+        lacks: Vec::new(),
     })
 }
 

@@ -139,10 +139,10 @@ fn the_host_compares_what_was_written_and_no_digest_comes_back() {
 /// A folder in place of the host's own, in which anybody may write.
 fn within(script: &str, folder: &Path) -> String {
     let folder = folder.to_str().unwrap();
-    script.replace("/run/kokctl", &format!("{folder}/run")).replace("/var/lib/kokctl", &format!("{folder}/lib")).replace(
-        &format!("flock -x -w {UPLOAD_SECONDS} 8"),
-        "flock -x -w 1 8",
-    )
+    script
+        .replace("/run/kokctl", &format!("{folder}/run"))
+        .replace("/var/lib/kokctl", &format!("{folder}/lib"))
+        .replace(&format!("flock -x -w {UPLOAD_SECONDS} 8"), "flock -x -w 1 8")
 }
 
 /// The end of its connection was lost as the connection was: sshd keeps it waiting for what can't come.

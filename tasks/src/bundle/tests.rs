@@ -29,6 +29,7 @@ fn image(reference: &str, architecture: &str) -> BundleImage {
         sha256: digest('b'),
         reference: reference.to_owned(),
         manifest_digest: format!("sha256:{}", digest('c')),
+        lacks: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::Cluster;
 
-use crate::network_plugins::{carries_pods, plugin};
+use crate::network_plugins::{carries_pods, images, plugin};
 
 /// What of a catalog is needed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,7 +38,7 @@ impl Needs {
     pub fn of_cluster(cluster: &Cluster) -> Self {
         let plugin = plugin(&cluster.network);
         let mut components: BTreeSet<String> = ALWAYS.iter().map(|name| (*name).to_owned()).collect();
-        components.extend(plugin.images.iter().map(|image| image.name().to_owned()));
+        components.extend(images(cluster).map(|image| image.name().to_owned()));
         components.extend(plugin.programs.iter().map(|program| program.archive.to_owned()));
         let others = [
             ("kube-proxy", !cluster.settings.kube_proxy_remove),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, KubeProxyMode};
 use serde::Serialize;
 
 use super::Task;
@@ -60,13 +60,22 @@ struct Sysctls<'a> {
     sysctls: BTreeMap<&'a str, &'a str>,
 }
 
+/// What kube-proxy's mode ipvs needs (Kubernetes, "IPVS proxy mode"): the kernel's IPVS, and its usual ways to choose among the pods of a Service.
+pub(crate) const IPVS: [&str; 5] = ["ip_vs", "ip_vs_rr", "ip_vs_sh", "ip_vs_wrr", "nf_conntrack"];
+
+/// Whether kube-proxy programs IPVS.
+pub(crate) fn has_ipvs(cluster: &Cluster) -> bool {
+    cluster.settings.kube_proxy_mode == KubeProxyMode::Ipvs && !cluster.settings.kube_proxy_remove
+}
+
 /// Modules that Kubernetes and the pod network need on a node.
 fn needed(cluster: &Cluster, host: &Host) -> Vec<&'static str> {
     if !host.roles.is_node() {
         return Vec::new();
     }
-    let network = (plugin(&cluster.network).modules)(&cluster.network);
-    MODULES.iter().copied().chain(network.iter().map(|module| module.name)).collect()
+    let network = (plugin(&cluster.network).modules)(cluster);
+    let ipvs: &[&'static str] = if has_ipvs(cluster) { &IPVS } else { &[] };
+    MODULES.iter().chain(ipvs).copied().chain(network.iter().map(|module| module.name)).collect()
 }
 
 /// These, and those of the user.

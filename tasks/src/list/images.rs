@@ -3,7 +3,7 @@
 use super::{Task, container_runtime, network, network_check};
 use crate::artifact::Artifact;
 use crate::bundle::BundleImage;
-use crate::network_plugins::plugin;
+use crate::network_plugins;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Image, Resource};
 
@@ -48,7 +48,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         add(view, draft, image, view.release_image(image.name())?);
     }
     let balancer = (view.cluster().has_load_balancers() && !view.host.roles.control_plane).then_some(HAPROXY);
-    let of_plugin = plugin(&view.cluster().network).images.iter().copied();
+    let of_plugin = network_plugins::images(view.cluster());
     let of_network = of_plugin.chain(network_check::is_possible(view).then_some(ECHO));
     for image in of_network.chain(balancer) {
         add(view, draft, image, view.image(image.name())?);

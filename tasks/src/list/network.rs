@@ -26,7 +26,7 @@ const DNS_RUNNING: StepName<'static> = StepName::new(NAME, "coredns-running");
 
 /// Steps after which what carries pods and their names runs everywhere. What of a user's network has to run is not known; nodes say when it does.
 pub(super) fn running_steps(view: &HostView<'_>) -> impl Iterator<Item = StepName<'static>> {
-    let of_plugin = plugin(view).workloads.iter().map(|workload| workload.step);
+    let of_plugin = network_plugins::workloads(view.cluster()).map(|workload| workload.step);
     of_plugin.chain(has_proxy(view).then_some(PROXY_RUNNING)).chain([DNS_RUNNING])
 }
 
@@ -113,7 +113,7 @@ fn nodes_ready(view: &HostView<'_>, draft: &mut Draft<'_>, installed: &StepId) {
         }
     }
     let addons = view.id(control_plane::ADDONS);
-    for it in plugin.workloads {
+    for it in network_plugins::workloads(view.cluster()) {
         let at_least = if it.kind == "DaemonSet" { count } else { 1 };
         let workload = WorkloadReady { kind: it.kind, namespace: it.namespace, name: it.name, at_least };
         running(view, draft, it.step, workload, installed, &ready, it.image);

@@ -1,6 +1,6 @@
 //! flannel: a daemon on each node, which writes down the node's subnet and carries packets from host to host by one of its backends.
 
-use kok_crds::model::{Cluster, FlannelBackend, Network, NetworkPlugin};
+use kok_crds::model::{Cluster, FlannelBackend, NetworkPlugin};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -40,9 +40,9 @@ pub(super) static PLUGIN: Plugin = Plugin {
     programs: &[Program { step: PROGRAM, archive: "flannel-cni-plugin", name: "flannel" }],
     sum: |view| Ok(manifest(view)?.sum()),
     ports,
-    modules: |network| if network.backend == FlannelBackend::Wireguard { &WIREGUARD } else { &[] },
-    overhead: |network| network.backend.overhead(network.is_dual_stack()),
-    taken_by: |network| format!("flannel's backend {}", network.backend.as_str()),
+    modules: |cluster| (cluster.network.backend == FlannelBackend::Wireguard).then_some(WIREGUARD).into_iter().collect(),
+    overhead: |cluster| cluster.network.backend.overhead(cluster.network.is_dual_stack()),
+    taken_by: |cluster| format!("flannel's backend {}", cluster.network.backend.as_str()),
     neighbours: |network| (network.backend == FlannelBackend::HostGw).then_some(NEIGHBOURS),
     one_interface: Some("flannel has one interface for both families"),
     objects: &[
@@ -57,7 +57,7 @@ pub(super) static PLUGIN: Plugin = Plugin {
 };
 
 /// What flannel's encrypted links are made of. It makes no other by itself, and without one its daemon does not start.
-const WIREGUARD: [Module; 1] = [Module { name: "wireguard", instead: "; or choose another backend than wireguard (spec.network.backend)" }];
+const WIREGUARD: Module = Module { name: "wireguard", instead: "; or choose another backend than wireguard (spec.network.backend)" };
 
 const NEIGHBOURS: Neighbours = Neighbours { who: "flannel's backend host-gw", instead: "`vxlan` (or `wireguard`) at spec.network.backend" };
 
@@ -81,12 +81,13 @@ const WIREGUARD_PORTS: &[Port] = &[udp(51820, 51820, "the pods' network")];
 /// flannel takes the next one for IPv6; for VXLAN it takes the same.
 const WIREGUARD_PORTS_OF_BOTH: &[Port] = &[udp(51820, 51821, "the pods' network")];
 
-fn ports(network: &Network) -> &'static [Port] {
+fn ports(cluster: &Cluster) -> Vec<Port> {
+    let network = &cluster.network;
     match network.backend {
-        FlannelBackend::HostGw => &[],
-        FlannelBackend::Vxlan => VXLAN,
-        FlannelBackend::Wireguard if network.is_dual_stack() => WIREGUARD_PORTS_OF_BOTH,
-        FlannelBackend::Wireguard => WIREGUARD_PORTS,
+        FlannelBackend::HostGw => Vec::new(),
+        FlannelBackend::Vxlan => VXLAN.to_vec(),
+        FlannelBackend::Wireguard if network.is_dual_stack() => WIREGUARD_PORTS_OF_BOTH.to_vec(),
+        FlannelBackend::Wireguard => WIREGUARD_PORTS.to_vec(),
     }
 }
 
@@ -143,7 +144,7 @@ fn manifest(view: &HostView<'_>) -> Result<ApplyManifest, Refusal> {
     let network = &view.cluster().network;
     let mut backend = json!({"Type": network.backend.as_str()});
     // An MTU of flannel's is the host's packet, of which its backend takes a part.
-    if let (Some(mtu), Some(fields)) = (mtu_of_hosts(network), backend.as_object_mut()) {
+    if let (Some(mtu), Some(fields)) = (mtu_of_hosts(view.cluster()), backend.as_object_mut()) {
         // host-gw does not read it; there it says to later runs what the plugin was told.
         fields.insert("MTU".to_owned(), mtu.into());
     }

@@ -4,6 +4,7 @@
 //! A new one is a file beside this one, its `mod` line, and a line in [`plugin_of_kind`].
 
 mod bridge;
+mod calico;
 mod flannel;
 mod manifest;
 mod none;
@@ -36,29 +37,33 @@ pub(crate) struct Plugin {
     pub node_needs: StepName<'static>,
     /// How long nodes may take to be Ready.
     pub nodes_ready_within: Duration,
-    /// What has to run in the end.
+    /// What has to run in the end, as far as its images are used.
     pub workloads: &'static [Workload],
     /// Steps of the images that every node needs for it; each is called as its image in the bundle.
     pub images: &'static [StepName<'static>],
+    /// Whether a cluster uses one of them.
+    pub is_used: fn(&Cluster, StepName<'_>) -> bool,
     /// Programs that containerd starts for it, besides those of `cni-plugins`.
     pub programs: &'static [Program],
     /// What tells it from others and from itself with other settings, for those who check the network.
     pub sum: fn(&HostView<'_>) -> Result<String, Refusal>,
 
     /// Ports that every node listens on for it.
-    pub ports: fn(&Network) -> &'static [Port],
+    pub ports: fn(&Cluster) -> Vec<Port>,
     /// Modules of the kernel that every node needs for it.
-    pub modules: fn(&Network) -> &'static [Module],
+    pub modules: fn(&Cluster) -> Vec<Module>,
     /// Bytes of a host's packet that it takes for itself.
-    pub overhead: fn(&Network) -> u16,
+    pub overhead: fn(&Cluster) -> u16,
     /// What takes them, for messages.
-    pub taken_by: fn(&Network) -> String,
+    pub taken_by: fn(&Cluster) -> String,
     /// Said if the packets of pods go from host to host as they are, by routes, so that the hosts have to be neighbours.
     pub neighbours: fn(&Network) -> Option<Neighbours>,
     /// Why a node's addresses of both families have to be on one interface, if they have to.
     pub one_interface: Option<&'static str>,
     /// Whether kokctl gives nodes their shares of the pods' range, and the controller manager none.
     pub gives_shares: bool,
+    /// Whether nodes need a share, from whomever; else the controller manager gives none either.
+    pub takes_shares: bool,
 
     /// What is looked at on every node before anything is planned.
     pub looks: fn() -> Vec<Look>,
@@ -97,6 +102,7 @@ pub(crate) struct Program {
 }
 
 /// A module of the kernel.
+#[derive(Clone, Copy)]
 pub(crate) struct Module {
     pub name: &'static str,
     /// What to do where a kernel has none, as the end of a hint; it begins with `; or`.
@@ -149,15 +155,17 @@ impl Plugin {
         nodes_ready_within: PULLING,
         workloads: &[],
         images: &[],
+        is_used: |_, _| true,
         programs: &[],
         sum: |_| Ok(String::new()),
-        ports: |_| &[],
-        modules: |_| &[],
+        ports: |_| Vec::new(),
+        modules: |_| Vec::new(),
         overhead: |_| 0,
         taken_by: |_| String::new(),
         neighbours: |_| None,
         one_interface: None,
         gives_shares: false,
+        takes_shares: true,
         looks: Vec::new,
         objects: &[],
         is_installed: |_| false,
@@ -180,6 +188,7 @@ pub(crate) const POD_BRIDGE: &str = "cni0";
 const fn plugin_of_kind(kind: NetworkPlugin) -> &'static Plugin {
     match kind {
         NetworkPlugin::Flannel => &flannel::PLUGIN,
+        NetworkPlugin::Calico => &calico::PLUGIN,
         NetworkPlugin::Bridge => &bridge::PLUGIN,
         NetworkPlugin::Manifest => &manifest::PLUGIN,
         NetworkPlugin::None => &none::PLUGIN,
@@ -208,8 +217,25 @@ pub(crate) fn makes_interface(name: &str) -> bool {
 }
 
 /// What the user's MTU of pods takes of a host's packet.
-pub(crate) fn mtu_of_hosts(network: &Network) -> Option<u32> {
-    network.mtu.map(|mtu| u32::from(mtu) + u32::from((plugin(network).overhead)(network)))
+pub(crate) fn mtu_of_hosts(cluster: &Cluster) -> Option<u32> {
+    mtu_of_pods(cluster).map(|mtu| u32::from(mtu) + u32::from((plugin(&cluster.network).overhead)(cluster)))
+}
+
+/// Bytes of the largest packet of a pod, if the user says it: for Calico there is a variable besides, as with Kubespray.
+pub(crate) fn mtu_of_pods(cluster: &Cluster) -> Option<u16> {
+    cluster.network.mtu.or(cluster.settings.calico.mtu)
+}
+
+/// The images that the nodes of a cluster need for its network.
+pub(crate) fn images(cluster: &Cluster) -> impl Iterator<Item = StepName<'static>> + use<'_> {
+    let plugin = plugin(&cluster.network);
+    plugin.images.iter().copied().filter(|image| (plugin.is_used)(cluster, *image))
+}
+
+/// What has to run for it in the end.
+pub(crate) fn workloads(cluster: &Cluster) -> impl Iterator<Item = &'static Workload> + use<'_> {
+    let plugin = plugin(&cluster.network);
+    plugin.workloads.iter().filter(|workload| (plugin.is_used)(cluster, workload.image))
 }
 
 /// Whether the cluster will have a network. Without one nodes are not Ready, and pods with addresses of their own wait.

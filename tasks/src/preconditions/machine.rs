@@ -2,7 +2,7 @@
 
 use kok_crds::model::{KubeProxyMode, Settings};
 
-use super::{Findings, Scope};
+use super::{Findings, Scope, kube_proxy};
 use crate::facts::Selinux;
 use crate::list::host;
 use crate::network_plugins::plugin;
@@ -77,9 +77,11 @@ pub(super) fn modules(scope: &Scope<'_>, found: &mut Findings) {
         return;
     }
     let modules = if missing.len() == 1 { "module" } else { "modules" };
-    let network = &scope.cluster.network;
-    let of_network = (plugin(network).modules)(network).iter().find(|module| missing.contains(&module.name));
-    let instead = of_network.map_or("", |module| module.instead);
+    let of_network = (plugin(&scope.cluster.network).modules)(scope.cluster);
+    let of_network = of_network.iter().find(|module| missing.contains(&module.name)).map(|module| module.instead.to_owned());
+    let is_of_proxy = host::has_ipvs(scope.cluster) && missing.iter().any(|name| host::IPVS.contains(name));
+    let of_proxy = is_of_proxy.then(|| format!("; or write {}", kube_proxy::instead(scope.cluster)));
+    let instead = of_network.or(of_proxy).unwrap_or_default();
     found.refuse(
         Refusal::new(format!("its kernel has no {modules} {}", missing.join(", ")))
             .because(format!("modprobe finds none for the kernel {}", scope.facts.kernel))

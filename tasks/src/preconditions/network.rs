@@ -7,7 +7,7 @@ use kok_crds::model::FirewallPolicy;
 
 use super::{Findings, Scope, node_dns};
 use crate::facts::Route;
-use crate::network_plugins::{Neighbours, makes_interface, mtu_of_hosts, plugin};
+use crate::network_plugins::{Neighbours, makes_interface, mtu_of_hosts, mtu_of_pods, plugin};
 use crate::plan::Refusal;
 use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT, LOAD_BALANCER_HEALTH_PORT, firewall};
 
@@ -108,6 +108,10 @@ fn is_ours(scope: &Scope<'_>, route: &Route) -> bool {
     if marked.is_some_and(|(_, ours)| *ours) {
         return true;
     }
+    // Packets for the rest of a node's block lead nowhere with Calico, by a route of no interface.
+    if pods && interface == "*" {
+        return true;
+    }
     let by_a_host = || route.via.is_some_and(|via| scope.cluster.hosts.iter().any(|host| host.address == IpAddr::V4(via)));
     makes_interface(interface) || interface == "kube-ipvs0" || (pods && by_a_host())
 }
@@ -162,18 +166,18 @@ const MOST_NAMED: usize = 3;
 
 /// What is larger than the interface takes would be lost, or sent in pieces at best.
 pub(super) fn packets(scope: &Scope<'_>, found: &mut Findings) {
-    let network = &scope.cluster.network;
+    let cluster = scope.cluster;
     let interface = scope.facts.interfaces.iter().find(|(_, interface)| interface.addresses.contains(&scope.host.address));
     let Some((name, sends)) = interface.and_then(|(name, interface)| Some((name, interface.mtu?))) else { return };
-    let Some((mtu, needed)) = network.mtu.zip(mtu_of_hosts(network)).filter(|_| scope.host.roles.is_node()) else { return };
+    let Some((mtu, needed)) = mtu_of_pods(cluster).zip(mtu_of_hosts(cluster)).filter(|_| scope.host.roles.is_node()) else { return };
     if sends >= needed {
         return;
     }
-    let plugin = plugin(network);
-    let overhead = (plugin.overhead)(network);
+    let plugin = plugin(&cluster.network);
+    let overhead = (plugin.overhead)(cluster);
     let takes = match overhead {
         0 => String::new(),
-        bytes => format!(", for {} takes {bytes} of them", (plugin.taken_by)(network)),
+        bytes => format!(", for {} takes {bytes} of them", (plugin.taken_by)(cluster)),
     };
     let most = sends.saturating_sub(u32::from(overhead));
     found.refuse(

@@ -5,6 +5,7 @@ use kok_crds::model::Cluster;
 use super::needed;
 use super::running::{MANIFEST, ON_HOST};
 use crate::documents::{NO_SHARES, SHARES_OF_BRIDGE, shares as wanted_shares};
+use crate::network_plugins::plugin;
 use crate::observe::{Observations, PathState};
 use crate::plan::Refusal;
 use crate::uploaded::{self, ClusterConfiguration};
@@ -31,7 +32,8 @@ pub(super) fn shares(cluster: &Cluster, is: &ClusterConfiguration) -> Option<Ref
     let is = is.controller_manager.extra_args.get("allocate-node-cidrs");
     let wanted = wanted_shares(cluster);
     let has_bridge = is == Some(SHARES_OF_BRIDGE);
-    if is == wanted {
+    // A network with ranges of its own needs none, and takes no notice of those that are there.
+    if is == wanted || (!has_bridge && !plugin(&cluster.network).takes_shares) {
         return None;
     }
     if !has_bridge && wanted != Some(SHARES_OF_BRIDGE) {
@@ -41,7 +43,7 @@ pub(super) fn shares(cluster: &Cluster, is: &ClusterConfiguration) -> Option<Ref
             Refusal::new(format!("the running cluster {is}, shares of the pods' range for nodes, and the file asks for {wanted}"))
                 .at(cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string))
                 .because(needed::SHARE_OF_NODES.because())
-                .hint("set it back to what it was"),
+                .hint("set it back to what it was; with Calico it was the network plugin that said so"),
         );
     }
     let field = "spec.network.plugin";

@@ -5,6 +5,7 @@ mod addons;
 mod bootstrap;
 mod bootstrap_mixes;
 mod bridge;
+mod calico;
 mod components;
 mod container_runtime;
 mod convergence;

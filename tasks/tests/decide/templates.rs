@@ -34,6 +34,12 @@ fn context(name: &str, text: &str) -> Value {
             "name": text, "listens_at": text, "clients": text, "peers": text, "initial_cluster": text, "initial_cluster_token": text,
             "top": {"a": text}, "of_clients": {"b": text}, "of_peers": {"c": text}, "of_sockets": {"d": text},
         }),
+        "calico/calico.yaml.j2" => json!({
+            "objects": [{"group": text, "version": text, "name": text, "kind": text, "list": text, "plural": text, "singular": text, "scope": text, "status": true, "approved": text}],
+            "settings": text, "images": {"node": text, "cni": text, "controllers": text},
+            "typha": {"image": text, "replicas": 3, "environment": arguments}, "controllers_environment": arguments,
+            "install_environment": arguments, "node_environment": arguments, "alive": [text], "ready": [text],
+        }),
         "flannel/flannel.yaml.j2" => {
             json!({"image": text, "network_configuration": text, "api_server": text, "api_server_host": text, "api_server_port": text})
         }
@@ -251,7 +257,7 @@ proptest! {
 
 #[test]
 fn sums_of_manifests_are_put_in_where_they_belong() {
-    for name in ["flannel/flannel.yaml.j2", "network-check/network-check.yaml.j2"] {
+    for name in ["calico/calico.yaml.j2", "flannel/flannel.yaml.j2", "network-check/network-check.yaml.j2"] {
         let text = render(name, &context(name, "x")).unwrap();
         let found: BTreeMap<&str, usize> = [("@SHA256@", text.matches("@SHA256@").count())].into();
         assert!(found["@SHA256@"] >= 1, "{name} could not be told from another version of it");

@@ -131,6 +131,7 @@ impl Making<'_> {
             sha256,
             reference: recipe.reference.clone(),
             manifest_digest,
+            lacks: recipe.lacks.clone(),
         })
     }
 

@@ -98,6 +98,9 @@ pub struct ImageRecipe {
     /// Numbers of the user and group that a container runs as, `65532:65532`; without it as root.
     #[serde(default)]
     pub user: Option<String>,
+    /// What upstream's image of that name has and this one has not.
+    #[serde(default)]
+    pub lacks: Vec<String>,
     /// The program that a container runs, with its first arguments.
     pub entrypoint: Vec<String>,
 }

@@ -17,6 +17,8 @@ mod api_server_support;
 mod bad_input;
 mod bad_input_cases;
 mod bundle_fetch;
+mod calico;
+mod calico_story;
 mod cluster;
 mod cluster_story;
 mod cluster_support;

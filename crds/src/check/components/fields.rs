@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::{Judge, Told, values};
 use crate::Problem;
 use crate::check::known::{Known, Program};
-use crate::model::{KubeProxyMode, Settings};
+use crate::model::Settings;
 use crate::words::{quote, with_nearest};
 
 /// A configuration and the program that reads it.
@@ -28,15 +28,12 @@ const KUBE_PROXY: Configuration =
 
 pub(super) fn fields(judge: &mut Judge<'_>, known: &Known, settings: &Settings) {
     let components = &settings.components;
-    let mode = match settings.kube_proxy_mode {
-        KubeProxyMode::Nftables => "nftables",
-        KubeProxyMode::Iptables => "iptables",
-    };
+    let mode = settings.kube_proxy_mode;
     let of_kubelets = components.kubelets().flat_map(|kubelet| &kubelet.fields).map(|said| (KUBELET, said));
     let of_scheduler = components.scheduler_configuration.iter().map(|said| (SCHEDULER, said));
     let of_proxy = components.kube_proxy.iter().filter(|_| !settings.kube_proxy_remove).map(|said| (KUBE_PROXY, said));
     for (configuration, (name, value)) in of_kubelets.chain(of_scheduler).chain(of_proxy) {
-        let path = name.strip_prefix("MODE.").map_or_else(|| name.clone(), |rest| format!("{mode}.{rest}"));
+        let path = mode.field(name);
         for problem in wrong(known, configuration, &path, value) {
             judge.report(Told::new(configuration.program, name, value), problem);
         }

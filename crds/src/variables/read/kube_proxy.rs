@@ -5,21 +5,16 @@ use std::net::{IpAddr, SocketAddr};
 use crate::Problem;
 use crate::decode::{Decoder, Field};
 use crate::model::{KubeProxyMode, Settings};
+use crate::variables::Switch;
 use crate::words::quote;
 
 pub(crate) fn mode(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
-    if field.is_text("ipvs") {
-        // Kubespray's default, so that it deserves more than a list of words.
-        let problem = Problem::new("`kube_proxy_mode` cannot be `ipvs`").at(field.position());
-        return decoder.report(
-            problem
-                .because("Kubernetes has deprecated it in 1.35, and kokctl does not set it up")
-                .hint("write `nftables`, or leave it out"),
-        );
-    }
-    let modes = [KubeProxyMode::Nftables, KubeProxyMode::Iptables].map(|mode| (mode.as_str(), mode));
+    let modes = [KubeProxyMode::Nftables, KubeProxyMode::Iptables, KubeProxyMode::Ipvs].map(|mode| (mode.as_str(), mode));
     settings.kube_proxy_mode = decoder.choice(field, &modes).unwrap_or(settings.kube_proxy_mode);
 }
+
+/// What it has of IPVS counts in that mode alone.
+pub(crate) const IPVS: Switch = ("kube_proxy_mode: ipvs", |settings| settings.kube_proxy_mode == KubeProxyMode::Ipvs);
 
 pub(crate) fn remove(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     settings.kube_proxy_remove = decoder.boolean(field).unwrap_or(settings.kube_proxy_remove);

@@ -1,18 +1,18 @@
 //! Variables of the network.
 
-use crate::variables::read::{kube_proxy, values};
+use crate::variables::read::kube_proxy::{self, IPVS};
+use crate::variables::read::{calico, values};
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const IPV4: &str = "this version builds clusters whose first family is IPv4";
 const COMPUTED: &str = "Kubespray computes it itself and reads it from nobody";
-const IPVS: &str = "kube-proxy does not use ipvs here";
 
 pub(super) static ROWS: &[Variable] = &[
     word(
         "kube_network_plugin",
-        "flannel, bridge or none",
+        "flannel, calico, bridge, custom_cni, cni or none",
         "flannel in a Cluster; an inventory that says nothing means calico",
-        "The network plugin; bridge is kokctl's own, with none you install one yourself. Others come by their manifests (docs/cluster.md).",
+        "The network plugin; bridge is kokctl's own, with none, or cni, you install one yourself. Others come by their manifests (docs/cluster.md).",
     )
     .field_of("spec.network.plugin"),
     word("kube_pods_subnet", "IPv4 range", "10.233.64.0/18", "The range of the pods' addresses.").field_of("spec.network.podCIDR"),
@@ -34,18 +34,24 @@ pub(super) static ROWS: &[Variable] = &[
         .needed("pods that ask for further networks would not get them")
         .instead("leave it out, and install Multus into the cluster with its own manifest"),
     text("multus_*", "none", "A setting of multus.").moot("this version does not install multus"),
-    flag("enable_network_policy", "false", "Whether network policies are enforced; flannel enforces none, with Kubespray as well.")
-        .moot("it is read with Calico only"),
-    word("kube_proxy_mode", "nftables or iptables", "nftables", "How kube-proxy programs the kernel.").reads(kube_proxy::mode),
+    flag("enable_network_policy", "false", "Whether network policies are enforced; flannel enforces none, Calico always does.")
+        .moot("Calico enforces them in any case, and flannel in none"),
+    word("kube_proxy_mode", "nftables, iptables or ipvs", "nftables", "How kube-proxy programs the kernel; ipvs is deprecated.").reads(kube_proxy::mode),
     number(
         "kube_proxy_conntrack_max_per_core",
         "unset: kube-proxy's 32768",
         "Connections that the kernel tracks per CPU core; 0 leaves its limit alone, as on hosts that may not change it.",
     )
     .reads(kube_proxy::conntrack_max_per_core),
-    flag("kube_proxy_strict_arp", "false", "Keeps hosts from answering for the addresses of services.").moot(IPVS),
-    word("kube_proxy_scheduler", "word", "none", "How ipvs chooses among the pods of a service.").moot(IPVS),
-    value("kube_proxy_exclude_cidrs", "list of ranges", "[]", "Ranges that ipvs leaves alone.").moot(IPVS),
+    flag("kube_proxy_strict_arp", "false", "Keeps hosts from answering for the addresses of services.")
+        .reads(|d, f, s| values::flag(d, f, &mut s.components.kube_proxy, "ipvs.strictARP"))
+        .beside(IPVS.0, IPVS.1),
+    word("kube_proxy_scheduler", "word", "rr", "How ipvs chooses among the pods of a service.")
+        .reads(|d, f, s| values::text(d, f, &mut s.components.kube_proxy, "ipvs.scheduler"))
+        .beside(IPVS.0, IPVS.1),
+    value("kube_proxy_exclude_cidrs", "list of ranges", "[]", "Ranges that ipvs leaves alone.")
+        .reads(|d, f, s| values::list(d, f, &mut s.components.kube_proxy, "ipvs.excludeCIDRs"))
+        .beside(IPVS.0, IPVS.1),
     flag("kube_proxy_masquerade_all", "false", "Whether all traffic to services gets the node's address.")
         .reads(|d, f, s| values::flag(d, f, &mut s.components.kube_proxy, "MODE.masqueradeAll")),
     text("kube_proxy_masquerade_bit", "14", "Which mark of a packet kube-proxy uses.")
@@ -89,10 +95,16 @@ pub(super) static ROWS: &[Variable] = &[
     number("kube_proxy_oom_score_adj", "-999", "How late the kernel kills kube-proxy.")
         .reads(|d, f, s| values::number(d, f, &mut s.components.kube_proxy, "oomScoreAdj", -1000..=1000)),
     word("kube_proxy_port_range", "range of ports", "none", "Ports that kube-proxy once used.").moot("no Kubernetes of today reads it"),
-    word("kube_proxy_tcp_timeout", "time", "none", "How long ipvs knows connections.").moot(IPVS),
-    word("kube_proxy_tcp_fin_timeout", "time", "none", "How long ipvs knows closed connections.").moot(IPVS),
-    word("kube_proxy_udp_timeout", "time", "none", "How long ipvs knows what UDP has sent.").moot(IPVS),
-    value("kube_proxy_ipvs_modules", "list of names", "none", "Kernel modules of ipvs.").moot(IPVS),
+    word("kube_proxy_tcp_timeout", "time", "the kernel's", "How long ipvs knows connections.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "ipvs.tcpTimeout"))
+        .beside(IPVS.0, IPVS.1),
+    word("kube_proxy_tcp_fin_timeout", "time", "the kernel's", "How long ipvs knows closed connections.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "ipvs.tcpFinTimeout"))
+        .beside(IPVS.0, IPVS.1),
+    word("kube_proxy_udp_timeout", "time", "the kernel's", "How long ipvs knows what UDP has sent.")
+        .reads(|d, f, s| values::time(d, f, &mut s.components.kube_proxy, "ipvs.udpTimeout"))
+        .beside(IPVS.0, IPVS.1),
+    value("kube_proxy_ipvs_modules", "list of names", "none", "Kernel modules of ipvs.").moot("kokctl loads those that kube-proxy needs"),
     text("kube_proxy_nodeselector", "none", "Where kube-proxy runs.").moot("there are no nodes with Windows"),
     flag("kube_proxy_remove", "false", "Leaves kube-proxy out; the network plugin then has to carry Services, which flannel does not.")
         .reads(kube_proxy::remove),
@@ -101,16 +113,13 @@ pub(super) static ROWS: &[Variable] = &[
         "Kubespray computes it from `kube_proxy_remove`",
         "leave it out, and write `kube_proxy_remove: true` where there is to be none",
     ),
-    flag("nat_outgoing", "true", "Whether packets of pods leave the cluster with the node's address.").only(
-        &["true"],
-        "flannel always does that here",
-        "leave it out",
-    ),
+    flag("nat_outgoing", "true", "Whether packets of pods leave the cluster with the node's address; `false` is for Calico.")
+        .reads(|d, f, s| calico::flag(d, f, &mut s.calico.nat_outgoing)),
     text("kube_apiserver_ip", "the first address of the services' range", "Address of the service `kubernetes`.")
         .moot("it is the first of the services' range, as the API server chooses it"),
     text("skydns_server", "the tenth address of the services' range", "Address of the DNS service.")
         .follows("it is the tenth of the services' range, as kubeadm chooses it; of others Kubespray's default, the third, is no error"),
-    flag("nat_outgoing_ipv6", "true", "Whether packets of pods leave the cluster with the node's IPv6 address; `false` is for the bridge.")
+    flag("nat_outgoing_ipv6", "true", "Whether packets of pods leave the cluster with the node's IPv6 address; `false` is for Calico and the bridge.")
         .field_of("spec.network.masqueradeIPv6"),
     value("kube_pods_subnets", "text", "kube_pods_subnet", "The ranges of the pods' addresses.").moot(COMPUTED),
     value("kube_service_subnets", "text", "kube_service_addresses", "The ranges of the services' addresses.").moot(COMPUTED),

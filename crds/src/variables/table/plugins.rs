@@ -5,7 +5,6 @@ use crate::variables::row::{Variable, number, text, value, word};
 const OVN: &str = "it is of Kube-OVN, which this version does not install";
 const ROUTER: &str = "it is of kube-router, which this version does not install";
 const MACVLAN: &str = "it is of macvlan, which this version does not install";
-const CUSTOM: &str = "it is read with the network plugin custom_cni only";
 const INTERFACE: (&str, &str) =
     ("flannel uses the interface that has the host's address", "leave it out, and give the host the address of that interface as `ip`");
 
@@ -35,8 +34,15 @@ pub(super) static ROWS: &[Variable] = &[
     value("kube_router_*", "none", "none", "A setting of kube-router.").moot(ROUTER),
     value("macvlan_*", "none", "none", "A setting of macvlan.").moot(MACVLAN),
     value("enable_nat_default_gateway", "boolean", "none", "A setting of macvlan.").moot(MACVLAN),
-    value("custom_cni_manifests", "list of paths", "[]", "Manifests of a network plugin of the user's own.").moot(CUSTOM),
-    value("custom_cni_chart_*", "text", "none", "A chart of a network plugin of the user's own.").moot(CUSTOM),
+    value(
+        "custom_cni_manifests",
+        "list of paths",
+        "[]",
+        "Manifests of a network plugin of the user's own, with `kube_network_plugin: custom_cni`.",
+    )
+    .field_of("spec.network.manifests"),
+    value("custom_cni_chart_*", "text", "none", "A chart of a network plugin of the user's own.")
+        .moot("kokctl installs no charts: name what `helm template` prints in custom_cni_manifests"),
     value("weave_*", "none", "none", "A setting of Weave.").moot("Weave is gone, from Kubespray as well"),
     value("canal_*", "none", "none", "A setting of Canal.").moot("Canal is gone, from Kubespray as well"),
 ];

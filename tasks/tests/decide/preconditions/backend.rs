@@ -151,7 +151,7 @@ fn routes_of_a_network_of_ones_own_are_no_obstacle() {
     let seen = |cluster: Option<&str>| {
         seen_with(|_, facts| {
             facts.cluster = cluster.map(str::to_owned);
-            facts.routes.push(Route { to: "10.233.64.0/24".parse().unwrap(), interface: "vxlan.calico".to_owned(), via: None });
+            facts.routes.push(Route { to: "10.233.64.0/24".parse().unwrap(), interface: "cilium_vxlan".to_owned(), via: None });
         })
     };
     let overlaps = |seen: &Seen| written(&check(&without, seen)).contains("overlaps");

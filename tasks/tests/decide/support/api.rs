@@ -252,11 +252,17 @@ pub(crate) fn has_subnet(api: &Api, host: &Host) -> bool {
     api.has("DaemonSet/kube-flannel/kube-flannel-ds") && has_image(host, "flannel") && api.nodes.contains_key(&host.name)
 }
 
+/// Whether Calico's daemon runs on a host, which installs its plugins itself.
+fn has_calico(api: &Api, host: &Host) -> bool {
+    let images = ["node", "cni"].iter().all(|image| has_image(host, &format!("calico/{image}")));
+    api.has("DaemonSet/kube-system/calico-node") && images && api.nodes.contains_key(&host.name)
+}
+
 /// Whether containerd can give a pod an address and the kubelet calls the node Ready.
 pub(crate) fn is_ready(api: &Api, host: &Host) -> bool {
     let flannel = ["/opt/cni/bin/flannel", "/etc/cni/net.d/10-flannel.conflist"].iter().all(|path| host.has(path));
     let bridge = host.has("/etc/cni/net.d/10-kokctl-bridge.conflist");
-    let network = host.has("/opt/cni/bin/bridge") && (flannel || bridge || api.has_own_network());
+    let network = host.has("/opt/cni/bin/bridge") && (flannel || bridge || has_calico(api, host) || api.has_own_network());
     network && host.is_active("kubelet.service") && host.is_active("containerd.service") && api.nodes.contains_key(&host.name)
 }
 
@@ -289,11 +295,15 @@ pub(crate) fn state(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> K
 fn with_status(api: &Api, hosts: &BTreeMap<String, Host>, object: &Value) -> Value {
     let mut object = object.clone();
     let name = object["metadata"]["name"].as_str().unwrap();
-    let has_network = |host: &Host| has_subnet(api, host) || !host.pod_network.masquerades.is_empty() || api.has_own_network();
+    let has_network =
+        |host: &Host| has_subnet(api, host) || has_calico(api, host) || !host.pod_network.masquerades.is_empty() || api.has_own_network();
     let runs = |host: &Host| match name {
         "kube-proxy" => has_image(host, "kube-proxy"),
         "nodelocaldns" => has_image(host, "coredns") && host.is_active("kubelet.service") && host.has("/sys/class/net/nodelocaldns"),
         "kube-flannel-ds" => has_subnet(api, host),
+        "calico-node" => has_calico(api, host),
+        "calico-kube-controllers" => has_image(host, "calico/kube-controllers") && has_calico(api, host),
+        "calico-typha" => has_image(host, "calico/typha"),
         "network-check" => has_image(host, "echo") && is_ready(api, host) && has_network(host),
         "coredns" => has_image(host, "coredns") && is_ready(api, host) && has_network(host),
         _ => false,

@@ -91,6 +91,9 @@ impl World {
             Operation::ApplyManifest(manifest) => {
                 self.uses_api(host, true);
                 self.api.object("DaemonSet", manifest.namespace, manifest.name, &manifest.sum());
+                for name in ["calico-kube-controllers", "calico-typha"].into_iter().filter(|name| manifest.text.contains(name)) {
+                    self.api.object("Deployment", manifest.namespace, name, &manifest.sum());
+                }
             }
             Operation::ApplyAddon(addon) => {
                 self.uses_api(host, true);

@@ -48,6 +48,7 @@ fn built(folder: &Path, key: &str) -> CachedComponent {
         sha256,
         reference: reference.to_owned(),
         manifest_digest,
+        lacks: Vec::new(),
     };
     let files = vec![file("archive", ARCHIVE, contents), file("plain", PLAIN, Vec::new())];
     CachedComponent { key: key.to_owned(), files, images: vec![image], kubernetes: None }

@@ -135,11 +135,11 @@ fn nodes_are_ready(lab: &Lab, kind: &Kind<'_>) {
     assert_eq!(server["serverVersion"]["gitVersion"], format!("v{version}"));
 }
 
-/// What runs on every node from an image of its own: kube-proxy, and flannel where that is the network.
+/// What runs on every node from an image of its own: kube-proxy, and flannel or Calico where that is the network.
 fn daemons(lab: &Lab) -> usize {
     let all = kubectl_json(lab, "get daemonsets --all-namespaces");
     let names = items(&all).iter().filter_map(|daemon| daemon["metadata"]["name"].as_str());
-    names.filter(|name| ["kube-proxy", "kube-flannel-ds"].contains(name)).count()
+    names.filter(|name| ["kube-proxy", "kube-flannel-ds", "calico-node"].contains(name)).count()
 }
 
 fn pods_run(lab: &Lab, daemons: usize) {

@@ -30,6 +30,10 @@ pub struct Kokctl<'a> {
     lab: &'a Lab,
     folder: TempDir,
     bundle: PathBuf,
+    /// What `-f` names: the lab's manifest, or an inventory.
+    main: PathBuf,
+    /// What every verb with it is told besides.
+    more: Vec<String>,
     /// Everything that it printed so far.
     transcript: Mutex<String>,
     logs: AtomicBool,
@@ -39,10 +43,23 @@ impl<'a> Kokctl<'a> {
     /// For this lab, with the lab's own manifest.
     pub fn new(lab: &'a Lab) -> Self {
         assert!(program().is_file(), "{} is not built: run `cargo build --bin kokctl` first", program().display());
-        let kokctl =
-            Self { lab, folder: TempDir::new().unwrap(), bundle: bundle(), transcript: Mutex::default(), logs: AtomicBool::new(false) };
+        let folder = TempDir::new().unwrap();
+        let main = folder.path().join("cluster.yaml");
+        let logs = AtomicBool::new(false);
+        let kokctl = Self { lab, folder, bundle: bundle(), main, more: Vec::new(), transcript: Mutex::default(), logs };
         kokctl.write_manifest(&lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap());
         kokctl
+    }
+
+    /// From now on with an inventory in a folder of this name, these options, and another bundle.
+    pub fn with_inventory(self, folder: &str, more: Vec<String>, bundle: PathBuf) -> Self {
+        Self { main: self.folder().join(folder), more, bundle, ..self }
+    }
+
+    /// From now on with these options besides.
+    pub fn told(mut self, more: &[&str]) -> Self {
+        self.more.extend(more.iter().map(|option| (*option).to_owned()));
+        self
     }
 
     /// A folder for files of the test.
@@ -56,7 +73,7 @@ impl<'a> Kokctl<'a> {
     }
 
     pub fn manifest(&self) -> PathBuf {
-        self.folder().join("cluster.yaml")
+        self.main.clone()
     }
 
     pub fn write_manifest(&self, text: &str) {
@@ -116,6 +133,7 @@ impl<'a> Kokctl<'a> {
     pub fn verb(&self, verb: &str, more: &[&str]) -> Said {
         let manifest = self.manifest();
         let mut arguments = vec![verb, "-f", manifest.to_str().unwrap()];
+        arguments.extend(self.more.iter().map(String::as_str));
         arguments.extend_from_slice(more);
         self.run(&arguments)
     }

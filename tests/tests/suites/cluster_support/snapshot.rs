@@ -42,7 +42,7 @@ pub fn bare_state(lab: &Lab) -> String {
          ip -brief -4 address show dev host0 | sed 's/@[^ ]*//' | tr -s ' '
          ip -brief -6 address show dev host0 scope global | sed 's/@[^ ]*//' | tr -s ' '
          ip -4 route show table all; ip -6 route show table all | grep -v -e fe80: -e ^anycast; ip rule
-         nft list ruleset | grep -v -e '^table ip6* \\(mangle\\|filter\\|nat\\) ' -e '^\tchain [A-Z]* ' -e ' hook .* policy accept;$' -e '^\t*}$' -e '^$'
+         nft list ruleset | grep -v -e '^table ip6* \\(mangle\\|filter\\|nat\\|raw\\) ' -e '^\tchain [A-Z]* ' -e ' hook .* policy accept;$' -e '^\t*}$' -e '^$'
          cut -d' ' -f2,3 /proc/mounts | sort";
     let except = OF_THE_SYSTEM.iter().map(|path| format!("-path '{path}'")).collect::<Vec<_>>().join(" -o ");
     gather(lab, &script.replace("EXCEPT", &except))
