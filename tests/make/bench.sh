@@ -11,11 +11,11 @@ release=$CARGO_TARGET_DIR/release
 build() {
     cargo build --locked --workspace --bins
     cargo build --locked --release --bin kokctl
-    cargo build --locked --release -p kok-tests --example floor
+    cargo build --locked --release -p kok-tests --example floor --bin upstream
 }
 
 part 'packages and tools' sh tests/make/setup.sh test
 part 'kokctl, and what it is compared with' build
 part 'bundle' "$programs/release" build
 bundle=$("$programs/release" build)
-"$programs/bench" --kokctl "$release/kokctl" --floor "$release/examples/floor" --bundle "$bundle" "$@"
+"$programs/bench" --kokctl "$release/kokctl" --floor "$release/examples/floor" --upstream "$release/upstream" --bundle "$bundle" "$@"

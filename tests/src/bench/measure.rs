@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
-use std::process::Stdio;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -27,9 +28,14 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// Runs a program in the lab's network to its end; it has to succeed.
 pub(super) fn measure(bench: &Bench<'_>, program: &str, arguments: &[&str]) -> Result<Cost, Box<dyn Error>> {
-    let mut command = bench.lab.command("bash")?;
-    command.args(["-c", TIMED, "bash"]).arg(bench.path("out")).arg(bench.path("err")).arg(program).args(arguments);
-    command.env("XDG_STATE_HOME", bench.path("state")).env_remove("SSH_AUTH_SOCK").env("LC_ALL", "C");
+    measure_by(bench.lab.command("bash")?, bench.folder.path(), program, arguments)
+}
+
+/// The same by a bash that is somewhere; `out` and `err` of the folder have what the program says.
+pub(super) fn measure_by(mut command: Command, folder: &Path, program: &str, arguments: &[&str]) -> Result<Cost, Box<dyn Error>> {
+    let (out, err) = (folder.join("out"), folder.join("err"));
+    command.args(["-c", TIMED, "bash"]).arg(&out).arg(&err).arg(program).args(arguments);
+    command.env("XDG_STATE_HOME", folder.join("state")).env_remove("SSH_AUTH_SOCK").env("LC_ALL", "C");
     let mut shell = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let mut output = BufReader::new(shell.stdout.take().ok_or("no output")?);
     let mut pid = String::new();
@@ -41,8 +47,8 @@ pub(super) fn measure(bench: &Bench<'_>, program: &str, arguments: &[&str]) -> R
     shell.stderr.take().ok_or("no times")?.read_to_string(&mut times)?;
     shell.wait()?;
     if rest.contains("failed") {
-        let said = fs::read_to_string(bench.path("err"))?;
-        return Err(format!("{program} {}: {}{}{said}", arguments.join(" "), rest.trim(), bench.output()?).into());
+        let (out, said) = (fs::read_to_string(out)?, fs::read_to_string(err)?);
+        return Err(format!("{program} {}: {}{out}{said}", arguments.join(" "), rest.trim()).into());
     }
     let seconds: Vec<f64> = times.split_whitespace().filter_map(|number| number.parse().ok()).collect();
     let [real, user, system] = seconds[..] else { return Err(format!("bash said {times:?}").into()) };

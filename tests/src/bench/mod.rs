@@ -5,6 +5,7 @@
 mod capture;
 mod converged;
 pub mod create;
+mod fetch;
 mod first;
 mod measure;
 mod report;
@@ -37,6 +38,8 @@ pub struct Options {
     pub kokctl: PathBuf,
     /// The program that does the least.
     pub floor: PathBuf,
+    /// The program upstream.
+    pub upstream: PathBuf,
     /// The bundle.
     pub bundle: PathBuf,
 }
@@ -55,6 +58,8 @@ struct Bench<'a> {
 /// # Errors
 /// When a program fails that is measured, or the lab does.
 pub fn run(options: &Options, progress: &(dyn Fn(&str) + Sync)) -> Result<Report, Box<dyn Error>> {
+    progress("a bundle from a server that stands for upstream, beside curl");
+    let fetch = fetch::run(options)?;
     let most = options.hosts.iter().copied().max().unwrap_or(1);
     progress(&format!("booting {most} light hosts"));
     let lab = Lab::up_with_progress(LabSpec::unique(most).light(), progress)?;
@@ -71,7 +76,7 @@ pub fn run(options: &Options, progress: &(dyn Fn(&str) + Sync)) -> Result<Report
     }
     progress(&format!("converged over {} ms", options.lag.as_millis()));
     let distant = converged::distant(&bench, &script)?;
-    Ok(Report { first, converged, distant })
+    Ok(Report { fetch, first, converged, distant })
 }
 
 impl Bench<'_> {

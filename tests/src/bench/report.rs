@@ -11,6 +11,10 @@ const MOST_PROCESSOR: f64 = 2.0;
 const MANY: usize = 20;
 /// Memory of the controller at up to fifty hosts.
 const MOST_MEGABYTES: f64 = 60.0;
+/// `bundle create` may take so much longer than `curl --parallel` takes for the same bytes.
+const MOST_FETCH_RATIO: f64 = 1.2;
+/// Memory of `bundle create`.
+const MOST_FETCH_MEGABYTES: f64 = 100.0;
 /// Round trips beyond those of the floor, which are handshake, login, channel and one for the script. Half a one is what clocks and
 /// schedulers may make of none.
 const MORE_ROUND_TRIPS: f64 = 0.5;
@@ -19,9 +23,22 @@ const MORE_ROUND_TRIPS: f64 = 0.5;
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
+    pub(super) fetch: Fetch,
     pub(super) first: First,
     pub(super) converged: Vec<Converged>,
     pub(super) distant: Distant,
+}
+
+/// `bundle create` of a release, beside curl.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Fetch {
+    pub(super) bytes: u64,
+    pub(super) requests: usize,
+    pub(super) milliseconds: f64,
+    pub(super) curl_milliseconds: f64,
+    pub(super) ratio: f64,
+    pub(super) peak_megabytes: f64,
 }
 
 /// A run on bare hosts.
@@ -73,11 +90,22 @@ impl Report {
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
         let mut missed: Vec<String> = self.converged.iter().flat_map(Converged::missed).collect();
+        missed.extend(self.fetch.missed());
         let more = self.distant.round_trips - self.distant.floor_round_trips;
         if more > MORE_ROUND_TRIPS {
             missed.push(format!("{more:.1} round trips more than the floor, at most {MORE_ROUND_TRIPS}"));
         }
         missed
+    }
+}
+
+impl Fetch {
+    fn missed(&self) -> Option<String> {
+        let (ratio, peak) = (self.ratio, self.peak_megabytes);
+        let is_good = ratio <= MOST_FETCH_RATIO && peak <= MOST_FETCH_MEGABYTES;
+        (!is_good).then(|| {
+            format!("bundle create takes {ratio:.2} times as long as curl, and {peak:.0} MB; at most {MOST_FETCH_RATIO}, and {MOST_FETCH_MEGABYTES}")
+        })
     }
 }
 
@@ -106,6 +134,18 @@ impl Converged {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fetch = &self.fetch;
+        #[allow(clippy::cast_precision_loss, reason = "megabytes of a bundle")]
+        let megabytes = fetch.bytes as f64 / 1e6;
+        writeln!(
+            f,
+            "bundle create, {megabytes:.0} MB in {} requests: kokctl {:.2} s, curl --parallel {:.2} s, ratio {:.2}, peak {:.0} MB\n",
+            fetch.requests,
+            fetch.milliseconds / 1e3,
+            fetch.curl_milliseconds / 1e3,
+            fetch.ratio,
+            fetch.peak_megabytes
+        )?;
         writeln!(f, "converged apply       kokctl     floor   ratio   CPU/host   (floor)      peak   (floor)   logins  commands")?;
         for row in &self.converged {
             writeln!(

@@ -28,6 +28,9 @@ struct Cli {
     /// The example `floor`, built for release.
     #[arg(long)]
     floor: PathBuf,
+    /// The program upstream.
+    #[arg(long)]
+    upstream: PathBuf,
     #[arg(long)]
     bundle: PathBuf,
     /// Print the figures as JSON.
@@ -36,8 +39,8 @@ struct Cli {
 }
 
 fn main() -> Result<ExitCode, Box<dyn Error>> {
-    let Cli { hosts, runs, lag, kokctl, floor, bundle, json } = Cli::parse();
-    let options = Options { hosts, runs, lag: Duration::from_millis(lag), kokctl, floor, bundle };
+    let Cli { hosts, runs, lag, kokctl, floor, upstream, bundle, json } = Cli::parse();
+    let options = Options { hosts, runs, lag: Duration::from_millis(lag), kokctl, floor, upstream, bundle };
     let report = run(&options, &|line| {
         let _ = writeln!(io::stderr(), "{line}");
     })?;

@@ -8,6 +8,7 @@ mod content;
 mod fault;
 mod http;
 mod images;
+mod isolated;
 mod login;
 mod tls;
 
@@ -23,6 +24,7 @@ use kok_tasks::bundle::{Bundle, INDEX};
 pub use catalog::catalog_of;
 pub use fault::{Fault, Place};
 use images::Images;
+pub use isolated::Isolated;
 pub use login::AUTH_HOST;
 
 /// What is served, and how.

@@ -1,19 +1,15 @@
 //! `kokctl bundle create` from a server that answers under upstream's names, and does what servers do wrong.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use kok_tests::lab::DEFAULT_KUBERNETES_VERSION;
-use kok_tests::upstream::{AUTH_HOST, catalog_of, index_of};
+use kok_tests::upstream::{AUTH_HOST, Isolated};
 use tempfile::TempDir;
 
 use crate::cluster_support::kokctl::{Said, bundle, program};
 
-const NAMES: &str = "127.0.0.1 localhost dl.k8s.io github.com registry.k8s.io ghcr.io index.docker.io cdn.example";
 const CLUSTER: &str = "apiVersion: kubeonkube.clay.io/v1alpha1
 kind: Cluster
 metadata: {name: fetched}
@@ -24,45 +20,21 @@ spec:
 ";
 /// `user:password`
 const LOGIN: &str = "dXNlcjpwYXNzd29yZA==";
-const UP: &str = "ip link set lo up && exec \"$0\" \"$@\"";
-/// Gives the program names of its own: the machine's stay as they are.
-const WITH_NAMES: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
-
-/// The server in a network of its own, which ends with it.
-struct Upstream {
-    server: Child,
-    folder: TempDir,
-}
-
-impl Drop for Upstream {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
+struct Upstream(Isolated);
 
 impl Upstream {
     fn start(options: &[&str]) -> Self {
-        let folder = TempDir::new().unwrap();
-        let file = |name: &str| folder.path().join(name);
-        fs::write(file("login"), LOGIN).unwrap();
-        fs::write(file("hosts"), format!("{NAMES} {AUTH_HOST}\n")).unwrap();
-        fs::write(file("cluster.yaml"), CLUSTER.replace("${version}", DEFAULT_KUBERNETES_VERSION)).unwrap();
-        let own = catalog_of(&index_of(&bundle()).unwrap()).unwrap();
-        fs::write(file("catalog.json"), serde_json::to_string(&own).unwrap()).unwrap();
-        let mut command = Command::new("unshare");
-        command.args(["--net", "sh", "-c", UP]).arg(program().with_file_name("upstream"));
-        command.arg("serve").arg("--bundle").arg(bundle()).arg("--ca").arg(file("ca.crt")).arg("--log").arg(file("log")).args(options);
-        command.current_dir(folder.path()).process_group(0).stdout(Stdio::piped());
-        let mut server = command.spawn().unwrap();
-        let mut said = String::new();
-        BufReader::new(server.stdout.take().unwrap()).read_line(&mut said).unwrap();
-        assert_eq!(said, "ready\n");
-        Self { server, folder }
+        let login = TempDir::new().unwrap();
+        let file = login.path().join("login");
+        fs::write(&file, LOGIN).unwrap();
+        let options: Vec<&str> = options.iter().map(|option| if *option == "login" { file.to_str().unwrap() } else { option }).collect();
+        let server = Isolated::start(&program().with_file_name("upstream"), &bundle(), &options).unwrap();
+        fs::write(server.file("cluster.yaml"), CLUSTER.replace("${version}", DEFAULT_KUBERNETES_VERSION)).unwrap();
+        Self(server)
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        self.0.file(name)
     }
 
     fn log_in(&self, auth: &str) {
@@ -71,14 +43,8 @@ impl Upstream {
     }
 
     fn kokctl(&self, arguments: &[&str]) -> Said {
-        let mut command = Command::new("timeout");
-        command.args(["--kill-after=5", "300", "nsenter", "--net", "--target"]).arg(self.server.id().to_string());
-        command.args(["unshare", "--mount", "sh", "-c", WITH_NAMES]).arg(self.file("hosts")).arg(program()).args(arguments);
-        command.current_dir(self.folder.path()).env("HOME", self.folder.path()).env("DOCKER_CONFIG", self.folder.path());
-        command.env_remove("KOKCTL_BUNDLE").env_remove("REGISTRY_AUTH_FILE").stdin(Stdio::null());
-        for proxy in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
-            command.env_remove(proxy);
-        }
+        let mut command = self.0.command("timeout");
+        command.args(["--kill-after=5", "300"]).arg(program()).args(arguments);
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }

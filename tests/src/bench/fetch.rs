@@ -1,0 +1,72 @@
+//! `kokctl bundle create` beside `curl --parallel`, which fetches the same bytes of the same server and does nothing else with them.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::fs;
+
+use super::measure::{Cost, measure_by};
+use super::report::Fetch;
+use super::{Options, median, text};
+use crate::lab::DEFAULT_KUBERNETES_VERSION;
+use crate::upstream::Isolated;
+
+/// As many as kokctl fetches at once.
+const AT_ONCE: usize = 8;
+
+const OUT: &str = "fetched";
+
+/// Both in turn, each into an empty folder.
+pub(super) fn run(options: &Options) -> Result<Fetch, Box<dyn Error>> {
+    let server = Isolated::start(&options.upstream, &options.bundle, &[])?;
+    let kokctl = || fetch(&server, text(&options.kokctl)?, &create());
+    // What it asks for is what curl asks for.
+    kokctl()?;
+    let (requests, bytes) = (asked(&server)?, size(&server)?);
+    fs::write(server.file("curl.conf"), curl(&requests)?)?;
+    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+    for _ in 0..options.runs.max(1) {
+        ours.push(kokctl()?);
+        theirs.push(fetch(&server, "curl", &["--config", "curl.conf"])?);
+    }
+    let milliseconds = |costs: &[Cost]| median(costs.iter().map(|cost| cost.milliseconds).collect());
+    let (milliseconds, curl_milliseconds) = (milliseconds(&ours), milliseconds(&theirs));
+    #[allow(clippy::cast_precision_loss, reason = "kilobytes of one program")]
+    let peak_megabytes = ours.iter().map(|cost| cost.peak_kilobytes).max().unwrap_or_default() as f64 / 1e3;
+    Ok(Fetch { bytes, requests: requests.len(), milliseconds, curl_milliseconds, ratio: milliseconds / curl_milliseconds, peak_megabytes })
+}
+
+fn create() -> Vec<&'static str> {
+    vec!["bundle", "create", "--kubernetes", DEFAULT_KUBERNETES_VERSION, "--catalog", "catalog.json", "--ca", "ca.crt", "--output", OUT]
+}
+
+fn fetch(server: &Isolated, program: &str, arguments: &[&str]) -> Result<Cost, Box<dyn Error>> {
+    if server.file(OUT).exists() {
+        fs::remove_dir_all(server.file(OUT))?;
+    }
+    measure_by(server.command("bash"), server.folder(), program, arguments)
+}
+
+/// Addresses of all that was asked for from its first byte.
+fn asked(server: &Isolated) -> Result<BTreeSet<String>, Box<dyn Error>> {
+    let log = fs::read_to_string(server.file("log"))?;
+    let address = |line: &str| match line.split(' ').collect::<Vec<_>>()[..] {
+        ["GET", host, path, "0", _] => Some(format!("https://{host}{path}")),
+        _ => None,
+    };
+    Ok(log.lines().filter_map(address).collect())
+}
+
+fn size(server: &Isolated) -> Result<u64, Box<dyn Error>> {
+    let bundle = crate::upstream::index_of(&server.file(OUT))?;
+    Ok(bundle.files.iter().map(|file| file.size).chain(bundle.images.iter().map(|image| image.size)).sum())
+}
+
+fn curl(requests: &BTreeSet<String>) -> Result<String, std::fmt::Error> {
+    let mut text =
+        format!("parallel\nparallel-immediate\nparallel-max = {AT_ONCE}\nfail\nsilent\nshow-error\ncreate-dirs\ncacert = \"ca.crt\"\n");
+    for (number, address) in requests.iter().enumerate() {
+        writeln!(text, "url = \"{address}\"\noutput = \"{OUT}/{number}\"")?;
+    }
+    Ok(text)
+}
