@@ -1,6 +1,6 @@
 # The commands of this project. What they do stands in tests/make/; every one of them may be run again at any time.
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-create build bundle tables crds docs fmt lint advisories
+.PHONY: help demo demo-down test test-all test-unit test-faults bench bench-create dist build bundle tables crds docs fmt lint advisories
 
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/kok/target
 
@@ -30,6 +30,9 @@ bench: ## what kokctl costs, compared with the least that can be done, on 50 lig
 
 bench-create: ## how long a cluster of three control planes takes, compared with kubeadm's own order (root)
 	@sh tests/make/bench-create.sh
+
+dist: ## make what a release has: archive, Debian package, SBOM, sums
+	@sh tests/make/dist.sh
 
 build: ## compile kokctl, lab and release
 	cargo build --locked --workspace --bins

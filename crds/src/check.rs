@@ -22,7 +22,7 @@ pub(crate) use components::components;
 pub(crate) use endpoint::endpoint;
 pub(crate) use etcd::etcd_deployment;
 pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, max_pods_ipv6, other_address};
-pub(crate) use network::{network, sysctls};
+pub(crate) use network::{blocks, network, sysctls};
 pub(crate) use node_dns::node_dns;
 
 /// Where it may be written how etcd runs.

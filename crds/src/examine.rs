@@ -157,6 +157,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         check::services(decoder, network, &settings, fields.position());
         check::node_shares(decoder, network, &settings, fields.position());
         check::node_dns(decoder, network, &settings.node_dns, &hosts, fields.position());
+        check::blocks(decoder, network, &settings, fields.position());
         check::sysctls(decoder, network, &settings, fields.position());
     }
     check::time_sources(decoder, fields.get("time").as_ref(), &hosts);

@@ -14,6 +14,7 @@ mod known_hosts;
 mod kubeconfig;
 mod limit;
 mod log;
+mod man;
 mod plan;
 mod plan_json;
 mod process;
@@ -76,6 +77,8 @@ enum Verb {
     Run(run_show::Arguments),
     KnownHosts(known_hosts::Arguments),
     Completions(completions::Arguments),
+    #[command(hide = true)]
+    Man(man::Arguments),
     Version(version::Arguments),
     Versions(versions::Arguments),
 }
@@ -109,6 +112,7 @@ pub fn main() -> ExitCode {
                 Verb::Run(arguments) => run_show::run(&arguments),
                 Verb::KnownHosts(arguments) => known_hosts::run(&arguments).await,
                 Verb::Completions(arguments) => completions::run(&arguments, Cli::command()),
+                Verb::Man(arguments) => man::run(&arguments, Cli::command()),
                 Verb::Version(arguments) => version::run(&arguments),
                 Verb::Versions(arguments) => versions::run(&arguments),
             }

@@ -4,7 +4,7 @@
 # usage: test.sh unit|test
 #        test.sh all [PART…]
 #   test  of the long stories a few, by KOK_TEST_SEED (a number; without it any)
-#   all   everything, or these parts of it: code, histories, and those of stories.txt
+#   all   everything, or these parts of it: code, histories, dist, and those of stories.txt
 # shellcheck source=common.sh
 . "$(dirname -- "$0")/common.sh"
 # shellcheck source=stories.sh
@@ -108,17 +108,19 @@ count() {
 }
 
 every_part() {
-    known="code histories $(stories | awk '!seen[$1]++ { print $1 }' | paste -sd ' ')"
+    known="code histories dist $(stories | awk '!seen[$1]++ { print $1 }' | paste -sd ' ')"
     for one in $parts; do
         case " $known " in *" $one "*) ;; *) fail "there is no part $one" "PART=$parts" '' "one or some of: $known" ;; esac
     done
     export KOK_TEST_SEED=$seed
     if is_wanted code; then code; fi
     if is_wanted histories; then part 'part histories' histories; fi
-    case " $parts " in " code " | " histories " | " code histories " | " histories code ") return ;; esac
+    if is_wanted dist; then part 'part dist' sh tests/make/dist.sh; fi
+    left=$(for one in $parts; do case $one in code | histories | dist) ;; *) echo "$one" ;; esac done)
+    if [ -n "$parts" ] && [ -z "$left" ]; then return; fi
     programs
     if is_wanted calico; then part 'bundle with Calico' bundle_with_calico; fi
-    for one in ${known#code histories }; do
+    for one in ${known#code histories dist }; do
         if is_wanted "$one"; then
             drawn all | grep "^$one " >"$queue.stories"
             told "part $one" <"$queue.stories"

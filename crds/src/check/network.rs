@@ -170,6 +170,24 @@ fn service_range_problem(range: IpNet) -> Option<Problem> {
     None
 }
 
+/// Calico takes the pods' ranges apart in blocks, and gives no addresses of a range that is smaller than one.
+pub(crate) fn blocks(decoder: &mut Decoder, network: &Network, settings: &Settings, spec: &Position) {
+    if network.plugin != NetworkPlugin::Calico {
+        return;
+    }
+    let calico = &settings.calico;
+    let ipv6 = network
+        .ipv6
+        .map(|ipv6| (IpNet::V6(ipv6.pod_cidr), calico.block_size_ipv6, "calico_pool_blocksize_ipv6", "spec.network.podCIDRIPv6"));
+    let ipv4 = (IpNet::V4(network.pod_cidr), calico.block_size, "calico_pool_blocksize", "spec.network.podCIDR");
+    for (range, block, name, field) in [ipv4].into_iter().chain(ipv6).filter(|(range, block, ..)| *block < range.prefix_len()) {
+        let written = decoder.position(&format!("spec.vars.{name}")).or_else(|| decoder.position(field)).unwrap_or(spec).clone();
+        let problem = Problem::new(format!("the pods' range {range} has no block of a /{block}")).at(&written);
+        let hint = format!("make the range larger, or the blocks smaller by a larger `{name}`");
+        decoder.report(problem.because("Calico gives each node whole blocks of it").hint(hint));
+    }
+}
+
 /// Where it may be written which kernel parameters are the user's.
 const SYSCTLS: &str = "spec.vars.additional_sysctl";
 

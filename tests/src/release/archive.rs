@@ -44,7 +44,8 @@ pub fn append(builder: &mut Builder<impl Write>, path: &str, mode: u32, size: u6
     builder.append_data(&mut header(EntryType::Regular, mode, size), path, data)
 }
 
-fn header(kind: EntryType, mode: u32, size: u64) -> Header {
+/// The head of an entry, with fixed owner and time.
+pub(crate) fn header(kind: EntryType, mode: u32, size: u64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);
     header.set_mode(mode);

@@ -1,0 +1,51 @@
+#!/bin/sh
+# Makes what a release of kokctl consists of, and tries it: the archive in an empty root, where there is no library to load.
+#
+# usage: dist.sh [FOLDER]   where the files go; without it `dist` in the cache
+# shellcheck source=common.sh
+. "$(dirname -- "$0")/common.sh"
+
+output=${1:-$cache/dist}
+case $(uname -m) in
+    x86_64) architecture=amd64 ;;
+    aarch64) architecture=arm64 ;;
+    *) fail "no release is made for $(uname -m)" '' '' 'run it on x86_64 or aarch64' ;;
+esac
+target=$(uname -m)-unknown-linux-gnu
+# The time of the sources, so that the same sources make the same files.
+epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+registry=${CARGO_HOME:-$HOME/.cargo}
+
+# A static program with addresses of its own at each start (static-pie), of glibc, which has the resolvers `files` and `dns` built in. Nothing of
+# this machine's folders stands in it.
+build() {
+    cargo build --locked -p kok-tests --bin dist
+    RUSTFLAGS="-C target-feature=+crt-static --remap-path-prefix=$project=kokctl --remap-path-prefix=$registry=cargo" \
+        CFLAGS="-ffile-prefix-map=$registry=cargo" \
+        cargo build --locked --release --bin kokctl --target "$target"
+}
+
+pack() {
+    "$programs/dist" --program "$CARGO_TARGET_DIR/$target/release/kokctl" --sources "$project" --target "$target" \
+        --architecture "$architecture" --epoch "$epoch" --output "$output"
+}
+
+try() {
+    root=$(mktemp -d)
+    archive=$(ls "$output"/kokctl-*-linux-"$architecture".tar.gz)
+    tar -xzf "$archive" -C "$root" --strip-components=1
+    (cd "$output" && sha256sum --quiet --check SHA256SUMS)
+    said=$("$root/kokctl" --version)
+    if [ "$(id -u)" -eq 0 ]; then
+        inside=$(chroot "$root" /kokctl --version) || fail 'the program does not start in an empty root' "$archive" '' 'see what it says above'
+        [ "$inside" = "$said" ] || fail "in an empty root it says $inside" "$archive" '' ''
+    fi
+    if grep -qF -e "$HOME/" -e "$project/" "$root/kokctl"; then fail 'folders of this machine stand in the program' "$archive" '' ''; fi
+    rm -rf "$root"
+    say "$said: $output"
+}
+
+part 'packages and tools' sh tests/make/setup.sh unit
+part 'kokctl, static' build
+part 'archive, package, SBOM, sums' pack
+part 'a try' try
