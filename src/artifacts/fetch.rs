@@ -3,6 +3,7 @@
 //! What was cut is gone on with by the next run: a file that is not whole yet is called `.part`. `bundle.json` is written last, so it never names
 //! what is not there.
 
+mod absent;
 mod client;
 mod contents;
 mod credentials;
@@ -100,6 +101,14 @@ enum Answer {
 }
 
 impl Wanted {
+    /// Its name among those that may be absent.
+    fn optional_name(&self) -> Option<String> {
+        match self {
+            Self::Image(image, _) => absent::names(&[Item::Image(image.clone())]).pop(),
+            Self::File(..) => None,
+        }
+    }
+
     fn bytes(&self) -> u64 {
         match self {
             Self::File(_, _, size) => size.unwrap_or_default(),
@@ -125,8 +134,11 @@ pub async fn fetch(request: &FetchRequest<'_>, progress: Arc<dyn Progress>) -> R
     let _lock = lock(request.folder, &*progress).await.map_err(|failure| vec![failure])?;
     let mut held = index::read(request.folder).map_err(|failure| vec![failure])?;
     let missing: Vec<Item> = request.items.iter().filter(|item| !index::holds(&held, request.folder, item)).cloned().collect();
+    let missing = absent::without_known(request.folder, missing);
+    let asked = absent::names(&missing);
     let client = Arc::new(Client::new(request.connection).map_err(|failure| vec![failure])?);
     let (wanted, absent) = resolve(&client, missing).await?;
+    absent::remember(request.folder, &asked, &wanted.iter().filter_map(Wanted::optional_name).collect());
     let bytes = wanted.iter().map(Wanted::bytes).sum();
     space::check(request.folder, wanted.iter().map(Wanted::room).sum()).map_err(|failure| vec![failure])?;
     absent.iter().for_each(|text| progress.notice(text));

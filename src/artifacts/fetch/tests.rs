@@ -4,6 +4,7 @@ mod faults;
 mod support;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use kok_tasks::bundle::INDEX;
 
@@ -66,6 +67,21 @@ async fn an_image_that_may_be_absent_is_left_out_with_a_notice() {
     let fetched = upstream.fetch(folder.path(), Arc::clone(&heard)).await.unwrap();
     assert_eq!(fetched.items, 3);
     assert!(heard.notices()[0].contains("ghcr.io/kokctl/echo:0.1.0"), "{:?}", heard.notices());
+}
+
+/// Who has all else needs no network for it, and asks again when upstream may have published it.
+#[tokio::test(start_paused = true)]
+async fn what_was_absent_is_not_asked_for_again_for_a_day() {
+    let upstream = Upstream::start().await;
+    upstream.without("echo");
+    let folder = tempfile::tempdir().unwrap();
+    upstream.fetch(folder.path(), Arc::default()).await.unwrap();
+    upstream.stop();
+    let again = upstream.fetch(folder.path(), Arc::default()).await.unwrap();
+    assert_eq!((again.items, again.bundle.images.len()), (0, 1));
+    let record = std::fs::File::options().append(true).open(folder.path().join(".absent")).unwrap();
+    record.set_modified(std::time::SystemTime::now() - Duration::from_secs(25 * 60 * 60)).unwrap();
+    assert!(upstream.fetch(folder.path(), Arc::default()).await.is_err(), "a day later it is asked for, and nobody answers");
 }
 
 #[tokio::test(start_paused = true)]
