@@ -19,7 +19,8 @@ const OUT: &str = "fetched";
 /// Both in turn, each into an empty folder.
 pub(super) fn run(options: &Options) -> Result<Fetch, Box<dyn Error>> {
     let server = Isolated::start(&options.upstream, &options.bundle, &[])?;
-    let kokctl = || fetch(&server, text(&options.kokctl)?, &create());
+    fs::write(server.file("cluster.yaml"), cluster())?;
+    let kokctl = || fetch(&server, text(&options.kokctl)?, &CREATE);
     // What it asks for is what curl asks for.
     kokctl()?;
     let (requests, bytes) = (asked(&server)?, size(&server)?);
@@ -36,8 +37,16 @@ pub(super) fn run(options: &Options) -> Result<Fetch, Box<dyn Error>> {
     Ok(Fetch { bytes, requests: requests.len(), milliseconds, curl_milliseconds, ratio: milliseconds / curl_milliseconds, peak_megabytes })
 }
 
-fn create() -> Vec<&'static str> {
-    vec!["bundle", "create", "--kubernetes", DEFAULT_KUBERNETES_VERSION, "--catalog", "catalog.json", "--ca", "ca.crt", "--output", OUT]
+const CREATE: [&str; 10] = ["bundle", "create", "--for", "cluster.yaml", "--catalog", "catalog.json", "--ca", "ca.crt", "--output", OUT];
+
+/// One release, for a cluster with several control planes: whatever the bundle was built of.
+fn cluster() -> String {
+    let hosts: String =
+        (1..=3).map(|host| format!("    - {{name: cp{host}, address: 10.0.0.1{host}, roles: [control-plane]}}\n")).collect();
+    format!(
+        "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: bench}}\nspec:\n  \
+         kubernetesVersion: {DEFAULT_KUBERNETES_VERSION}\n  hosts:\n{hosts}    - {{name: worker1, address: 10.0.0.14, roles: [worker]}}\n"
+    )
 }
 
 fn fetch(server: &Isolated, program: &str, arguments: &[&str]) -> Result<Cost, Box<dyn Error>> {
