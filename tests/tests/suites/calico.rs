@@ -6,6 +6,7 @@ use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::{self, Kind, control_planes, kubectl};
 use crate::cluster_support::{again, bare, hosts, kubelets, node_dns, ok, snapshot};
 use crate::highly_available_story::units;
+use crate::networks_cases::both;
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
 
 const HOSTS: usize = 5;
@@ -48,6 +49,33 @@ fn kubesprays_sample() {
     bare::assert_bare(&lab);
     snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
     clock.lap("reset");
+}
+
+/// Addresses of both families, a typha between the nodes and the API server, and no tunnel between hosts that are neighbours.
+#[test]
+fn both_families_by_routes_with_typha() {
+    let lab = Lab::up(LabSpec::unique(3).dual_stack()).unwrap_or_else(|error| panic!("{error}"));
+    let mut clock = Clock::start();
+    let before = snapshot::bare_state(&lab);
+    let vars = "    kube_proxy_mode: iptables\n    typha_enabled: true\n    calico_vxlan_mode: CrossSubnet\n    calico_mtu: 1400\n";
+    let kokctl = sample::with_vars(&lab, vars);
+    kokctl.converge("apply");
+    clock.lap("apply");
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    assert_eq!(kubectl(&lab, "-n kube-system get deployment calico-typha -o jsonpath='{.status.availableReplicas}'"), "1");
+    both::pods_and_services_answer(&lab);
+    for host in hosts(&lab) {
+        let routes = ok(&host, "ip -4 route show root 10.233.64.0/18; ip -6 route show root fd85:ee78:d8a6:8607::1:0/112");
+        let to_others = routes.lines().filter(|line| line.contains(" via ") && line.contains(" dev host0 ")).count();
+        assert_eq!(to_others, 2 * (hosts(&lab).len() - 1), "{}: {routes}", host.name());
+        assert_eq!(ok(&host, "cat /sys/class/net/cali*/mtu | sort -u"), "1400", "{}", host.name());
+    }
+    clock.lap("checks of the cluster");
+    kokctl.has_nothing_to_do();
+    assert_eq!(kokctl.verb("reset", &["--yes", "--no-snapshot"]).code, 0);
+    bare::assert_bare(&lab);
+    snapshot::assert_same(&before, &snapshot::bare_state(&lab), "reset has to leave what was there before");
+    clock.lap("apply again, and reset");
 }
 
 /// Calico gives them, and no node has a share of the pods' range.

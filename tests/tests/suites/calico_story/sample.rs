@@ -30,6 +30,14 @@ pub fn write(lab: &Lab) -> Kokctl<'_> {
     kokctl.with_inventory(SAMPLE, more, bundle())
 }
 
+/// A cluster's file of kokctl's own, with these lines under `vars`.
+pub fn with_vars<'a>(lab: &'a Lab, vars: &str) -> Kokctl<'a> {
+    let kokctl = Kokctl::new(lab);
+    let manifest = fs::read_to_string(kokctl.manifest()).unwrap().replace("plugin: flannel\n", "plugin: calico\n");
+    kokctl.write_manifest(&manifest.replacen("\n  vars:\n", &format!("\n  vars:\n{vars}"), 1));
+    kokctl.with_inventory("cluster.yaml", Vec::new(), bundle())
+}
+
 /// `release build --with calico` makes it, as `make test-all PART=calico` does.
 fn bundle() -> PathBuf {
     let path = default_cache().unwrap().join("bundle-calico");
