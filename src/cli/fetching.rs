@@ -52,7 +52,8 @@ impl FetchArguments {
 
     /// By what upstream is reached. The proxy is the cluster's, if its file names one, else that of the environment.
     pub(super) fn connection(&self, cluster: Option<&Cluster>) -> Result<Connection, Failure> {
-        let authorities = self.authorities.iter().map(|path| text(path)).collect::<Result<_, _>>()?;
+        let authorities =
+            self.authorities.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect::<Result<_, Failure>>()?;
         let proxy = cluster.map(|cluster| &cluster.settings.host).filter(|proxy| proxy.has_proxy()).map(|proxy| Proxy {
             http: proxy.http_proxy.clone(),
             https: proxy.https_proxy.clone(),

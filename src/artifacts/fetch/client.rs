@@ -34,8 +34,8 @@ pub struct Connection {
     pub mirrors: Mirrors,
     /// Who one is at registries.
     pub credentials: Credentials,
-    /// Certificates of CAs in PEM that are trusted besides the system's.
-    pub authorities: Vec<String>,
+    /// CAs that are trusted besides the system's: where each is from, and its certificates in PEM.
+    pub authorities: Vec<(String, String)>,
     /// The proxy of the cluster's file; without it the environment's.
     pub proxy: Option<Proxy>,
 }
@@ -72,15 +72,16 @@ impl Client {
                 }
             }),
         );
-        for pem in &connection.authorities {
-            let all =
-                reqwest::Certificate::from_pem_bundle(pem.as_bytes()).map_err(|error| wrong("a CA can't be read", error.to_string()))?;
-            builder = builder.tls_certs_merge(all);
+        for (file, pem) in &connection.authorities {
+            builder = builder.tls_certs_merge(certificates(pem).map_err(|because| wrong("a CA can't be read", because).at(file))?);
         }
         for proxy in connection.proxy.iter().flat_map(Proxy::proxies) {
             builder = builder.proxy(proxy.map_err(|error| wrong("the proxy can't be used", error.to_string()))?);
         }
-        let http = builder.build().map_err(|error| wrong("this machine can't make connections", error.to_string()))?;
+        let http = builder.build().map_err(|error| match damaged(&connection.authorities) {
+            Some(file) => wrong("a CA can't be read", "a certificate in it is damaged".to_owned()).at(file),
+            None => wrong("this machine can't make connections", error.to_string()),
+        })?;
         let registry = oci_client::Client::try_from(registry_configuration(connection))
             .map_err(|error| wrong("this machine can't make connections to registries", error.to_string()))?;
         Ok(Self { http, registry, mirrors: connection.mirrors.clone(), credentials: connection.credentials.clone() })
@@ -92,6 +93,20 @@ impl Client {
     }
 }
 
+/// The file with a certificate that can't be used: the library says of all together that one is.
+fn damaged(authorities: &[(String, String)]) -> Option<&str> {
+    let is_good = |pem: &str| certificates(pem).is_ok_and(|all| reqwest::Client::builder().tls_certs_only(all).build().is_ok());
+    authorities.iter().find(|(_, pem)| !is_good(pem)).map(|(file, _)| file.as_str())
+}
+
+/// The certificates of a file, of which there is at least one: of other text the library takes none, and says nothing.
+fn certificates(pem: &str) -> Result<Vec<reqwest::Certificate>, String> {
+    match reqwest::Certificate::from_pem_bundle(pem.as_bytes()) {
+        Ok(all) if all.is_empty() => Err("it has no certificate in PEM".to_owned()),
+        all => all.map_err(|error| error.to_string()),
+    }
+}
+
 fn registry_configuration(connection: &Connection) -> ClientConfig {
     let plain = connection.mirrors.without_tls();
     let proxy = connection.proxy.clone();
@@ -100,7 +115,7 @@ fn registry_configuration(connection: &Connection) -> ClientConfig {
         extra_root_certificates: connection
             .authorities
             .iter()
-            .map(|pem| Certificate { encoding: CertificateEncoding::Pem, data: pem.clone().into_bytes() })
+            .map(|(_, pem)| Certificate { encoding: CertificateEncoding::Pem, data: pem.clone().into_bytes() })
             .collect(),
         read_timeout: Some(SILENCE),
         connect_timeout: Some(CONNECT),

@@ -120,6 +120,18 @@ async fn other_releases_are_added_to_a_bundle_and_a_part_of_it_is_its_own() {
 }
 
 #[test]
+fn a_file_without_a_certificate_is_no_ca() {
+    for (pem, because) in
+        [("not PEM at all\n", "no certificate in PEM"), ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "")]
+    {
+        let connection = Connection { authorities: vec![("ca.crt".to_owned(), pem.to_owned())], ..Connection::default() };
+        let failure = Client::new(&connection).map(drop).unwrap_err();
+        assert_eq!(failure.at.as_deref(), Some("ca.crt"), "{failure}");
+        assert!(failure.because.unwrap_or_default().contains(because));
+    }
+}
+
+#[test]
 fn mirrors_and_credentials_are_read() {
     let mirror: Mirror = "dl.k8s.io=https://mirror.example/dl/".parse().unwrap();
     let registry: Mirror = "registry.k8s.io=http://10.0.0.1:5000/k8s".parse().unwrap();
