@@ -117,7 +117,7 @@ fn extra_variables_win_and_come_from_files_too() {
 #[test]
 fn several_extra_variables_have_names_of_their_own() {
     let folder = folder();
-    let extra = ["kube_proxy_mode=ipvs", "cert_management=none"].map(str::to_owned).to_vec();
+    let extra = ["kube_proxy_mode=userspace", "cert_management=none"].map(str::to_owned).to_vec();
     let input = ClusterFiles { files: vec![folder.path().join("berlin")], ..Default::default() }
         .input(&ExtraVars { extra, ..ExtraVars::default() })
         .unwrap();
