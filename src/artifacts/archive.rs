@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 use aws_lc_rs::digest::{Context, SHA256};
 use kok_tasks::artifact::Artifact;
 use kok_tasks::bundle::{Bundle, INDEX};
+use russh::keys::PrivateKey;
 use tar::{Archive, Builder, EntryType, Header};
 
-use super::fetch::{join, read_index, write_index};
+use super::fetch::{index_bytes, join, read_index, write_index, write_index_bytes};
+use super::signature::{MOST_SIGNATURE_BYTES, SIGNATURE, sign};
 use super::{BundleFolder, MOST_INDEX_BYTES};
 use crate::failure::{Failure, Kind};
 
@@ -33,17 +35,24 @@ fn artifacts(bundle: &Bundle) -> impl Iterator<Item = Artifact> {
 }
 
 /// Writes a bundle into one file. What `since` holds is left out: whoever has that needs only the rest. Each file is compared with its digest on
-/// the way; the archive has its name only when it is whole.
+/// the way; the archive has its name only when it is whole. With a key its index is signed; without one it has the signature of the folder, if that is
+/// of the same index.
 ///
 /// # Errors
 /// [`Failure`] if something can't be read or written, or is not what the index says.
-pub fn export(folder: &BundleFolder, since: Option<&Bundle>, output: &Path) -> Result<Carried, Failure> {
+pub fn export(folder: &BundleFolder, since: Option<&Bundle>, key: Option<&PrivateKey>, output: &Path) -> Result<Carried, Failure> {
     let failed = |error: io::Error| {
         let failure = Failure::new(Kind::Input, "the archive can't be written").at(output.display().to_string());
         failure.because(error.to_string()).hint("mend that, and run it again")
     };
     let part = part(output);
-    let written = write(folder, since, &part).and_then(|carried| fs::rename(&part, output).map(|()| carried));
+    let index = folder.index().map_or_else(|| index_bytes(folder.bundle()), |index| Ok(index.to_vec())).map_err(failed)?;
+    let signature = match key {
+        Some(key) => Some(sign(&index, key)?.into_bytes()),
+        None => folder.index().and_then(|_| fs::read(folder.path().join(SIGNATURE)).ok()),
+    };
+    let written =
+        write(folder, since, (&index, signature.as_deref()), &part).and_then(|carried| fs::rename(&part, output).map(|()| carried));
     written.map_err(|error| {
         let _ = fs::remove_file(&part);
         failed(error)
@@ -56,11 +65,13 @@ fn part(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn write(folder: &BundleFolder, since: Option<&Bundle>, part: &Path) -> io::Result<Carried> {
+fn write(folder: &BundleFolder, since: Option<&Bundle>, (index, signature): (&[u8], Option<&[u8]>), part: &Path) -> io::Result<Carried> {
     let compressed = zstd::Encoder::new(BufWriter::with_capacity(1 << 20, File::create(part)?), EFFORT)?;
     let mut archive = Builder::new(compressed);
-    let index = serde_json::to_vec_pretty(folder.bundle())?;
-    append(&mut archive, INDEX, index.len() as u64, index.as_slice())?;
+    append(&mut archive, INDEX, index.len() as u64, index)?;
+    if let Some(signature) = signature {
+        append(&mut archive, SIGNATURE, signature.len() as u64, signature)?;
+    }
     let has = |artifact: &Artifact| {
         since.is_some_and(|since| artifacts(since).any(|held| held.path == artifact.path && held.sha256 == artifact.sha256))
     };
@@ -123,7 +134,7 @@ impl<R: Read> Read for Hashing<R> {
 /// [`Failure`] if the archive is damaged, or leaves something out that the folder does not have.
 pub fn import(archive: &Path, folder: &Path) -> Result<Carried, Failure> {
     let mut held = read_index(folder)?;
-    let (carried, index) = read(archive, folder).map_err(|error| {
+    let Unpacked { carried, index, text, signature } = read(archive, folder).map_err(|error| {
         Failure::new(Kind::Input, "the archive can't be imported")
             .at(archive.display().to_string())
             .because(error.to_string())
@@ -136,12 +147,32 @@ pub fn import(archive: &Path, folder: &Path) -> Result<Carried, Failure> {
             .because(format!("{} is in neither: the archive has only what came after another bundle", missing.title))
             .hint("import that other bundle into the same folder first, or export all of it, without --since"));
     }
+    let is_alone = held.files.is_empty() && held.images.is_empty();
     join(&mut held, index);
-    write_index(folder, &held)?;
+    // Beside what the folder held before the index is another one, which nobody has signed.
+    if is_alone {
+        let written =
+            write_index_bytes(folder, &text).and_then(|()| signature.map_or(Ok(()), |text| fs::write(folder.join(SIGNATURE), text)));
+        written.map_err(|error| {
+            let failure = Failure::new(Kind::Input, "the index can't be written").at(folder.display().to_string());
+            failure.because(error.to_string()).hint("mend that, and import it again")
+        })?;
+    } else {
+        write_index(folder, &held)?;
+    }
     Ok(carried)
 }
 
-fn read(archive: &Path, folder: &Path) -> io::Result<(Carried, Bundle)> {
+/// What came out of an archive.
+struct Unpacked {
+    carried: Carried,
+    index: Bundle,
+    /// The bytes of the index.
+    text: Vec<u8>,
+    signature: Option<Vec<u8>>,
+}
+
+fn read(archive: &Path, folder: &Path) -> io::Result<Unpacked> {
     let reader = zstd::Decoder::new(BufReader::with_capacity(1 << 20, File::open(archive)?))?;
     let mut archive = Archive::new(reader);
     let mut entries = archive.entries()?;
@@ -152,17 +183,23 @@ fn read(archive: &Path, folder: &Path) -> io::Result<(Carried, Bundle)> {
     let mut text = String::new();
     first.read_to_string(&mut text)?;
     let index = Bundle::parse(&text).map_err(io::Error::other)?;
-    let mut carried = Carried::default();
+    let (mut carried, mut signature) = (Carried::default(), None);
     for entry in entries {
         let entry = entry?;
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        if path == SIGNATURE {
+            let mut bytes = Vec::new();
+            entry.take(MOST_SIGNATURE_BYTES).read_to_end(&mut bytes)?;
+            signature = Some(bytes);
+            continue;
+        }
         let artifact = artifacts(&index)
             .find(|artifact| artifact.path == path)
             .ok_or_else(|| io::Error::other(format!("its index does not name {path:?}")))?;
         unpack(entry, &artifact, folder)?;
         carried = Carried { files: carried.files + 1, bytes: carried.bytes + artifact.size };
     }
-    Ok((carried, index))
+    Ok(Unpacked { carried, index, text: text.into_bytes(), signature })
 }
 
 /// The index has been checked: its paths lead nowhere else than into the folder.

@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 pub use client::{Connection, Proxy};
 pub use credentials::Credentials;
 pub use index::part_of;
-pub(super) use index::{join, read as read_index, write as write_index};
+pub(super) use index::{bytes as index_bytes, join, read as read_index, write as write_index, write_bytes as write_index_bytes};
 pub use mirrors::{Mirror, Mirrors};
 
 use crate::clock::Clock;

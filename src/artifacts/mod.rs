@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod fetch;
 mod reading;
+pub mod signature;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -30,6 +31,8 @@ const MOST_INDEX_BYTES: u64 = 16 << 20;
 #[derive(Debug)]
 pub struct BundleFolder {
     path: PathBuf,
+    /// The index as it stands in its file; none if it is a part of that.
+    index: Option<Vec<u8>>,
     bundle: Bundle,
     /// Files whose digests were right, as they were then.
     verified: Mutex<BTreeMap<PathBuf, Identity>>,
@@ -58,13 +61,25 @@ impl BundleFolder {
                 .because(because)
                 .hint("build or fetch the bundle again, or give another one with --bundle; nothing was changed on any host")
         })?;
-        Ok(Self { path: path.to_owned(), bundle, verified: Mutex::default(), sources: Mutex::default() })
+        Ok(Self { path: path.to_owned(), index: Some(text.into_bytes()), bundle, verified: Mutex::default(), sources: Mutex::default() })
     }
 
     /// The same folder with another index, which names a part of what it holds.
     #[must_use]
     pub fn with_index(self, bundle: Bundle) -> Self {
-        Self { bundle, ..self }
+        Self { bundle, index: None, ..self }
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The bytes of the index that was read; none if this is a part of it.
+    #[must_use]
+    pub fn index(&self) -> Option<&[u8]> {
+        self.index.as_deref()
     }
 
     /// What the bundle holds.

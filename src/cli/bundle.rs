@@ -6,9 +6,14 @@ mod import;
 mod list;
 mod verify;
 
-use clap::{Args, Subcommand};
+use std::path::Path;
 
+use clap::{Args, Subcommand};
+use russh::keys::PrivateKey;
+
+use crate::artifacts::signature::read_key;
 use crate::failure::Failure;
+use crate::ui::{ask_hidden, is_terminal};
 
 /// Make bundles of upstream's files and images, look into them and check them
 #[derive(Debug, Args)]
@@ -34,4 +39,14 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Verb::List(arguments) => list::run(arguments),
         Verb::Verify(arguments) => verify::run(arguments),
     }
+}
+
+/// The key of `--sign`, with its passphrase asked at the terminal if it has one.
+fn signing_key(path: &Path) -> Result<PrivateKey, Failure> {
+    read_key(path, || {
+        if !is_terminal() {
+            return Err("it has a passphrase, and there is no terminal to ask at".to_owned());
+        }
+        ask_hidden(&format!("passphrase of {}: ", path.display())).map_err(|error| error.to_string())
+    })
 }

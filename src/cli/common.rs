@@ -1,16 +1,17 @@
 //! What several verbs share: reading the cluster's file, finding the bundle, the arguments for both.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use kok_crds::model::Cluster;
 
-use super::fetching::{FetchArguments, bundle_of, cached_bundle_of};
+use super::fetching::{FetchArguments, bundle_of, cached_bundle_of, text};
+use crate::artifacts::signature::{Signers, signer_of};
 use crate::artifacts::{BUNDLE_VARIABLE, BundleFolder};
 use crate::failure::{Failure, Kind};
 use crate::remote::Transport;
-use crate::ui::line;
+use crate::ui::{line, status_line};
 
 /// Where the artifacts come from.
 #[derive(Debug, Args)]
@@ -19,6 +20,9 @@ pub(super) struct BundleArgument {
     /// upstream into the user's cache
     #[arg(long, value_name = "FOLDER")]
     bundle: Option<PathBuf>,
+    /// Take the bundle only if one of these has signed it: an allowed-signers file, as ssh-keygen(1) has it. `bundle create --sign` signs
+    #[arg(long, value_name = "FILE")]
+    bundle_signers: Option<PathBuf>,
     #[command(flatten)]
     fetch: FetchArguments,
 }
@@ -27,9 +31,14 @@ impl BundleArgument {
     /// The bundle if one is named, or what is in the cache for the cluster. Nothing is fetched.
     pub(super) fn open_if_there(&self, cluster: Option<&Cluster>) -> Result<Option<BundleFolder>, Vec<Failure>> {
         match self.path() {
-            Some(path) => BundleFolder::open(&path).map(Some).map_err(|failure| vec![failure]),
+            Some(path) => self.open(&path).map(Some).map_err(|failure| vec![failure]),
+            None if self.bundle_signers.is_some() => Err(vec![signers_alone()]),
             None => Ok(cluster.and_then(|cluster| cached_bundle_of(cluster, &self.fetch))),
         }
+    }
+
+    fn open(&self, path: &Path) -> Result<BundleFolder, Failure> {
+        open_signed(path, self.bundle_signers.as_deref())
     }
 
     fn path(&self) -> Option<PathBuf> {
@@ -45,10 +54,28 @@ impl BundleArgument {
                     .because("it is a file, perhaps an archive of a bundle")
                     .hint("put it into a folder with `kokctl bundle import FILE --output FOLDER`, and give that folder"),
             ]),
-            Some(path) => BundleFolder::open(&path).map_err(|failure| vec![failure]),
+            Some(path) => self.open(&path).map_err(|failure| vec![failure]),
+            None if self.bundle_signers.is_some() => Err(vec![signers_alone()]),
             None => bundle_of(cluster, &self.fetch, transport).await,
         }
     }
+}
+
+/// The bundle, if nobody asks who has signed it, or one of the signers has.
+pub(super) fn open_signed(path: &Path, signers: Option<&Path>) -> Result<BundleFolder, Failure> {
+    let bundle = BundleFolder::open(path)?;
+    if let Some(file) = signers {
+        let signers = Signers::parse(&file.display().to_string(), &text(file)?)?;
+        let signer = signer_of(&bundle, &signers)?;
+        status_line(&format!("the bundle is signed by {signer}"));
+    }
+    Ok(bundle)
+}
+
+/// What is fetched is verified by what upstream publishes, and nobody has signed it.
+fn signers_alone() -> Failure {
+    let failure = Failure::new(Kind::Input, "--bundle-signers needs a bundle").because("what is fetched is signed by nobody");
+    failure.hint("give the bundle that they have signed with --bundle")
 }
 
 /// Prints what a program reads.

@@ -71,7 +71,8 @@ impl FetchArguments {
     }
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+/// The text of a small file that the user names.
+pub(super) fn text(path: &Path) -> Result<String, Failure> {
     let bytes = plain_file::read(path, MOST_BYTES);
     bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| "it is not text".to_owned())).map_err(|because| {
         Failure::new(Kind::Input, "a file can't be read").at(path.display().to_string()).because(because).hint("correct its name")

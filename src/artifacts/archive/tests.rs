@@ -4,6 +4,7 @@ use kok_tasks::digest::sha256;
 use tempfile::TempDir;
 
 use super::*;
+use crate::artifacts::signature::{Signers, signer_of};
 
 /// A bundle of files with these contents, by their names.
 fn bundle(files: &[(&str, &[u8])]) -> TempDir {
@@ -37,15 +38,39 @@ fn is_whole(folder: &Path, files: usize) {
 fn a_bundle_is_carried_in_one_file() {
     let (from, to) = (bundle(&[("a", b"one"), ("b", b"another")]), tempfile::tempdir().unwrap());
     let archive = to.path().join("bundle.tar.zst");
-    assert_eq!(export(&open(&from), None, &archive).unwrap(), Carried { files: 2, bytes: 10 });
+    assert_eq!(export(&open(&from), None, None, &archive).unwrap(), Carried { files: 2, bytes: 10 });
     let site = to.path().join("site");
     assert_eq!(import(&archive, &site).unwrap(), Carried { files: 2, bytes: 10 });
     is_whole(&site, 2);
     // What is there stays: another bundle comes beside it.
     let other = bundle(&[("c", b"a third")]);
-    export(&open(&other), None, &archive).unwrap();
+    export(&open(&other), None, None, &archive).unwrap();
     import(&archive, &site).unwrap();
     is_whole(&site, 3);
+}
+
+#[test]
+fn a_signature_comes_with_the_index_that_was_signed_and_with_no_other() {
+    let key = PrivateKey::from(russh::keys::ssh_key::private::Ed25519Keypair::from_seed(&[7; 32]));
+    let signers = Signers::parse("signers", &format!("maker {}", key.public_key().to_openssh().unwrap())).unwrap();
+    let (from, to) = (bundle(&[("a", b"one")]), tempfile::tempdir().unwrap());
+    let (archive, site) = (to.path().join("bundle.tar.zst"), to.path().join("site"));
+    export(&open(&from), None, Some(&key), &archive).unwrap();
+    assert!(!from.path().join(SIGNATURE).exists(), "the archive is signed, not the folder");
+    import(&archive, &site).unwrap();
+    is_whole(&site, 1);
+    assert_eq!(signer_of(&BundleFolder::open(&site).unwrap(), &signers).unwrap(), "maker");
+    // On to the next site.
+    export(&BundleFolder::open(&site).unwrap(), None, None, &archive).unwrap();
+    let next = to.path().join("next");
+    import(&archive, &next).unwrap();
+    assert_eq!(signer_of(&BundleFolder::open(&next).unwrap(), &signers).unwrap(), "maker");
+    // Beside another bundle the index is one that nobody has signed.
+    let mixed = bundle(&[("b", b"another")]);
+    fs::write(mixed.path().join(SIGNATURE), "of the old index").unwrap();
+    import(&archive, mixed.path()).unwrap();
+    is_whole(mixed.path(), 2);
+    assert!(!mixed.path().join(SIGNATURE).exists());
 }
 
 #[test]
@@ -53,7 +78,7 @@ fn only_what_came_since_is_carried_where_the_rest_is_there() {
     let (old, new) = (bundle(&[("a", b"one"), ("b", b"old")]), bundle(&[("a", b"one"), ("b", b"new")]));
     let to = tempfile::tempdir().unwrap();
     let archive = to.path().join("delta.tar.zst");
-    assert_eq!(export(&open(&new), Some(open(&old).bundle()), &archive).unwrap().files, 1);
+    assert_eq!(export(&open(&new), Some(open(&old).bundle()), None, &archive).unwrap().files, 1);
     let failure = import(&archive, &to.path().join("empty")).unwrap_err();
     assert!(failure.because.unwrap().contains("a 1.0.0 is in neither"));
     assert!(!to.path().join("empty").join(INDEX).exists());
@@ -67,7 +92,7 @@ fn a_file_that_is_not_what_the_index_says_is_carried_neither_out_nor_in() {
     let (from, to) = (bundle(&[("a", b"one")]), tempfile::tempdir().unwrap());
     let archive = to.path().join("bundle.tar.zst");
     fs::write(from.path().join("files/example.com/a"), b"two").unwrap();
-    let failure = export(&open(&from), None, &archive).unwrap_err();
+    let failure = export(&open(&from), None, None, &archive).unwrap_err();
     assert!(failure.because.unwrap().contains("files/example.com/a is corrupted"));
     assert_eq!(fs::read_dir(to.path()).unwrap().count(), 0, "nothing of it is left");
     for (path, told) in [("files/example.com/a", "is corrupted"), ("../outside", "does not name"), ("files/example.com/b", "does not name")]

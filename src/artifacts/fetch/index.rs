@@ -9,6 +9,7 @@ use kok_tasks::catalog::{Expected, Item};
 
 use super::{Entry, FetchRequest, disk_failure};
 use crate::artifacts::BundleFolder;
+use crate::artifacts::signature::SIGNATURE;
 use crate::failure::{Failure, Kind};
 
 /// The index that is there, or an empty one.
@@ -76,7 +77,14 @@ pub(super) fn name_releases(bundle: &mut Bundle, request: &FetchRequest<'_>) {
     }
 }
 
-/// Writes the index whole, or not at all.
+/// An index as it stands in its file.
+pub(in crate::artifacts) fn bytes(bundle: &Bundle) -> std::io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(bundle)?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Writes the index whole, or not at all. A signature of another one does not stay.
 pub(in crate::artifacts) fn write(folder: &Path, bundle: &Bundle) -> Result<(), Failure> {
     let mut bundle = bundle.clone();
     bundle.sort();
@@ -86,16 +94,26 @@ pub(in crate::artifacts) fn write(folder: &Path, bundle: &Bundle) -> Result<(), 
         let failure = Failure::new(Kind::Input, "what was fetched does not go with what the folder holds").at(folder.display().to_string());
         failure.because(error.to_string()).hint("give an empty folder; its index was left as it was")
     })?;
-    let written = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        serde_json::to_writer_pretty(&mut file, &bundle)?;
-        file.write_all(b"\n")?;
-        file.as_file().sync_data()?;
-        file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
-        file.persist(&path)?;
-        Ok(())
-    };
-    written().map_err(|error| disk_failure(&path, &error))
+    bytes(&bundle).and_then(|bytes| write_bytes(folder, &bytes)).map_err(|error| disk_failure(&path, &error))
+}
+
+/// The same for an index that has been looked at, as it is.
+pub(in crate::artifacts) fn write_bytes(folder: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let path = folder.join(INDEX);
+    if std::fs::read(&path).is_ok_and(|held| held != bytes) {
+        // It is of another index; whoever signs bundles signs this one too.
+        match std::fs::remove_file(folder.join(SIGNATURE)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_data()?;
+    file.as_file().set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644))?;
+    file.persist(&path)?;
+    Ok(())
 }
 
 /// What a bundle has of these items, and nothing else of it: what others have fetched into the same folder changes nothing for a cluster.

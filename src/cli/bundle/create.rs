@@ -8,9 +8,11 @@ use clap::builder::PossibleValuesParser;
 use kok_tasks::catalog::{Catalog, Needs, Request};
 use semver::Version;
 
+use super::signing_key;
 use crate::artifacts::BundleFolder;
 use crate::artifacts::archive::{EXTENSION, export};
 use crate::artifacts::fetch::{FetchRequest, part_of};
+use crate::artifacts::signature::sign_folder;
 use crate::cli::fetching::{FetchArguments, cache, fetch_shown, items};
 use crate::cli::files::{ClusterFiles, ExtraVars};
 use crate::failure::{Failure, Kind};
@@ -34,6 +36,9 @@ pub(super) struct Arguments {
     /// The folder of the bundle; or, with a name that ends in .tar.zst, one file to be carried elsewhere
     #[arg(long, short, value_name = "FOLDER|FILE")]
     output: PathBuf,
+    /// Sign the bundle's index with this SSH key, so that `apply --bundle-signers` knows who has made it
+    #[arg(long, value_name = "KEY")]
+    sign: Option<PathBuf>,
     #[command(flatten)]
     fetch: FetchArguments,
 }
@@ -45,6 +50,8 @@ fn release(text: &str) -> Result<Version, String> {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
+    // A key that can't be used is said before anything is fetched.
+    let key = arguments.sign.as_ref().map(|path| signing_key(path)).transpose().map_err(one)?;
     let catalog = arguments.fetch.catalog().map_err(one)?;
     let files = arguments.cluster.as_ref().map(|path| ClusterFiles::of_path(path.clone()));
     let cluster = files.map(|files| files.read(&ExtraVars::default())).transpose()?;
@@ -73,7 +80,9 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     if is_file {
         let part = part_of(&fetched.bundle, &request.items, &request.releases);
         let folder = BundleFolder::open(&folder).map_err(one)?.with_index(part);
-        tokio::task::block_in_place(|| export(&folder, None, &arguments.output)).map_err(one)?;
+        tokio::task::block_in_place(|| export(&folder, None, key.as_ref(), &arguments.output)).map_err(one)?;
+    } else if let Some(key) = &key {
+        sign_folder(&folder, key).map_err(one)?;
     }
     line(&arguments.output.display().to_string());
     Ok(())

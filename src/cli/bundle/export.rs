@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use kok_crds::count;
 
+use super::signing_key;
 use crate::artifacts::BundleFolder;
 use crate::artifacts::archive::export;
 use crate::failure::Failure;
@@ -24,13 +25,17 @@ pub(super) struct Arguments {
     /// The folder of a bundle that the other side has already, or one with its bundle.json alone
     #[arg(long, value_name = "FOLDER")]
     since: Option<PathBuf>,
+    /// Sign the archive's index with this SSH key, so that `apply --bundle-signers` knows who has made it
+    #[arg(long, value_name = "KEY")]
+    sign: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let one = |failure: Failure| vec![failure];
+    let key = arguments.sign.as_ref().map(|path| signing_key(path)).transpose().map_err(one)?;
     let folder = BundleFolder::open(&arguments.folder).map_err(one)?;
     let since = arguments.since.as_ref().map(|since| BundleFolder::open(since)).transpose().map_err(one)?;
-    let carried = export(&folder, since.as_ref().map(BundleFolder::bundle), &arguments.output).map_err(one)?;
+    let carried = export(&folder, since.as_ref().map(BundleFolder::bundle), key.as_ref(), &arguments.output).map_err(one)?;
     line(&format!("{}: {}, {} MB", arguments.output.display(), count(carried.files, "file"), carried.bytes / 1_000_000));
     Ok(())
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use kok_crds::count;
 use kok_tasks::artifact::Artifact;
 
-use crate::artifacts::BundleFolder;
+use crate::cli::common::open_signed;
 use crate::failure::Failure;
 use crate::ui::line;
 
@@ -18,10 +18,13 @@ pub(super) struct Arguments {
     /// The folder of the bundle
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
+    /// Ask for a signature of one of these too: an allowed-signers file, as ssh-keygen(1) has it
+    #[arg(long, value_name = "FILE")]
+    bundle_signers: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let folder = BundleFolder::open(&arguments.folder).map_err(|failure| vec![failure])?;
+    let folder = open_signed(&arguments.folder, arguments.bundle_signers.as_deref()).map_err(|failure| vec![failure])?;
     let bundle = folder.bundle();
     let artifacts: Vec<Artifact> = bundle.files.iter().map(Artifact::from).chain(bundle.images.iter().map(Artifact::from)).collect();
     let bytes = folder.verify(artifacts.iter())?;
