@@ -12,6 +12,7 @@ mod image;
 mod index;
 mod layout;
 mod mirrors;
+mod partial;
 mod space;
 #[cfg(test)]
 mod tests;

@@ -4,15 +4,13 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use aws_lc_rs::digest::{Context, SHA256};
 use kok_tasks::bundle::BundleFile;
 use kok_tasks::catalog::{Expected, FileItem, published_digest};
 use reqwest::header::{CONTENT_RANGE, HeaderMap, RANGE, RETRY_AFTER};
 use reqwest::{Response, StatusCode};
-use tokio::fs::{File, OpenOptions};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::{Client, with_tries};
+use super::partial::Partial;
 use super::trouble::{Remedy, Trouble};
 use super::{Progress, contents, folder_of, part};
 
@@ -120,87 +118,55 @@ pub(super) async fn fetch(
 async fn fetch_to(client: &Client, address: &str, path: &Path, digest: &str, progress: &dyn Progress) -> Result<u64, Trouble> {
     folder_of(path)?;
     let part = part(path);
-    let mut partial = Partial::open(&part).await?;
-    let began_with = partial.length;
+    let mut partial = Partial::open(part.clone()).await?;
+    let began_with = partial.length();
     let reached = AtomicU64::new(0);
     loop {
         let partial_cell = tokio::sync::Mutex::new(&mut partial);
-        with_tries(
+        let tried = with_tries(
             || async {
                 let mut partial = partial_cell.lock().await;
                 partial.go_on(client, address, (&reached, progress)).await
             },
             || reached.load(Ordering::Relaxed),
         )
-        .await?;
-        let found = hex::encode(partial.context.clone().finish());
+        .await;
+        if tried.is_err() {
+            // Another run goes on with what came before a cut.
+            let _ = partial.flush().await;
+        }
+        tried?;
+        let found = partial.digest().await?;
         if found == digest {
             break;
         }
-        let went_on = began_with > 0 && partial.began_with > 0;
+        let went_on = began_with > 0 && partial.began_with() > 0;
         partial.begin_anew().await?;
         if !went_on {
             let _ = std::fs::remove_file(&part);
             return Err(Trouble::of_digest(address, digest, &found));
         }
     }
-    let size = partial.length;
-    partial.file.sync_data().await.map_err(|error| Trouble::of_disk(&part, &error))?;
+    let size = partial.length();
+    partial.sync().await?;
     std::fs::rename(&part, path).map_err(|error| Trouble::of_disk(path, &error))?;
     Ok(size)
 }
 
-/// A file that is not whole yet, with the digest of what is there.
-struct Partial<'a> {
-    path: &'a Path,
-    file: File,
-    length: u64,
-    /// What an earlier run had left.
-    began_with: u64,
-    context: Context,
-}
-
-impl<'a> Partial<'a> {
-    async fn open(path: &'a Path) -> Result<Self, Trouble> {
-        let failed = |error| Trouble::of_disk(path, &error);
-        let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(path).await.map_err(failed)?;
-        let mut context = Context::new(&SHA256);
-        let mut buffer = vec![0; 1 << 18];
-        let mut length = 0;
-        loop {
-            let read = file.read(&mut buffer).await.map_err(failed)?;
-            if read == 0 {
-                break;
-            }
-            context.update(buffer.get(..read).unwrap_or_default());
-            length += read as u64;
-        }
-        Ok(Self { path, file, length, began_with: length, context })
-    }
-
-    async fn begin_anew(&mut self) -> Result<(), Trouble> {
-        use tokio::io::AsyncSeekExt as _;
-        let path = self.path;
-        let failed = |error| Trouble::of_disk(path, &error);
-        self.file.set_len(0).await.map_err(failed)?;
-        self.file.rewind().await.map_err(failed)?;
-        (self.length, self.began_with, self.context) = (0, 0, Context::new(&SHA256));
-        Ok(())
-    }
-
+impl Partial {
     /// Asks for what is missing, and takes it to its end.
     async fn go_on(&mut self, client: &Client, address: &str, told: (&AtomicU64, &dyn Progress)) -> Result<(), Trouble> {
         let mut request = client.http.get(address);
-        if self.length > 0 {
-            request = request.header(RANGE, format!("bytes={}-", self.length));
+        if self.length() > 0 {
+            request = request.header(RANGE, format!("bytes={}-", self.length()));
         }
         let answer = request.send().await;
         // It has all that there is: what is there is whole, or of another file.
-        if self.length > 0 && answer.as_ref().is_ok_and(|response| response.status() == StatusCode::RANGE_NOT_SATISFIABLE) {
+        if self.length() > 0 && answer.as_ref().is_ok_and(|response| response.status() == StatusCode::RANGE_NOT_SATISFIABLE) {
             return Ok(());
         }
         let response = succeeded(address, answer)?;
-        if self.length > 0 && !goes_on(&response, self.length) {
+        if self.length() > 0 && !goes_on(&response, self.length()) {
             self.begin_anew().await?;
         }
         self.take(address, response, told).await
@@ -212,21 +178,18 @@ impl<'a> Partial<'a> {
         mut response: Response,
         (reached, progress): (&AtomicU64, &dyn Progress),
     ) -> Result<(), Trouble> {
-        let promised = length(response.headers()).map(|rest| self.length + rest);
+        let promised = length(response.headers()).map(|rest| self.length() + rest);
         while let Some(chunk) = response.chunk().await.map_err(|error| Trouble::of_request(address, &error))? {
-            self.file.write_all(&chunk).await.map_err(|error| Trouble::of_disk(self.path, &error))?;
-            self.context.update(&chunk);
-            self.length += chunk.len() as u64;
+            self.push(&chunk).await?;
             reached.fetch_add(chunk.len() as u64, Ordering::Relaxed);
             progress.came(chunk.len() as u64);
-            if self.length > MOST_BYTES {
+            if self.length() > MOST_BYTES {
                 self.begin_anew().await?;
                 return Err(Trouble::of_content(address, "it does not end"));
             }
         }
-        self.file.flush().await.map_err(|error| Trouble::of_disk(self.path, &error))?;
         match promised {
-            Some(promised) if promised != self.length => Err(Trouble::of_length(address, promised, self.length)),
+            Some(promised) if promised != self.length() => Err(Trouble::of_length(address, promised, self.length())),
             _ => Ok(()),
         }
     }

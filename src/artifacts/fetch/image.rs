@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use aws_lc_rs::digest::{Context, SHA256};
 use futures_util::StreamExt as _;
 use kok_tasks::bundle::BundleImage;
 use kok_tasks::catalog::ImageItem;
@@ -13,11 +12,10 @@ use kok_tasks::digest::sha256;
 use oci_client::Reference;
 use oci_client::client::{BlobResponse, SizedStream};
 use oci_client::manifest::{ImageIndexEntry, OciDescriptor, OciImageManifest, OciManifest};
-use tokio::fs::OpenOptions;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::client::{Client, with_tries};
 use super::layout::{self, Parts};
+use super::partial::Partial;
 use super::trouble::Trouble;
 use super::{Progress, folder_of, part};
 
@@ -216,37 +214,30 @@ async fn go_on(
 ) -> Result<(), Trouble> {
     let at = format!("{}@{}", reference.whole(), blob.digest);
     let part = part(path);
-    let disk = |error: std::io::Error| Trouble::of_disk(&part, &error);
-    let mut file = OpenOptions::new().create(true).truncate(false).read(true).write(true).open(&part).await.map_err(disk)?;
-    let (mut context, mut length) = digest_of(&mut file).await.map_err(disk)?;
+    let mut partial = Partial::open(part.clone()).await?;
     let size = u64::try_from(blob.size).unwrap_or_default();
-    let had = length;
-    if length < size {
-        let mut stream = match client.registry.pull_blob_stream_partial(reference, blob, length, None).await {
+    let had = partial.length();
+    if had < size {
+        let mut stream = match client.registry.pull_blob_stream_partial(reference, blob, had, None).await {
             Ok(BlobResponse::Partial(stream)) => stream,
             Ok(BlobResponse::Full(stream)) => {
-                (context, length) = (Context::new(&SHA256), 0);
-                begin_anew(&mut file).await.map_err(disk)?;
+                partial.begin_anew().await?;
                 stream
             }
             Err(error) => return Err(Trouble::of_registry(&at, &error)),
         };
-        while let Some(chunk) = next(&mut stream, &at).await? {
-            file.write_all(&chunk).await.map_err(disk)?;
-            context.update(&chunk);
-            length += chunk.len() as u64;
-            reached.fetch_add(chunk.len() as u64, Ordering::Relaxed);
-            progress.came(chunk.len() as u64);
-            if length > size {
-                break;
-            }
+        let taken = take(&mut partial, (&mut stream, size), &at, (reached, progress)).await;
+        if taken.is_err() {
+            // The next try goes on with what came before a cut.
+            let _ = partial.flush().await;
         }
-        file.flush().await.map_err(disk)?;
+        taken?;
     }
+    let length = partial.length();
     if length < size {
         return Err(Trouble::of_length(&at, size, length));
     }
-    let found = format!("sha256:{}", hex::encode(context.finish()));
+    let found = format!("sha256:{}", partial.digest().await?);
     if length == size && found == blob.digest {
         return std::fs::rename(&part, path).map_err(|error| Trouble::of_disk(path, &error));
     }
@@ -259,27 +250,25 @@ async fn go_on(
     }
 }
 
+/// Takes what comes, and no more of it than there may be.
+async fn take(
+    partial: &mut Partial,
+    (stream, size): (&mut SizedStream, u64),
+    at: &str,
+    (reached, progress): (&AtomicU64, &dyn Progress),
+) -> Result<(), Trouble> {
+    while let Some(chunk) = next(stream, at).await? {
+        partial.push(&chunk).await?;
+        reached.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+        progress.came(chunk.len() as u64);
+        if partial.length() > size {
+            break;
+        }
+    }
+    Ok(())
+}
+
 async fn next(stream: &mut SizedStream, at: &str) -> Result<Option<bytes::Bytes>, Trouble> {
     let next = stream.stream.next().await.transpose();
     next.map_err(|error| Trouble::of_registry(at, &oci_client::errors::OciDistributionError::IoError(error)))
-}
-
-async fn digest_of(file: &mut tokio::fs::File) -> std::io::Result<(Context, u64)> {
-    let mut context = Context::new(&SHA256);
-    let mut buffer = vec![0; 1 << 18];
-    let mut length = 0;
-    loop {
-        let read = file.read(&mut buffer).await?;
-        if read == 0 {
-            return Ok((context, length));
-        }
-        context.update(buffer.get(..read).unwrap_or_default());
-        length += read as u64;
-    }
-}
-
-async fn begin_anew(file: &mut tokio::fs::File) -> std::io::Result<()> {
-    use tokio::io::AsyncSeekExt as _;
-    file.set_len(0).await?;
-    file.rewind().await.map(|_| ())
 }

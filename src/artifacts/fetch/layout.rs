@@ -1,7 +1,7 @@
 //! An image as an OCI archive, as containerd takes it: `oci-layout`, `index.json` and the blobs.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use aws_lc_rs::digest::{Context, SHA256};
@@ -9,6 +9,11 @@ use serde_json::json;
 use tar::{Builder, EntryType, Header};
 
 use super::part;
+
+/// So much is read at once.
+const AT_ONCE: usize = 1 << 18;
+/// Of a tar archive.
+const BLOCK: u64 = 512;
 
 const LAYOUT: &[u8] = br#"{"imageLayoutVersion":"1.0.0"}"#;
 
@@ -28,14 +33,13 @@ pub(super) struct Parts {
 /// Writes the archive: the same parts make the same bytes. Returns its length and its sha256.
 pub(super) fn write(parts: &Parts, path: &Path) -> io::Result<(u64, String)> {
     let part = part(path);
-    let mut archive = Builder::new(Hashing::new(BufWriter::with_capacity(1 << 20, File::create(&part)?)));
+    let mut archive = Builder::new(Hashing::new(BufWriter::with_capacity(1 << 16, File::create(&part)?)));
     append(&mut archive, "oci-layout", LAYOUT.len() as u64, LAYOUT)?;
     let index = index(parts)?;
     append(&mut archive, "index.json", index.len() as u64, index.as_slice())?;
     append(&mut archive, &inside(&parts.digest), parts.manifest.len() as u64, parts.manifest.as_slice())?;
     for (digest, blob) in &parts.blobs {
-        let file = File::open(blob)?;
-        append(&mut archive, &inside(digest), file.metadata()?.len(), file)?;
+        append_file(&mut archive, &inside(digest), File::open(blob)?)?;
     }
     let (file, size, sum) = archive.into_inner()?.finish()?;
     file.sync_data()?;
@@ -64,12 +68,41 @@ fn index(parts: &Parts) -> io::Result<Vec<u8>> {
     Ok(serde_json::to_vec(&index)?)
 }
 
-fn append(archive: &mut Builder<impl Write>, path: &str, size: u64, content: impl io::Read) -> io::Result<()> {
+fn header(size: u64) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(EntryType::Regular);
     header.set_mode(0o644);
     header.set_size(size);
-    archive.append_data(&mut header, path, content)
+    header
+}
+
+fn append(archive: &mut Builder<impl Write>, path: &str, size: u64, content: impl Read) -> io::Result<()> {
+    archive.append_data(&mut header(size), path, content)
+}
+
+/// The same for a large file: the library copies by 8 KiB, which is more calls than bytes are worth.
+fn append_file(archive: &mut Builder<impl Write>, path: &str, mut file: File) -> io::Result<()> {
+    let size = file.metadata()?.len();
+    let mut header = header(size);
+    header.set_path(path)?;
+    header.set_cksum();
+    let archive = archive.get_mut();
+    archive.write_all(header.as_bytes())?;
+    let mut buffer = vec![0; AT_ONCE];
+    let mut copied = 0;
+    loop {
+        let read = file.read(&mut buffer)?;
+        if read == 0 {
+            break;
+        }
+        archive.write_all(buffer.get(..read).unwrap_or_default())?;
+        copied += read as u64;
+    }
+    if copied != size {
+        return Err(io::Error::other("a blob has changed while it was read"));
+    }
+    let over = usize::try_from(size % BLOCK).unwrap_or_default();
+    archive.write_all([0; BLOCK as usize].get(over..).filter(|_| over > 0).unwrap_or_default())
 }
 
 /// Hashes what is written through it.
