@@ -30,7 +30,7 @@ pub struct Carried {
     pub bytes: u64,
 }
 
-fn artifacts(bundle: &Bundle) -> impl Iterator<Item = Artifact> {
+pub(super) fn artifacts(bundle: &Bundle) -> impl Iterator<Item = Artifact> {
     bundle.files.iter().map(Artifact::from).chain(bundle.images.iter().map(Artifact::from))
 }
 

@@ -25,6 +25,7 @@ use std::sync::Arc;
 use kok_tasks::bundle::{Bundle, BundleFile, BundleImage};
 use kok_tasks::catalog::{FileItem, ImageItem, Item};
 use kok_tasks::sbom::{SBOM, spdx};
+use rustix::fs::{FlockOperation, flock};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -155,7 +156,7 @@ pub async fn fetch(request: &FetchRequest<'_>, progress: Arc<dyn Progress>) -> R
         index::name_releases(&mut held, request);
         index::write(request.folder, &held).map_err(|failure| vec![failure])?;
         if items > 0 {
-            write_sbom(request, &held).map_err(|error| vec![disk_failure(&request.folder.join(SBOM), &error)])?;
+            write_sbom(request.folder, &request.licences, &held).map_err(|error| vec![disk_failure(&request.folder.join(SBOM), &error)])?;
         }
         image::forget_blobs(request.folder);
         return Ok(Fetched { bundle: held, items, bytes });
@@ -166,18 +167,35 @@ pub async fn fetch(request: &FetchRequest<'_>, progress: Arc<dyn Progress>) -> R
     Err(failures.into_iter().chain(kept).collect())
 }
 
-/// One run at a time fetches into a folder. The lock ends with the process that has it, however that ends.
+/// One run at a time changes a folder. The lock ends with the process that has it, however that ends.
 async fn lock(folder: &Path, progress: &dyn Progress) -> Result<std::fs::File, Failure> {
-    use rustix::fs::{FlockOperation, flock};
     let failed = |error: std::io::Error| disk_failure(folder, &error);
     std::fs::create_dir_all(folder).map_err(failed)?;
-    let file = std::fs::File::create(folder.join(LOCK)).map_err(failed)?;
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok() {
+    let (file, is_ours) = try_lock(folder).map_err(failed)?;
+    if is_ours {
         return Ok(file);
     }
     progress.notice(&format!("another run fetches into {}; waiting for it", folder.display()));
     let waiting = tokio::task::spawn_blocking(move || flock(&file, FlockOperation::LockExclusive).map(|()| file)).await;
     waiting.map_err(std::io::Error::other).map_err(failed)?.map_err(|error| failed(error.into()))
+}
+
+/// The same for who does not wait.
+pub(super) fn lock_now(folder: &Path) -> Result<std::fs::File, Failure> {
+    match try_lock(folder) {
+        Ok((file, true)) => Ok(file),
+        Ok((_, false)) => {
+            let failure = Failure::new(Kind::Input, "another run fetches into the bundle").at(folder.display().to_string());
+            Err(failure.hint("wait until it has ended, and run this again"))
+        }
+        Err(error) => Err(disk_failure(folder, &error)),
+    }
+}
+
+fn try_lock(folder: &Path) -> std::io::Result<(std::fs::File, bool)> {
+    let file = std::fs::File::create(folder.join(LOCK))?;
+    let is_ours = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
+    Ok((file, is_ours))
 }
 
 /// Asks for digests and lengths of all before the first is fetched: what can't be had is told at once.
@@ -268,10 +286,10 @@ where
 }
 
 /// Writes the list of what the bundle consists of.
-fn write_sbom(request: &FetchRequest<'_>, bundle: &Bundle) -> std::io::Result<()> {
+pub(super) fn write_sbom(folder: &Path, licences: &BTreeMap<String, String>, bundle: &Bundle) -> std::io::Result<()> {
     let tool = concat!("kokctl-", env!("CARGO_PKG_VERSION"));
-    let list = spdx(bundle, &request.licences, &Clock::rfc3339(), tool);
-    std::fs::write(request.folder.join(SBOM), serde_json::to_vec_pretty(&list)?)
+    let list = spdx(bundle, licences, &Clock::rfc3339(), tool);
+    std::fs::write(folder.join(SBOM), serde_json::to_vec_pretty(&list)?)
 }
 
 /// Makes the folder that a file is put into.

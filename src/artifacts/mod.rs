@@ -2,6 +2,7 @@
 
 pub mod archive;
 pub mod fetch;
+pub mod prune;
 mod reading;
 pub mod signature;
 

@@ -4,12 +4,14 @@ mod create;
 mod export;
 mod import;
 mod list;
+mod prune;
 mod verify;
 
 use std::path::Path;
 
 use clap::{Args, Subcommand};
 use russh::keys::PrivateKey;
+use semver::Version;
 
 use crate::artifacts::signature::read_key;
 use crate::failure::Failure;
@@ -28,6 +30,7 @@ enum Verb {
     Export(export::Arguments),
     Import(import::Arguments),
     List(list::Arguments),
+    Prune(prune::Arguments),
     Verify(verify::Arguments),
 }
 
@@ -37,6 +40,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Verb::Export(arguments) => export::run(arguments),
         Verb::Import(arguments) => import::run(arguments),
         Verb::List(arguments) => list::run(arguments),
+        Verb::Prune(arguments) => prune::run(arguments),
         Verb::Verify(arguments) => verify::run(arguments),
     }
 }
@@ -49,4 +53,9 @@ fn signing_key(path: &Path) -> Result<PrivateKey, Failure> {
         }
         ask_hidden(&format!("passphrase of {}: ", path.display())).map_err(|error| error.to_string())
     })
+}
+
+fn release(text: &str) -> Result<Version, String> {
+    let bare = text.strip_prefix('v').unwrap_or(text);
+    Version::parse(bare).map_err(|_| "it is a release, such as 1.37.1".to_owned())
 }

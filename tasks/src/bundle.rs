@@ -14,6 +14,7 @@
 
 mod check;
 mod error;
+mod keep;
 #[cfg(test)]
 mod tests;
 

@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use kok_tasks::catalog::{Catalog, Needs, Request};
 use semver::Version;
 
-use super::signing_key;
+use super::{release, signing_key};
 use crate::artifacts::BundleFolder;
 use crate::artifacts::archive::{EXTENSION, export};
 use crate::artifacts::fetch::{FetchRequest, part_of};
@@ -41,11 +41,6 @@ pub(super) struct Arguments {
     sign: Option<PathBuf>,
     #[command(flatten)]
     fetch: FetchArguments,
-}
-
-fn release(text: &str) -> Result<Version, String> {
-    let bare = text.strip_prefix('v').unwrap_or(text);
-    Version::parse(bare).map_err(|_| "it is a release, such as 1.37.1".to_owned())
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {

@@ -158,3 +158,34 @@ fn versions_and_entries_are_ordered_by_number() {
         [("kubeadm", "1.37.1", "amd64"), ("runc", "1.5.2", "amd64"), ("runc", "1.5.2", "arm64"), ("runc", "1.10.0", "amd64")]
     );
 }
+
+#[test]
+fn what_only_dropped_releases_need_is_left_out() {
+    let mut bundle = bundle();
+    let images = [
+        ("pause", "registry.k8s.io/pause:3.10.2"),
+        ("etcd", "registry.k8s.io/etcd:3.6.8-0"),
+        ("coredns", "registry.k8s.io/coredns:v1.12.1"),
+    ];
+    let images: BTreeMap<String, String> = images.map(|(name, reference)| (name.to_owned(), reference.to_owned())).into();
+    bundle.images.extend([
+        image("registry.k8s.io/etcd:3.6.8-0", "amd64"),
+        image("registry.k8s.io/coredns:v1.12.1", "amd64"),
+        image("ghcr.io/flannel:v0.27.0", "amd64"),
+    ]);
+    bundle.kubernetes.insert(0, KubernetesRelease { version: "1.36.3".to_owned(), images });
+    bundle.kubernetes[1].images.insert("etcd".to_owned(), "registry.k8s.io/etcd:3.7.0-0".to_owned());
+    bundle.images.push(image("registry.k8s.io/etcd:3.7.0-0", "amd64"));
+    for (name, version) in [("kubeadm", "1.36.3"), ("kubelet", "1.36.3"), ("etcd", "3.6.8"), ("etcd", "3.7.0"), ("runc", "1.4.0")] {
+        bundle.files.push(file(name, version, "amd64"));
+    }
+    bundle.check().unwrap();
+    let kept = bundle.keeping(&["1.37.1".to_owned()]).unwrap();
+    kept.check().unwrap();
+    let files: Vec<String> = kept.files.iter().map(|file| format!("{} {}", file.name, file.version)).collect();
+    assert_eq!(files, ["kubeadm 1.37.1", "runc 1.5.2", "etcd 3.7.0", "runc 1.4.0"], "a cluster's file may name the older runc");
+    let images: Vec<&str> = kept.images.iter().map(|image| image.reference.as_str()).collect();
+    assert_eq!(images, ["registry.k8s.io/pause:3.10.2", "ghcr.io/flannel:v0.27.0", "registry.k8s.io/etcd:3.7.0-0"]);
+    assert_eq!(bundle.keeping(&["1.37.1".to_owned(), "1.36.3".to_owned()]).unwrap(), bundle);
+    assert!(bundle.keeping(&["1.35.0".to_owned()]).unwrap_err().to_string().contains("1.36.3"));
+}
