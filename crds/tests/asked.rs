@@ -118,8 +118,8 @@ fn the_wrong_verb_is_refused_with_the_right_one() {
         assert_eq!(problem.message, "the operation `o` is not for `kokctl apply`");
         assert!(problem.hint.unwrap().contains("`kokctl reset -f …`"));
     }
-    assert!(asked(CLUSTER, &reset, Verb::Reset, false).unwrap().reset_at.is_some(), "it was asked for");
-    assert_eq!(asked(CLUSTER, &[], Verb::Reset, false).unwrap().reset_at, None);
+    assert!(asked(CLUSTER, &reset, Verb::Reset, false).unwrap().agreed_at.is_some(), "it was asked for");
+    assert_eq!(asked(CLUSTER, &[], Verb::Reset, false).unwrap().agreed_at, None);
     let facts = only(asked(CLUSTER, &[operation("o", "facts.yml", "")], Verb::Apply, false));
     assert!(facts.because.unwrap().contains("no step of its own"));
     let ended = [operation("o", "reset.yml", "").replace("spec:", "status: {status: Succeeded}\nspec:")];

@@ -48,6 +48,20 @@ impl ExtraVars {
     }
 }
 
+/// The cluster's files for a verb whose own arguments are names of hosts.
+#[derive(Debug, Default, Args)]
+pub(super) struct NamedFiles {
+    /// The file with the Cluster: a manifest, of which several may be given, or their folder; or an Ansible inventory, or its folder
+    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+impl NamedFiles {
+    pub(super) fn all(&self) -> ClusterFiles {
+        ClusterFiles { given: Vec::new(), files: self.files.clone() }
+    }
+}
+
 impl ClusterFiles {
     /// One file, or a folder.
     pub(super) fn of_path(path: PathBuf) -> Self {

@@ -7,6 +7,8 @@ mod check;
 mod common;
 mod completions;
 mod convert;
+mod drain;
+mod drain_arguments;
 mod exposed;
 mod fetching;
 mod files;
@@ -18,6 +20,8 @@ mod man;
 mod plan;
 mod plan_json;
 mod process;
+mod reboot;
+mod remove;
 mod report;
 mod reset;
 mod run_show;
@@ -72,6 +76,11 @@ enum Verb {
     Vars(vars::Arguments),
     Status(status::Arguments),
     Kubeconfig(kubeconfig::Arguments),
+    Cordon(drain::CordonArguments),
+    Drain(drain::DrainArguments),
+    Uncordon(drain::UncordonArguments),
+    Reboot(reboot::Arguments),
+    Remove(remove::Arguments),
     Reset(reset::Arguments),
     Runs(runs::Arguments),
     Run(run_show::Arguments),
@@ -107,6 +116,11 @@ pub fn main() -> ExitCode {
                 Verb::Vars(arguments) => vars::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,
                 Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,
+                Verb::Cordon(arguments) => drain::cordon(&arguments).await,
+                Verb::Drain(arguments) => drain::drain(&arguments).await,
+                Verb::Uncordon(arguments) => drain::uncordon(&arguments).await,
+                Verb::Reboot(arguments) => reboot::run(&arguments).await,
+                Verb::Remove(arguments) => remove::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,
                 Verb::Runs(arguments) => runs::run(&arguments),
                 Verb::Run(arguments) => run_show::run(&arguments),

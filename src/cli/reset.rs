@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::{counted, listed};
+use kok_tasks::drain::DrainSettings;
+use kok_tasks::plan::Leaving;
 
 use super::changing::{ChangingArguments, Session, failures};
 use super::files::{ClusterFiles, ExtraVars};
@@ -55,7 +57,10 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => take_down(arguments, &cluster, ResetRequest::Whole { snapshot }).await,
         Some((hosts, written)) => {
             let part = format!("--limit {written}");
-            take_down(arguments, &cluster, ResetRequest::Workers { hosts, part: &part }).await
+            // Whoever has typed the cluster's name has given up what is on these hosts.
+            let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::default() };
+            let leaving = Leaving { hosts, dead: false, drain };
+            take_down(arguments, &cluster, ResetRequest::Workers { leaving: &leaving, part: &part }).await
         }
     }
 }
@@ -91,7 +96,7 @@ async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetReque
             session.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
             kept.iter().flat_map(snapshot_words).for_each(|text| session.say(&text));
         }
-        (ResetRequest::Workers { hosts, .. }, Some(_)) => {
+        (ResetRequest::Workers { leaving: Leaving { hosts, .. }, .. }, Some(_)) => {
             let (names, is) = (listed(hosts.iter().map(String::as_str)), if hosts.len() == 1 { "is" } else { "are" });
             session.say(&format!("{names} {is} no longer part of the cluster {}", cluster.name));
             session.say("the next `kokctl apply` makes nodes of them again, unless you take them out of the file");
@@ -126,16 +131,25 @@ fn say_kept(cluster: &Cluster) {
 }
 
 /// The name of the cluster is asked for, because a `y` is typed too easily.
-fn ask(cluster: &Cluster, part: Option<&[String]>) -> Result<(), Failure> {
+pub(super) fn ask(cluster: &Cluster, part: Option<&[String]>) -> Result<(), Failure> {
     let meant = cluster.hosts.iter().filter(|host| part.is_none_or(|part| part.contains(&host.name)));
     let hosts = meant.map(|host| format!("{} ({})", host.name, host.address)).collect::<Vec<_>>().join(", ");
+    let data = if part.is_some() { "volumes on the hosts included" } else { "etcd and volumes on the hosts included" };
+    ask_words(
+        cluster,
+        if part.is_some() { "that hosts leave" } else { "the reset" },
+        &format!("This removes Kubernetes and ALL ITS DATA, {data}, from {hosts}."),
+    )
+}
+
+/// Says what is going to happen, and has the cluster's name typed.
+pub(super) fn ask_words(cluster: &Cluster, what: &str, words: &str) -> Result<(), Failure> {
     if !io::stdin().is_terminal() {
-        return Err(Failure::new(Kind::Declined, "nobody confirmed the reset")
+        return Err(Failure::new(Kind::Declined, format!("nobody confirmed {what}"))
             .because("standard input is no terminal")
             .hint("add --yes if everything of Kubernetes on these hosts may go"));
     }
-    let data = if part.is_some() { "volumes on the hosts included" } else { "etcd and volumes on the hosts included" };
-    status_line(&format!("This removes Kubernetes and ALL ITS DATA, {data}, from {hosts}."));
+    status_line(words);
     status_line(&format!("Type the name of the cluster ({}) to go on:", cluster.name));
     agreed(&cluster.name, &mut io::stdin().lock())
 }

@@ -16,8 +16,7 @@ const VERBS: Table = &[
         &["scale", "join", "add", "add-node", "add-nodes", "facts-and-scale"],
         "write the new worker into the file, then `kokctl apply FILE`: what is there already stays as it is",
     ),
-    (&["remove-node", "remove_node", "remove", "leave"], "`kokctl reset FILE --limit HOST` takes a worker out of the cluster"),
-    (&["drain", "cordon", "uncordon"], "that is kubectl's: `kokctl kubeconfig FILE --merge`, then `kubectl drain NODE`"),
+    (&["remove-node", "remove_node", "leave", "delete-node", "evict"], "`kokctl remove -f FILE HOST` takes a worker out of the cluster"),
     (
         &["resume", "retry", "rerun", "restart", "continue", "repair", "reinstall"],
         "`kokctl apply FILE` again: a run goes on where the last one ended, and does only what is left",

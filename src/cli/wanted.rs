@@ -130,12 +130,12 @@ impl LimitArgument {
         }
         let may_go = |host: &String| asked.limit.is_none() || asked.hosts.contains(host);
         let is_agreed = !self.is_given() || hosts.iter().all(may_go);
-        Ok(WantedReset { part: (!is_whole).then_some((hosts, written)), agreed: asked.reset_at.filter(|_| is_agreed) })
+        Ok(WantedReset { part: (!is_whole).then_some((hosts, written)), agreed: asked.agreed_at.filter(|_| is_agreed) })
     }
 }
 
 /// etcd counts its members, and every host knows the control planes: a cluster goes on without workers only.
-fn goes_on_without(cluster: &Cluster, hosts: &[String], at: &str) -> Result<(), Vec<Failure>> {
+pub(super) fn goes_on_without(cluster: &Cluster, hosts: &[String], at: &str) -> Result<(), Vec<Failure>> {
     let chosen = cluster.hosts.iter().filter(|host| hosts.contains(&host.name));
     let members: Vec<&str> = chosen.filter(|host| host.roles.control_plane || host.roles.etcd).map(|host| host.name.as_str()).collect();
     if members.is_empty() {

@@ -9,7 +9,7 @@ use kok_tasks::bundle::Bundle;
 use kok_tasks::dual_stack;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
-use kok_tasks::plan::{self, Inputs, Making, Plan, Refusal, Seen, Selection};
+use kok_tasks::plan::{self, Aside, Inputs, Leaving, Making, Plan, Reboots, Refusal, Seen, Selection};
 use kok_tasks::preconditions;
 use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
@@ -20,7 +20,7 @@ use crate::clock::Clock;
 use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
-use away::{not_tolerated, passed_over, perhaps_gone};
+use away::{answers, not_tolerated, passed_over, perhaps_gone};
 
 /// A plan with what it was made from.
 pub struct Planned {
@@ -87,7 +87,8 @@ pub(super) async fn converge(
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
     // Whoever has nothing to do has heard them before, or put up with them.
-    let warnings = if plan.is_empty() { Vec::new() } else { preconditions::warnings(cluster, &observed.seen) };
+    let say = if plan.is_empty() { preconditions::reminders } else { preconditions::warnings };
+    let warnings = say(cluster, &observed.seen);
     let warnings = refused(Kind::Host)(warnings);
     Ok(observed.planned(plan, warnings, now_seconds))
 }
@@ -105,18 +106,51 @@ pub(super) async fn take_down(
     Ok((observed.planned(plan, Vec::new(), Clock::seconds()), snapshot))
 }
 
-/// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer.
+/// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer; of hosts that are dead none may.
 pub(super) async fn take_out(
     cluster: &Cluster,
-    chosen: &[String],
+    leaving: &Leaving<'_>,
     tolerance: Tolerance,
     context: &Context,
 ) -> Result<Planned, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
-    observed.ask(|host| chosen.iter().any(|name| name == host)).await.map_err(perhaps_gone)?;
-    observed.tolerance.all_but_one = true;
-    observed.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await?;
-    let plan = observed.repeat(|seen| plan::reset_part(cluster, chosen, seen)).await?;
+    let leaves = |host: &str| leaving.hosts.iter().any(|name| name == host);
+    if leaving.dead {
+        observed.are_silent(leaves).await?;
+    } else {
+        observed.ask(leaves).await.map_err(perhaps_gone)?;
+    }
+    observed.ask_speakers().await?;
+    let plan = observed.repeat(|seen| plan::leave(cluster, leaving, seen)).await?;
+    Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
+}
+
+/// Makes the plan that keeps pods away from nodes, takes them off, or lets them come again. Their hosts are not asked.
+pub(super) async fn set_aside(
+    cluster: &Cluster,
+    aside: &Aside<'_>,
+    tolerance: Tolerance,
+    context: &Context,
+) -> Result<Planned, Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, false, tolerance, context);
+    observed.ask_speakers().await?;
+    let plan = observed.repeat(|seen| plan::aside(cluster, aside, seen)).await?;
+    Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
+}
+
+/// Makes the plan that starts these hosts anew. All of them and the control planes have to answer.
+pub(super) async fn start_anew(
+    cluster: &Cluster,
+    reboots: &Reboots<'_>,
+    tolerance: Tolerance,
+    context: &Context,
+) -> Result<Planned, Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, false, tolerance, context);
+    observed.looks = cluster.hosts.iter().map(|host| (host.name.clone(), plan::reboot_looks(host))).collect();
+    let is_asked =
+        |host: &str| reboots.hosts.iter().any(|name| name == host) || cluster.host(host).is_some_and(|host| host.roles.control_plane);
+    observed.ask(is_asked).await?;
+    let plan = observed.repeat(|seen| plan::reboot(cluster, reboots, seen)).await?;
     Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
 }
 
@@ -155,6 +189,26 @@ impl<'a> Observed<'a> {
         let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
         probe_all(&self.links, asked, &self.context.controller, &mut self.seen, &self.context.events).await?;
         may_write(self.seen.standing(), &self.context.controller, self.tolerance.holder).map(|_| ())
+    }
+
+    /// Connects to the control planes, of which one has to answer.
+    async fn ask_speakers(&mut self) -> Result<(), Vec<Failure>> {
+        self.tolerance.all_but_one = true;
+        let cluster = self.cluster;
+        self.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await
+    }
+
+    /// Tries to connect to hosts that are said to be dead: none of them may answer, nor one that is another.
+    async fn are_silent(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
+        let (links, failures) = connect_each(self.cluster, &wanted, &self.context.transport, &self.context.events).await?;
+        let alive: Vec<Failure> = links.keys().map(|host| answers(host)).collect();
+        if !alive.is_empty() {
+            return Err(alive);
+        }
+        for (host, because) in passed_over(failures)? {
+            self.context.events.send(EventKind::HostLeftOut { host, because });
+        }
+        Ok(())
     }
 
     /// A few workers that are away may be left out if the user said so; then nothing on them is done, nor what needs it.
@@ -224,7 +278,7 @@ fn tell(plan: &Plan, events: &Events) {
             title: step.title(),
             summary: change.summary(),
             lane: match step.act(change) {
-                Act::Script(_) => Lane::Script,
+                Act::Script(_) | Act::Until { .. } => Lane::Script,
                 Act::Stream { .. } => Lane::Stream,
                 Act::Wait => Lane::Wait,
             },

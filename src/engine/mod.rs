@@ -5,6 +5,7 @@
 
 mod apply;
 mod architectures;
+mod aside;
 mod check;
 mod context;
 mod converge;
@@ -14,12 +15,14 @@ mod given;
 mod keep;
 mod kubeconfig;
 mod plan;
+mod reboot;
 mod reset;
 mod status;
 mod store;
 
 pub use apply::{Applied, ApplyRequest, apply};
 pub use architectures::architectures;
+pub use aside::{AsideDone, aside, verb as aside_verb};
 pub use check::{CheckFinding, CheckReport, CheckResult, CheckStatus, check};
 pub use context::{Approve, Begins, Context, Options, Verdict};
 pub use converge::{Planned, Tolerance};
@@ -27,6 +30,7 @@ pub use error::{Error, PlanChanged};
 pub use given::Given;
 pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
+pub use reboot::reboot;
 pub use reset::{ResetDone, ResetRequest, SnapshotWish, reset};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions, Renewal,

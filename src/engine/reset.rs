@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use kok_crds::model::Cluster;
-use kok_tasks::plan::{Plan, Refusal};
+use kok_tasks::plan::{Leaving, Plan, Refusal};
 use kok_tasks::snapshot::Snapshot;
 
 use super::context::{Context, Options};
@@ -27,8 +27,8 @@ pub enum ResetRequest<'a> {
     },
     /// Workers; the cluster goes on.
     Workers {
-        /// Their names.
-        hosts: &'a [String],
+        /// Which, and how.
+        leaving: &'a Leaving<'a>,
         /// The part in the caller's words.
         part: &'a str,
     },
@@ -67,7 +67,8 @@ pub async fn reset(
     options: Options<'_>,
 ) -> Result<ResetDone, Error> {
     let part = if let ResetRequest::Workers { part, .. } = request { Some(part.to_owned()) } else { None };
-    let run = Run::begin("reset", cluster, part, (context, lock), options);
+    let verb = if matches!(request, ResetRequest::Whole { .. }) { "reset" } else { "remove" };
+    let run = Run::begin(verb, cluster, part, (context, lock), options);
     let mut order = TakeDown { cluster, store, request, snapshot: None, kept: None };
     let driven = run.drive(&mut order).await?;
     Ok(ResetDone { plan: driven.planned.plan, outcome: driven.outcome, kept: order.kept })
@@ -107,7 +108,7 @@ impl Order for TakeDown<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         match self.request {
-            ResetRequest::Workers { hosts, .. } => take_out(self.cluster, hosts, tolerance, run.context).await,
+            ResetRequest::Workers { leaving, .. } => take_out(self.cluster, leaving, tolerance, run.context).await,
             ResetRequest::Whole { .. } => {
                 let (planned, snapshot) = take_down(self.cluster, tolerance, run.context).await?;
                 self.snapshot = Some(snapshot);

@@ -74,10 +74,7 @@ impl<'a> Batch<'a> {
         text.push_str(&begin_script(&writer.line, self.lane(), WAIT_SECONDS));
         text.push_str("failed=\n");
         for (index, (step, act)) in self.order.steps.iter().enumerate() {
-            let fragment = match act {
-                Act::Script(script) | Act::Stream { script, .. } => script,
-                Act::Wait => continue,
-            };
+            let Some(fragment) = act.script() else { continue };
             text.push_str(&format!("if [ -z \"$failed\" ]; then\n{}", compare_script()));
             text.push_str(&format!("kokctl_step={}\nmark output {index}\n( set -eu\n", quote(step.id.as_str())));
             if matches!(act, Act::Stream { .. }) {
@@ -97,7 +94,7 @@ impl<'a> Batch<'a> {
     fn written(&self, secrets: &Secrets) -> Result<String, SecretName> {
         let mut text = String::new();
         for (step, act) in &self.order.steps {
-            let (Act::Script(script) | Act::Stream { script, .. }) = act else { continue };
+            let Some(script) = act.script() else { continue };
             for (path, name) in step.secret_files().into_iter().filter(|(_, name)| script.parts().contains(&Part::Digest(name.clone()))) {
                 text.push_str(&format!("written {} {}\n", secrets.digest(&name).ok_or(name)?, quote(&path)));
             }

@@ -5,6 +5,7 @@
 //!
 //! A step whose outcome nobody heard is never begun again before the host has said what became of it.
 
+mod again;
 mod gate;
 mod seeded;
 mod start;
@@ -32,6 +33,7 @@ use super::schedule::{Schedule, Status};
 use super::wish::{Stop, wished};
 use crate::event::{EventKind, Events};
 use crate::pools::Pools;
+use again::Again;
 use gate::{Gates, Viewed};
 use seeded::seeded;
 use trouble::Cause;
@@ -73,6 +75,7 @@ pub(super) struct Dispatcher<'a, H> {
     /// When kubelets were started that were looked at, by their hosts' clocks, and when that was heard.
     kubelets_started: BTreeMap<String, (i128, Instant)>,
     gates: Gates,
+    again: Again,
     stopping: bool,
     outcome: Outcome,
 }
@@ -116,6 +119,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
             waits: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
             gates: Gates::default(),
+            again: Again::default(),
             stopping: false,
             outcome: Outcome::default(),
         }
@@ -201,6 +205,10 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
     fn judge(&mut self, order: &Order, answer: Answer, cause: Option<&Cause>) {
         self.remember(&order.host, &answer.seen);
         for ((step, _), acted) in order.steps.iter().zip(answer.acted) {
+            if let Some(error) = self.again.is_given_up(&step.id) {
+                self.fail(&step.id, &error, false);
+                continue;
+            }
             match (acted, step.diff(&answer.seen)) {
                 // Nothing may be left to do only because what it needs was not done either, such as a restart for a file that is not written in
                 // the same script. What stands alone had all that it needs when it was begun, also if that is made anew for others by now.
@@ -210,6 +218,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 (Acted::Ended | Acted::Unknown, Verdict::Same) => self.done(&step.id),
                 // The cluster went away while it was asked, as it does when an API server ends: nobody has said that it is not done.
                 (Acted::Ended, Verdict::Differs(change)) if change.assumed => self.look_again(step, &change.because),
+                (Acted::Ended, Verdict::Differs(change)) if self.is_until(&step.id) => self.park(step, &change.because),
                 (Acted::Ended, Verdict::Differs(change)) => self.still_to_do(&step.id, &change.because),
                 (Acted::Ended, Verdict::Unseen) => self.fail(&step.id, "it was done, but nobody looked whether it is", false),
                 (Acted::Failed(said), _) => self.fail(&step.id, &said, false),

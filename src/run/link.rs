@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use kok_crds::model::Cluster;
@@ -33,6 +34,8 @@ pub struct Link {
     pub connect_milliseconds: u64,
     /// How many hosts its cluster has: of so many it may speak.
     cluster_hosts: usize,
+    /// For how many seconds a lost connection is tried to be opened again.
+    patience_seconds: AtomicU64,
 }
 
 impl Link {
@@ -47,12 +50,22 @@ impl Link {
             bulk: Slot::default(),
             connect_milliseconds: elapsed(began),
             cluster_hosts: 1,
+            patience_seconds: AtomicU64::new(PATIENCE.as_secs()),
         })
     }
 
     /// The same as a host of a cluster.
     fn of_cluster(self, hosts: usize) -> Self {
         Self { cluster_hosts: hosts, ..self }
+    }
+
+    /// From now on a host that is away is waited for at least so long: it is started anew, and machines take minutes for that.
+    pub fn wait_at_least(&self, patience: Duration) {
+        self.patience_seconds.fetch_max(patience.as_secs(), Ordering::Relaxed);
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_secs(self.patience_seconds.load(Ordering::Relaxed))
     }
 
     /// How many hosts its cluster has, those included that are no part of a run.
@@ -75,7 +88,7 @@ impl Link {
     /// # Errors
     /// [`ConnectError`] of the last try. Nothing was sent then.
     pub async fn scripts(&self) -> Result<Connection, ConnectError> {
-        self.scripts.connection(&self.target, &self.transport).await
+        self.scripts.connection(&self.target, &self.transport, self.patience()).await
     }
 
     /// The connection for bulk data, kept like that for scripts: data that queues on it must not hold up scripts.
@@ -83,7 +96,7 @@ impl Link {
     /// # Errors
     /// [`ConnectError`] if it can't be opened.
     pub async fn bulk(&self) -> Result<Connection, ConnectError> {
-        self.bulk.connection(&self.target, &self.transport).await
+        self.bulk.connection(&self.target, &self.transport, self.patience()).await
     }
 
     /// Where it leads, as failures say it: `host NAME (user@address:port)`.
@@ -116,7 +129,7 @@ impl Slot {
         Self(Mutex::new(Held { connection: Some(connection), closed: None }))
     }
 
-    async fn connection(&self, target: &Target, transport: &Transport) -> Result<Connection, ConnectError> {
+    async fn connection(&self, target: &Target, transport: &Transport, patience: Duration) -> Result<Connection, ConnectError> {
         let mut held = self.0.lock().await;
         if let Some(connection) = held.connection.as_ref().filter(|connection| !connection.is_lost()) {
             return Ok(connection.clone());
@@ -125,7 +138,7 @@ impl Slot {
             return Err(error.clone());
         }
         // Of a host that is away the connection that was there knows; another one need not wait too.
-        let patience = if held.connection.is_some() { PATIENCE } else { Duration::ZERO };
+        let patience = if held.connection.is_some() { patience } else { Duration::ZERO };
         let opened = open_patiently(target, transport, patience).await;
         match &opened {
             Ok(connection) => held.connection = Some(connection.clone()),

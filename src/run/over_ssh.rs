@@ -7,6 +7,8 @@ use std::time::Duration;
 use kok_tasks::artifact::Artifact;
 use kok_tasks::holder::{BUSY, HELD};
 use kok_tasks::observe::{Looks, Nonce, Observations};
+use kok_tasks::operations::Operation;
+use kok_tasks::plan::Action;
 use kok_tasks::resources::Act;
 use kok_tasks::secret_name::SecretName;
 
@@ -66,6 +68,9 @@ impl OverSsh {
 impl Hosts for OverSsh {
     async fn act(&self, order: &Order) -> Result<Answer, Trouble> {
         let batch = Batch::new(order, nonce()?);
+        if order.steps.iter().any(|(step, _)| matches!(step.action, Action::Operation(Operation::Reboot(_)))) {
+            self.link(&order.host)?.wait_at_least(order.deadline);
+        }
         let limit = batch.answer_limit(self.link(&order.host)?.cluster_hosts());
         let script = Script::new(batch.script(&self.writer, &self.secrets).map_err(not_prepared)?).stdout_limit(limit);
         let output = match order.steps.first() {

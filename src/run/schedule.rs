@@ -175,7 +175,7 @@ fn lane_of(act: &Act) -> Lane {
     match act {
         Act::Stream { .. } => Lane::Streams,
         Act::Wait => Lane::Waits,
-        Act::Script(_) => Lane::Scripts,
+        Act::Script(_) | Act::Until { .. } => Lane::Scripts,
     }
 }
 

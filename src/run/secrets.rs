@@ -17,7 +17,6 @@ use kok_crds::model::{Cluster, Concealed, Host};
 use kok_pki::{Authorities, KubeconfigUser, Material, PkiError, Policy};
 use kok_tasks::digest::sha256;
 use kok_tasks::plan::Plan;
-use kok_tasks::resources::Act;
 use kok_tasks::script::Part;
 use kok_tasks::secret_name::SecretName;
 use kok_tasks::{documents, identity, issued};
@@ -259,10 +258,8 @@ fn made_badly(error: PkiError) -> Failure {
 fn named(plan: &Plan) -> BTreeSet<SecretName> {
     let mut names = BTreeSet::new();
     for (step, change) in plan.changes() {
-        let script = match step.act(change) {
-            Act::Script(script) | Act::Stream { script, .. } => script,
-            Act::Wait => continue,
-        };
+        let act = step.act(change);
+        let Some(script) = act.script() else { continue };
         names.extend(script.parts().iter().filter_map(|part| match part {
             Part::Secret(name) => Some(name.clone()),
             Part::Text(_) | Part::Digest(_) => None,

@@ -20,6 +20,8 @@ pub enum ChangeKind {
     Check,
     /// Close to strangers what is open to them.
     Close,
+    /// Keep new pods away from a node.
+    Cordon,
     /// Make what does not exist.
     Create,
     /// Delete an object of the cluster that kokctl has not made.
@@ -28,6 +30,8 @@ pub enum ChangeKind {
     DoAgain,
     /// Start with the host, from now on.
     Enable,
+    /// Have the pods of a node leave it.
+    Evict,
     /// Bring an image into containerd.
     Import,
     /// Bring a program onto the host.
@@ -48,6 +52,8 @@ pub enum ChangeKind {
     Open,
     /// Have the kubelet's kubeconfig name the kubelet's own certificate.
     PointToOwnCertificate,
+    /// Start a host anew.
+    Reboot,
     /// Write down what is so.
     Record,
     /// Have systemd read a unit's file again, and interrupt nothing.
@@ -72,6 +78,8 @@ pub enum ChangeKind {
     Stop,
     /// Switch off swap.
     SwitchOff,
+    /// Let new pods come to nodes again.
+    Uncordon,
     /// Have a program read its inputs again.
     Update,
     /// Put a configuration into the cluster.
@@ -93,10 +101,12 @@ impl fmt::Display for ChangeKind {
             Self::Bind => "bind to cluster-admin",
             Self::Check => "check",
             Self::Close => "close",
+            Self::Cordon => "cordon",
             Self::Create => "create",
             Self::Delete => "delete",
             Self::DoAgain => "do again",
             Self::Enable => "enable",
+            Self::Evict => "evict its pods",
             Self::Import => "import",
             Self::Install => "install",
             Self::Join => "join",
@@ -106,6 +116,7 @@ impl fmt::Display for ChangeKind {
             Self::NotNow => "not now",
             Self::Open => "open",
             Self::PointToOwnCertificate => "point to the kubelet's own certificate",
+            Self::Reboot => "start anew",
             Self::Record => "record",
             Self::Reload => "reload",
             Self::Remove => "remove",
@@ -117,6 +128,7 @@ impl fmt::Display for ChangeKind {
             Self::Start => "start",
             Self::Stop => "stop",
             Self::SwitchOff => "switch off",
+            Self::Uncordon => "uncordon",
             Self::Update => "update",
             Self::Upload => "upload",
             Self::Wait => "wait",

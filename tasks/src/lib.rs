@@ -19,6 +19,7 @@ mod components;
 pub mod digest;
 pub mod distribution;
 pub mod documents;
+pub mod drain;
 pub mod dual_stack;
 mod etcd_options;
 pub mod facts;

@@ -239,6 +239,14 @@ pub fn warnings(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     found(cluster, seen, Weight::Warning)
 }
 
+/// What is said again by a run that has nothing to do: that the running cluster is more than the file says.
+#[must_use]
+pub fn reminders(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let of_running =
+        examine(cluster, seen).into_iter().filter(|examined| examined.name == "running").flat_map(|examined| examined.findings);
+    of_running.filter(|finding| finding.weight == Weight::Warning).map(|finding| finding.refusal).collect()
+}
+
 /// Hosts that are somebody else's, or of another cluster.
 #[must_use]
 pub fn strangers(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {

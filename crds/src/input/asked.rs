@@ -4,7 +4,7 @@ use super::Input;
 use super::pending::{counting, named, others, pending, verb, wrong_verb};
 use crate::inventory::Inventory;
 use crate::model::{Cluster, Host};
-use crate::operation::{Arguments, Effect, Operation, Placed, TaskChoice, Verb};
+use crate::operation::{Arguments, Effect, ExtraVar, Operation, Placed, TaskChoice, Verb};
 use crate::words::quote;
 use crate::{Notice, Position, Problem};
 
@@ -23,8 +23,10 @@ pub struct Asked {
     pub check: bool,
     /// Of operations that don't count beside it.
     pub others: Vec<Notice>,
-    /// Where an operation stands that asks for a reset: whoever wrote it has agreed.
-    pub reset_at: Option<Position>,
+    /// Where an operation stands that asks for a reset or a removal: whoever wrote it has agreed.
+    pub agreed_at: Option<Position>,
+    /// Whether hosts that are removed may be dead (Kubespray's `allow_ungraceful_removal`).
+    pub may_be_dead: bool,
 }
 
 /// What is about to run.
@@ -73,6 +75,7 @@ impl Input {
             (Verb::Apply, [], Some(other)) => Err(vec![wrong_verb(other, Verb::Apply)]),
             (_, [], _) => Ok(Asked::default()),
             (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
+            (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
             _ => Ok(Asked::default()),
@@ -98,13 +101,13 @@ impl Input {
         if !problems.is_empty() {
             return Err(problems);
         }
-        let reset_at = resets.first().map(|operation| operation.position.clone());
+        let agreed_at = resets.first().map(|operation| operation.position.clone());
         let mut limits = resets.iter().filter_map(|operation| operation.main.arguments.limit.as_ref());
         match (resets.len(), limits.next_back()) {
-            (_, None) => Ok(Asked { reset_at, ..Asked::default() }),
+            (_, None) => Ok(Asked { agreed_at, ..Asked::default() }),
             (1, Some(limit)) => {
                 let hosts = self.hosts(&limit.text, &limit.position)?;
-                Ok(Asked { limit: Some(limit.clone()), hosts, reset_at, ..Asked::default() })
+                Ok(Asked { limit: Some(limit.clone()), hosts, agreed_at, ..Asked::default() })
             }
             (_, Some(limit)) => {
                 let names: Vec<String> = resets.iter().map(|operation| named(operation)).collect();
@@ -113,6 +116,33 @@ impl Input {
                 Err(vec![problem.hint("give the file of one of them only, or write all into one")])
             }
         }
+    }
+
+    /// Hosts are named by `-e node=…`, as Kubespray has it, or by `--limit`.
+    fn of_named_hosts(&self, verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+        let [operation] = operations else {
+            let names: Vec<String> = operations.iter().map(|operation| named(operation)).collect();
+            let problem = Problem::new("it is not said which operation counts");
+            let because = format!("{} mean `kokctl {}`, and have not ended", names.join(" and "), verb.as_str());
+            return Err(vec![problem.because(because).hint("give the file of one of them only")]);
+        };
+        let arguments = &operation.main.arguments;
+        if let Some(problem) = not_by_named(operation, verb) {
+            return Err(vec![problem]);
+        }
+        let Some(limit) = arguments.node().or_else(|| arguments.limit.clone()) else {
+            let problem = Problem::new(format!("{} names no host", named(operation))).at(&operation.main.position);
+            let problem = problem.because(format!("`kokctl {}` is about single hosts, and never means all of them", verb.as_str()));
+            return Err(vec![problem.hint("add `-e node=NAME` to its `extraArgs`")]);
+        };
+        let may_be_dead = arguments.variable("allow_ungraceful_removal").is_some_and(is_yes);
+        // One that is dead may be in no file any more.
+        let hosts = match self.hosts(&limit.text, &limit.position) {
+            Ok(hosts) => hosts,
+            Err(_) if may_be_dead => limit.text.split(',').map(|name| name.trim().to_owned()).collect(),
+            Err(problems) => return Err(problems),
+        };
+        Ok(Asked { limit: Some(limit), hosts, may_be_dead, agreed_at: Some(operation.position.clone()), ..Asked::default() })
     }
 
     fn of_operation(&self, operation: &Operation, intent: Intent, tasks: &[&str]) -> Result<Asked, Vec<Problem>> {
@@ -187,6 +217,20 @@ fn not_by_reset(operation: &Operation) -> Option<Problem> {
             .because(because)
             .hint("leave these arguments out; `--limit` names the hosts, if not all are meant"),
     )
+}
+
+fn is_yes(variable: &ExtraVar) -> bool {
+    variable.boolean() == Some(true)
+        || variable.text().is_some_and(|text| matches!(text.to_lowercase().as_str(), "yes" | "true" | "y" | "1" | "on"))
+}
+
+/// Such a verb has no tasks of which some could be left out, and can't be tried.
+fn not_by_named(operation: &Operation, verb: Verb) -> Option<Problem> {
+    let Arguments { tags, skip_tags, check, .. } = &operation.main.arguments;
+    let part = tags.first().or(skip_tags.first()).map(|part| &part.position);
+    let at = part.or(check.then_some(&operation.main.position))?;
+    let problem = Problem::new(format!("{} cannot be done by `kokctl {}`", named(operation), verb.as_str())).at(at);
+    Some(problem.because("its `extraArgs` choose a part of what is done, or have `--check`").hint("leave these arguments out"))
 }
 
 /// Several that say nothing of their own mean the same.

@@ -44,12 +44,22 @@ pub enum Verb {
     Apply,
     /// Look at the hosts, and change nothing.
     Check,
+    /// Keep new pods away from nodes.
+    Cordon,
+    /// Take the pods off nodes.
+    Drain,
     /// Print the kubeconfig.
     Kubeconfig,
+    /// Start hosts anew.
+    Reboot,
+    /// Take hosts out of the cluster.
+    Remove,
     /// Take the cluster down.
     Reset,
     /// Show what can be seen of the cluster.
     Status,
+    /// Let pods come to nodes again.
+    Uncordon,
 }
 
 impl Verb {
@@ -59,10 +69,21 @@ impl Verb {
         match self {
             Self::Apply => "apply",
             Self::Check => "check",
+            Self::Cordon => "cordon",
+            Self::Drain => "drain",
             Self::Kubeconfig => "kubeconfig",
+            Self::Reboot => "reboot",
+            Self::Remove => "remove",
             Self::Reset => "reset",
             Self::Status => "status",
+            Self::Uncordon => "uncordon",
         }
+    }
+
+    /// Whether it is about hosts that have to be named.
+    #[must_use]
+    pub fn is_of_named_hosts(self) -> bool {
+        matches!(self, Self::Cordon | Self::Drain | Self::Reboot | Self::Remove | Self::Uncordon)
     }
 }
 
@@ -92,6 +113,7 @@ pub static ACTIONS: &[Action] = &[
     refused("config-docker-cgroup-driver-for-kylinSP2", NEEDLESS),
     planned("config-for-kube-vip", "put a load balancer of your own before the control plane"),
     refused("config-insecure-registry", MIRRORS),
+    runs("cordon", Verb::Cordon),
     Action {
         name: "disable-firewalld",
         effect: Effect::Covered {
@@ -100,6 +122,7 @@ pub static ACTIONS: &[Action] = &[
         },
     },
     refused("disable-kernel-unattended-upgrade", "hold the kernel's packages yourself, as by `apt-mark hold`"),
+    runs("drain", Verb::Drain),
     covered("enable-nf-conntrack", "`apply` loads the kernel modules that the cluster needs"),
     refused("enable-repo", "set up the repositories on the hosts yourself; kokctl brings all of Kubernetes in its bundle"),
     refused("ensure-kube-resolv-conf", "leave it out: kokctl's kubelet reads the host's own resolv.conf"),
@@ -108,8 +131,10 @@ pub static ACTIONS: &[Action] = &[
     refused("mount-xfs-pquota", "add `prjquota` to the file system's options in /etc/fstab yourself"),
     runs("ping", Verb::Check),
     runs("precheck", Verb::Check),
+    runs("reboot", Verb::Reboot),
     planned("recover-control-plane", "restore the control plane's host or its etcd from a backup"),
-    planned("remove-node", "run `kubectl drain` and `kubectl delete node`, and take the host out of the inventory"),
+    runs("remove", Verb::Remove),
+    runs("remove-node", Verb::Remove),
     refused("remove-pkgs", "remove the packages yourself; kokctl says which ones are in its way"),
     planned("renew-certs", "run `kubeadm certs renew all` on the control plane; certificates are valid for a year"),
     runs("reset", Verb::Reset),
@@ -117,6 +142,7 @@ pub static ACTIONS: &[Action] = &[
     runs("scale", Verb::Apply),
     refused("set-containerd-registry-mirror", MIRRORS),
     refused("strip-kylin-version", NEEDLESS),
+    runs("uncordon", Verb::Uncordon),
     covered("update-hosts", "`apply` keeps the names of all hosts in /etc/hosts"),
     planned("upgrade-cluster", "upgrade with kubeadm, host by host"),
 ];

@@ -8,13 +8,19 @@ use crate::failure::{Cause, Failure, Kind};
 
 /// A host that is gone for good can't be reset, and the cluster has to forget it all the same.
 pub(super) fn perhaps_gone(failures: Vec<Failure>) -> Vec<Failure> {
-    let gone = "if the host is gone for good: `kubectl delete node` with its name, then take it out of the file";
+    let gone = "if the host is gone for good: `kokctl remove --dead` with its name, then take it out of the file";
     let with_hint = |failure: Failure| match (failure.is_of_host() && !failure.is_doubt(), failure.hint.clone()) {
         (false, _) => failure,
         (true, None) => failure.hint(gone),
         (true, Some(hint)) => failure.hint(format!("{hint}; or, {gone}")),
     };
     failures.into_iter().map(with_hint).collect()
+}
+
+/// A host that is said to be dead, and answers.
+pub(super) fn answers(host: &str) -> Failure {
+    let failure = Failure::new(Kind::Host, format!("{host} is not dead")).at(format!("host {host}")).because("it answers by SSH");
+    failure.hint(format!("leave --dead out, so that {host} is drained and cleaned"))
 }
 
 /// Hosts that are away where another one will do, and why. One that may be somebody else's, or a defect, is not passed over.

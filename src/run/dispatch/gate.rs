@@ -49,6 +49,8 @@ pub(super) struct Gates {
     left_out: BTreeSet<String>,
     is_asking: bool,
     pause: Duration,
+    /// When a disruption was over last: what was seen before then may not show what it has left behind, such as a cordon.
+    ended: Option<Instant>,
     /// When something was let through last.
     moved: Option<Instant>,
 }
@@ -74,6 +76,8 @@ pub(super) struct Viewed {
     steps: Vec<StepId>,
     seen: Seen,
     at: Instant,
+    /// When the first of these looks was begun.
+    since: Instant,
 }
 
 impl Gates {
@@ -140,7 +144,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
         // One that is neither is offered again by the schedule, and keeps since when it waits.
         self.gates.held.retain(|id, _| is_held(id) || allowed.contains_key(id) || schedule.status(id) == Status::Pending);
         if self.gates.under_way.len() < before {
-            (self.gates.pause, self.gates.moved) = (Duration::ZERO, Some(Instant::now()));
+            let now = Some(Instant::now());
+            (self.gates.pause, self.gates.moved, self.gates.ended) = (Duration::ZERO, now, now);
         }
     }
 
@@ -162,8 +167,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.working.spawn(async move {
             // Not a wait for time to pass but the interval between two looks at what has its own deadline.
             sleep(pause).await;
+            let since = Instant::now();
             let (seen, at) = look_afresh(&hosts, &cluster, &ops, away).await;
-            Message::Viewed(Viewed { steps, seen, at })
+            Message::Viewed(Viewed { steps, seen, at, since })
         });
     }
 
@@ -175,6 +181,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
         }
         if viewed.at.elapsed() > FRESH {
             self.gates.pause = FIRST_PAUSE;
+            return;
+        }
+        if self.gates.ended.is_some_and(|ended| viewed.since < ended) {
+            self.gates.pause = Duration::ZERO;
             return;
         }
         let mut view = View::of(&self.cluster, &viewed.seen);

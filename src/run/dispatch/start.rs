@@ -94,7 +94,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
             attempt = attempt.max(*count);
             self.started(step);
         }
-        let steps = steps.iter().filter_map(|step| Some(((*step).clone(), self.schedule.act(&step.id)?.clone()))).collect();
+        let steps = steps.iter().filter_map(|step| Some(((*step).clone(), self.act(&step.id)?))).collect();
         Some(Order { host, lane, steps, attempt, deadline })
     }
 
@@ -110,6 +110,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     pub(super) fn started(&mut self, step: &Step) {
         self.schedule.set(&step.id, Status::Running);
+        if self.is_repeated(&step.id) {
+            return;
+        }
         self.began.insert(step.id.clone(), Instant::now());
         if step.lasts().is_some() {
             self.began_nanoseconds.insert(step.id.clone(), Clock::nanoseconds());

@@ -38,7 +38,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// Waits no longer: a condition is left to the next run, and what was done is in doubt.
     pub(super) fn end_waits(&mut self, waits: &[Wait]) {
-        let (conditions, done): (Vec<_>, Vec<_>) = waits.iter().flat_map(Wait::ids).partition(|id| self.is_condition(id));
+        let (conditions, done): (Vec<_>, Vec<_>) =
+            waits.iter().flat_map(Wait::ids).partition(|id| self.is_condition(id) || self.is_until(id));
         conditions.into_iter().for_each(|id| self.schedule.set(id, Status::Pending));
         done.into_iter().for_each(|id| self.unheard(id, waits.iter().find_map(|wait| wait.said(id)).unwrap_or("nobody looked")));
     }

@@ -12,6 +12,7 @@ use kok_tasks::plan::{Step, StepId};
 use tokio::time::Instant;
 
 use super::super::hosts::{Hosts, Trouble};
+use super::super::schedule::Status;
 use super::{Dispatcher, Message};
 use crate::event::EventKind;
 
@@ -132,8 +133,11 @@ impl<H: Hosts> Dispatcher<'_, H> {
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
             let Some(Reason { because, looked }) = self.still_waits(&step, &seen) else {
-                wait.said.remove(&id);
-                wait.words.remove(&id);
+                // What is only begun once more has said why before.
+                if self.schedule.status(&id) != Status::Pending {
+                    wait.said.remove(&id);
+                    wait.words.remove(&id);
+                }
                 continue;
             };
             let waited = self.began.get(&id).map(Instant::elapsed).unwrap_or_default();
@@ -162,10 +166,13 @@ impl<H: Hosts> Dispatcher<'_, H> {
                 self.done(&step.id);
                 return None;
             }
-            Ok((Verdict::Differs(change), _)) if !change.assumed && !self.is_condition(&step.id) => {
+            Ok((Verdict::Differs(_), _)) if self.is_until(&step.id) && self.acts_again(&step.id) => return None,
+            Ok((Verdict::Differs(change), _)) if !change.assumed && !self.is_condition(&step.id) && !self.is_until(&step.id) => {
                 self.still_to_do(&step.id, &change.because);
                 return None;
             }
+            // What keeps a pod is said with its name; the cluster's warnings are of something else.
+            Ok((Verdict::Differs(change), _)) if self.is_until(&step.id) => (self.hosts.redact(&change.because), true),
             Ok((Verdict::Differs(change), seen)) => (self.hosts.redact(&with_warnings(&change.because, seen)), true),
             Ok((Verdict::Unseen, _)) => ("nobody looked".to_owned(), false),
             Err(failure) => (failure.clone(), true),
@@ -175,7 +182,10 @@ impl<H: Hosts> Dispatcher<'_, H> {
             let last_words = seen.as_ref().map(|seen| last_words(step, seen)).unwrap_or_default();
             let separator = if last_words.is_empty() { "" } else { "; " };
             let error = format!("after {} s: {because}{separator}{last_words}", waited.as_secs());
-            self.fail(&step.id, &self.hosts.redact(&error), false);
+            let error = self.hosts.redact(&error);
+            if !self.gives_up(&step.id, &error) {
+                self.fail(&step.id, &error, false);
+            }
             return None;
         }
         Some(Reason { because, looked })

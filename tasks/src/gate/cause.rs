@@ -185,7 +185,7 @@ impl fmt::Display for Cause {
                 write!(f, "{host} has the only API server that is ready; {} should have one, too", names(others))
             }
             Self::NodesAway { nodes, serial } => {
-                write!(f, "{} not Ready, and {serial} at a time may be away", are(nodes.len(), &names(nodes)))
+                write!(f, "{} not Ready, or drained now, and {serial} at a time may be away", are(nodes.len(), &names(nodes)))
             }
             Self::NodesUnknown => f.write_str("no API server says which nodes are Ready"),
         }

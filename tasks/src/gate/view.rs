@@ -101,7 +101,7 @@ pub struct NodeLife {
     pub host: String,
     /// Whether it is a control plane.
     pub control_plane: bool,
-    /// Whether it is Ready, and its host can be reached.
+    /// Whether it is Ready, its host can be reached, and no run of ours keeps pods away from it.
     pub available: bool,
 }
 
@@ -245,7 +245,7 @@ fn nodes(cluster: &Cluster, seen: &Seen) -> Vec<NodeLife> {
     };
     let life = |host: &Host| {
         let node = nodes.get(&host.name)?;
-        let available = node.ready && !seen.is_unreachable(&host.name);
+        let available = node.ready && !node.cordon.is_of_run() && !seen.is_unreachable(&host.name);
         Some(NodeLife { host: host.name.clone(), control_plane: host.roles.control_plane, available })
     };
     cluster.nodes().filter_map(life).collect()

@@ -9,7 +9,7 @@ use kok_pki::AuthorityKind;
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{
     Task, api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling,
-    still_ready,
+    still_ready, uncordoned,
 };
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
@@ -88,6 +88,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
         draft.needs(&administrators, &ready, Reason::TalksTo);
+        uncordoned::plan(view, draft, &administrators);
         let endpoint = endpoint(view, draft, &administrators);
         cluster_wide(view, draft, &administrators, endpoint.as_ref())?;
     }

@@ -14,7 +14,7 @@ use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
 use crate::issued::is_kept_elsewhere;
-use crate::operations::{Join, MarkNode, Operation};
+use crate::operations::{Join, LetIn, MarkNode, Operation, kept_out};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
 const NAME: &str = "kubelet-join";
@@ -80,6 +80,10 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let join = draft.add(JOINED, Operation::Join(operation(view, view.host)?));
     // kubeadm waits 5 minutes for the kubelet's certificate (`tlsBootstrap`).
     draft.within(Duration::from_secs(360));
+    if view.kubernetes().is_some_and(|state| kept_out(state).contains(&view.host.name.as_str())) {
+        let let_in = draft.add_on(&speaker, "let-in", Operation::LetIn(LetIn { node: view.host.name.clone() }));
+        draft.needs(&join, &let_in, Reason::Because("the API refuses what was removed as dead"));
+    }
     let is_issued = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
     if !is_issued {
         // A node that only gets other files needs no token that lasts, and nobody would remove one that is made for it after the last join.

@@ -28,6 +28,7 @@ mod still_ready;
 mod swap;
 mod time_sync;
 mod trust;
+mod uncordoned;
 
 use crate::plan::{Draft, HostView, Refusal};
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::parse::{ParseError, Section, text_of};
 use super::token::BootstrapTokenState;
+use crate::drain::Cordon;
 pub(super) use questions::{LOAD_BALANCERS, NODES, TOKENS, WARNINGS, objects};
 
 /// The cluster as one API server shows it.
@@ -46,6 +47,10 @@ pub struct NodeState {
     pub container_runtime: String,
     /// Whether its Ready condition is true.
     pub ready: bool,
+    /// Whether its kubelet is silent for so long that the controller manager has given it up (`nodeMonitorGracePeriod`, 50 s).
+    pub silent: bool,
+    /// Whether new pods are kept away from it, and by whom.
+    pub cordon: Cordon,
     /// What the Ready condition says.
     pub message: String,
     /// When its kubelet said so last, in whole seconds since 1970 by the clock of its host.

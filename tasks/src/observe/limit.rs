@@ -32,6 +32,10 @@ const ANNOTATIONS: usize = 64 << 10;
 const LOAD_BALANCER: usize = 2 * (16 << 10);
 const NETWORK_CHECK: usize = super::network_check::ANSWER_LIMIT + LINE;
 
+/// Of each node that is asked about: 250 pods of 16 KiB. Of the cluster: a thousand budgets.
+const PODS: usize = 4 << 20;
+const BUDGETS: usize = 2 << 20;
+
 /// Of each host that is named in a block of a file, or has a route to its pods.
 const NAMED: usize = 512;
 
@@ -75,8 +79,9 @@ impl Looks {
         let asked = usize::from(self.asks_api_server()) + usize::from(self.warnings) + usize::from(self.etcd);
         let words = (asked + self.api_endpoints.len() + self.etcd_endpoints.len()) * WORDS;
         let objects = if self.kubernetes { OBJECTS } else { 0 };
+        let workload = if self.workload.is_empty() { 0 } else { BUDGETS.saturating_add(self.workload.len().saturating_mul(PODS)) };
         let last = if self.last_words { LAST_WORDS } else { 0 };
         let addons = self.addon_objects.iter().map(|name| name.kind.len() + name.name.len() + 4 * LINE).sum::<usize>();
-        of_nodes.saturating_add(of_pods).saturating_add(words + objects + last + addons)
+        of_nodes.saturating_add(of_pods).saturating_add(words + objects + last + addons).saturating_add(workload)
     }
 }

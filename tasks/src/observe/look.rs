@@ -60,6 +60,8 @@ pub enum Look {
     EtcdEndpoint(String),
     /// Whether the member of etcd at a URL answers this host, which has one itself: what somebody else says of a member that is silent.
     EtcdPeerHealth(String),
+    /// The pods of this node, and the budgets that protect them, asked from this host's API server.
+    Workload(String),
     /// What the pods of the network check on these nodes say of the others, asked through this host's API server.
     NetworkCheck(Vec<String>),
     /// The cluster's last warnings, for those who wait for it too long.
@@ -111,6 +113,7 @@ pub struct Looks {
     pub(super) etcd: bool,
     pub(super) etcd_endpoints: BTreeSet<String>,
     pub(super) etcd_peers: BTreeSet<String>,
+    pub(super) workload: BTreeSet<String>,
     pub(super) network_check: Option<Vec<String>>,
     pub(super) warnings: bool,
     pub(super) last_words: bool,
@@ -156,6 +159,7 @@ impl Looks {
             Look::Etcd => self.etcd = true,
             Look::EtcdEndpoint(url) => drop(self.etcd_endpoints.insert(url)),
             Look::EtcdPeerHealth(url) => drop(self.etcd_peers.insert(url)),
+            Look::Workload(node) => drop(self.workload.insert(node)),
             Look::NetworkCheck(askers) => self.network_check = Some(askers),
             Look::Warnings => self.warnings = true,
             Look::LastWords => self.last_words = true,
@@ -189,6 +193,7 @@ impl Looks {
             kubernetes: false,
             node_annotations: false,
             load_balancers: false,
+            workload: BTreeSet::new(),
             network_check: None,
             warnings: false,
             api_endpoints: BTreeSet::new(),
@@ -212,6 +217,7 @@ impl Looks {
         let cluster = cluster.chain(asked(self.node_annotations, Look::NodeAnnotations));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
+        let cluster = cluster.chain(self.workload.iter().cloned().map(Look::Workload));
         let cluster = cluster.chain(self.network_check.clone().map(Look::NetworkCheck));
         let cluster = cluster.chain(self.addon_objects.iter().cloned().map(Look::AddonObject));
         let cluster = cluster.chain(self.etcd_endpoints.iter().cloned().map(Look::EtcdEndpoint));
@@ -248,7 +254,7 @@ impl Looks {
     pub(super) fn asks_api_server(&self) -> bool {
         let kinds =
             [self.api_server, self.kubernetes, self.node_annotations, self.load_balancers, self.network_check.is_some(), self.warnings];
-        kinds.contains(&true) || !self.addon_objects.is_empty() || !self.api_endpoints.is_empty()
+        kinds.contains(&true) || !self.workload.is_empty() || !self.addon_objects.is_empty() || !self.api_endpoints.is_empty()
     }
 
     /// Whether there is nothing to look at.

@@ -27,6 +27,7 @@ mod swap;
 mod time;
 mod token;
 mod versions;
+mod workload;
 
 pub use addons::{ADDON_LABEL, LiveObject};
 pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_list};

@@ -142,6 +142,9 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.load_balancers {
         seen.load_balancers = Some(super::kubernetes::read_load_balancers(sections)?);
     }
+    if !looks.workload.is_empty() {
+        seen.workload = Some(super::workload::read(sections, &looks.workload)?);
+    }
     seen.api_endpoints = super::api_server::read_endpoints(sections, &looks.api_endpoints)?;
     if !looks.addon_objects.is_empty() {
         seen.addon_objects = super::addons::read(sections, &looks.addon_objects)?;

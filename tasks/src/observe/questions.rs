@@ -33,6 +33,7 @@ fn questions(looks: &Looks) -> Vec<String> {
     made(&|script| super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints));
     made(&|script| super::etcd_urls::push_peers(script, &looks.etcd_peers));
     made(&|script| super::api_server::push_endpoints(script, &looks.api_endpoints));
+    made(&|script| super::workload::push(script, &looks.workload));
     made(&|script| super::addons::push(script, &looks.addon_objects));
     made(&|script| {
         script.push_str(&if looks.kubernetes { super::kubernetes::objects() } else { String::new() });

@@ -15,6 +15,8 @@ use super::pod_network::PodNetwork;
 use super::swap::SwapState;
 use super::time::TimeTracking;
 use super::versions::ProgramVersions;
+use super::workload::merged;
+use crate::drain::Workload;
 
 /// What is known of one host besides its facts. A key that is missing was never looked at.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -50,6 +52,8 @@ pub struct Observations {
     pub node_annotations: Option<Annotations>,
     /// Load balancers of hosts, by node: whether they have found an API server.
     pub load_balancers: Option<BTreeMap<String, bool>>,
+    /// What runs on nodes that were asked for; or what was said instead.
+    pub workload: Option<Result<Workload, String>>,
     /// Ways to the API by their URLs, as this control plane takes them: the API server that they lead to.
     pub api_endpoints: BTreeMap<String, ApiServerState>,
     /// The cluster as this host's API server shows it.
@@ -219,6 +223,7 @@ impl Observations {
             etcd_endpoints: BTreeMap::new(),
             etcd_peers: BTreeMap::new(),
             node_annotations: None,
+            workload: None,
             load_balancers: None,
             api_endpoints: BTreeMap::new(),
             kubernetes: None,
@@ -261,6 +266,7 @@ impl Observations {
         self.etcd_peers.extend(later.etcd_peers);
         self.api_endpoints.extend(later.api_endpoints);
         self.node_annotations = later.node_annotations.or(self.node_annotations.take());
+        self.workload = merged(self.workload.take(), later.workload);
         self.load_balancers = later.load_balancers.or(self.load_balancers.take());
         self.kubernetes = later.kubernetes.or(self.kubernetes.take());
         self.network_check = later.network_check.or(self.network_check.take());

@@ -6,9 +6,12 @@ mod apply_addon;
 mod bootstrap_token;
 mod claim;
 mod cluster_admins;
+mod cordon;
+mod drain;
 mod endpoint_ready;
 mod etcd_answers;
 mod etcd_member;
+mod fence;
 mod finalize;
 mod join;
 mod kubelet;
@@ -25,6 +28,7 @@ mod preflight;
 mod private_cluster_info;
 mod read_kubeconfigs;
 mod ready;
+mod reboot;
 mod record;
 mod remove_addons;
 mod remove_node;
@@ -33,6 +37,7 @@ mod static_pods;
 mod time_sync;
 mod tokens;
 mod trust;
+mod uncordon;
 mod upload;
 
 pub use addons::Addons;
@@ -40,9 +45,12 @@ pub use apply_addon::ApplyAddon;
 pub use bootstrap_token::{BootstrapToken, TOKEN_RESERVE, TOKEN_VALIDITY};
 pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
+pub use cordon::CordonNode;
+pub use drain::DrainNode;
 pub use endpoint_ready::EndpointReady;
 pub use etcd_answers::EtcdAnswers;
 pub use etcd_member::EtcdMemberReady;
+pub use fence::{KeepOut, LetIn, kept_out};
 pub use finalize::{FINALIZED, KubeletFinalize};
 pub use join::Join;
 pub use kubelet::{KubeletStart, KubeletStays};
@@ -63,6 +71,7 @@ pub(crate) use ready::CLIENT_CERTIFICATE;
 pub use ready::{
     API_SERVER_MANIFEST, ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly, without_means,
 };
+pub use reboot::{REBOOT_REQUIRED, Reboot};
 pub use remove_addons::RemoveAddons;
 pub use remove_node::RemoveNode;
 pub use reset::{RESET_BEGUN, Reset};
@@ -70,6 +79,7 @@ pub use static_pods::{Component, FOUNDERS_LINK, MEMBER_DATA, StaticPods};
 pub use time_sync::TimeSynchronised;
 pub use tokens::{RemoveTokens, TOKEN_PREFIX};
 pub use trust::TrustStore;
+pub use uncordon::UncordonNodes;
 pub(crate) use upload::{CONTROL_PLANES_ANNOTATION, founded, names};
 pub use upload::{FOUNDED, UploadConfiguration};
 
@@ -164,6 +174,18 @@ operations! {
     ApplyAddon,
     /// Nothing is left of manifests that the user has no more.
     RemoveAddons,
+    /// New pods are kept away from a node.
+    CordonNode,
+    /// A host is started anew.
+    Reboot,
+    /// No pod is left on a node that may leave it.
+    DrainNode,
+    /// Nodes from which kokctl kept new pods away take them again.
+    UncordonNodes,
+    /// The kubelet of a host that was removed makes no node.
+    KeepOut,
+    /// The kubelet of a host may make its node again.
+    LetIn,
     /// The cluster has no node of this name.
     RemoveNode,
     /// A DaemonSet or Deployment runs everywhere it should.

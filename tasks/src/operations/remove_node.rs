@@ -35,6 +35,6 @@ impl RemoveNode {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("node {}", self.node)
+        format!("node {} gone", self.node)
     }
 }

@@ -101,6 +101,7 @@ fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
         Action::Operation(Operation::KubeletStart(_) | Operation::KubeletFinalize(_) | Operation::Join(_)) => {
             ("a kubelet", is_active("kubelet.service") && is_ready_node(&step.host, seen))
         }
+        Action::Operation(Operation::Reboot(_)) => ("a control plane or a member of etcd", has_member || has_api_server),
         Action::Resource(Resource::Unit(unit)) if runs_unit(unit, "etcd.service") => ("a member of etcd", has_member),
         Action::Resource(Resource::Unit(unit)) if runs_unit(unit, "containerd.service") => {
             ("containerd below an API server", is_active("containerd.service") && has_api_server)

@@ -1,5 +1,6 @@
 //! The plan: what is to be done on which host, in which order and why. Data, and nothing else.
 
+mod aside;
 mod ask;
 mod compare;
 mod document;
@@ -7,16 +8,19 @@ mod draft;
 mod graph;
 mod held;
 mod id;
+mod leave;
 mod lint;
 mod looks;
 mod make;
 mod missing;
 mod reason;
+mod reboot;
 mod refusal;
 mod reset;
 mod select;
 mod why;
 
+pub use aside::{Aside, How, aside};
 pub use compare::Asked;
 pub use document::{
     ActDocument, ActKind, ArtifactDocument, Aspect, ChangeDocument, Difference, DocumentError, DocumentInputs, NeedDocument, PLAN_VERSION,
@@ -25,11 +29,13 @@ pub use document::{
 pub use draft::{Draft, HostView};
 pub use graph::{Action, Plan, Step};
 pub use id::{NewName, StepId, StepName};
+pub use leave::{Leaving, leave};
 pub use lint::{Finding, lint, ungated};
 pub use looks::looks;
 pub use make::{Inputs, Making, Seen, make, make_part};
 pub use reason::Reason;
+pub use reboot::{Reboots, reboot, reboot_looks};
 pub use refusal::Refusal;
-pub use reset::{reset, reset_looks, reset_part};
+pub use reset::{reset, reset_looks};
 pub use select::{Choice, Selection};
 pub use why::Why;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use kok_crds::model::{Cluster, EtcdDeployment};
+use kok_crds::model::{Cluster, EtcdDeployment, FirewallPolicy};
 use semver::Version;
 
 use super::needed::{self, Needed};
@@ -47,26 +47,44 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     // Of a control plane with a member of etcd, the list of these has said it.
     let is_said = |name: &str| !cluster.has_etcd_units() && bootstrap::is_member(cluster, seen, name);
     for (name, node) in nodes.iter().filter(|(name, _)| cluster.host(name).is_none() && !is_said(name)) {
-        found.refuse(left_out(cluster, name, control_planes::is_marked(node)));
+        let is_control_plane = control_planes::is_marked(node);
+        match needs_every_host(cluster).filter(|_| !is_control_plane) {
+            Some(because) => found.refuse(left_out(cluster, name).because(because)),
+            None if is_control_plane => found.refuse(left_out_control_plane(cluster, name)),
+            None => found.warn(left_out(cluster, name).because("a node does not leave the cluster because a line of the file is lost")),
+        }
+    }
+}
+
+/// Where the hosts are listed.
+fn place_of_hosts(cluster: &Cluster) -> String {
+    cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string)
+}
+
+/// Every list of control planes would lose it.
+fn left_out_control_plane(cluster: &Cluster, name: &str) -> Refusal {
+    Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host"))
+        .at(place_of_hosts(cluster))
+        .because(needed::REMOVE_CONTROL_PLANE.because())
+        .hint(format!("put {name} back into the file; or, if the host is gone for good, `kubectl delete node {name}`"))
+}
+
+/// Why no host may be missing in the file while its node works, if so: `apply` would take something away from it.
+fn needs_every_host(cluster: &Cluster) -> Option<&'static str> {
+    let opens = cluster.hosts.iter().any(|host| cluster.settings_of(host).host.firewall == FirewallPolicy::Open);
+    match () {
+        () if network_plugins::plugin(&cluster.network).gives_shares => Some("the hosts would lose their routes to its pods"),
+        () if opens => Some("the firewalls of the hosts would let it in no more"),
+        () => None,
     }
 }
 
 /// A node does not leave the cluster because its host is left out of the file.
-fn left_out(cluster: &Cluster, name: &str, is_control_plane: bool) -> Refusal {
-    let place = cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
-    if is_control_plane {
-        return Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host"))
-            .at(place)
-            .because(needed::REMOVE_CONTROL_PLANE.because())
-            .hint(format!("put {name} back into the file; or, if the host is gone for good, `kubectl delete node {name}`"));
-    }
-    Refusal::new(format!("the cluster has a node {name}, and the file has no such host"))
-        .at(place)
-        .because(format!("removing a worker is an operation of its own: `kokctl reset --limit {name}`, with the file as it was"))
-        .hint(format!(
-            "put {name} back into the file; or, if it is to leave: `kubectl drain {name}`, then `kokctl reset --limit {name}` with the file as \
-             it was, or `kubectl delete node {name}` if the host is gone"
-        ))
+fn left_out(cluster: &Cluster, name: &str) -> Refusal {
+    Refusal::new(format!("the cluster has a node {name}, and the file has no such host")).at(place_of_hosts(cluster)).hint(format!(
+        "put {name} back into the file; or, if it is to leave: `kokctl remove -f FILE {name}` with the file as it was, and with --dead if the host \
+         is gone for good"
+    ))
 }
 
 /// From the cluster, or while that does not answer from the host. The host's file comes along only if it differs from the desired one; while the

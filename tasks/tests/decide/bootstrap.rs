@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kok_tasks::change::Change;
+use kok_tasks::observe::Look;
 use kok_tasks::plan::{Choice, Plan, Refusal, Selection, StepId};
 
 use crate::support::world::World;
@@ -283,8 +284,13 @@ fn a_refusal_names_the_operation_that_would_be_needed() {
         assert!(swapped.contains(place), "{place}: {swapped}");
     }
     assert_eq!(swapped.lines().count(), 2, "etcd's list would say the same again: {swapped}");
-    let left_out = said(&[(&format!("    - {worker}\n"), "")]);
-    assert!(left_out.contains("removing a worker is an operation of its own: `kokctl reset --limit worker1`"), "{left_out}");
+    let mut world = running.clone();
+    world.cluster = cluster_of(&text.replace(&format!("    - {worker}\n"), ""));
+    let mut seen = world.seen();
+    seen.add_observations("cp1", world.look("cp1", [Look::Kubernetes].into_iter()));
+    let warned = told(&kok_tasks::preconditions::reminders(&world.cluster, &seen));
+    assert!(warned.contains("the cluster has a node worker1") && warned.contains("`kokctl remove -f FILE worker1`"), "{warned}");
+    assert!(world.try_plan().is_ok(), "a lost line is no removal, and no obstacle");
 }
 
 /// With one control plane there is no list of members to compare.

@@ -42,3 +42,4 @@ mod own_etcd;
 mod prepared;
 mod release_build;
 mod two_clusters;
+mod workers;

@@ -2,16 +2,18 @@
 
 use crate::variables::row::{Variable, flag, number, text, value};
 
-const REMOVAL: &str = "it belongs to the action remove-node, which this version does not have";
+const REMOVAL: &str = "it is read from the `extraArgs` of the action remove-node, and by `kokctl remove`";
+const RETRIES: &str = "`kokctl remove` asks the API again until it has an answer, within a deadline";
 const ASKED: &str = "an operation is not asked, and `kokctl reset` has `--yes`";
 
 pub(super) static ROWS: &[Variable] = &[
-    number("delete_node_retries", "none", "How often Ansible tries to remove a node.").moot(REMOVAL),
-    number("delete_node_delay_seconds", "none", "How many seconds lie between.").moot(REMOVAL),
+    number("delete_node_retries", "none", "How often Ansible tries to remove a node.").moot(RETRIES),
+    number("delete_node_delay_seconds", "none", "How many seconds lie between.").moot(RETRIES),
     number("cri_stop_containers_grace_period", "0", "How many seconds containers have for ending at a reset.")
         .moot("`kokctl reset` ends them as it ends the others of the host"),
     value("node", "names with commas", "none", "Which hosts are removed.").moot(REMOVAL),
-    flag("reset_nodes", "true", "Whether a host that is removed is also cleaned.").moot(REMOVAL),
+    flag("reset_nodes", "true", "Whether a host that is removed is also cleaned.")
+        .moot("`kokctl remove` cleans every host that it reaches: a kubelet that goes on would make its node again"),
     flag("allow_ungraceful_removal", "false", "Removes hosts that can't be reached.").moot(REMOVAL),
     flag("delete_nodes_confirmation", "false", "Answers the question whether hosts are to be removed.").moot(ASKED),
     flag("skip_confirmation", "false", "Answers the question whether hosts are to be removed.").moot(ASKED),

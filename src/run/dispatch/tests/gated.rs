@@ -119,7 +119,7 @@ fn kubelets_of_workers_wait_for_nodes_that_are_away() {
     let (outcome, model) = run_changed(world, |model| model.stop_unit("worker2", "kubelet.service"));
     let failed: Vec<&StepId> = outcome.failed.iter().map(|failure| &failure.step).collect();
     assert_eq!(failed, [&joined]);
-    assert_eq!(model.waited(&joined), ["worker2 is not Ready, and 1 at a time may be away"]);
+    assert_eq!(model.waited(&joined), ["worker2 is not Ready, or drained now, and 1 at a time may be away"]);
     assert!(outcome.failed[0].error.contains("What to do: mend worker2 first"), "{outcome:?}");
 }
 

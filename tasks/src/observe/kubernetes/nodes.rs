@@ -10,6 +10,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::NodeState;
+use crate::drain::Cordon;
 
 /// A list of the API. It says of what it is one: an error is an object too.
 #[derive(Deserialize)]
@@ -38,11 +39,22 @@ struct Metadata {
     labels: BTreeMap<String, String>,
     #[serde(default)]
     deletion_timestamp: Option<String>,
+    #[serde(default)]
+    annotations: Annotations,
+}
+
+/// Of all that plugins keep there, what is ours.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    #[serde(rename = "kokctl.io/cordoned-by")]
+    cordoned_by: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct NodeSpec {
+    unschedulable: bool,
     taints: Vec<Taint>,
     #[serde(rename = "podCIDRs")]
     pod_cidrs: Vec<String>,
@@ -135,6 +147,8 @@ fn state(node: Node) -> NodeState {
         kubelet_version: status.node_info.kubelet_version,
         container_runtime: status.node_info.container_runtime_version,
         ready: ready.status == "True",
+        silent: ready.status == "Unknown",
+        cordon: Cordon::read(spec.unschedulable, metadata.annotations.cordoned_by.as_deref()),
         message: ready.message,
         said_at_seconds: said_at.map(OffsetDateTime::unix_timestamp),
         labels: metadata.labels,

@@ -12,11 +12,12 @@ fi
 "#;
 
 /// Objects that tasks look at, besides those of network plugins.
-const OBJECTS: [Object; 13] = [
+const OBJECTS: [Object; 14] = [
     object("v1", "ConfigMap", "kube-system", "kubeadm-config"),
     object("v1", "ConfigMap", "kube-system", "kubelet-config"),
     object("v1", "ConfigMap", "kube-system", "kokctl"),
     object("v1", "ConfigMap", "kube-system", "kokctl-addons"),
+    object("v1", "ConfigMap", "kube-system", "kokctl-cluster"),
     object("v1", "ConfigMap", "kube-public", "cluster-info"),
     object("apps/v1", "DaemonSet", "kube-system", "kube-proxy"),
     object("apps/v1", "Deployment", "kube-system", "coredns"),

@@ -56,7 +56,7 @@ pub struct ArtifactDocument {
 impl ActDocument {
     pub(super) fn new(act: &Act, concealed: &Concealed) -> Self {
         let (kind, script, artifact) = match act {
-            Act::Script(script) => (ActKind::Script, Some(script), None),
+            Act::Script(script) | Act::Until { script, .. } => (ActKind::Script, Some(script), None),
             Act::Stream { script, artifact } => (ActKind::Stream, Some(script), Some(artifact)),
             Act::Wait => (ActKind::Wait, None, None),
         };

@@ -71,7 +71,7 @@ fn no_more_workers_are_away_than_may_be() {
     else {
         panic!("two are away");
     };
-    assert_eq!(cause.to_string(), "h1, h2 are not Ready, and 2 at a time may be away");
+    assert_eq!(cause.to_string(), "h1, h2 are not Ready, or drained now, and 2 at a time may be away");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{NETWORK_ADDON, ObjectName};
+use kok_tasks::drain::{Budget, Pod};
 use kok_tasks::observe::{
     ApiServerState, BootstrapTokenState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject, NodeState,
 };
@@ -20,6 +21,10 @@ pub(crate) struct Api {
     pub(crate) tokens: BTreeMap<String, u64>,
     /// What nodes are annotated with.
     pub(crate) annotations: BTreeMap<String, BTreeMap<String, String>>,
+    /// What runs on nodes, besides what the model needs.
+    pub(crate) pods: BTreeMap<String, Vec<Pod>>,
+    /// What protects it.
+    pub(crate) budgets: Vec<Budget>,
     /// Objects of addons.
     pub(crate) addons: BTreeMap<ObjectName, LiveObject>,
     /// The hosts on which etcd is meant to run.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use kok_tasks::change::Change;
+use kok_tasks::drain::Cordon;
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
-    Component, FOUNDERS_LINK, Join, KubeletStart, MEMBER_DATA, NetworkCheck, Operation, Preflight, Stage, StaticPods, TOKEN_VALIDITY,
+    Component, FOUNDERS_LINK, Join, KeepOut, KubeletStart, LetIn, MEMBER_DATA, NetworkCheck, Operation, Preflight, Stage, StaticPods,
+    TOKEN_VALIDITY,
 };
 
 use kok_tasks::secret_name::SecretName;
@@ -149,8 +151,37 @@ impl World {
             }
             Operation::Reset(_) => self.leave(host),
             Operation::RemoveNode(node) => self.forget(host, &node.node),
+            Operation::Reboot(_) => panic!("hosts of the model are not started anew"),
+            Operation::KeepOut(KeepOut { node }) => self.keep_out(host, |names| names.push(node.clone())),
+            Operation::LetIn(LetIn { node }) => self.keep_out(host, |names| names.retain(|name| name != node)),
+            Operation::CordonNode(cordon) => {
+                self.uses_api(host, true);
+                if let Some(node) = self.api.nodes.get_mut(&cordon.node) {
+                    node.cordon = Cordon::Ours(cordon.by);
+                }
+            }
+            Operation::DrainNode(drain) => {
+                self.uses_api(host, true);
+                let node = self.api.nodes.get(&drain.node);
+                assert!(node.is_none_or(|node| node.cordon != Cordon::None), "{} is drained while new pods come", drain.node);
+                self.api.pods.remove(&drain.node);
+            }
+            Operation::UncordonNodes(lifted) => {
+                self.uses_api(host, true);
+                let nodes = self.api.nodes.iter_mut().filter(|(name, _)| lifted.nodes.contains(name));
+                nodes.filter(|(_, node)| matches!(node.cordon, Cordon::Ours(_))).for_each(|(_, node)| node.cordon = Cordon::None);
+            }
         }
         self.settle();
+    }
+
+    fn keep_out(&mut self, host: &str, change: impl FnOnce(&mut Vec<String>)) {
+        self.uses_api(host, true);
+        let record = self.api.objects.get("ConfigMap/kube-system/kokctl-cluster").and_then(|map| map["data"]["removed"].as_str());
+        let mut names: Vec<String> = record.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        change(&mut names);
+        self.api.object("ConfigMap", "kube-system", "kokctl-cluster", "");
+        self.api.objects.get_mut("ConfigMap/kube-system/kokctl-cluster").unwrap()["data"] = serde_json::json!({"removed": names.join(" ")});
     }
 
     /// What comes about by itself: a kubelet that reaches the API server gets its certificate and registers its node, and flannel's

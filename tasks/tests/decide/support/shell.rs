@@ -44,10 +44,7 @@ pub(crate) fn text_of(fragment: &Fragment) -> String {
 
 /// The script of an act that is one.
 pub(crate) fn script_of(act: &Act) -> String {
-    match act {
-        Act::Script(fragment) | Act::Stream { script: fragment, .. } => text_of(fragment),
-        Act::Wait => panic!("nothing is done"),
-    }
+    text_of(act.script().unwrap())
 }
 
 /// A folder that goes when the test ends.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
 use kok_tasks::change::{Change, ChangeKind, Verdict};
+use kok_tasks::drain::Workload;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::gate::api_server_url;
 use kok_tasks::issued;
@@ -147,6 +148,11 @@ impl World {
                 }
                 Look::NodeAnnotations => seen.node_annotations = Some(Ok(self.api.annotations.clone())),
                 Look::LoadBalancers => seen.load_balancers = Some(api::load_balancers(&self.api, &self.hosts)),
+                Look::Workload(node) => {
+                    let pods = [(node.clone(), self.api.pods.get(&node).cloned().unwrap_or_default())].into();
+                    let workload = Workload { pods, budgets: self.api.budgets.clone() };
+                    seen.merge(Observations { workload: Some(Ok(workload)), ..Observations::default() });
+                }
                 Look::Kubernetes => seen.kubernetes = Some(api::state(&self.api, host, &self.hosts)),
                 Look::AddonObject(name) => {
                     let there = self.api.addons.get(&name).cloned();

@@ -2,8 +2,9 @@
 
 use std::cell::LazyCell;
 
+use kok_tasks::drain::DrainSettings;
 use kok_tasks::observe::{API_SERVER, EtcdState, Observations, ProgramVersions};
-use kok_tasks::plan::{Making, Refusal, reset_looks, reset_part};
+use kok_tasks::plan::{Leaving, Making, Refusal, leave, reset_looks};
 
 use super::super::super::seeded::seeded;
 use super::lives::{Life, Random};
@@ -63,12 +64,14 @@ impl Beginning {
         let is_chosen = |host: &&kok_crds::model::Host| seeded!(ResetTakesAnyHost) || (!host.roles.control_plane && !host.roles.etcd);
         let hosts: Vec<String> = world.cluster.hosts.iter().filter(is_chosen).map(|host| host.name.clone()).collect();
         let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
+        let drain = DrainSettings { delete_unmanaged: true, ..DrainSettings::default() };
+        let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: false, drain };
         let mut seen = world.seen();
         for host in &world.cluster.hosts {
             seen.add_observations(&host.name, world.look(&host.name, reset_looks(host, false).iter()));
         }
         loop {
-            match reset_part(&world.cluster, std::slice::from_ref(&chosen), &seen)? {
+            match leave(&world.cluster, &leaving, &seen)? {
                 Making::Made(plan) => return Ok(*plan),
                 Making::Incomplete(refusals) => return Err(refusals),
                 Making::AskFirst(hosts) => panic!("{hosts:?} were all asked"),

@@ -1,0 +1,109 @@
+//! `kokctl cordon`, `kokctl drain` and `kokctl uncordon`
+
+use clap::Args;
+use kok_crds::model::Cluster;
+use kok_crds::operation::Verb;
+use kok_crds::{Intent, Position, listed};
+use kok_tasks::plan::{Aside, How};
+
+use super::changing::{ChangingArguments, Session, failures};
+use super::drain_arguments::DrainOptions;
+use super::files::{ExtraVars, NamedFiles};
+use super::process;
+use super::wanted::{problems, tasks};
+use crate::engine::{self, AsideDone, Options, Verdict};
+use crate::failure::{Failure, Kind};
+
+/// Which nodes.
+#[derive(Debug, Args)]
+pub(super) struct Nodes {
+    /// Hosts of the cluster: names and groups with `*` and `?`; without any, those of the files' operation
+    #[arg(value_name = "HOST")]
+    hosts: Vec<String>,
+    #[command(flatten)]
+    files: NamedFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
+    #[command(flatten)]
+    pub(super) changing: ChangingArguments,
+}
+
+/// Keep new pods away from nodes; those that are there stay
+#[derive(Debug, Args)]
+pub(super) struct CordonArguments {
+    #[command(flatten)]
+    nodes: Nodes,
+}
+
+/// Have the pods of nodes leave them, one node after the other, as PodDisruptionBudgets allow it; the nodes take no new ones afterwards
+#[derive(Debug, Args)]
+pub(super) struct DrainArguments {
+    #[command(flatten)]
+    nodes: Nodes,
+    #[command(flatten)]
+    drain: DrainOptions,
+}
+
+/// Let pods come again to nodes that kokctl has cordoned
+#[derive(Debug, Args)]
+pub(super) struct UncordonArguments {
+    #[command(flatten)]
+    nodes: Nodes,
+}
+
+pub(super) async fn cordon(arguments: &CordonArguments) -> Result<(), Vec<Failure>> {
+    set_aside(&arguments.nodes, Verb::Cordon, How::Cordon).await
+}
+
+pub(super) async fn drain(arguments: &DrainArguments) -> Result<(), Vec<Failure>> {
+    set_aside(&arguments.nodes, Verb::Drain, How::Drain(arguments.drain.settings())).await
+}
+
+pub(super) async fn uncordon(arguments: &UncordonArguments) -> Result<(), Vec<Failure>> {
+    set_aside(&arguments.nodes, Verb::Uncordon, How::Uncordon).await
+}
+
+impl Nodes {
+    /// The cluster, and the hosts that are meant.
+    pub(super) fn read(&self, verb: Verb) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
+        let (input, cluster) = self.files.all().without_manifests(&self.extra)?;
+        let asked = input.asked(Intent { verb, dry: false }, &tasks()).map_err(problems)?;
+        let nowhere = Position { file: "HOST".into(), line: 1, column: 1 };
+        let hosts = match self.hosts.as_slice() {
+            [] => asked.hosts,
+            // The command line is no file with lines.
+            given => input
+                .hosts(&given.join(","), &nowhere)
+                .map_err(|found| problems(found).into_iter().map(|it| it.at("HOST")).collect::<Vec<_>>())?,
+        };
+        if hosts.is_empty() {
+            let failure = Failure::new(Kind::Input, "no host is named").because(format!("{} never means all of them", verb.as_str()));
+            return Err(vec![failure.hint(format!("kokctl {} -f FILE HOST…", verb.as_str()))]);
+        }
+        let no_node = |name: &&String| cluster.host(name).is_some_and(|host| !host.roles.is_node());
+        if let Some(name) = hosts.iter().find(no_node) {
+            let failure = Failure::new(Kind::Input, format!("{name} is no node")).at(name.clone());
+            return Err(vec![failure.because("it has etcd alone, and no pods").hint("name hosts that are control planes or workers")]);
+        }
+        Ok((cluster, hosts))
+    }
+}
+
+async fn set_aside(nodes: &Nodes, verb: Verb, how: How) -> Result<(), Vec<Failure>> {
+    let (cluster, hosts) = nodes.read(verb)?;
+    let aside = Aside { hosts: &hosts, how };
+    let part = hosts.join(",");
+    let (session, lock) = Session::open(&cluster, &nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
+    let context = &session.context;
+    let work = async |options: Options<'_>| engine::aside(context, lock, &cluster, (&aside, &part), options).await;
+    let done = session.with_options(|_| Verdict::Go, work).await;
+    let AsideDone { outcome, .. } = done.map_err(|error| failures(error, verb.as_str()))?;
+    let names = listed(hosts.iter().map(String::as_str));
+    session.say(&match (outcome, &aside.how) {
+        (None, _) => "nothing to do".to_owned(),
+        (_, How::Cordon) => format!("no new pods come to {names}; `kokctl uncordon` lets them come again"),
+        (_, How::Drain(_)) => format!("pods have left {names}, and no new ones come; `kokctl uncordon` lets them come again"),
+        (_, How::Uncordon) => format!("pods come to {names} again"),
+    });
+    Ok(())
+}

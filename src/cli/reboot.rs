@@ -1,0 +1,47 @@
+//! `kokctl reboot`
+
+use std::time::Duration;
+
+use clap::Args;
+use kok_crds::listed;
+use kok_crds::operation::Verb;
+use kok_tasks::plan::Reboots;
+
+use super::changing::{Session, failures};
+use super::drain::Nodes;
+use super::drain_arguments::DrainOptions;
+use super::process;
+use crate::engine::{self, Options, Verdict};
+use crate::failure::Failure;
+
+/// Start hosts anew, one after the other: each is drained before, and has to be Ready again before the next one goes
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    nodes: Nodes,
+    /// Only hosts that say that they have to be, by /run/reboot-required
+    #[arg(long)]
+    if_needed: bool,
+    /// How many seconds a host may take until it is back
+    #[arg(long, value_name = "SECONDS", default_value_t = 900, value_parser = clap::value_parser!(u64).range(30..))]
+    back_within: u64,
+    #[command(flatten)]
+    drain: DrainOptions,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let (cluster, hosts) = arguments.nodes.read(Verb::Reboot)?;
+    let back_within = Duration::from_secs(arguments.back_within);
+    let reboots = Reboots { hosts: &hosts, if_needed: arguments.if_needed, drain: arguments.drain.settings(), back_within };
+    let part = hosts.join(",");
+    let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
+    let context = &session.context;
+    let work = async |options: Options<'_>| engine::reboot(context, lock, &cluster, (&reboots, &part), options).await;
+    let outcome = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "reboot"))?;
+    session.say(&match outcome {
+        None if arguments.if_needed => "nothing to do: none of them says that it has to be started anew".to_owned(),
+        None => "nothing to do".to_owned(),
+        Some(outcome) => format!("{} steps are done; {} work as before", outcome.done, listed(hosts.iter().map(String::as_str))),
+    });
+    Ok(())
+}

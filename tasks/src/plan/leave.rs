@@ -1,0 +1,148 @@
+//! The plan that takes workers out of a cluster that goes on without them and forgets them.
+
+use std::time::Duration;
+
+use kok_crds::listed;
+use kok_crds::model::{Cluster, Host};
+
+use super::draft::{Draft, Edge};
+use super::graph::Plan;
+use super::id::StepId;
+use super::make::{Making, Seen, compared, defect, enter};
+use super::reason::Reason;
+use super::refusal::Refusal;
+use super::reset::{is_ours, leaving};
+use super::select::Selection;
+use crate::drain::{Cordoner, DrainSettings, judge};
+use crate::gate::{Disruption, Need};
+use crate::observe::{ApiServerState, KubernetesState};
+use crate::operations::{CordonNode, DrainNode, KeepOut, Operation, RemoveNode};
+use crate::preconditions;
+
+/// Which hosts leave their cluster, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Leaving<'a> {
+    /// Their names. Those that are dead need not be in the file any more.
+    pub hosts: &'a [String],
+    /// Whether they are gone for good: nothing is done on them.
+    pub dead: bool,
+    /// How their pods leave them.
+    pub drain: DrainSettings,
+}
+
+/// The plan for these workers: each is cordoned and drained, taken down, and its node deleted. Of a dead one only the node is left to delete.
+///
+/// # Errors
+/// [`Refusal`] for each host that belongs to another cluster; where no API server could be told; for a host that is called dead and has a node that
+/// speaks; and for pods that would be lost and that nobody has given up.
+pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let mut refusals = preconditions::check_reset(cluster, seen);
+    let speaker = match speaker(cluster, wanted.hosts, seen) {
+        Ok(speaker) => speaker,
+        Err(refusal) => {
+            refusals.push(refusal);
+            None
+        }
+    };
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let (mut plan, mut edges) = (Plan::default(), Vec::new());
+    for name in wanted.hosts {
+        edges.extend(enter(&mut plan, draft(cluster, wanted, name, speaker, seen)).map_err(|refusal| vec![refusal])?);
+    }
+    for Edge { later, earlier, reason } in edges {
+        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
+    }
+    let making = compared(plan, seen, &Selection::whole())?;
+    let refusals = speaker.map(|speaker| refused(wanted, speaker, seen)).unwrap_or_default();
+    if refusals.is_empty() { Ok(making) } else { Err(refusals) }
+}
+
+fn draft<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &'a str, speaker: Option<&Host>, seen: &Seen) -> Draft<'a> {
+    let host = cluster.host(name).filter(|host| !wanted.dead && is_ours(cluster, host, seen));
+    let (mut draft, reset) = host.map_or_else(|| (Draft::new(name, "reset"), None), |host| leaving(cluster, host));
+    let Some(speaker) = speaker else { return draft };
+    let kept_out = wanted.dead.then(|| draft.add_on(&speaker.name, "kept-out", Operation::KeepOut(KeepOut { node: name.to_owned() })));
+    let forgotten = draft.add_on(&speaker.name, "node", Operation::RemoveNode(RemoveNode { node: name.to_owned() }));
+    if let Some(kept_out) = kept_out {
+        draft.needs(&forgotten, &kept_out, Reason::Because("its kubelet, should it start again, would make it anew"));
+    }
+    if let Some(reset) = reset {
+        draft.needs(&forgotten, &reset, Reason::Because("a kubelet that still runs would make it again"));
+        let drained = drained(&mut draft, name, speaker, (&wanted.drain, wanted.hosts.len()));
+        draft.needs(&reset, &drained, Reason::Because("its pods have to be elsewhere before"));
+    }
+    draft
+}
+
+/// What is done on a node that is drained, before the next one may be.
+const IN_BETWEEN: Duration = Duration::from_secs(300);
+
+/// The steps after which no pod is left on a node that has to leave it; the last of them.
+pub(super) fn drained(draft: &mut Draft<'_>, node: &str, speaker: &Host, (settings, of_all): (&DrainSettings, usize)) -> StepId {
+    let cordon = CordonNode { node: node.to_owned(), by: Cordoner::Run };
+    let cordoned = draft.add_on(&speaker.name, "cordoned", Operation::CordonNode(cordon));
+    // From then on the node counts as one that is away, until it is deleted or takes pods again.
+    draft.gated(&cordoned, Disruption::DrainWorker { host: node.to_owned() }, Need::Wanted);
+    // Each of those before it may take as long as it may.
+    draft.within(settings.timeout.saturating_mul(u32::try_from(of_all).unwrap_or(u32::MAX)) + IN_BETWEEN);
+    let drain = DrainNode { node: node.to_owned(), settings: settings.clone() };
+    let drained = draft.add_on(&speaker.name, "drained", Operation::DrainNode(drain));
+    draft.within(settings.timeout);
+    draft.needs(&drained, &cordoned, Reason::Because("new pods would come in their place"));
+    drained
+}
+
+/// What the cluster says against it.
+fn refused(wanted: &Leaving<'_>, speaker: &Host, seen: &Seen) -> Vec<Refusal> {
+    let observed = seen.observations(&speaker.name);
+    let Some(KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return Vec::new() };
+    if wanted.dead {
+        let known = wanted.hosts.iter().filter_map(|name| Some((name, nodes.get(name)?)));
+        return known.filter(|(_, node)| !node.silent).map(|(name, node)| still_speaks(name, node.ready)).collect();
+    }
+    wanted.hosts.iter().filter_map(|name| lost_pods(name, &wanted.drain, seen, speaker)).collect()
+}
+
+fn still_speaks(name: &str, is_ready: bool) -> Refusal {
+    let because = if is_ready { "its kubelet says that the node is Ready" } else { "its kubelet still speaks with the API" };
+    Refusal::new(format!("{name} is not dead")).at(format!("node {name}")).because(because).hint(format!(
+        "leave --dead out, so that {name} is drained and cleaned; or, if it was switched off a moment ago, wait a minute: the cluster gives a node up after 50 s"
+    ))
+}
+
+/// Pods that an eviction would lose, said before the first one.
+pub(super) fn lost_pods(name: &str, settings: &DrainSettings, seen: &Seen, speaker: &Host) -> Option<Refusal> {
+    let workload = seen.observations(&speaker.name).workload.as_ref()?.as_ref().ok()?;
+    let drain = judge(workload.pods.get(name)?, &workload.budgets, settings);
+    let lost: Vec<String> =
+        drain.blocked.iter().filter(|(_, blocker)| blocker.is_decision()).map(|(pod, why)| format!("{pod}: {why}")).collect();
+    if lost.is_empty() {
+        return None;
+    }
+    let refusal = Refusal::new(format!("{name} has pods that would be lost")).at(format!("node {name}")).because(lost.join("; "));
+    Some(refusal.hint("save what is worth it and delete them, or say that they may go: --delete-emptydir, --delete-unmanaged"))
+}
+
+/// The control plane whose API server is told; none where no control plane was ever set up. While one may have been, somebody has to be told:
+/// the cluster would wait for these nodes for ever, and a later run could not take them out.
+fn speaker<'a>(cluster: &'a Cluster, chosen: &[String], seen: &Seen) -> Result<Option<&'a Host>, Refusal> {
+    let state = |host: &Host| seen.observations(&host.name).api_server.clone();
+    if let Some(speaker) = cluster.control_planes().find(|host| state(host) == Some(ApiServerState::Ready)) {
+        return Ok(Some(speaker));
+    }
+    if cluster.control_planes().all(|host| state(host) == Some(ApiServerState::Absent)) {
+        return Ok(None);
+    }
+    let said = cluster.control_planes().map(|host| match state(host) {
+        Some(ApiServerState::NotReady(said)) => format!("{}: {}", host.name, said.lines().next_back().unwrap_or_default()),
+        Some(_) => format!("{} has none yet", host.name),
+        None => format!("{} can't be reached", host.name),
+    });
+    let nodes = listed(chosen.iter().map(String::as_str));
+    Err(Refusal::new(format!("no API server of the cluster answers, and one has to forget the node of {nodes}"))
+        .because(said.collect::<Vec<_>>().join("; "))
+        .hint("mend a control plane first; or, if the whole cluster can go, take it down with `kokctl reset`")
+        .passing())
+}
