@@ -30,6 +30,9 @@ enum Command {
         /// A component that is built on request, such as calico; may be given again
         #[arg(long, value_name = "COMPONENT")]
         with: Vec<String>,
+        /// Nothing but this component, such as distribution, which tests alone need; give --output too
+        #[arg(long, value_name = "COMPONENT", requires = "output", conflicts_with = "with")]
+        only: Option<String>,
         /// Folder of built components [default: ${XDG_CACHE_HOME:-$HOME/.cache}/kok/release]
         #[arg(long, value_name = "DIR")]
         cache: Option<PathBuf>,
@@ -70,12 +73,13 @@ fn main() -> ExitCode {
 
 fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
-        Command::Build { output, with, cache, recipes } => {
+        Command::Build { output, with, only, cache, recipes } => {
             let cache = cache.map_or_else(paths::default_cache, Ok)?;
             let output = output.unwrap_or_else(|| paths::default_output(&cache));
             let options = Options {
                 recipes: absolute(&recipes.unwrap_or_else(paths::default_recipes))?,
                 with: with.into_iter().collect(),
+                only,
                 cache: absolute(&cache)?,
                 build_cache: paths::build_cache()?,
                 output: absolute(&output)?,

@@ -26,6 +26,8 @@ pub struct Options {
     pub recipes: PathBuf,
     /// Components that are built beside those that always are.
     pub with: BTreeSet<String>,
+    /// The one component that is built, instead of all of these.
+    pub only: Option<String>,
     /// Folder of built components.
     pub cache: PathBuf,
     /// Folder of Go's compiled packages.
@@ -63,7 +65,11 @@ pub fn native_architecture() -> &'static str {
 /// When something that is needed is missing, a component can't be built, or the components don't make a whole bundle. The
 /// components that were built until then stay in the cache, and the output has no index unless it was whole and unchanged.
 pub fn build(options: &Options, progress: &mut Progress) -> Result<Summary> {
-    let mut components = wanted(discover(&options.recipes, native_architecture())?, &options.with)?;
+    let mut components = discover(&options.recipes, native_architecture())?;
+    components = match &options.only {
+        Some(only) => alone(components, only)?,
+        None => wanted(components, &options.with)?,
+    };
     let archive = Archive::query(&components)?;
     for component in &mut components {
         if let Some(version) = archive.version(component)? {
@@ -97,6 +103,16 @@ pub(super) fn wanted(mut components: Vec<Component>, with: &BTreeSet<String>) ->
         return Err(ReleaseError::UnknownComponent { name: unknown.clone(), known: Vec::from_iter(known).join(", ") });
     }
     components.retain(|component| !component.recipe.on_request || with.contains(&component.name));
+    Ok(components)
+}
+
+/// One component, in all its versions.
+pub(super) fn alone(mut components: Vec<Component>, name: &str) -> Result<Vec<Component>> {
+    let known: BTreeSet<String> = components.iter().map(|component| component.name.clone()).collect();
+    components.retain(|component| component.name == *name);
+    if components.is_empty() {
+        return Err(ReleaseError::UnknownComponent { name: name.to_owned(), known: Vec::from_iter(known).join(", ") });
+    }
     Ok(components)
 }
 

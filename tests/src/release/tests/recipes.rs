@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::release::build::wanted;
+use crate::release::build::{alone, wanted};
 use crate::release::key::{Surroundings, component_key};
 use crate::release::paths::default_recipes;
 use crate::release::recipe::{Recipe, split_reference};
@@ -151,6 +151,16 @@ fn what_is_built_on_request_is_left_out_unless_it_is_asked_for_by_name() {
     assert_eq!(asked(&["tool"]).unwrap(), 1);
     let error = asked(&["tol"]).unwrap_err().to_string();
     assert!(error.contains("no component tol") && error.contains("there is: tool"), "{error}");
+}
+
+#[test]
+fn a_component_can_be_built_alone() {
+    let components = || discover(&default_recipes(), "amd64").unwrap();
+    let names: Vec<String> = alone(components(), "distribution").unwrap().into_iter().map(|component| component.name).collect();
+    assert_eq!(names, ["distribution"]);
+    assert!(!wanted(components(), &BTreeSet::new()).unwrap().iter().any(|component| component.name == "distribution"), "no bundle has it");
+    let error = alone(components(), "distributor").unwrap_err().to_string();
+    assert!(error.contains("no component distributor") && error.contains("distribution"), "{error}");
 }
 
 fn surroundings() -> Surroundings<'static> {
