@@ -36,6 +36,9 @@ enum Verb {
         /// A file with USER:PASSWORD in Base64: registries want tokens, which only this user gets.
         #[arg(long, value_name = "FILE")]
         login: Option<PathBuf>,
+        /// Where to write the keys with which tokens are signed, for another registry that trusts them.
+        #[arg(long, value_name = "FILE")]
+        jwks: Option<PathBuf>,
         /// A name whose certificate has expired.
         #[arg(long, value_name = "NAME")]
         expired: Vec<String>,
@@ -53,12 +56,12 @@ enum Verb {
 
 fn run() -> Result<(), Box<dyn Error>> {
     match Cli::parse().verb {
-        Verb::Serve { bundle, listen, ca, fault, login, expired, log } => {
+        Verb::Serve { bundle, listen, ca, fault, login, jwks, expired, log } => {
             let login = login.map(fs::read_to_string).transpose()?.map(|text| text.trim().to_owned());
             let ready = || {
                 let _ = writeln!(io::stdout(), "ready");
             };
-            Ok(serve(Options { bundle, listen, ca, faults: fault, login, expired, log }, ready)?)
+            Ok(serve(Options { bundle, listen, ca, faults: fault, login, jwks, expired, log }, ready)?)
         }
         Verb::Catalog { bundle } => {
             let catalog = catalog_of(&index_of(&bundle)?)?;

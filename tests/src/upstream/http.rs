@@ -70,7 +70,7 @@ fn read(stream: &mut impl Read) -> io::Result<Option<Request>> {
 
 /// Whether the connection stays.
 fn answer(stream: &mut impl Write, served: &Served, request: &Request) -> io::Result<bool> {
-    match reply(served.login.as_deref(), request) {
+    match reply(served, request) {
         Some(Reply::Refused(headers)) => return plain(stream, "401 Unauthorized", &headers),
         Some(Reply::Token(body)) => {
             write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n", body.len())?;

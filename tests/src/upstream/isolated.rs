@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{BufRead as _, BufReader};
+use std::io::{self, BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,9 @@ use tempfile::TempDir;
 
 use super::{AUTH_HOST, catalog_of, index_of};
 
-const NAMES: &str = "127.0.0.1 localhost dl.k8s.io github.com registry.k8s.io ghcr.io index.docker.io cdn.example";
+const FILES: &str = "127.0.0.1 localhost dl.k8s.io github.com cdn.example";
+/// Names of registries, which another one may answer for.
+const REGISTRIES: &str = "registry.k8s.io ghcr.io index.docker.io";
 const UP: &str = "ip link set lo up && exec \"$0\" \"$@\"";
 /// Gives the program names of its own: the machine's stay as they are.
 const WITH_NAMES: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
@@ -51,7 +53,7 @@ impl Isolated {
     pub fn start(program: &Path, bundle: &Path, options: &[&str]) -> Result<Self, Box<dyn Error>> {
         let folder = TempDir::new()?;
         let file = |name: &str| folder.path().join(name);
-        fs::write(file("hosts"), format!("{NAMES} {AUTH_HOST}\n"))?;
+        fs::write(file("hosts"), format!("{FILES} {REGISTRIES} {AUTH_HOST}\n"))?;
         fs::write(file("catalog.json"), serde_json::to_string(&catalog_of(&index_of(bundle)?)?)?)?;
         let mut command = Command::new("unshare");
         command.args(["--net", "sh", "-c", UP]).arg(program).arg("serve").arg("--bundle").arg(bundle);
@@ -63,6 +65,11 @@ impl Isolated {
         let mut said = String::new();
         BufReader::new(output.ok_or("the server has no output")?).read_line(&mut said)?;
         if said == "ready\n" { Ok(started) } else { Err(format!("the server is not ready, and says {said:?}").into()) }
+    }
+
+    /// From now on upstream's registries are at this address, and another name too. The server itself answers for files and tokens.
+    pub(super) fn registries_at(&self, address: &str, name: &str) -> io::Result<()> {
+        fs::write(self.file("hosts"), format!("{FILES} {AUTH_HOST}\n{address} {REGISTRIES} {name}\n"))
     }
 
     /// The folder of all files.

@@ -1,5 +1,6 @@
 //! Registries that ask who one is: by tokens, as upstream's do.
 
+use super::Served;
 use super::http::Request;
 
 /// Where tokens come from.
@@ -12,12 +13,13 @@ pub(super) enum Reply {
     Token(Vec<u8>),
 }
 
-/// `login` is `user:password` in Base64, as Basic has it. With a login registries want tokens, and the login for them.
-pub(super) fn reply(login: Option<&str>, request: &Request) -> Option<Reply> {
-    let login = login?;
+/// With a login registries want tokens, and the login (`user:password` in Base64, as Basic has it) for them.
+pub(super) fn reply(served: &Served, request: &Request) -> Option<Reply> {
+    let login = served.login.as_deref()?;
     let is_from = |scheme: &str, value: &str| request.authorization.as_deref() == Some(format!("{scheme} {value}").as_str());
     if request.host == AUTH_HOST {
-        let token = format!(r#"{{"token":"{TOKEN}","access_token":"{TOKEN}","expires_in":3600}}"#);
+        let token = served.tokens.as_ref().map_or_else(|| TOKEN.to_owned(), |tokens| tokens.token(&request.path));
+        let token = format!(r#"{{"token":"{token}","access_token":"{token}","expires_in":3600}}"#);
         let basic = || Reply::Refused("WWW-Authenticate: Basic realm=\"upstream of the lab\"\r\n".to_owned());
         return Some(if is_from("Basic", login) { Reply::Token(token.into_bytes()) } else { basic() });
     }

@@ -10,7 +10,9 @@ mod http;
 mod images;
 mod isolated;
 mod login;
+mod registry;
 mod tls;
+mod tokens;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
@@ -26,6 +28,8 @@ pub use fault::{Fault, Place};
 use images::Images;
 pub use isolated::Isolated;
 pub use login::AUTH_HOST;
+pub use registry::{Access, REGISTRY, Registry, program as registry_program};
+use tokens::Tokens;
 
 /// What is served, and how.
 #[derive(Debug, Clone)]
@@ -40,6 +44,8 @@ pub struct Options {
     pub faults: Vec<Place>,
     /// `USER:PASSWORD` in Base64: registries want tokens, which only this user gets.
     pub login: Option<String>,
+    /// Where the keys are written with which tokens are signed, as registries read them (JWKS); without it tokens are not signed.
+    pub jwks: Option<PathBuf>,
     /// Names whose certificates have expired.
     pub expired: Vec<String>,
     /// Where each request is noted, as `METHOD HOST PATH FROM SCHEME`: from which byte on, and how it says who it is (`-` if it does not).
@@ -53,6 +59,7 @@ struct Served {
     pub(super) images: Images,
     faults: Mutex<Vec<Place>>,
     pub(super) login: Option<String>,
+    pub(super) tokens: Option<Tokens>,
     log: Option<Mutex<File>>,
 }
 
@@ -94,8 +101,9 @@ pub fn serve(options: Options, ready: impl FnOnce()) -> io::Result<()> {
     let images = Images::read(&options.bundle, &bundle)?;
     let authority = tls::Authority::new(&options.ca, options.expired)?;
     let log = options.log.map(|path| OpenOptions::new().create(true).append(true).open(path).map(Mutex::new)).transpose()?;
+    let tokens = options.jwks.map(|path| Tokens::new(&path)).transpose()?;
     let (faults, login) = (Mutex::new(options.faults), options.login);
-    let served = Arc::new(Served { folder: options.bundle, bundle, images, faults, login, log });
+    let served = Arc::new(Served { folder: options.bundle, bundle, images, faults, login, tokens, log });
     let listener = TcpListener::bind(options.listen)?;
     ready();
     for connection in listener.incoming() {
