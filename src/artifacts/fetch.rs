@@ -29,16 +29,17 @@ use rustix::fs::{FlockOperation, flock};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+pub(super) use client::{Client, with_tries};
 pub use client::{Connection, Proxy};
 pub use credentials::Credentials;
+pub(super) use image::ACCEPTED;
 pub use index::part_of;
 pub(super) use index::{bytes as index_bytes, join, read as read_index, write as write_index, write_bytes as write_index_bytes};
 pub use mirrors::{Mirror, Mirrors};
+pub(super) use trouble::{Remedy, Trouble, failures};
 
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
-use client::Client;
-use trouble::{Remedy, Trouble};
 
 /// So many are fetched at the same time: upstream's servers give one connection a few megabytes a second, and take more than these ill.
 const AT_ONCE: usize = 8;
@@ -227,7 +228,7 @@ async fn resolve(client: &Arc<Client>, items: Vec<Item>) -> Result<(Vec<Wanted>,
             Err(trouble) => troubles.push(trouble),
         }
     }
-    if troubles.is_empty() { Ok((wanted, absent)) } else { Err(trouble::failures(troubles)) }
+    if troubles.is_empty() { Ok((wanted, absent)) } else { Err(failures(troubles)) }
 }
 
 async fn fetch_all(
@@ -245,7 +246,7 @@ async fn fetch_all(
     })
     .await;
     let (good, bad): (Vec<_>, Vec<_>) = answers.into_iter().partition(Result::is_ok);
-    (good.into_iter().filter_map(Result::ok).collect(), trouble::failures(bad.into_iter().filter_map(Result::err).collect()))
+    (good.into_iter().filter_map(Result::ok).collect(), failures(bad.into_iter().filter_map(Result::err).collect()))
 }
 
 async fn fetch_one(client: &Client, folder: &Path, one: Wanted, blobs: &image::Blobs, progress: &dyn Progress) -> Result<Entry, Trouble> {
@@ -264,7 +265,7 @@ async fn fetch_one(client: &Client, folder: &Path, one: Wanted, blobs: &image::B
 }
 
 /// Does it with all of them, some at a time; the answers come in any order.
-async fn all<T, A, F>(items: Vec<T>, work: impl Fn(T) -> F) -> Vec<Result<A, Trouble>>
+pub(super) async fn all<T, A, F>(items: Vec<T>, work: impl Fn(T) -> F) -> Vec<Result<A, Trouble>>
 where
     F: Future<Output = Result<A, Trouble>> + Send + 'static,
     A: Send + 'static,

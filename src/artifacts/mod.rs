@@ -3,6 +3,7 @@
 pub mod archive;
 pub mod fetch;
 pub mod prune;
+pub mod push;
 mod reading;
 pub mod signature;
 

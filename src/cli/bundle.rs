@@ -5,6 +5,7 @@ mod export;
 mod import;
 mod list;
 mod prune;
+mod push;
 mod verify;
 
 use std::path::Path;
@@ -31,6 +32,7 @@ enum Verb {
     Import(import::Arguments),
     List(list::Arguments),
     Prune(prune::Arguments),
+    Push(push::Arguments),
     Verify(verify::Arguments),
 }
 
@@ -41,6 +43,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Verb::Import(arguments) => import::run(arguments),
         Verb::List(arguments) => list::run(arguments),
         Verb::Prune(arguments) => prune::run(arguments),
+        Verb::Push(arguments) => push::run(arguments).await,
         Verb::Verify(arguments) => verify::run(arguments),
     }
 }

@@ -11,6 +11,7 @@ use kok_tasks::catalog::{Catalog, Item, Needs, Request};
 use super::process;
 use crate::artifacts::BundleFolder;
 use crate::artifacts::fetch::{Connection, Credentials, FetchRequest, Fetched, Mirror, Mirrors, Progress, Proxy, fetch, part_of};
+use crate::artifacts::push::{PushRequest, Pushed, push};
 use crate::engine;
 use crate::failure::{Failure, Kind};
 use crate::plain_file;
@@ -52,14 +53,12 @@ impl FetchArguments {
 
     /// By what upstream is reached. The proxy is the cluster's, if its file names one, else that of the environment.
     pub(super) fn connection(&self, cluster: Option<&Cluster>) -> Result<Connection, Failure> {
-        let authorities =
-            self.authorities.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect::<Result<_, Failure>>()?;
         let proxy = cluster.map(|cluster| &cluster.settings.host).filter(|proxy| proxy.has_proxy()).map(|proxy| Proxy {
             http: proxy.http_proxy.clone(),
             https: proxy.https_proxy.clone(),
             none: env::var("no_proxy").or_else(|_| env::var("NO_PROXY")).ok(),
         });
-        Ok(Connection { mirrors: self.mirrors(cluster)?, credentials: credentials()?, authorities, proxy })
+        Ok(Connection { mirrors: self.mirrors(cluster)?, proxy, ..connection(&self.authorities)? })
     }
 
     /// Those of the command line, then those of the cluster's files.
@@ -69,6 +68,12 @@ impl FetchArguments {
         let all: Result<Vec<Mirror>, String> = self.mirrors.iter().cloned().map(Ok).chain(of_files).collect();
         all.map(Mirrors).map_err(|because| Failure::new(Kind::Input, "a mirror of the cluster's files can't be used").because(because))
     }
+}
+
+/// By what registries are reached that are no mirrors: with the environment's proxy, and these CAs besides the system's.
+pub(super) fn connection(authorities: &[PathBuf]) -> Result<Connection, Failure> {
+    let authorities = authorities.iter().map(|path| Ok((path.display().to_string(), text(path)?))).collect::<Result<_, Failure>>()?;
+    Ok(Connection { credentials: credentials()?, authorities, ..Connection::default() })
 }
 
 /// The text of a small file that the user names.
@@ -115,6 +120,15 @@ pub(super) async fn fetch_shown(request: &FetchRequest<'_>) -> Result<Fetched, V
     let fetched = fetch(request, progress).await;
     bar.end();
     fetched
+}
+
+/// Pushes with a bar on a terminal, else with a line for each.
+pub(super) async fn push_shown(request: PushRequest<'_>) -> Result<Pushed, Vec<Failure>> {
+    let bar = Arc::new(FetchBar::pushing());
+    let progress: Arc<dyn Progress> = Arc::clone(&bar) as Arc<dyn Progress>;
+    let pushed = push(request, progress).await;
+    bar.end();
+    pushed
 }
 
 /// Where bundles of verbs without one are kept.

@@ -36,6 +36,7 @@ mod patches;
 pub mod plan;
 pub mod ports;
 pub mod preconditions;
+pub mod pushed;
 pub mod resources;
 pub mod sbom;
 pub mod script;

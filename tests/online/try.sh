@@ -1,7 +1,8 @@
 #!/bin/sh
-# Fetches a bundle from upstream itself, and verifies it: for a machine with a network. No test runs it.
+# Fetches a bundle from upstream itself, and verifies it; with REGISTRY in the environment it pushes the images there too, twice. For a machine with a
+# network. No test runs it.
 #
-# usage: try.sh [VERSION [FOLDER]]   a release of Kubernetes, and where to put the bundle
+# usage: [REGISTRY=registry.example/folder] try.sh [VERSION [FOLDER]]   a release of Kubernetes, and where to put the bundle
 set -eu
 cd "$(dirname -- "$0")/../.."
 
@@ -19,3 +20,10 @@ echo "==> again: nothing is fetched"
 $kokctl bundle create --kubernetes "$version" --architecture amd64,arm64 --output "$folder"
 # shellcheck disable=SC2086
 $kokctl bundle verify "$folder"
+if [ -n "${REGISTRY:-}" ]; then
+    echo "==> to $REGISTRY, and again: nothing is sent"
+    # shellcheck disable=SC2086
+    $kokctl bundle push "$REGISTRY" "$folder"
+    # shellcheck disable=SC2086
+    $kokctl bundle push "$REGISTRY" "$folder"
+fi

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use kok_tasks::pushed::Registry;
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use oci_client::secrets::RegistryAuth;
 use reqwest::redirect::Policy;
@@ -52,9 +53,9 @@ pub struct Proxy {
 }
 
 /// What reaches upstream.
-pub(super) struct Client {
+pub(in crate::artifacts) struct Client {
     pub(super) http: reqwest::Client,
-    pub(super) registry: oci_client::Client,
+    pub(in crate::artifacts) registry: oci_client::Client,
     pub(super) mirrors: Mirrors,
     credentials: Credentials,
 }
@@ -87,8 +88,25 @@ impl Client {
         Ok(Self { http, registry, mirrors: connection.mirrors.clone(), credentials: connection.credentials.clone() })
     }
 
+    /// One that sends images to a registry.
+    pub(in crate::artifacts) fn sending(connection: &Connection, registry: &Registry) -> Result<Self, Failure> {
+        let client = Self::new(connection)?;
+        let plain = if registry.is_plain { vec![registry.host.clone()] } else { Vec::new() };
+        let configuration = ClientConfig {
+            protocol: if plain.is_empty() { ClientProtocol::Https } else { ClientProtocol::HttpsExcept(plain) },
+            // The library counts it from the first byte that is sent to the first that comes back: larger images take longer. Who sends looks himself.
+            read_timeout: None,
+            // One request for a blob, as containerd does it; in pieces each has to wait for the answer to the one before.
+            use_monolithic_push: true,
+            ..registry_configuration(connection)
+        };
+        let registry = oci_client::Client::try_from(configuration)
+            .map_err(|error| Failure::new(Kind::Input, "this machine can't make connections to registries").because(error.to_string()))?;
+        Ok(Self { registry, ..client })
+    }
+
     /// Who one is at a registry.
-    pub(super) fn login(&self, registry: &str) -> RegistryAuth {
+    pub(in crate::artifacts) fn login(&self, registry: &str) -> RegistryAuth {
         self.credentials.at(registry).map_or(RegistryAuth::Anonymous, |(user, password)| RegistryAuth::Basic(user, password))
     }
 }
@@ -137,7 +155,7 @@ impl Proxy {
 }
 
 /// Tries again while time may help. `progress` says how far it came: tries are counted from the last byte on.
-pub(super) async fn with_tries<T, F>(mut work: impl FnMut() -> F, mut progress: impl FnMut() -> u64) -> Result<T, Trouble>
+pub(in crate::artifacts) async fn with_tries<T, F>(mut work: impl FnMut() -> F, mut progress: impl FnMut() -> u64) -> Result<T, Trouble>
 where
     F: Future<Output = Result<T, Trouble>>,
 {

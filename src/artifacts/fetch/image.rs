@@ -20,7 +20,7 @@ use super::trouble::Trouble;
 use super::{Progress, folder_of, part};
 
 /// Kinds of manifests that are understood: those of OCI, and Docker's that came before.
-const ACCEPTED: [&str; 4] = [
+pub(in crate::artifacts) const ACCEPTED: [&str; 4] = [
     "application/vnd.oci.image.index.v1+json",
     "application/vnd.docker.distribution.manifest.list.v2+json",
     "application/vnd.oci.image.manifest.v1+json",

@@ -5,14 +5,14 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Duration;
 
-use oci_client::errors::{OciDistributionError, OciErrorCode};
+use oci_client::errors::{OciDistributionError, OciEnvelope, OciErrorCode};
 use reqwest::StatusCode;
 
 use crate::failure::{Cause, Failure, Kind, printable};
 
 /// What has to happen before the same may succeed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Remedy {
+pub(in crate::artifacts) enum Remedy {
     /// Time: a server that is busy, a cut connection. It may say for how long.
     Time(Option<Duration>),
     /// A network: nobody answers there. Longer than a moment it does not come back by itself.
@@ -25,12 +25,12 @@ pub(super) enum Remedy {
 
 /// Something that could not be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Trouble {
+pub(in crate::artifacts) struct Trouble {
     what: String,
     at: String,
     because: String,
     hint: String,
-    pub(super) remedy: Remedy,
+    pub(in crate::artifacts) remedy: Remedy,
 }
 
 const LATER: &str =
@@ -41,6 +41,11 @@ const LOOK: &str =
     "look whether the version exists and the catalog is right (`kokctl versions`), or give a mirror that has it with --mirror";
 const TRUST: &str = "if a proxy or a mirror of yours answers there, give its CA by SSL_CERT_FILE or --ca; else do not go on";
 const LOGIN: &str = "log in to the registry (docker login, podman login), so that its credentials stand in config.json or auth.json";
+const PUSH_LATER: &str =
+    "run it again: what the registry has is not sent again; if it comes again, look at the network, the proxy and the registry";
+const PUSH_AWAY: &str = "look at the registry's address and port, this machine's network and its proxy (https_proxy, no_proxy)";
+const REFUSED: &str = "look whether the registry is read-only or only passes on what another one has, whether it has room, and who may push there; then run \
+                       it again: what it has is not sent again";
 
 impl Trouble {
     fn new(at: &str, remedy: Remedy, because: String, hint: &str) -> Self {
@@ -59,7 +64,20 @@ impl Trouble {
         &self.because
     }
 
-    pub(super) fn is_absent(&self) -> bool {
+    /// The same where something is sent: other things help then.
+    pub(in crate::artifacts) fn of_push(mut self, title: &str) -> Self {
+        self.what = format!("{title} can't be pushed");
+        let hint = match self.remedy {
+            Remedy::Time(_) => PUSH_LATER,
+            Remedy::Network => PUSH_AWAY,
+            Remedy::Absent | Remedy::Person if [TRUST, LOGIN].contains(&self.hint.as_str()) => return self,
+            Remedy::Absent | Remedy::Person => REFUSED,
+        };
+        hint.clone_into(&mut self.hint);
+        self
+    }
+
+    pub(in crate::artifacts) fn is_absent(&self) -> bool {
         self.remedy == Remedy::Absent
     }
 
@@ -90,11 +108,22 @@ impl Trouble {
         }
     }
 
-    pub(super) fn of_registry(at: &str, error: &OciDistributionError) -> Self {
+    /// So long nobody took anything or answered.
+    pub(in crate::artifacts) fn of_silence(at: &str, silence: Duration) -> Self {
+        Self::new(at, Remedy::Time(None), format!("for {} seconds it took nothing and did not answer", silence.as_secs()), LATER)
+    }
+
+    pub(in crate::artifacts) fn of_registry(at: &str, error: &OciDistributionError) -> Self {
         match error {
             OciDistributionError::RequestError(error) => Self::of_request(at, error),
-            OciDistributionError::ServerError { code, .. } => {
-                Self::of_status(at, StatusCode::from_u16(*code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), None)
+            OciDistributionError::ServerError { code, message, .. } => {
+                let status = StatusCode::from_u16(*code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+                let trouble = Self::of_status(at, status, None);
+                let words =
+                    serde_json::from_str(message).map(|envelope: OciEnvelope| envelope.errors.into_iter().map(|error| error.message));
+                let words: Vec<String> = words.into_iter().flatten().filter(|words| !words.is_empty()).collect();
+                let because = [trouble.because.clone()].into_iter().chain(words).collect::<Vec<_>>().join(": ");
+                Self { because: printable(&because).to_string(), ..trouble }
             }
             OciDistributionError::ImageManifestNotFoundError(_) => Self::of_status(at, StatusCode::NOT_FOUND, None),
             OciDistributionError::UnauthorizedError { .. } | OciDistributionError::AuthenticationFailure(_) => {
@@ -106,7 +135,7 @@ impl Trouble {
         }
     }
 
-    fn of_envelope(at: &str, envelope: &oci_client::errors::OciEnvelope, error: &OciDistributionError) -> Self {
+    fn of_envelope(at: &str, envelope: &OciEnvelope, error: &OciDistributionError) -> Self {
         let has = |wanted: &[OciErrorCode]| envelope.errors.iter().any(|one| wanted.contains(&one.code));
         use OciErrorCode as Code;
         if has(&[Code::ManifestUnknown, Code::NameUnknown, Code::BlobUnknown, Code::NotFound]) {
@@ -143,11 +172,11 @@ impl Trouble {
         Self::new(at, Remedy::Person, format!("there is no sha256 of {file} in it"), LOOK)
     }
 
-    pub(super) fn of_disk(path: &Path, error: &std::io::Error) -> Self {
+    pub(in crate::artifacts) fn of_disk(path: &Path, error: &std::io::Error) -> Self {
         Self::new(&path.display().to_string(), Remedy::Person, error.to_string(), "mend that, and run it again: it goes on where it was")
     }
 
-    pub(super) fn of_program(because: &str) -> Self {
+    pub(in crate::artifacts) fn of_program(because: &str) -> Self {
         Self::new("this program", Remedy::Person, because.to_owned(), "run it again; if it comes again, it is a defect of kokctl")
     }
 }
@@ -160,7 +189,7 @@ impl From<Trouble> for Failure {
 }
 
 /// All of them, those of one server that does not answer as one.
-pub(super) fn failures(troubles: Vec<Trouble>) -> Vec<Failure> {
+pub(in crate::artifacts) fn failures(troubles: Vec<Trouble>) -> Vec<Failure> {
     let (away, others): (Vec<_>, Vec<_>) = troubles.into_iter().partition(|trouble| trouble.remedy == Remedy::Network);
     let mut by_server: BTreeMap<String, Vec<Trouble>> = BTreeMap::new();
     for trouble in away {
@@ -168,7 +197,10 @@ pub(super) fn failures(troubles: Vec<Trouble>) -> Vec<Failure> {
     }
     let told = by_server.into_iter().map(|(server, mut all)| match all.len() {
         1 => all.remove(0),
-        several => Trouble { what: format!("{several} files or images of {server} can't be fetched"), at: server, ..all.remove(0) },
+        several => {
+            let done = if all.iter().any(|one| one.what.ends_with("pushed")) { "pushed" } else { "fetched" };
+            Trouble { what: format!("{several} files or images of {server} can't be {done}"), at: server, ..all.remove(0) }
+        }
     });
     told.collect::<Vec<_>>().into_iter().chain(others).map(Failure::from).collect()
 }

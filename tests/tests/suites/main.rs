@@ -17,6 +17,8 @@ mod api_server_support;
 mod bad_input;
 mod bad_input_cases;
 mod bundle_fetch;
+mod bundle_push;
+mod bundle_push_story;
 mod calico;
 mod calico_story;
 mod cluster;
