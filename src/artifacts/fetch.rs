@@ -35,11 +35,11 @@ pub use credentials::Credentials;
 pub(super) use image::ACCEPTED;
 pub use index::part_of;
 pub(super) use index::{bytes as index_bytes, join, read as read_index, write as write_index, write_bytes as write_index_bytes};
-pub use mirrors::{Mirror, Mirrors};
 pub(super) use trouble::{Remedy, Trouble, failures};
 
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
+use mirrors::mirrored;
 
 /// So many are fetched at the same time: upstream's servers give one connection a few megabytes a second, and take more than these ill.
 const AT_ONCE: usize = 8;

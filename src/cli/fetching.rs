@@ -7,10 +7,11 @@ use std::sync::Arc;
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_tasks::catalog::{Catalog, Item, Needs, Request};
+use kok_tasks::mirrors::{Mirror, Mirrors};
 
 use super::process;
 use crate::artifacts::BundleFolder;
-use crate::artifacts::fetch::{Connection, Credentials, FetchRequest, Fetched, Mirror, Mirrors, Progress, Proxy, fetch, part_of};
+use crate::artifacts::fetch::{Connection, Credentials, FetchRequest, Fetched, Progress, Proxy, fetch, part_of};
 use crate::artifacts::push::{PushRequest, Pushed, push};
 use crate::engine;
 use crate::failure::{Failure, Kind};

@@ -29,6 +29,7 @@ pub mod holder;
 pub mod identity;
 pub mod issued;
 pub mod list;
+pub mod mirrors;
 pub mod network_plugins;
 pub mod observe;
 pub mod operations;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
+use kok_tasks::mirrors::Mirrors;
 use kok_tasks::pushed::Registry;
 use oci_client::client::{Certificate, CertificateEncoding, ClientConfig, ClientProtocol};
 use oci_client::secrets::RegistryAuth;
 use reqwest::redirect::Policy;
 
 use super::credentials::Credentials;
-use super::mirrors::Mirrors;
 use super::trouble::{Remedy, Trouble};
 use crate::failure::{Failure, Kind};
 

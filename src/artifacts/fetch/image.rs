@@ -17,7 +17,7 @@ use super::client::{Client, with_tries};
 use super::layout::{self, Parts};
 use super::partial::Partial;
 use super::trouble::Trouble;
-use super::{Progress, folder_of, part};
+use super::{Progress, folder_of, mirrored, part};
 
 /// Kinds of manifests that are understood: those of OCI, and Docker's that came before.
 pub(in crate::artifacts) const ACCEPTED: [&str; 4] = [
@@ -68,7 +68,7 @@ pub(super) async fn resolve(client: &Client, image: &ImageItem) -> Result<Resolv
     let title = format!("{} for {}", image.reference, image.architecture);
     let reference: Reference =
         image.reference.parse().map_err(|_| Trouble::of_content(&image.reference, "it is no reference of an image").of(&title))?;
-    let reference = client.mirrors.reference(&reference);
+    let reference = mirrored(&client.mirrors, &reference);
     resolve_at(client, &reference, &image.architecture).await.map_err(|trouble| trouble.of(&title))
 }
 

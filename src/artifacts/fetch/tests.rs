@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kok_tasks::bundle::INDEX;
+use kok_tasks::mirrors::{Mirror, Mirrors};
 
 use super::*;
 use crate::artifacts::BundleFolder;
@@ -138,7 +139,7 @@ fn mirrors_and_credentials_are_read() {
     let mirrors = Mirrors(vec![mirror, registry]);
     assert_eq!(mirrors.address("https://dl.k8s.io/release/v1/kubeadm"), "https://mirror.example/dl/release/v1/kubeadm");
     assert_eq!(mirrors.address("https://github.com/x"), "https://github.com/x");
-    let reference = mirrors.reference(&"registry.k8s.io/coredns/coredns:v1".parse().unwrap());
+    let reference = mirrored(&mirrors, &"registry.k8s.io/coredns/coredns:v1".parse().unwrap());
     assert_eq!(reference.whole(), "10.0.0.1:5000/k8s/coredns/coredns:v1");
     assert_eq!(mirrors.without_tls(), ["10.0.0.1:5000"]);
     for wrong in ["dl.k8s.io", "=https://x", "dl.k8s.io=ftp://x", "dl.k8s.io=https://", "a/b=https://x", "a=https://u:p@x"] {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use kok_tasks::catalog::{Expected, FileItem, ImageItem, Item};
 use kok_tasks::digest::sha256;
+use kok_tasks::mirrors::Mirrors;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
