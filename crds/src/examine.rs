@@ -182,6 +182,7 @@ fn read_settings<'a>(
     network: Option<&Network>,
 ) -> Settings {
     said.extend(parts::read(decoder, spec));
+    said.extend(spec.get("delivery").map(|field| Said { variable: "delivery", field }));
     if let Some(field) = spec.get("apiEndpoint") {
         endpoint::read(decoder, &field, hosts, &mut said);
     }

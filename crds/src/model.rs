@@ -8,6 +8,7 @@ mod calico;
 mod certificates;
 mod components;
 mod concealed;
+mod delivery;
 mod endpoint;
 pub(crate) mod etcd;
 mod host;
@@ -28,6 +29,7 @@ pub use components::{
     Component, Components, Encryption, EncryptionAlgorithm, FeatureGates, Group, KubeletSettings, Patch, Reserved, Security, Values, Volume,
 };
 pub use concealed::Concealed;
+pub use delivery::Delivery;
 pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
 pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};

@@ -1,5 +1,5 @@
 //! What single hosts, and groups of them, have for themselves; and what only some hosts read.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use kok_crds::model::{Cluster, Settings};
 use kok_crds::{File, Input, Outcome, Problem, Role, read_cluster, read_input};
@@ -152,4 +152,50 @@ fn what_all_hosts_say_alike_holds_beside_what_one_has() {
     assert_eq!(settings.host.http_proxy, settings.of_host("w2").host.http_proxy);
     assert_eq!(settings.of_host("w2").host.additional_kernel_modules, ["nbd"]);
     assert!(settings.host.additional_kernel_modules.is_empty());
+}
+
+/// What a host says of how it gets what is installed counts before what its group says, and that before what is said for all.
+#[test]
+fn each_host_has_its_own_delivery() {
+    let delivery = |settings: &Settings| ["cp1", "cp2", "w1"].map(|host| settings.of_host(host).delivery.as_str());
+    assert_eq!(delivery(&settings(&[])), ["push"; 3]);
+    let all = ("group_vars/all.yml", "delivery: pull");
+    assert_eq!(delivery(&settings(&[all])), ["pull"; 3]);
+    assert_eq!(delivery(&settings(&[all, ("group_vars/kube_control_plane.yml", "delivery: push")])), ["push", "push", "pull"]);
+    let of_host = ("host_vars/cp1.yml", "delivery: pull");
+    assert_eq!(delivery(&settings(&[all, ("group_vars/kube_control_plane.yml", "delivery: push"), of_host])), ["pull", "push", "pull"]);
+}
+
+#[test]
+fn fields_say_it_too() {
+    let text = |spec: &str, host: &str| {
+        format!(
+            "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {{name: a}}\nspec:\n  kubernetesVersion: 1.37.1\n{spec}  \
+             hosts:\n  - {{name: cp1, address: 10.0.0.1, roles: [control-plane]}}\n  - {{name: w1, address: 10.0.0.2, roles: [worker]{host}}}\n"
+        )
+    };
+    let delivery = |spec: &str, host: &str| {
+        let Cluster { settings, .. } = read_cluster("f", &text(spec, host)).unwrap_or_else(|problems| panic!("{problems:?}"));
+        ["cp1", "w1"].map(|host| settings.of_host(host).delivery.as_str())
+    };
+    assert_eq!(delivery("", ""), ["push", "push"]);
+    assert_eq!(delivery("  delivery: pull\n", ""), ["pull", "pull"]);
+    assert_eq!(delivery("  delivery: pull\n", ", delivery: push"), ["pull", "push"]);
+    assert_eq!(delivery("  delivery: push\n", ", delivery: pull"), ["push", "pull"]);
+    assert_eq!(delivery("", ", delivery: pull"), ["push", "pull"]);
+    assert_eq!(delivery("", ", vars: {delivery: pull}"), ["push", "pull"]);
+    assert_eq!(delivery("  vars: {delivery: pull}\n", ", delivery: push"), ["pull", "push"]);
+    let told = |spec: &str, host: &str| {
+        let problems = read_cluster("f", &text(spec, host)).unwrap_err();
+        problems.iter().map(Problem::to_string).collect::<String>()
+    };
+    for (spec, host, part) in [
+        ("  delivery: Pull\n", "", "`pull`"),
+        ("", ", delivery: pulled", "`pull`"),
+        ("  delivery: pull\n  vars: {delivery: pull}\n", "", "is said twice"),
+        ("", ", delivery: pull, vars: {delivery: push}", "is said twice"),
+        ("  delivry: pull\n", "", "`delivery`"),
+    ] {
+        assert!(told(spec, host).contains(part), "{}", told(spec, host));
+    }
 }

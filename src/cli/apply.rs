@@ -53,7 +53,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Some(saved) => (of_saved(saved, wanted, arguments.prune.prune)?, saved.given()?),
         None => (wanted, Given::new(arguments.prune.prune)?),
     };
-    let Wanted { cluster, selection, part, noted } = wanted;
+    let Wanted { mut cluster, selection, part, noted } = wanted;
+    arguments.bundle.tell_hosts(&mut cluster);
     let transport = process::transport();
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
     let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;

@@ -45,6 +45,11 @@ impl BundleArgument {
         self.bundle.clone().or_else(|| env::var_os(BUNDLE_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from))
     }
 
+    /// Takes the mirrors of the command line over into the cluster, for hosts that fetch for themselves.
+    pub(super) fn tell_hosts(&self, cluster: &mut Cluster) {
+        self.fetch.tell_hosts(cluster);
+    }
+
     /// The bundle that is named, or what the cluster needs, fetched as far as it is not there.
     pub(super) async fn open_or_fetch(&self, cluster: &Cluster, transport: &Transport) -> Result<BundleFolder, Vec<Failure>> {
         match self.path() {

@@ -62,6 +62,13 @@ impl FetchArguments {
         Ok(Connection { mirrors: self.mirrors(cluster)?, proxy, ..connection(&self.authorities)? })
     }
 
+    /// Takes the mirrors over into the cluster, for hosts that fetch for themselves. The first one for a server counts.
+    pub(super) fn tell_hosts(&self, cluster: &mut Cluster) {
+        for mirror in self.mirrors.iter().rev() {
+            cluster.settings.upstream_mirrors.insert(mirror.host.clone(), mirror.url());
+        }
+    }
+
     /// Those of the command line, then those of the cluster's files.
     fn mirrors(&self, cluster: Option<&Cluster>) -> Result<Mirrors, Failure> {
         let of_files = cluster.into_iter().flat_map(|cluster| &cluster.settings.upstream_mirrors);

@@ -47,7 +47,8 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let Wanted { cluster, selection, .. } = arguments.part.read(&arguments.cluster, &arguments.extra, true)?;
+    let Wanted { mut cluster, selection, .. } = arguments.part.read(&arguments.cluster, &arguments.extra, true)?;
+    arguments.bundle.tell_hosts(&mut cluster);
     let transport = process::transport();
     let bundle = arguments.bundle.open_or_fetch(&cluster, &transport).await?;
     let place = arguments.save.as_deref().map(Place::new).transpose()?;

@@ -279,7 +279,7 @@ fn tell(plan: &Plan, events: &Events) {
             summary: change.summary(),
             lane: match step.act(change) {
                 Act::Script(_) | Act::Until { .. } => Lane::Script,
-                Act::Stream { .. } => Lane::Stream,
+                Act::Stream { .. } | Act::Fetch(_) => Lane::Stream,
                 Act::Wait => Lane::Wait,
             },
             needs: plan.changed_needs(&step.id).iter().map(|id| id.to_string()).collect(),

@@ -77,7 +77,7 @@ impl<'a> Batch<'a> {
             let Some(fragment) = act.script() else { continue };
             text.push_str(&format!("if [ -z \"$failed\" ]; then\n{}", compare_script()));
             text.push_str(&format!("kokctl_step={}\nmark output {index}\n( set -eu\n", quote(step.id.as_str())));
-            if matches!(act, Act::Stream { .. }) {
+            if matches!(act, Act::Stream { .. } | Act::Fetch(_)) {
                 // Whoever ends it lets it remove what it wrote.
                 text.push_str("trap 'exit 1' TERM\n");
             }

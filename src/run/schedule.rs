@@ -29,7 +29,7 @@ pub(super) enum Status {
 pub(super) enum Lane {
     /// Scripts, one after the other.
     Scripts,
-    /// Streams of bulk data, on a connection of their own.
+    /// Bulk data: streams on a connection of their own, and what a host fetches.
     Streams,
     /// Conditions that are waited for, all at once.
     Waits,
@@ -115,8 +115,18 @@ impl<'a> Schedule<'a> {
     }
 
     /// The next stream of a host that has none at work: the one that the longest chain of others waits for. The same again until it is begun.
-    pub(super) fn next_stream(&self) -> Option<&'a Step> {
-        self.at(self.queue.next_stream()?)
+    /// Where nothing more may be sent, the next one that its host fetches.
+    pub(super) fn next_stream(&self, may_send: bool) -> Option<&'a Step> {
+        self.at(self.queue.next_stream(|place| may_send || !self.is_sent_at(place))?)
+    }
+
+    /// Whether a change is sent as a stream.
+    pub(super) fn is_sent(&self, id: &StepId) -> bool {
+        self.place(id).is_some_and(|place| self.is_sent_at(place))
+    }
+
+    fn is_sent_at(&self, place: usize) -> bool {
+        matches!(self.acts.get(place), Some(Some(Act::Stream { .. })))
     }
 
     /// The next condition that can be waited for. The same again until it is begun.
@@ -173,7 +183,7 @@ fn is_open(status: Status) -> bool {
 
 fn lane_of(act: &Act) -> Lane {
     match act {
-        Act::Stream { .. } => Lane::Streams,
+        Act::Stream { .. } | Act::Fetch(_) => Lane::Streams,
         Act::Wait => Lane::Waits,
         Act::Script(_) | Act::Until { .. } => Lane::Scripts,
     }

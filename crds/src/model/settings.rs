@@ -7,6 +7,7 @@ use semver::Version;
 use super::calico::Calico;
 use super::certificates::Certificates;
 use super::components::{Components, Security};
+use super::delivery::Delivery;
 use super::endpoint::ApiEndpoint;
 use super::node_dns::NodeDns;
 
@@ -37,6 +38,8 @@ pub struct Settings {
     pub containerd_registries_mirrors: Vec<RegistryMirrors>,
     /// Addresses that stand in for upstream's servers when a bundle is fetched, by the server's name.
     pub upstream_mirrors: BTreeMap<String, String>,
+    /// Whether kokctl sends what is installed, or hosts fetch it.
+    pub delivery: Delivery,
     /// What is to become of the hosts.
     pub host: HostSettings,
     /// How Calico is set up, where it is the network plugin.
@@ -73,6 +76,7 @@ impl Settings {
         let HostSettings { kubelet_fail_swap_on, override_system_hostname, populate_inventory_to_hosts_file, .. } = self.host;
         let host = own.host.clone();
         self.host = HostSettings { kubelet_fail_swap_on, override_system_hostname, populate_inventory_to_hosts_file, ..host };
+        self.delivery = own.delivery;
         self.containerd_extra_runtime_args.clone_from(&own.containerd_extra_runtime_args);
         self.containerd_limit_open_file_num = own.containerd_limit_open_file_num;
         self.containerd_registries_mirrors.clone_from(&own.containerd_registries_mirrors);
@@ -220,6 +224,7 @@ impl Default for Settings {
             containerd_limit_open_file_num: DEFAULT_OPEN_FILES,
             containerd_registries_mirrors: Vec::new(),
             upstream_mirrors: BTreeMap::new(),
+            delivery: Delivery::Push,
             host: HostSettings::default(),
             calico: Calico::default(),
             node_dns: NodeDns::default(),

@@ -12,13 +12,13 @@ use crate::decode::{Decoder, Field, Fields, Form, Wording};
 use crate::message::Kind;
 use crate::model::{Host, Roles, Ssh, Taint, TaintEffect};
 use crate::syntax::{address, label};
-use crate::variables::OfHost;
+use crate::variables::{OfHost, OwnField};
 use crate::words::{quote, with_nearest};
 use crate::{Position, Problem};
 
 pub(crate) const HOST: Form = Form {
     what: "a host",
-    fields: &["name", "address", "addressIPv6", "roles", "ssh", "labels", "annotations", "taints", "vars"],
+    fields: &["name", "address", "addressIPv6", "roles", "ssh", "labels", "annotations", "taints", "delivery", "vars"],
     refused: &[
         ("ip", "write it as `address`"),
         ("access_ip", "write it as `address`"),
@@ -42,6 +42,7 @@ pub(crate) fn of_hosts<'a>(hosts: &[ReadHost<'a>]) -> Vec<OfHost<'a>> {
         // A name may be missing, or be none.
         name: host.name.as_ref().map_or_else(|| format!("hosts[{index}]"), |(name, _)| name.clone()),
         vars: host.vars.clone(),
+        field: host.delivery.clone(),
         roles: host.roles.as_ref().map(|(roles, _)| *roles),
     };
     hosts.iter().enumerate().map(of_host).collect()
@@ -64,6 +65,8 @@ pub(crate) struct ReadHost<'a> {
     pub(crate) address: Option<(IpAddr, Position)>,
     pub(crate) address_ipv6: Option<(Ipv6Addr, Position)>,
     pub(crate) roles: Option<(Roles, Position)>,
+    /// How it gets what is installed, as the field says it that the variable of that name says too.
+    pub(crate) delivery: Option<OwnField<'a>>,
     /// What it says of variables.
     pub(crate) vars: Option<Field<'a>>,
     /// The whole host, if nothing was wrong with it.
@@ -97,6 +100,7 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
     let labels = fields.get("labels").map(|field| read_labels(decoder, &field));
     let annotations = fields.get("annotations").map(|field| annotations::read(decoder, &field));
     let taints = fields.get("taints").map(|field| read_taints(decoder, &field));
+    let delivery = fields.get("delivery").and_then(|field| Some(OwnField { entry: item.node.entry("delivery")?, field }));
     let whole = || {
         Some(Host {
             name: name.clone()?.0,
@@ -111,7 +115,7 @@ fn read_one<'a>(decoder: &mut Decoder, item: &Field<'a>, ssh: &Ssh) -> Option<Re
             origin: item.position().clone(),
         })
     };
-    Some(ReadHost { host: whole(), name, address, address_ipv6, roles, vars: fields.get("vars") })
+    Some(ReadHost { host: whole(), name, address, address_ipv6, roles, delivery, vars: fields.get("vars") })
 }
 
 /// A required value with its place.

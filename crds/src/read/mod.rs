@@ -61,6 +61,7 @@ pub(crate) const SPEC: Form = Form {
         "apiEndpoint",
         "etcd",
         "containerRuntime",
+        "delivery",
         "time",
         "hostResources",
         "certificates",

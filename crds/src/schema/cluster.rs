@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, texts, time, word};
 use super::{Kind, column, object, parts, rule};
-use crate::model::{FlannelBackend, LEAST_MTU, MOST_MTU, NetworkPlugin, TaintEffect};
+use crate::model::{Delivery, FlannelBackend, LEAST_MTU, MOST_MTU, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
 use crate::read::hosts::{HOST, TAINT};
@@ -15,6 +15,9 @@ use crate::read::time::{MOST_SKEW_SECONDS, TIME};
 
 /// More than any cluster has, and few enough for the API server to check rules about each.
 const MOST_HOSTS: u32 = 5000;
+
+const DELIVERY: &str = "Whether kokctl sends what is installed (`push`, the default), or the hosts fetch it from upstream or a mirror.";
+const DELIVERY_OF_HOST: &str = "The same for this host, where that differs from the cluster's `delivery`.";
 
 pub(super) fn kind() -> Kind {
     let about = "A Kubernetes cluster on hosts that are reached over SSH.";
@@ -71,6 +74,7 @@ fn inline() -> Vec<Property> {
         property("apiEndpoint", "Where the API server is reached.", parts::api_endpoint()),
         property("etcd", "How etcd runs.", parts::schema(&ETCD, Vec::new())),
         property("containerRuntime", "What runs containers, and where it has images from.", parts::schema(&CONTAINER_RUNTIME, Vec::new())),
+        word("delivery", DELIVERY, &Delivery::ALL.map(Delivery::as_str)),
         property("time", "Where the hosts take their time from.", time_sync()),
         property("hostResources", "What is kept for the hosts, and how much pods may take.", parts::host_resources()),
         property("certificates", "How certificates are made.", parts::schema(&CERTIFICATES, Vec::new())),
@@ -126,6 +130,7 @@ fn host() -> Value {
         property("labels", "Labels of the node.", label),
         property("annotations", "Annotations of the node.", json!({"type": "object", "additionalProperties": {"type": "string"}})),
         property("taints", "Taints of the node.", json!({"type": "array", "items": taint()})),
+        word("delivery", DELIVERY_OF_HOST, &Delivery::ALL.map(Delivery::as_str)),
         property("vars", "Variables of the host; a setting is the same on all hosts.", json!({"type": "object"}))
             .with("x-kubernetes-preserve-unknown-fields", true),
     ];

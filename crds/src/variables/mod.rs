@@ -25,7 +25,7 @@ pub use table::{SUBJECTS, Subject};
 pub(crate) use judge::{Verdict, judge, neither, same};
 pub(crate) use lookup::{field_called, nearest_variable, variable_of_field};
 pub(crate) use members::{Member, OF_MEMBERS, SERVER_PORTS, is_of_server, other_members, server_port};
-pub(crate) use of_hosts::OfHost;
+pub(crate) use of_hosts::{OfHost, OwnField};
 pub(crate) use plain::{flag, plain, spelled};
 pub(crate) use read::calico::OFF as WITHOUT_CALICO;
 pub(crate) use read::host::url;

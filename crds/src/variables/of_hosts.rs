@@ -15,11 +15,21 @@ use crate::tree::same;
 use crate::tree::{Entry, Node, Value};
 use crate::words::quote;
 
+/// A field of a host that says what the variable of its name says.
+#[derive(Clone)]
+pub(crate) struct OwnField<'a> {
+    /// With its name.
+    pub(crate) entry: &'a Entry,
+    /// With its path.
+    pub(crate) field: Field<'a>,
+}
+
 /// What one host says.
 pub(crate) struct OfHost<'a> {
     /// As messages call it.
     pub(crate) name: String,
     pub(crate) vars: Option<Field<'a>>,
+    pub(crate) field: Option<OwnField<'a>>,
     /// What it does; `None` if that is wrong.
     pub(crate) roles: Option<Roles>,
 }
@@ -27,15 +37,16 @@ pub(crate) struct OfHost<'a> {
 impl<'a> OfHost<'a> {
     /// What it says of a variable.
     pub(super) fn node(&self, name: &str) -> Option<&'a Node> {
-        self.vars.as_ref()?.node.entry(name).map(|entry| &entry.node)
+        self.entries().find(|entry| entry.key == name).map(|entry| &entry.node)
     }
 
     /// All that it says.
-    fn entries(&self) -> &'a [Entry] {
-        match self.vars.as_ref().map(|vars| &vars.node.value) {
+    fn entries(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {
+        let vars: &'a [Entry] = match self.vars.as_ref().map(|vars| &vars.node.value) {
             Some(Value::Map(entries)) => entries,
             _ => &[],
-        }
+        };
+        self.field.as_ref().map(|own| own.entry).into_iter().chain(vars)
     }
 }
 
@@ -62,10 +73,17 @@ struct Own<'a> {
 pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &BTreeMap<&str, &Node>, settings: &mut Settings) -> Found {
     let mut own: BTreeMap<&'static str, (&'static Variable, Vec<Own<'a>>)> = BTreeMap::new();
     for host in hosts {
+        if let Some((row, OwnField { entry, field })) = host.field.as_ref().and_then(|own| Some((variable(&own.entry.key)?, own.clone()))) {
+            own.entry(row.name).or_insert((row, Vec::new())).1.push(Own { host, entry, item: field });
+        }
         let Some(vars) = &host.vars else { continue };
         for entry in decoder.entries(vars, "what a host has as `vars`").unwrap_or_default() {
             let Some(row) = row_of(decoder, entry) else { continue };
             let item = Field { path: format!("{}.{}", vars.path, entry.key), node: &entry.node };
+            if let Some(field) = host.field.as_ref().filter(|own| own.entry.key == entry.key) {
+                decoder.report(twice(entry, &field.field));
+                continue;
+            }
             match row.rule {
                 Rule::Setting(_) => own.entry(row.name).or_insert((row, Vec::new())).1.push(Own { host, entry, item }),
                 _ => read_one(decoder, &item, (&entry.key, &entry.key_position), row, settings),
@@ -77,6 +95,13 @@ pub(super) fn read<'a>(decoder: &mut Decoder, hosts: &'a [OfHost<'a>], of_all: &
         one(decoder, (row, own), hosts, of_all.get(name).copied(), (settings, &mut found));
     }
     found
+}
+
+fn twice(entry: &Entry, field: &Field<'_>) -> Problem {
+    Problem::new(format!("{} is said twice", quote(&entry.key)))
+        .at(&entry.key_position)
+        .because(format!("the field of the host says it at {}", field.position()))
+        .hint("keep one of the two")
 }
 
 /// One setting that hosts say.
@@ -94,7 +119,7 @@ fn one<'a>(
     } else {
         Readers::Cluster
     };
-    match (readers, problem) {
+    match (apart_from_all(row, readers, of_all), problem) {
         // What is said for all holds beside it.
         (Readers::Kubelets, _) => return take_each(decoder, row, &own, settings),
         (Readers::Hosts, Some(_)) => {
@@ -108,6 +133,13 @@ fn one<'a>(
     if own.len() == all.len() {
         found.settled.insert(row.name);
     }
+}
+
+/// Who reads what hosts say. A host that says what holds without anybody's word says something where another thing is said for all.
+fn apart_from_all(row: &'static Variable, readers: Readers, of_all: Option<&Node>) -> Readers {
+    let of_all = of_all.filter(|_| readers == Readers::Cluster);
+    let of_all = of_all.map(|node| Readers::of(row, std::iter::once((node, &node.position))));
+    of_all.filter(|readers| *readers == Readers::Hosts).unwrap_or(readers)
 }
 
 /// A setting that some hosts read alone.
@@ -153,12 +185,8 @@ pub(super) fn whole(
         of_all.iter().map(|(name, node)| (*name, *node)).filter(|(name, node)| is_of_hosts(name, node)).collect();
     let mut whole = BTreeMap::new();
     for host in hosts {
-        let own: BTreeMap<&str, &Node> = host
-            .entries()
-            .iter()
-            .map(|entry| (entry.key.as_str(), &entry.node))
-            .filter(|(_, node)| !matches!(node.value, Value::Null))
-            .collect();
+        let own: BTreeMap<&str, &Node> =
+            host.entries().map(|entry| (entry.key.as_str(), &entry.node)).filter(|(_, node)| !matches!(node.value, Value::Null)).collect();
         if !found.theirs.iter().any(|name| own.contains_key(name)) {
             continue;
         }

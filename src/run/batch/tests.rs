@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use kok_tasks::artifact::Artifact;
+use kok_tasks::artifact::{Artifact, Supply};
 use kok_tasks::change::{Change, ChangeKind, Verdict};
 use kok_tasks::plan::{Step, StepId};
 use kok_tasks::resources::{Binary, File, FileContent, Resource};
@@ -150,7 +150,7 @@ fn within(script: &str, folder: &Path) -> String {
 fn an_upload_whose_connection_hangs_is_ended_and_leaves_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("kubelet");
-    let artifact = Artifact { title: "kubelet".into(), path: "kubelet".into(), size: 8, sha256: "0".repeat(64) };
+    let artifact = Artifact { title: "kubelet".into(), path: "kubelet".into(), size: 8, sha256: "0".repeat(64), supply: Supply::Sent };
     let step = Step {
         id: StepId::parse("cp1/kubelet/binary").unwrap(),
         host: "cp1".into(),

@@ -75,11 +75,13 @@ impl<H: Hosts> Dispatcher<'_, H> {
     /// hosts the control plane before workers.
     fn streams(&mut self) -> Vec<(Order, Option<OwnedSemaphorePermit>)> {
         let mut orders = Vec::new();
-        while let Some(step) = self.schedule.next_stream() {
-            let Some(permit) = self.pools.try_stream() else { break };
-            orders.extend(self.begin(Lane::Streams, &[step]).map(|order| (order, Some(permit))));
+        loop {
+            let permit = self.pools.try_stream();
+            let Some(step) = self.schedule.next_stream(permit.is_some()) else { return orders };
+            // What a host fetches for itself takes nothing of this machine's line.
+            let permit = permit.filter(|_| self.schedule.is_sent(&step.id));
+            orders.extend(self.begin(Lane::Streams, &[step]).map(|order| (order, permit)));
         }
-        orders
     }
 
     /// Says that these steps of one host begin. Nothing if there are none.

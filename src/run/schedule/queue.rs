@@ -282,9 +282,9 @@ impl Queue {
         batch
     }
 
-    /// The next stream of any host that has none at work, and what most others wait for among those.
-    pub(super) fn next_stream(&self) -> Option<usize> {
-        self.streams.first().map(|(_, place)| *place)
+    /// The next stream of any host that has none at work, and what most others wait for among those that may begin.
+    pub(super) fn next_stream(&self, may_begin: impl Fn(usize) -> bool) -> Option<usize> {
+        self.streams.iter().map(|(_, place)| *place).find(|place| may_begin(*place))
     }
 
     /// The next condition to be taken up.

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::files::FILES;
 use super::storage::{FOLDERS, MOUNT_POINTS};
-use super::{CHRONY, COMMANDS, OTHER_COMMANDS, Program, TARGETS, TRUST_DEBIAN};
+use super::{CHRONY, COMMANDS, CURL, OTHER_COMMANDS, Program, TARGETS, TRUST_DEBIAN};
 
 /// The script. It reads files, and of commands meant for people only `ip`, `df` and, where they are active, the firewall's.
 pub(crate) fn script() -> String {
@@ -66,7 +66,7 @@ fn push_packages(script: &mut String) {
         "mark fact-packages\nfor file in /var/lib/dpkg/updates/[0-9]*; do [ -e \"$file\" ] && { echo interrupted; break; }; done\n",
     );
     script.push_str("lacking=\n");
-    for Program { name, debian, .. } in COMMANDS.iter().chain([&CHRONY, &TRUST_DEBIAN]) {
+    for Program { name, debian, .. } in COMMANDS.iter().chain([&CHRONY, &CURL, &TRUST_DEBIAN]) {
         let _ = writeln!(script, "command -v {name} >/dev/null 2>&1 || lacking=\"$lacking {debian}\"");
     }
     script.push_str("for file in /var/lib/apt/lists/*Packages*; do [ -e \"$file\" ] || echo no-lists; break; done\n");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{Task, host, proxy, rolling, selinux, trust};
-use crate::artifact::{Artifact, Placed};
+use crate::artifact::Placed;
 use crate::bundle::BundleFile;
 use crate::network_plugins::plugin;
 use crate::operations::BINARIES;
@@ -63,7 +63,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let version = view.cluster().settings.containerd_version.as_ref().map(ToString::to_string);
     let archive = view.file("containerd", version.as_deref())?;
-    let containerd = unpack(draft, ARCHIVE, archive, BINARIES, ("bin/", None));
+    let containerd = unpack(view, draft, (ARCHIVE, archive, BINARIES), ("bin/", None));
     let runc =
         draft.add("runc", Resource::Binary(Binary { path: "/usr/local/sbin/runc".to_owned(), artifact: view.artifact("runc", None)? }));
     let settings = folders(draft);
@@ -115,7 +115,7 @@ fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     draft.needs(&folder, &parent, Reason::Inside);
     let of_network = plugin(&view.cluster().network).programs.iter().map(|program| (program.step, program.archive, Some(program.name)));
     for (step, archive, program) in [(CNI_PLUGINS, "cni-plugins", None)].into_iter().chain(of_network) {
-        let step = unpack(draft, step, view.file(archive, None)?, PLUGIN_FOLDER, ("", program));
+        let step = unpack(view, draft, (step, view.file(archive, None)?, PLUGIN_FOLDER), ("", program));
         draft.needs(&step, &folder, Reason::Inside);
     }
     Ok(())
@@ -124,10 +124,9 @@ fn plugins(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 /// Puts the files of an archive that lie below `prefix` into `folder`. Where the archive has the architecture in the name of `program`, that is
 /// left out.
 fn unpack(
+    view: &HostView<'_>,
     draft: &mut Draft<'_>,
-    step: StepName<'_>,
-    file: &BundleFile,
-    folder: &str,
+    (step, file, folder): (StepName<'_>, &BundleFile, &str),
     (prefix, program): (&str, Option<&'static str>),
 ) -> StepId {
     let placed = file.contents.iter().filter_map(|entry| {
@@ -138,6 +137,6 @@ fn unpack(
         let installed = program.filter(|_| has_architecture).unwrap_or(name);
         is_program.then(|| Placed { entry: entry.clone(), path: format!("{folder}/{installed}") })
     });
-    let archive = Archive { artifact: Artifact::from(file), folder: folder.to_owned(), files: placed.collect() };
+    let archive = Archive { artifact: view.file_artifact(file), folder: folder.to_owned(), files: placed.collect() };
     draft.add(step, Resource::Archive(archive))
 }

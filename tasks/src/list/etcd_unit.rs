@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::etcd::{MEMBER, SERVICE, version};
 use super::founding::{Founding, founding};
 use super::{certificates, container_runtime, rolling};
-use crate::artifact::{Artifact, Placed};
+use crate::artifact::Placed;
 use crate::etcd_options::EtcdOptions;
 use crate::operations::{BINARIES, EtcdMemberReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
@@ -84,7 +84,7 @@ fn programs(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusa
         let (_, name) = entry.path.rsplit_once('/')?;
         PROGRAMS.contains(&name).then(|| Placed { entry: entry.clone(), path: format!("{BINARIES}/{name}") })
     });
-    let archive = Archive { artifact: Artifact::from(file), folder: BINARIES.to_owned(), files: placed.collect() };
+    let archive = Archive { artifact: view.file_artifact(file), folder: BINARIES.to_owned(), files: placed.collect() };
     let step = draft.add("programs", Resource::Archive(archive));
     if view.host.roles.is_node() {
         let other = view.id(container_runtime::ARCHIVE);

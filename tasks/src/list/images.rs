@@ -1,7 +1,8 @@
 //! The images that a host's roles need, and no others.
 
-use super::{Task, container_runtime, network, network_check};
-use crate::artifact::Artifact;
+use kok_crds::model::Delivery;
+
+use super::{Task, container_runtime, mirrors, network, network_check};
 use crate::bundle::BundleImage;
 use crate::network_plugins;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
@@ -57,9 +58,13 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 }
 
 fn add(view: &HostView<'_>, draft: &mut Draft<'_>, step: StepName<'_>, image: &BundleImage) {
-    let resource = Image { reference: image.reference.clone(), digest: image.manifest_digest.clone(), artifact: Artifact::from(image) };
+    let resource =
+        Image { reference: image.reference.clone(), digest: image.manifest_digest.clone(), artifact: view.image_artifact(image) };
     let step = draft.add(step, Resource::Image(resource));
     draft.needs(&step, &view.id(container_runtime::SERVICE), Reason::TalksTo);
+    if view.settings().delivery == Delivery::Pull {
+        mirrors::read_by(view, draft, &step);
+    }
 }
 
 /// Says that a step starts containers of these images, as far as they are any.

@@ -4,13 +4,16 @@ use kok_crds::model::RegistryMirrors;
 use serde::Serialize;
 
 use super::{Task, container_runtime};
-use crate::plan::{Draft, HostView, Reason, Refusal};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Absent, Directory, File, Resource};
 use crate::templates::render;
 
 const NAME: &str = "mirrors";
 
 pub(super) const TASK: Task = Task { name: NAME, about: "where images are fetched instead of their own registries", plan };
+
+/// Step after which mirrors that the file does not name any more are gone.
+const NO_OTHERS: StepName<'static> = StepName::new(NAME, "no-others");
 
 /// Lies in each folder that we have made, and in none of the host's owner.
 const MARK: &str = "kokctl";
@@ -60,11 +63,24 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
             draft.needs(&file, &marked, Reason::Because("what lies in the folder is removed by its mark"));
         }
         let text = render("containerd/hosts.toml.j2", &hosts(registry, &authorities))?;
-        let file = draft.add(&format!("{}-hosts", registry.prefix), Resource::File(File::text(format!("{path}/hosts.toml"), text)));
+        let file = draft.add(hosts_step(&registry.prefix).as_str(), Resource::File(File::text(format!("{path}/hosts.toml"), text)));
         draft.needs(&file, &marked, Reason::Because("what lies in the folder is removed by its mark"));
     }
-    draft.add("no-others", Resource::Absent(Absent { pattern: format!("{parent}/*/{MARK}"), except, with_folder: true }));
+    draft.add(NO_OTHERS, Resource::Absent(Absent { pattern: format!("{parent}/*/{MARK}"), except, with_folder: true }));
     Ok(())
+}
+
+/// The step that says which mirrors a registry has.
+fn hosts_step(prefix: &str) -> String {
+    format!("{prefix}-hosts")
+}
+
+/// Says that a step fetches images where these files say.
+pub(super) fn read_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    draft.needs(step, &view.id(NO_OTHERS), Reason::Reads);
+    for registry in &view.settings().containerd_registries_mirrors {
+        draft.needs(step, &view.id(StepName::new(NAME, &hosts_step(&registry.prefix))), Reason::Reads);
+    }
 }
 
 /// Of each mirror the file of its own authority with its text.

@@ -21,13 +21,13 @@ pub(crate) mod network;
 mod network_check;
 pub(crate) mod node_dns;
 pub(crate) mod packages;
-mod proxy;
+pub(crate) mod proxy;
 mod rolling;
 mod selinux;
 mod still_ready;
 mod swap;
 mod time_sync;
-mod trust;
+pub(crate) mod trust;
 mod uncordoned;
 
 use crate::plan::{Draft, HostView, Refusal};

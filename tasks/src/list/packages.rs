@@ -28,7 +28,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let manager = distribution.manager;
     let command = |program: &&Program| (program.name.to_owned(), (distribution.package_of)(program).to_owned());
     let commands = missing.iter().copied().map(|program| command(&program)).collect();
-    let environment = super::proxy::variables(view).into_iter().map(|(name, value)| (name.to_lowercase(), value)).collect();
+    let environment = super::proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands, environment }));
     draft.within(DEADLINE);
     if manager == Manager::Apt {

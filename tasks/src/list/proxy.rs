@@ -48,6 +48,16 @@ pub(super) fn variables(view: &HostView<'_>) -> Vec<(&'static str, String)> {
     proxies.chain([("NO_PROXY", without.join(","))]).collect()
 }
 
+/// The same for programs that read them in small letters.
+pub(crate) fn environment(view: &HostView<'_>) -> Vec<(&'static str, String)> {
+    let small = |name| match name {
+        "HTTP_PROXY" => "http_proxy",
+        "HTTPS_PROXY" => "https_proxy",
+        _ => "no_proxy",
+    };
+    variables(view).into_iter().map(|(name, value)| (small(name), value)).collect()
+}
+
 /// Everything of the cluster: what goes there through a proxy does not come back.
 fn without_proxy(cluster: &Cluster) -> Vec<String> {
     let network = &cluster.network;

@@ -9,7 +9,7 @@ const NAME: &str = "trust";
 
 pub(super) const TASK: Task = Task { name: NAME, about: "certificate authorities that programs trust besides", plan };
 
-const STORE: StepName<'static> = StepName::new(NAME, "store");
+pub(crate) const STORE: StepName<'static> = StepName::new(NAME, "store");
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let certificates = &view.settings().host.trusted_certificates;

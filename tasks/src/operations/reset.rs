@@ -155,7 +155,7 @@ for anchor in /etc/pki/ca-trust/source/anchors/kokctl-*.crt; do [ -e "$anchor" ]
 for name in bandwidth bridge dhcp dummy firewall host-device host-local ipvlan loopback macvlan portmap ptp sbr static tap tuning vlan vrf; do
   rm -f "/opt/cni/bin/$name"
 done
-rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /opt/containerd /var/lib/cni /run/containerd
+rm -rf /var/log/pods /var/log/containers /usr/local/sbin/runc /opt/cni/bin/.kokctl-* /usr/local/bin/.kokctl-*.part /usr/local/sbin/.kokctl-*.part /opt/containerd /var/lib/cni /run/containerd
 # What containerd, the kubelet and kubectl make by themselves; what others have put there stays.
 rm -rf /run/nri/nri.sock /run/kokctl/.kube
 plugins=/usr/libexec/kubernetes/kubelet-plugins

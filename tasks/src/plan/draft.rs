@@ -9,7 +9,6 @@ use super::id::{NewName, StepId, StepName};
 use super::make::{Inputs, Seen};
 use super::reason::Reason;
 use super::refusal::Refusal;
-use crate::artifact::Artifact;
 use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
 use crate::gate::{Disruption, Need};
@@ -20,7 +19,7 @@ use crate::speaker::speaker;
 /// Long enough for any single change of a file or unit on a busy host.
 const DEADLINE: Duration = Duration::from_secs(120);
 
-/// What streaming an artifact may take: four at once share a line of some 10 Mbit/s.
+/// What an artifact may take on its way: four at once share a line of some 10 Mbit/s, and so may hosts that fetch for themselves.
 fn transfer(action: &Action) -> Duration {
     const BYTES_PER_SECOND: u64 = 300_000;
     let size = match action {
@@ -116,14 +115,6 @@ impl<'a> HostView<'a> {
     #[must_use]
     pub fn has_image(&self, name: &str) -> bool {
         self.image(name).is_ok()
-    }
-
-    /// An artifact for a binary of the bundle.
-    ///
-    /// # Errors
-    /// As [`HostView::file`].
-    pub fn artifact(&self, name: &str, version: Option<&str>) -> Result<Artifact, Refusal> {
-        self.file(name, version).map(Artifact::from)
     }
 
     /// The step of that name for this host.

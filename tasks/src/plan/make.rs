@@ -13,13 +13,14 @@ use super::lint::{lint, ungated};
 use super::reason::Reason;
 use super::refusal::Refusal;
 use super::select::Selection;
+use super::supply::is_fetched;
 use crate::bundle::Bundle;
 use crate::dual_stack::completed;
 use crate::facts::HostFacts;
 use crate::holder::Standing;
 use crate::list::TASKS;
 use crate::list::host::{claim, cluster_id};
-use crate::list::packages;
+use crate::list::{packages, trust};
 use crate::observe::{Looks, Observations};
 use crate::preconditions;
 
@@ -220,6 +221,7 @@ fn ordered(drafts: Vec<Draft<'_>>) -> Result<Plan, Refusal> {
     }
     edges.extend(after_claims(&plan));
     edges.extend(after_packages(&plan));
+    edges.extend(after_trust(&plan));
     for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(defect)?;
     }
@@ -250,6 +252,13 @@ fn after_packages(plan: &Plan) -> Vec<Edge> {
     let later = with_packages.filter(|(step, _)| step.id != claim(&step.host));
     let reason = || Reason::Because("it may run commands of these packages");
     later.map(|(step, earlier)| Edge { later: step.id.clone(), earlier: earlier.clone(), reason: reason() }).collect()
+}
+
+/// Whoever fetches trusts by then whom the cluster's owner trusts.
+fn after_trust(plan: &Plan) -> Vec<Edge> {
+    let fetched = plan.steps().filter(|step| is_fetched(step));
+    let with_store = fetched.map(|step| (step, trust::STORE.on(&step.host))).filter(|(_, store)| plan.step(store).is_some());
+    with_store.map(|(step, store)| Edge { later: step.id.clone(), earlier: store, reason: Reason::Reads }).collect()
 }
 
 pub(super) fn enter(plan: &mut Plan, draft: Draft<'_>) -> Result<Vec<Edge>, Refusal> {

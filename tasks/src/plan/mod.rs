@@ -18,6 +18,7 @@ mod reboot;
 mod refusal;
 mod reset;
 mod select;
+mod supply;
 mod why;
 
 pub use aside::{Aside, How, aside};

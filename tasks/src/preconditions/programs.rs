@@ -1,19 +1,20 @@
 //! Commands, packages, and what keeps the clock.
 
-use kok_crds::model::{Cluster, Settings};
+use kok_crds::model::{Cluster, Delivery, Settings};
 
 use super::{Findings, Scope};
 use crate::distribution::FAMILIES;
-use crate::facts::{CHRONY, COMMANDS, HostFacts, INDISPENSABLE, Program};
+use crate::facts::{CHRONY, COMMANDS, CURL, HostFacts, INDISPENSABLE, Program};
 use crate::plan::Refusal;
 use crate::resources::Manager;
 
 /// Commands that are missing on a host, for what its cluster asks for.
 pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, settings: &Settings) -> Vec<&'static Program> {
     let chrony = cluster.time.is_managed().then_some(&CHRONY);
+    let curl = (settings.delivery == Delivery::Pull).then_some(&CURL);
     let trust = facts.distribution().map(|distribution| distribution.trust.program);
     let trust = trust.filter(|_| !settings.host.trusted_certificates.is_empty());
-    COMMANDS.iter().chain(chrony).chain(trust).filter(|program| !facts.commands.contains(program.name)).collect()
+    COMMANDS.iter().chain(chrony).chain(curl).chain(trust).filter(|program| !facts.commands.contains(program.name)).collect()
 }
 
 /// Whether the host's package manager could install what is missing, as far as it knows. That of the RHEL family is not asked, and one
@@ -60,9 +61,9 @@ pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
         let names = cannot.iter().map(|program| program.name).collect::<Vec<_>>().join(", ");
         let known = if settings.install_packages { ", and its package manager knows no package that has them" } else { "" };
         found.refuse(
-            Refusal::new(format!("it lacks the commands {names}")).because(format!("kubeadm, the kubelet or kokctl run them{known}")).hint(
-                packages(facts, &cannot).map_or_else(|| "install them".to_owned(), |packages| format!("install the packages {packages}")),
-            ),
+            Refusal::new(format!("it lacks the commands {names}"))
+                .because(format!("kubeadm, the kubelet or kokctl run them{known}"))
+                .hint(format!("{}{}", install(facts, &cannot), instead(&cannot))),
         );
     }
     if !can.is_empty() {
@@ -71,6 +72,16 @@ pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
                 .because("kubeadm, the kubelet or kokctl run commands of them; apply installs them from the host's repositories"),
         );
     }
+}
+
+/// What to do about commands that are missing.
+fn install(facts: &HostFacts, programs: &[&Program]) -> String {
+    packages(facts, programs).map_or_else(|| "install them".to_owned(), |packages| format!("install the packages {packages}"))
+}
+
+/// What a host can do without, if another one of its settings is changed.
+fn instead(programs: &[&Program]) -> &'static str {
+    if programs.contains(&&CURL) { "; without curl, have kokctl send what is installed: `delivery: push`" } else { "" }
 }
 
 /// The packages of commands, where it is known what they are called.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::Act;
 use super::binary::compare;
-use crate::artifact::{Artifact, Placed};
+use super::{Act, fetch};
+use crate::artifact::{Artifact, Placed, Supply};
 use crate::change::{Change, Verdict};
 use crate::observe::{Look, Observations};
 use crate::script::Fragment;
@@ -48,7 +48,13 @@ impl Archive {
             let (from, to) = (quote(&file.entry.path), quote(&file.path));
             let _ = writeln!(script, "chown 0:0 {from}\nchmod 0755 {from}\nsync {from}\nmv -fT {from} {to}");
         }
-        Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() }
+        match &self.artifact.supply {
+            Supply::Fetched(source) => {
+                let fetch = fetch::file(&self.artifact, source, &self.folder);
+                Act::Fetch(Fragment::text(format!("{fetch}exec <\"$fetched\"\n{script}rm -f \"$fetched\"\n")))
+            }
+            Supply::Sent | Supply::SentBecause(_) => Act::Stream { script: Fragment::text(script), artifact: self.artifact.clone() },
+        }
     }
 
     pub(super) fn writes(&self) -> Vec<String> {
@@ -56,6 +62,6 @@ impl Archive {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("archive {}", self.artifact.title)
+        format!("archive {}{}", self.artifact.title, self.artifact.supply_words())
     }
 }

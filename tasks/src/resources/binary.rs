@@ -1,13 +1,13 @@
 //! An executable out of the bundle.
 
-use super::Act;
-use crate::artifact::Artifact;
+use super::{Act, fetch};
+use crate::artifact::{Artifact, Supply};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Kind, Look, Observations, PathState};
 use crate::script::Fragment;
 use crate::shell::quote;
 
-/// An executable file owned by root, mode 0755, streamed from the bundle and compared by digest.
+/// An executable file owned by root, mode 0755, out of the bundle and compared by digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binary {
     /// Absolute path; its folder exists or is made by an earlier step.
@@ -46,6 +46,11 @@ impl Binary {
     /// When the connection breaks, the shell must live on to remove what it wrote: so it takes no notice of a closed pipe. The temporary
     /// name is always the same, so that what a power cut left is replaced by the next run.
     pub(super) fn act(&self, _: &Change) -> Act {
+        if let Supply::Fetched(source) = &self.artifact.supply {
+            let folder = self.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let place = format!("chmod 0755 \"$fetched\"\nmv -fT \"$fetched\" {}\n", quote(&self.path));
+            return Act::Fetch(Fragment::text(fetch::file(&self.artifact, source, folder) + &place));
+        }
         let script = format!(
             "trap '' PIPE\ntarget={}\ntemporary=\"${{target%/*}}/.kokctl-${{target##*/}}\"\ntrap 'rm -f \"$temporary\"' EXIT\n\
              rm -f \"$temporary\"\n(umask 077; : >\"$temporary\")\nchmod 0755 \"$temporary\"\n\
@@ -63,6 +68,6 @@ impl Binary {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("binary {} ({})", self.path, self.artifact.title)
+        format!("binary {} ({}{})", self.path, self.artifact.title, self.artifact.supply_words())
     }
 }

@@ -1,14 +1,14 @@
 //! An image in containerd's namespace of Kubernetes.
 
-use super::Act;
-use crate::artifact::Artifact;
+use super::{Act, fetch};
+use crate::artifact::{Artifact, Supply};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{ImageStore, Look, Observations};
 use crate::script::Fragment;
 use crate::shell::quote;
 
-/// An image of the bundle, streamed into containerd without touching the disk on its way and pinned against the kubelet's garbage
-/// collection, which could not pull it again.
+/// An image of the bundle, streamed into containerd without touching the disk on its way, or fetched by it, and pinned against the kubelet's
+/// garbage collection: the kubelet may be unable to pull it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
     /// Full reference with tag.
@@ -40,6 +40,9 @@ impl Image {
 
     /// The label is the one by which containerd's CRI plugin tells the kubelet that an image is pinned.
     pub(super) fn act(&self, _: &Change) -> Act {
+        if let Supply::Fetched(source) = &self.artifact.supply {
+            return Act::Fetch(Fragment::text(fetch::image(source, &self.reference)));
+        }
         let script = format!(
             "timeout \"${{kokctl_limit:-900}}\" /usr/local/bin/ctr -n k8s.io images import --digests=false - >/dev/null\n\
              /usr/local/bin/ctr -n k8s.io images label {} io.cri-containerd.pinned=pinned >/dev/null\n",
@@ -53,6 +56,6 @@ impl Image {
     }
 
     pub(super) fn title(&self) -> String {
-        format!("image {}", self.reference)
+        format!("image {}{}", self.reference, self.artifact.supply_words())
     }
 }

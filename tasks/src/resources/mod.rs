@@ -5,6 +5,7 @@ mod archive;
 mod binary;
 mod block;
 mod directory;
+mod fetch;
 mod file;
 mod firewall;
 mod hostname;
@@ -99,6 +100,8 @@ pub enum Act {
         /// What it reads.
         artifact: Artifact,
     },
+    /// A script that fetches an artifact from elsewhere, on a channel of its own.
+    Fetch(Fragment),
     /// Nothing: what is waited for comes about by itself or by earlier steps.
     Wait,
 }
@@ -108,7 +111,7 @@ impl Act {
     #[must_use]
     pub fn script(&self) -> Option<&Fragment> {
         match self {
-            Self::Script(script) | Self::Until { script, .. } | Self::Stream { script, .. } => Some(script),
+            Self::Script(script) | Self::Fetch(script) | Self::Until { script, .. } | Self::Stream { script, .. } => Some(script),
             Self::Wait => None,
         }
     }

@@ -9,6 +9,7 @@ mod calico;
 mod components;
 mod container_runtime;
 mod convergence;
+mod delivery;
 mod document;
 mod dual_stack;
 mod encrypted;

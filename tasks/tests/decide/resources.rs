@@ -7,7 +7,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use kok_crds::model::SelinuxState;
-use kok_tasks::artifact::{Artifact, Placed};
+use kok_tasks::artifact::{Artifact, Placed, Supply};
 use kok_tasks::bundle::ArchiveEntry;
 use kok_tasks::change::Verdict;
 use kok_tasks::digest::sha256;
@@ -43,7 +43,8 @@ fn said(resource: &Resource, seen: &Observations) -> String {
 }
 
 fn artifact(content: &str) -> Artifact {
-    Artifact { title: "tool 1.0".to_owned(), path: "files/tool".to_owned(), size: content.len() as u64, sha256: sha256(content.as_bytes()) }
+    let sha256 = sha256(content.as_bytes());
+    Artifact { title: "tool 1.0".to_owned(), path: "files/tool".to_owned(), size: content.len() as u64, sha256, supply: Supply::Sent }
 }
 
 #[test]
@@ -249,7 +250,7 @@ fn every_action_is_valid_shell() {
     let plan = world.plan();
     let mut scripts = BTreeSet::new();
     for (step, change) in plan.changes().filter(|(step, _)| step.host == "worker1") {
-        if let Act::Script(fragment) | Act::Stream { script: fragment, .. } = step.act(change) {
+        if let Act::Script(fragment) | Act::Fetch(fragment) | Act::Stream { script: fragment, .. } = step.act(change) {
             let parts = fragment.parts().iter().map(|part| match part {
                 kok_tasks::script::Part::Text(text) => text.as_str(),
                 kok_tasks::script::Part::Secret(_) | kok_tasks::script::Part::Digest(_) => "",

@@ -1,9 +1,9 @@
-//! Where upstream's files and images are fetched instead, when a bundle is made of them.
+//! Where upstream's files and images are fetched instead, and who fetches what is installed on a host.
 
 use super::host::url;
 use crate::Problem;
 use crate::decode::{Decoder, Field};
-use crate::model::Settings;
+use crate::model::{Delivery, Settings};
 use crate::words::quote;
 
 /// Kubespray's variables, and the server of upstream's that each of them stands in for.
@@ -23,6 +23,12 @@ fn put(field: &Field<'_>, settings: &mut Settings, address: String) {
     if let Some(server) = server.filter(|server| address.trim_end_matches('/') != format!("https://{server}")) {
         settings.upstream_mirrors.insert(server.to_owned(), address.trim_end_matches('/').to_owned());
     }
+}
+
+/// Whether kokctl sends what is installed, or hosts fetch it.
+pub(crate) fn delivery(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
+    let words = Delivery::ALL.map(|delivery| (delivery.as_str(), delivery));
+    settings.delivery = decoder.choice(field, &words).unwrap_or(settings.delivery);
 }
 
 /// The address of a file server.

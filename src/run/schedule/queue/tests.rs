@@ -62,7 +62,7 @@ impl Slow<'_> {
         assert_eq!(queue.scripts, scripts);
         let streams: Vec<usize> = self.ready(Lane::Streams).into_iter().filter(free(Lane::Streams)).collect();
         let best = streams.iter().min_by_key(|place| (Reverse(queue.slots[**place].behind), **place));
-        assert_eq!(queue.next_stream(), best.copied());
+        assert_eq!(queue.next_stream(|_| true), best.copied());
         let script = queue.next_script();
         match script.as_slice() {
             [] => assert!(scripts.is_empty()),
@@ -155,7 +155,7 @@ fn a_large_fleet_costs_work_for_each_step_and_not_for_each_pair_of_them() {
         loop {
             let mut next: Vec<usize> = queue.next_script();
             if next.is_empty() {
-                next = queue.next_wait().or(queue.next_stream()).into_iter().collect();
+                next = queue.next_wait().or(queue.next_stream(|_| true)).into_iter().collect();
             }
             if next.is_empty() {
                 break;

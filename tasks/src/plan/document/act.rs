@@ -37,6 +37,8 @@ pub enum ActKind {
     Script,
     /// As a script that reads an artifact.
     Stream,
+    /// As a script that fetches what it needs.
+    Fetch,
     /// Not at all: it is waited for.
     Wait,
 }
@@ -57,6 +59,7 @@ impl ActDocument {
     pub(super) fn new(act: &Act, concealed: &Concealed) -> Self {
         let (kind, script, artifact) = match act {
             Act::Script(script) | Act::Until { script, .. } => (ActKind::Script, Some(script), None),
+            Act::Fetch(script) => (ActKind::Fetch, Some(script), None),
             Act::Stream { script, artifact } => (ActKind::Stream, Some(script), Some(artifact)),
             Act::Wait => (ActKind::Wait, None, None),
         };

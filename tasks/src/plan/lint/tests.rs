@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::*;
-use crate::artifact::Artifact;
+use crate::artifact::{Artifact, Supply};
 use crate::gate::{Disruption, Need};
 use crate::observe::{EtcdMember, KubernetesState, NodeState, UnitState};
 use crate::operations::KubeletFinalize;
@@ -53,7 +53,7 @@ fn a_sound_plan_has_no_findings() {
 
 #[test]
 fn a_step_without_a_probe_is_found() {
-    let artifact = Artifact { title: "x".to_owned(), path: "x".to_owned(), size: 1, sha256: String::new() };
+    let artifact = Artifact { title: "x".to_owned(), path: "x".to_owned(), size: 1, sha256: String::new(), supply: Supply::Sent };
     // An archive of which nothing is put in place could only be unpacked for ever.
     let nothing = Resource::Archive(Archive { artifact, folder: "/x".to_owned(), files: Vec::new() });
     let found = found(|one, _| one.action = nothing.clone().into());
