@@ -21,10 +21,10 @@ const NAMES: &str = "127.0.0.1 localhost\n10.20.0.1 dl.k8s.io github.com registr
 const WITH_NAMES: &str = "mount --bind \"$0\" /etc/hosts && exec \"$@\"";
 
 /// The server in the lab's network; it ends with its value.
-struct Upstream(Child);
+pub struct Upstream(Child);
 
 impl Upstream {
-    fn start(lab: &Lab, kokctl: &Kokctl<'_>, faults: &[&str]) -> Self {
+    pub fn start(lab: &Lab, kokctl: &Kokctl<'_>, faults: &[&str]) -> Self {
         let mut command = lab.command(program().with_file_name("upstream")).unwrap();
         command.args(["serve", "--listen", "10.20.0.1:443", "--bundle"]).arg(kokctl.bundle());
         command.arg("--ca").arg(kokctl.folder().join("ca.crt")).args(faults).stdout(Stdio::piped());

@@ -42,6 +42,7 @@ mod networks;
 mod networks_cases;
 mod own_etcd;
 mod prepared;
+mod pulled;
 mod release_build;
 mod two_clusters;
 mod workers;
