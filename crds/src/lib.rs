@@ -15,6 +15,7 @@ mod given;
 mod hide;
 mod input;
 pub mod inventory;
+mod machines;
 mod manifest;
 mod message;
 pub mod model;

@@ -2,6 +2,7 @@
 
 mod noted;
 mod read;
+mod vagrant;
 mod vault;
 
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ use vault::VaultArguments;
 #[derive(Debug, Default, Args)]
 pub(super) struct ClusterFiles {
     /// The file with the Cluster: a manifest, of which several may be given, or their folder; or an Ansible inventory (YAML or INI), or its
-    /// folder with group_vars and host_vars; or `-` for standard input
+    /// folder with group_vars and host_vars; or a folder with a Vagrantfile, whose machines are the hosts; or `-` for standard input
     #[arg(value_name = "FILE", required_unless_present = "files")]
     given: Vec<PathBuf>,
     /// The same, as kubectl has it

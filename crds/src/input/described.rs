@@ -5,6 +5,7 @@ use super::{Input, conceal, extra, once, open_sources, partly, sealed};
 use crate::decode::Wording;
 use crate::examine::read_tree;
 use crate::inventory::{Inventory, Vars, unseal};
+use crate::machines::Machines;
 use crate::message::Kind;
 use crate::model::Cluster;
 use crate::objects::{Inputs, SshKey};
@@ -75,24 +76,40 @@ pub(super) struct Extra {
 pub(super) fn described(
     (inventory, beside): (&Source, &[Source]),
     name: (&str, &Position),
-    mut extra: Extra,
+    extra: Extra,
     otherwise: Defaults<'_>,
     vault: &dyn Vault,
 ) -> Input {
     let start = inventory.position(1, 1);
-    let (inventory, mut of_inventory) = Inventory::read_partly(inventory, beside);
+    of_inventory(Inventory::read_partly(inventory, beside), (name, &start), extra, otherwise, (vault, None))
+}
+
+/// A cluster of machines that are listed elsewhere.
+pub(super) fn of_machines((machines, beside): (&Machines, &[Source]), name: (&str, &Position), extra: Extra, vault: &dyn Vault) -> Input {
+    let start = machines.start.clone();
+    of_inventory(machines.inventory(beside), (name, &start), extra, Defaults::default(), (vault, Some(machines)))
+}
+
+fn of_inventory(
+    (inventory, mut of_inventory): (Option<Inventory>, Vec<Problem>),
+    (name, start): ((&str, &Position), &Position),
+    mut extra: Extra,
+    otherwise: Defaults<'_>,
+    (vault, machines): (&dyn Vault, Option<&Machines>),
+) -> Input {
     let Some(mut inventory) = inventory else { return Input::wrong(of_inventory) };
     unseal(inventory.vars_mut().chain(&mut extra.vars), vault, &mut of_inventory);
     inventory.unread.vars |= extra.incomplete;
     let unread = inventory.unread;
     let (resolved, mut variables) = otherwise.resolve(inventory, extra.vars);
-    let Translation { tree, given, notices, mut problems, sealed } = translate(&resolved, &start, name);
+    let Translation { mut tree, given, notices, mut problems, sealed } = translate(&resolved, start, name);
     variables.extend(given);
     // A tree without hosts would only be missed twice.
     let has_hosts = tree.entry("spec").is_some();
+    problems.extend(machines.filter(|_| has_hosts).map(|machines| machines.complete(&mut tree)).into_iter().flatten());
     let reading = if has_hosts { read_tree(&tree, Wording::Inventory) } else { Default::default() };
     // Of a host that says too little, the reader would say so once more.
-    let known: Vec<Position> = problems.iter().filter_map(|problem| problem.position.clone()).filter(|known| *known != start).collect();
+    let known: Vec<Position> = problems.iter().filter_map(|problem| problem.position.clone()).filter(|known| known != start).collect();
     // What an inventory lacks is missed by whoever translates it.
     let is_said = !problems.is_empty() || !of_inventory.is_empty();
     let is_missed = |problem: &Problem| is_said && problem.kind == Kind::Absent && problem.variable().is_some();

@@ -21,7 +21,7 @@ pub(super) fn of_command_line(texts: &[Text<'_>], problems: &mut Vec<Problem>) -
                 problems.extend(found);
             }
             Role::Extra => all.push(of_text(file, problems)),
-            Role::Main { .. } | Role::Beside => {}
+            Role::Main { .. } | Role::Beside | Role::Machines { .. } | Role::Machine { .. } => {}
         }
     }
     all

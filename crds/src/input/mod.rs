@@ -4,7 +4,9 @@ mod asked;
 mod conceal;
 mod described;
 mod extra;
+mod file;
 mod hooks;
+mod listed;
 mod locked;
 mod naming;
 mod once;
@@ -19,6 +21,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::convert::inline_file;
+use crate::machines::Machines;
 use crate::message::Kind;
 use crate::model::{Cluster, Concealed};
 use crate::objects::{ClusterForm, Objects, read_partly};
@@ -29,21 +32,12 @@ use crate::variables::Given;
 use crate::vault::{NoVault, Vault, open_all};
 use crate::{Notice, Position, Problem, Source};
 use described::{Extra, by_reference, described, inline};
+use file::is_manifest;
 use hooks::Hooks;
 use otherwise::Defaults;
 
 pub use asked::{Asked, Intent};
-
-/// A file, or a part of the command line, that a user gives.
-#[derive(Clone, PartialEq, Eq)]
-pub struct File {
-    /// Name as the user knows it; for files beside an inventory, with `group_vars/` or `host_vars/` in it.
-    pub name: String,
-    /// Its text, which may hold passwords.
-    pub text: String,
-    /// What it is for.
-    pub role: Role,
-}
+pub use file::{File, Role};
 
 /// A file with its text, decrypted if it was encrypted as a whole and can be.
 struct Text<'f> {
@@ -67,62 +61,6 @@ fn open_sources<'s>(sources: impl Iterator<Item = &'s mut Source>, vault: &dyn V
     let sources: Vec<&mut Source> = sources.filter(|source| source.encrypted().is_some()).collect();
     let opened = open_all(vault, sources.iter().filter_map(|source| source.encrypted()));
     sources.into_iter().for_each(|source| source.unseal(&opened));
-}
-
-/// Kinds of objects by which a manifest can be told.
-const KINDS: [&str; 5] = ["Cluster", "ClusterOperation", "ConfigMap", "Secret", "List"];
-
-/// What a file is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
-    /// A manifest or an inventory, which its text tells.
-    Main {
-        /// Name of the cluster, if it is an inventory: that has no other place for it.
-        cluster: Option<String>,
-    },
-    /// A file of `group_vars/` or `host_vars/` beside an inventory.
-    Beside,
-    /// A file with variables that win over those of the inventory, and over those that come before.
-    ExtraFile,
-    /// The value of one `-e`, likewise.
-    Extra,
-}
-
-impl File {
-    /// Whether the text is one of objects, and not an inventory.
-    #[must_use]
-    pub fn is_manifest(&self) -> bool {
-        is_manifest(&self.text)
-    }
-
-    /// Whether the whole is encrypted by ansible-vault: what it is shows when it is opened.
-    #[must_use]
-    pub fn is_encrypted(&self) -> bool {
-        self.text.trim_start_matches('\u{feff}').starts_with("$ANSIBLE_VAULT;")
-    }
-
-    /// Whether the text has an object that is a cluster. Of folders, it is asked before anything is read.
-    #[must_use]
-    pub fn holds_cluster(&self) -> bool {
-        let is_cluster = |line: &str| {
-            let (line, json) = (line.trim_start_matches([' ', '-']).trim_end(), line.replace(' ', ""));
-            line == "kind: Cluster" || json.contains("\"kind\":\"Cluster\"")
-        };
-        self.is_manifest() && self.text.lines().any(is_cluster)
-    }
-}
-
-fn is_manifest(text: &str) -> bool {
-    let text = text.trim_start_matches('\u{feff}');
-    // JSON has all in one line, perhaps.
-    let head = text.get(..4096).unwrap_or(text);
-    let is_json = head.trim_start().starts_with(['{', '[']) && head.contains("\"apiVersion\"");
-    let is_object = |line: &str| {
-        let line = line.trim_start_matches("- ");
-        // Whoever misspells the one has the other.
-        line.starts_with("apiVersion:") || line.strip_prefix("kind:").is_some_and(|kind| KINDS.contains(&kind.trim()))
-    };
-    is_json || text.lines().any(is_object)
 }
 
 /// What a user's files say, right or wrong.
@@ -217,12 +155,15 @@ fn of_texts(texts: &[Text<'_>], vault: &dyn Vault) -> Input {
     let (manifests, inventories): (Vec<&Text<'_>>, Vec<&Text<'_>>) = main.partition(|text| is_manifest(&text.source.text));
     // What a closed one is, nobody knows.
     let closed: Vec<Problem> = inventories.iter().filter_map(|text| text.source.closed()).collect();
+    if let Some(list) = texts.iter().find(|text| matches!(text.file.role, Role::Machines { .. })) {
+        return listed::of_list(list, (&manifests, &inventories), texts, vault);
+    }
     match (manifests.as_slice(), inventories.as_slice()) {
         ([], [only]) => of_inventory(only, texts, vault),
         ([], []) => {
             Input::wrong(vec![Problem::new("there is no file with a cluster").hint("give the file of a Cluster, or an inventory, with -f")])
         }
-        (_, []) => of_objects(&manifests, texts, vault),
+        (_, []) => of_objects(&manifests, texts, vault, None),
         _ if !closed.is_empty() => Input::wrong(closed),
         ([], [_, second, ..]) => Input::wrong(vec![described_twice(&second.file.name, "there is another inventory")]),
         (_, [first, ..]) => Input::wrong(vec![described_twice(&first.file.name, "there is a manifest with objects too")]),
@@ -235,8 +176,12 @@ fn described_twice(file: &str, because: &str) -> Problem {
     problem.hint("give manifests, or one inventory; an inventory can also be in a ConfigMap of the manifests")
 }
 
+fn beside(texts: &[Text<'_>]) -> Vec<Source> {
+    texts.iter().filter(|text| text.file.role == Role::Beside).map(|text| text.source.clone()).collect()
+}
+
 fn of_inventory(Text { file, source }: &Text<'_>, texts: &[Text<'_>], vault: &dyn Vault) -> Input {
-    let beside: Vec<Source> = texts.iter().filter(|text| text.file.role == Role::Beside).map(|text| text.source.clone()).collect();
+    let beside = beside(texts);
     let start = source.position(1, 1);
     let Role::Main { cluster } = &file.role else { return Input::default() };
     let mut notices = Vec::new();
@@ -250,10 +195,10 @@ fn of_inventory(Text { file, source }: &Text<'_>, texts: &[Text<'_>], vault: &dy
     input
 }
 
-fn of_objects(manifests: &[&Text<'_>], all: &[Text<'_>], vault: &dyn Vault) -> Input {
+fn of_objects(manifests: &[&Text<'_>], all: &[Text<'_>], vault: &dyn Vault, machines: Option<&Machines>) -> Input {
     let texts: Vec<(&str, &str)> = manifests.iter().map(|text| (text.file.name.as_str(), text.source.text.as_str())).collect();
     let encrypted: Vec<&str> = manifests.iter().filter(|text| text.source.is_sealed()).map(|text| text.file.name.as_str()).collect();
-    let (objects, problems, secrets) = read_partly(&texts, &encrypted, vault);
+    let (objects, problems, secrets) = read_partly(&texts, &encrypted, vault, machines);
     let mut input = of_read(objects, problems, all, vault);
     if let Some(cluster) = input.cluster.as_mut().filter(|cluster| cluster.concealed == Concealed::default()) {
         cluster.concealed = sealed::concealed(&secrets);

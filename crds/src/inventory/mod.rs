@@ -21,6 +21,7 @@ mod yaml;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::tree::Node;
 use crate::vault::NoVault;
 use crate::{Notice, Position, Problem, Source};
 use build::Builder;
@@ -82,6 +83,14 @@ pub(crate) struct Group {
     pub(crate) priority: i64,
 }
 
+/// A host that somebody lists who has no file of it.
+pub(crate) struct ListedHost<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) position: &'a Position,
+    pub(crate) groups: Vec<&'static str>,
+    pub(crate) vars: Vec<(&'static str, Node)>,
+}
+
 impl Inventory {
     /// Reads an inventory and the files of the folders `group_vars/` and `host_vars/` beside it, which are known by their names.
     ///
@@ -130,6 +139,29 @@ impl Inventory {
             (Some(inventory), problems) if problems.is_empty() => Ok(inventory),
             (_, problems) => Err(problems),
         }
+    }
+
+    /// An inventory of hosts that are listed elsewhere, with the files of variables beside it, as of [`Self::read_partly`].
+    pub(crate) fn of_list<'a>(
+        start: &Position,
+        hosts: impl Iterator<Item = ListedHost<'a>>,
+        beside: &[Source],
+    ) -> (Option<Self>, Vec<Problem>) {
+        let mut builder = Builder::new(start.clone());
+        for listed in hosts {
+            let host = builder.host(listed.name, listed.position);
+            for name in listed.groups {
+                let group = builder.group(name, listed.position);
+                builder.join(&group, &host);
+            }
+            for (name, node) in listed.vars {
+                builder.host_var(&host, name, Variable { key_position: node.position.clone(), node });
+            }
+        }
+        legacy::derive(&mut builder);
+        beside::read(&mut builder, beside);
+        builder.check_names();
+        builder.finish()
     }
 
     /// What the user should know of the inventory, besides what is wrong.

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 
 use crate::decode::Decoder;
 use crate::examine::Reading;
+use crate::machines::Machines;
 use crate::model::Cluster;
 use crate::operation::Operation;
 use crate::resolve::Tainted;
@@ -105,7 +106,7 @@ impl Objects {
 /// # Errors
 /// Everything that is wrong, file by file; at least one problem. A syntax error hides the rest of its file.
 pub fn read_objects(files: &[(&str, &str)]) -> Result<Objects, Vec<Problem>> {
-    let (objects, problems, _) = read_partly(files, &[], &NoVault);
+    let (objects, problems, _) = read_partly(files, &[], &NoVault, None);
     if problems.is_empty() { Ok(objects) } else { Err(problems) }
 }
 
@@ -113,12 +114,20 @@ pub fn read_objects(files: &[(&str, &str)]) -> Result<Objects, Vec<Problem>> {
 pub(crate) type Secrets = BTreeMap<Position, Tainted>;
 
 /// As [`read_objects`], with what could be read where something is wrong, and what of it was encrypted. `encrypted` names files that were it as a
-/// whole.
-pub(crate) fn read_partly(files: &[(&str, &str)], encrypted: &[&str], vault: &dyn Vault) -> (Objects, Vec<Problem>, Secrets) {
+/// whole; `machines` are hosts of clusters that say of them no more than they need to.
+pub(crate) fn read_partly(
+    files: &[(&str, &str)],
+    encrypted: &[&str],
+    vault: &dyn Vault,
+    machines: Option<&Machines>,
+) -> (Objects, Vec<Problem>, Secrets) {
     let mut decoder = Decoder::default();
     let texts: Vec<Text<'_>> = files.iter().map(|(name, text)| Text::new(name, text, encrypted.contains(name))).collect();
     let mut documents: Vec<Document<'_>> = texts.iter().flat_map(|text| document::read(text, &mut decoder)).collect();
     let secrets = sealed::open(&mut documents, vault, &mut decoder);
+    let clusters = documents.iter_mut().filter(|document| document.kind == Kind::Cluster);
+    let completed = clusters.flat_map(|document| machines.map(|machines| machines.complete(&mut document.node)));
+    completed.flatten().for_each(|problem| decoder.report(problem));
     let mut incomplete = !decoder.is_clean();
     let first = |kind| documents.iter().find(move |document| document.kind == kind);
     let alone = first(Kind::Operation).filter(|_| !incomplete && first(Kind::Cluster).is_none());

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use kok_crds::{File, Notice, Position, Role, listed, not_text};
 
+use super::vagrant;
 use crate::failure::{Failure, Kind};
 use crate::plain_file;
 
@@ -41,6 +42,9 @@ pub(super) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, 
     if path.as_os_str() == STANDARD_INPUT {
         return standard_input().map(|file| vec![file]);
     }
+    if let Some(folder) = vagrant::folder(path) {
+        return of_vagrant(folder, notices);
+    }
     let path = match path.is_dir().then(|| of_folder(path, notices)).transpose()? {
         Some(Folder::Manifests(files)) => return Ok(files),
         Some(Folder::Inventory(path)) => path,
@@ -52,6 +56,34 @@ pub(super) fn read(path: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, 
         return Ok(vec![main]);
     }
     let mut files = vec![main];
+    for name in BESIDE {
+        beside(&folder.join(name), 0, &mut files)?;
+    }
+    Ok(files)
+}
+
+/// Machines of Vagrant, with the Cluster that lies beside the Vagrantfile, or with the variables that do as beside an inventory.
+fn of_vagrant(folder: &Path, notices: &mut Vec<Notice>) -> Result<Vec<File>, Failure> {
+    let manifests = manifests_of(folder, notices)?;
+    let inventory = INVENTORIES.iter().map(|name| folder.join(name)).find(|path| path.is_file());
+    if let Some(other) = inventory.filter(|path| !manifests.iter().any(|file| file.name == path.display().to_string())) {
+        return Err(Failure::new(Kind::Input, "the folder lists the hosts twice")
+            .at(folder.display().to_string())
+            .because(format!("`{}` is an inventory, and there is a Vagrantfile", other.display()))
+            .hint(format!(
+                "move the inventory away, for Vagrant says how its machines are reached; or give it itself: -f {}",
+                other.display()
+            )));
+    }
+    let mut files = vagrant::machines(folder, name_of(folder))?;
+    if manifests.iter().any(|file| file.holds_cluster() || file.is_encrypted()) {
+        files.extend(manifests);
+        return Ok(files);
+    }
+    notices.extend(manifests.iter().map(|other| {
+        let notice = Notice::new(format!("`{}` is not read", other.name)).at(&start_of(&other.name));
+        notice.because("no object beside the Vagrantfile is a Cluster").hint("if it is meant, give it itself with -f")
+    }));
     for name in BESIDE {
         beside(&folder.join(name), 0, &mut files)?;
     }
@@ -217,6 +249,9 @@ fn unreadable(path: &Path, because: String, role: Role) -> Failure {
             "give the file of a Cluster or an inventory, by itself or with -f; docs/cluster.md shows one",
         ),
         Role::Beside => ("a file beside the inventory can't be read", "it belongs to the inventory: let it be readable, or move it away"),
+        Role::Machines { .. } | Role::Machine { .. } => {
+            ("what is noted of Vagrant's machines can't be read", "remove the file, and `vagrant up` writes it anew")
+        }
         Role::ExtraFile | Role::Extra => {
             ("the file of -e can't be read", "`-e @FILE` names a file with variables, in YAML or JSON, from here; or write `-e NAME=VALUE`")
         }
@@ -224,7 +259,7 @@ fn unreadable(path: &Path, because: String, role: Role) -> Failure {
     Failure::new(Kind::Input, what).at(path.display().to_string()).because(because).hint(hint)
 }
 
-fn text(name: String, bytes: Vec<u8>, role: Role) -> Result<File, Failure> {
+pub(super) fn text(name: String, bytes: Vec<u8>, role: Role) -> Result<File, Failure> {
     let bytes = match String::from_utf8(bytes) {
         // Latin letters in UTF-16 are UTF-8 with zeros between them.
         Ok(text) if !text.contains('\0') => return Ok(File { name, text, role }),
