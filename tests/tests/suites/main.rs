@@ -46,3 +46,4 @@ mod pulled;
 mod release_build;
 mod two_clusters;
 mod workers;
+mod vagrant;
