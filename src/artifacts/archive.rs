@@ -30,10 +30,6 @@ pub struct Carried {
     pub bytes: u64,
 }
 
-pub(super) fn artifacts(bundle: &Bundle) -> impl Iterator<Item = Artifact> {
-    bundle.files.iter().map(Artifact::from).chain(bundle.images.iter().map(Artifact::from))
-}
-
 /// Writes a bundle into one file. What `since` holds is left out: whoever has that needs only the rest. Each file is compared with its digest on
 /// the way; the archive has its name only when it is whole. With a key its index is signed; without one it has the signature of the folder, if that is
 /// of the same index.
@@ -73,10 +69,10 @@ fn write(folder: &BundleFolder, since: Option<&Bundle>, (index, signature): (&[u
         append(&mut archive, SIGNATURE, signature.len() as u64, signature)?;
     }
     let has = |artifact: &Artifact| {
-        since.is_some_and(|since| artifacts(since).any(|held| held.path == artifact.path && held.sha256 == artifact.sha256))
+        since.is_some_and(|since| since.artifacts().any(|held| held.path == artifact.path && held.sha256 == artifact.sha256))
     };
     let mut carried = Carried::default();
-    for artifact in artifacts(folder.bundle()).filter(|artifact| !has(artifact)) {
+    for artifact in folder.bundle().artifacts().filter(|artifact| !has(artifact)) {
         let mut reader = Hashing::new(File::open(folder.file(&artifact))?);
         append(&mut archive, &artifact.path, artifact.size, (&mut reader).take(artifact.size))?;
         reader.is(&artifact)?;
@@ -141,13 +137,13 @@ pub fn import(archive: &Path, folder: &Path) -> Result<Carried, Failure> {
             .hint("copy or export it again; nothing of what was in the folder before was changed")
     })?;
     let is_there = |artifact: &Artifact| folder.join(&artifact.path).metadata().is_ok_and(|metadata| metadata.len() == artifact.size);
-    if let Some(missing) = artifacts(&index).find(|artifact| !is_there(artifact)) {
+    if let Some(missing) = index.artifacts().find(|artifact| !is_there(artifact)) {
         return Err(Failure::new(Kind::Input, "the archive leaves something out that the folder does not have")
             .at(folder.display().to_string())
             .because(format!("{} is in neither: the archive has only what came after another bundle", missing.title))
             .hint("import that other bundle into the same folder first, or export all of it, without --since"));
     }
-    let is_alone = held.files.is_empty() && held.images.is_empty();
+    let is_alone = held.artifacts().next().is_none();
     join(&mut held, index);
     // Beside what the folder held before the index is another one, which nobody has signed.
     if is_alone {
@@ -193,7 +189,8 @@ fn read(archive: &Path, folder: &Path) -> io::Result<Unpacked> {
             signature = Some(bytes);
             continue;
         }
-        let artifact = artifacts(&index)
+        let artifact = index
+            .artifacts()
             .find(|artifact| artifact.path == path)
             .ok_or_else(|| io::Error::other(format!("its index does not name {path:?}")))?;
         unpack(entry, &artifact, folder)?;

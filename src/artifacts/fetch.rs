@@ -12,6 +12,7 @@ mod image;
 mod index;
 mod layout;
 mod mirrors;
+mod packages;
 mod partial;
 mod space;
 #[cfg(test)]
@@ -22,8 +23,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use kok_tasks::bundle::{Bundle, BundleFile, BundleImage};
-use kok_tasks::catalog::{FileItem, ImageItem, Item};
+use kok_tasks::bundle::{Bundle, BundleFile, BundleImage, BundlePackages};
+use kok_tasks::catalog::{FileItem, ImageItem, Item, PackagesItem};
 use kok_tasks::sbom::{SBOM, spdx};
 use rustix::fs::{FlockOperation, flock};
 use tokio::sync::Semaphore;
@@ -88,12 +89,14 @@ pub struct Fetched {
 enum Entry {
     File(BundleFile),
     Image(BundleImage),
+    Packages(BundlePackages),
 }
 
 /// One that is to be fetched, with what is known of it by then.
 enum Wanted {
     File(FileItem, String, Option<u64>),
     Image(ImageItem, Box<image::Resolved>),
+    Packages(PackagesItem, packages::Resolved),
 }
 
 /// What became of asking for one.
@@ -101,6 +104,8 @@ enum Answer {
     Wanted(Wanted),
     /// Its reference, and why it is left out.
     Absent(String),
+    /// The folder has it, as it turned out.
+    Held,
 }
 
 impl Wanted {
@@ -108,7 +113,7 @@ impl Wanted {
     fn optional_name(&self) -> Option<String> {
         match self {
             Self::Image(image, _) => absent::names(&[Item::Image(image.clone())]).pop(),
-            Self::File(..) => None,
+            Self::File(..) | Self::Packages(..) => None,
         }
     }
 
@@ -116,14 +121,15 @@ impl Wanted {
         match self {
             Self::File(_, _, size) => size.unwrap_or_default(),
             Self::Image(_, resolved) => resolved.bytes(),
+            Self::Packages(_, resolved) => resolved.bytes(),
         }
     }
 
-    /// How much room it takes while it is put together: an image stands there as blobs and as an archive.
+    /// How much room it takes while it is put together: what becomes an archive stands there in its parts too.
     fn room(&self) -> u64 {
         match self {
             Self::File(..) => self.bytes(),
-            Self::Image(..) => 2 * self.bytes(),
+            Self::Image(..) | Self::Packages(..) => 2 * self.bytes(),
         }
     }
 }
@@ -140,7 +146,7 @@ pub async fn fetch(request: &FetchRequest<'_>, progress: Arc<dyn Progress>) -> R
     let missing = absent::without_known(request.folder, missing);
     let asked = absent::names(&missing);
     let client = Arc::new(Client::new(request.connection).map_err(|failure| vec![failure])?);
-    let (wanted, absent) = resolve(&client, missing).await?;
+    let (wanted, absent) = resolve(&client, (request.folder, &held), missing, &progress).await?;
     absent::remember(request.folder, &asked, &wanted.iter().filter_map(Wanted::optional_name).collect());
     let bytes = wanted.iter().map(Wanted::bytes).sum();
     space::check(request.folder, wanted.iter().map(Wanted::room).sum()).map_err(|failure| vec![failure])?;
@@ -200,24 +206,16 @@ fn try_lock(folder: &Path) -> std::io::Result<(std::fs::File, bool)> {
 }
 
 /// Asks for digests and lengths of all before the first is fetched: what can't be had is told at once.
-async fn resolve(client: &Arc<Client>, items: Vec<Item>) -> Result<(Vec<Wanted>, Vec<String>), Vec<Failure>> {
+async fn resolve(
+    client: &Arc<Client>,
+    (folder, held): (&Path, &Bundle),
+    items: Vec<Item>,
+    progress: &Arc<dyn Progress>,
+) -> Result<(Vec<Wanted>, Vec<String>), Vec<Failure>> {
+    let held = Arc::new(held.packages.clone());
     let answers = all(items, |item| {
-        let client = Arc::clone(client);
-        async move {
-            match item {
-                Item::File(file) => {
-                    file::resolve(&client, &file).await.map(|(digest, size)| Answer::Wanted(Wanted::File(file, digest, size)))
-                }
-                Item::Image(image) => match image::resolve(&client, &image).await {
-                    Ok(resolved) => Ok(Answer::Wanted(Wanted::Image(image, Box::new(resolved)))),
-                    // Registries don't say of all that they lack that they lack it: some deny it, as if it were somebody's.
-                    Err(trouble) if image.may_be_absent && trouble.remedy != Remedy::Network => {
-                        Ok(Answer::Absent(format!("{} is left out: {}", image.reference, trouble.because())))
-                    }
-                    Err(trouble) => Err(trouble),
-                },
-            }
-        }
+        let (client, folder, held, progress) = (Arc::clone(client), folder.to_owned(), Arc::clone(&held), Arc::clone(progress));
+        async move { resolve_one(&client, item, (&folder, &held), &*progress).await }
     })
     .await;
     let (mut wanted, mut absent, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
@@ -225,10 +223,34 @@ async fn resolve(client: &Arc<Client>, items: Vec<Item>) -> Result<(Vec<Wanted>,
         match answer {
             Ok(Answer::Wanted(one)) => wanted.push(one),
             Ok(Answer::Absent(told)) => absent.push(told),
+            Ok(Answer::Held) => {}
             Err(trouble) => troubles.push(trouble),
         }
     }
     if troubles.is_empty() { Ok((wanted, absent)) } else { Err(failures(troubles)) }
+}
+
+async fn resolve_one(
+    client: &Client,
+    item: Item,
+    (folder, held): (&Path, &[BundlePackages]),
+    progress: &dyn Progress,
+) -> Result<Answer, Trouble> {
+    match item {
+        Item::File(file) => file::resolve(client, &file).await.map(|(digest, size)| Answer::Wanted(Wanted::File(file, digest, size))),
+        Item::Image(image) => match image::resolve(client, &image).await {
+            Ok(resolved) => Ok(Answer::Wanted(Wanted::Image(image, Box::new(resolved)))),
+            // Registries don't say of all that they lack that they lack it: some deny it, as if it were somebody's.
+            Err(trouble) if image.may_be_absent && trouble.remedy != Remedy::Network => {
+                Ok(Answer::Absent(format!("{} is left out: {}", image.reference, trouble.because())))
+            }
+            Err(trouble) => Err(trouble),
+        },
+        Item::Packages(item) => {
+            let resolved = packages::resolve(client, folder, (&item, held), progress).await?;
+            Ok(resolved.map_or(Answer::Held, |resolved| Answer::Wanted(Wanted::Packages(item, resolved))))
+        }
+    }
 }
 
 async fn fetch_all(
@@ -260,6 +282,11 @@ async fn fetch_one(client: &Client, folder: &Path, one: Wanted, blobs: &image::B
             let entry = image::fetch(client, folder, (&image, &resolved), blobs, progress).await?;
             progress.done(&format!("{} for {}", image.reference, image.architecture));
             Ok(Entry::Image(entry))
+        }
+        Wanted::Packages(item, resolved) => {
+            let entry = packages::fetch(client, folder, (&item, &resolved), blobs, progress).await?;
+            progress.done(&item.title());
+            Ok(Entry::Packages(entry))
         }
     }
 }

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::sbom::SBOM;
 
+use super::BundleFolder;
 use super::fetch::{lock_now, write_index, write_sbom};
-use super::{BundleFolder, archive};
 use crate::failure::{Failure, Kind};
 
 /// Where files of the index lie, and what a fetch that was cut has left. Nothing else of the folder is touched.
-const FOLDERS: [&str; 3] = ["files", "images", ".blobs"];
+const FOLDERS: [&str; 4] = ["files", "images", "packages", ".blobs"];
 
 /// A file that the index does not name, with its length in bytes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub struct Unneeded {
 
 /// What lies in a bundle's folder and is not named by this index.
 fn unneeded(folder: &Path, index: &Bundle) -> Result<Vec<Unneeded>, Failure> {
-    let named: BTreeSet<PathBuf> = archive::artifacts(index).map(|artifact| PathBuf::from(artifact.path)).collect();
+    let named: BTreeSet<PathBuf> = index.artifacts().map(|artifact| PathBuf::from(artifact.path)).collect();
     let mut found = Vec::new();
     for top in FOLDERS {
         walk(folder, Path::new(top), &named, &mut found).map_err(|error| failure(folder, &error))?;

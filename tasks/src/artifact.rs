@@ -1,6 +1,6 @@
 //! Artifacts: what a host gets out of a bundle.
 
-use crate::bundle::{ArchiveEntry, BundleFile, BundleImage};
+use crate::bundle::{ArchiveEntry, Bundle, BundleFile, BundleImage, BundlePackages};
 
 /// A file of the bundle that comes to a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,6 +62,21 @@ impl From<&BundleImage> for Artifact {
     fn from(image: &BundleImage) -> Self {
         let title = image.reference.clone();
         Self { title, path: image.path.clone(), size: image.size, sha256: image.sha256.clone(), supply: Supply::Sent }
+    }
+}
+
+impl From<&BundlePackages> for Artifact {
+    fn from(packages: &BundlePackages) -> Self {
+        let title = format!("packages of {} for {}", packages.distribution, packages.architecture);
+        Self { title, path: packages.path.clone(), size: packages.size, sha256: packages.sha256.clone() }
+    }
+}
+
+impl Bundle {
+    /// Everything that the bundle holds.
+    pub fn artifacts(&self) -> impl Iterator<Item = Artifact> {
+        let (files, images) = (self.files.iter().map(Artifact::from), self.images.iter().map(Artifact::from));
+        files.chain(images).chain(self.packages.iter().map(Artifact::from))
     }
 }
 

@@ -7,6 +7,7 @@
 //! files/dl.k8s.io/release/v1.37.1/bin/linux/amd64/kubeadm      upstream's address without the scheme
 //! files/github.com/opencontainers/runc/releases/download/v1.5.2/runc.amd64
 //! images/registry.k8s.io/kube-apiserver/v1.37.1-linux-amd64.tar   one OCI archive an image and architecture
+//! packages/debian-12-amd64.tar      packages of a distribution with their signed lists
 //! ```
 //!
 //! Paths follow upstream's, so the same folder can come from a builder, from upstream or from a mirror. Nothing in it is
@@ -15,6 +16,7 @@
 mod check;
 mod error;
 mod keep;
+mod packages;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +26,7 @@ use semver::Version;
 use serde::{Deserialize, Serialize};
 
 pub use error::BundleError;
+pub use packages::{BundlePackage, BundlePackages, PackageSuite};
 
 /// The newest layout of `bundle.json` that this code reads and the one it writes.
 pub const FORMAT: u32 = 1;
@@ -43,6 +46,10 @@ pub struct Bundle {
     pub files: Vec<BundleFile>,
     /// Container images, sorted by reference and architecture.
     pub images: Vec<BundleImage>,
+    /// Packages of distributions, sorted by distribution and architecture. Without any the field is left out, so that programs read it which do not
+    /// know it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub packages: Vec<BundlePackages>,
 }
 
 /// One Kubernetes release of the bundle.
@@ -141,6 +148,7 @@ impl Bundle {
             a.name.cmp(&b.name).then_with(|| order(&a.version, &b.version)).then_with(|| a.architecture.cmp(&b.architecture))
         });
         self.images.sort_by(|a, b| (&a.reference, &a.architecture).cmp(&(&b.reference, &b.architecture)));
+        self.packages.sort_by(|a, b| (&a.distribution, &a.architecture).cmp(&(&b.distribution, &b.architecture)));
     }
 
     /// The file of this name, version (without a leading `v`) and architecture.

@@ -7,6 +7,7 @@ mod check;
 mod error;
 mod items;
 mod needs;
+mod packages;
 mod sums;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use serde::{Deserialize, Serialize};
 pub use error::CatalogError;
 pub use items::{Expected, FileItem, ImageItem, Item, Request};
 pub use needs::Needs;
+pub use packages::{ArchiveSource, DistributionSource, PackagesItem};
 pub use sums::published_digest;
 
 /// The newest form of a catalog that this code reads.
@@ -42,6 +44,9 @@ pub struct Catalog {
     pub files: Vec<FileSource>,
     /// Where images are.
     pub images: Vec<ImageSource>,
+    /// Distributions whose packages can be brought along.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub distributions: Vec<DistributionSource>,
     /// Pinned sha256 by name of the file, version and architecture.
     #[serde(default)]
     pub digests: BTreeMap<String, BTreeMap<String, BTreeMap<String, String>>>,

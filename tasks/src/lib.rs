@@ -16,6 +16,7 @@ pub mod bundle;
 pub mod catalog;
 pub mod change;
 mod components;
+pub mod debian;
 pub mod digest;
 pub mod distribution;
 pub mod documents;

@@ -61,7 +61,7 @@ impl Mirrors {
     /// Where a file of upstream's is fetched.
     #[must_use]
     pub fn address(&self, upstream: &str) -> String {
-        let rest = upstream.trim_start_matches("https://");
+        let rest = upstream.trim_start_matches("https://").trim_start_matches("http://");
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         self.instead_of(host).map_or_else(|| upstream.to_owned(), |mirror| format!("{}/{path}", mirror.url()))
     }

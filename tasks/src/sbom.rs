@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::bundle::{Bundle, BundleFile, BundleImage};
+use crate::bundle::{Bundle, BundleFile, BundleImage, BundlePackage, BundlePackages};
 use crate::digest::sha256;
 
 /// The file's name in a bundle's folder.
@@ -19,7 +19,8 @@ pub fn spdx(bundle: &Bundle, licences: &BTreeMap<String, String>, created: &str,
     let licence = |name: &str| licences.get(name).map_or(UNKNOWN, String::as_str);
     let files = bundle.files.iter().map(|file| file_package(file, licence(&file.name)));
     let images = bundle.images.iter().map(|image| image_package(image, licence(&image.name)));
-    let packages: Vec<Value> = files.chain(images).collect();
+    let debs = bundle.packages.iter().flat_map(debs);
+    let packages: Vec<Value> = files.chain(images).chain(debs).collect();
     let describes = |package: &Value| json!({"spdxElementId": "SPDXRef-DOCUMENT", "relationshipType": "DESCRIBES", "relatedSpdxElement": package["SPDXID"]});
     let relationships: Vec<Value> = packages.iter().map(describes).collect();
     // Two lists of the same are one document.
@@ -79,6 +80,29 @@ fn image_package(image: &BundleImage, licence: &str) -> Value {
         "externalRefs".to_owned(),
         json!([{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]),
     );
+    package.into()
+}
+
+/// The packages of a distribution; what stands in two archives is one.
+fn debs(held: &BundlePackages) -> impl Iterator<Item = Value> {
+    let unique: BTreeMap<(&str, &str), &BundlePackage> =
+        held.packages.iter().map(|deb| ((deb.name.as_str(), deb.version.as_str()), deb)).collect();
+    unique.into_values().map(|deb| deb_package(held, deb))
+}
+
+/// Whose licence stands in the package itself: `/usr/share/doc/NAME/copyright`.
+fn deb_package(held: &BundlePackages, deb: &BundlePackage) -> Value {
+    let mut package =
+        package(id("deb", &[&held.distribution, &held.architecture, &deb.name, &deb.version]), &deb.name, &deb.version, UNKNOWN);
+    package.insert("downloadLocation".to_owned(), format!("https://{}", deb.path).into());
+    package.insert("checksums".to_owned(), json!([{"algorithm": "SHA256", "checksumValue": deb.sha256}]));
+    // Package URL of the type `deb` (purl-spec).
+    let vendor = held.distribution.split('-').next().unwrap_or_default();
+    let version = deb.version.replace('+', "%2B").replace('~', "%7E").replace(':', "%3A");
+    let purl =
+        format!("pkg:deb/{vendor}/{}@{version}?arch={}&distro={}", deb.name.replace('+', "%2B"), held.architecture, held.distribution);
+    let reference = json!([{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}]);
+    package.insert("externalRefs".to_owned(), reference);
     package.into()
 }
 

@@ -18,6 +18,9 @@ done
 echo "==> again: nothing is fetched"
 # shellcheck disable=SC2086
 $kokctl bundle create --kubernetes "$version" --architecture amd64,arm64 --output "$folder"
+echo "==> packages of Debian and Ubuntu"
+# shellcheck disable=SC2086
+$kokctl bundle create --kubernetes "$version" --architecture amd64,arm64 --packages debian-12,debian-13,ubuntu-22.04,ubuntu-24.04 --output "$folder"
 # shellcheck disable=SC2086
 $kokctl bundle verify "$folder"
 if [ -n "${REGISTRY:-}" ]; then

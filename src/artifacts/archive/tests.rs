@@ -29,7 +29,7 @@ fn open(folder: &TempDir) -> BundleFolder {
 
 fn is_whole(folder: &Path, files: usize) {
     let folder = BundleFolder::open(folder).unwrap();
-    let all: Vec<Artifact> = artifacts(folder.bundle()).collect();
+    let all: Vec<Artifact> = folder.bundle().artifacts().collect();
     assert_eq!(all.len(), files);
     folder.verify(all.iter()).unwrap();
 }

@@ -49,16 +49,18 @@ fn length(headers: &HeaderMap) -> Option<u64> {
 
 async fn published(client: &Client, address: &str, file: &FileItem, is_list: bool) -> Result<String, Trouble> {
     let address = client.mirrors.address(address);
-    let text = with_tries(
-        || async {
-            let response = succeeded(&address, client.http.get(&address).send().await)?;
-            text(&address, response).await
-        },
-        || 0,
-    )
-    .await?;
+    let text = get(client, &address).await?;
     let name = file.address.rsplit('/').next().unwrap_or(&file.address);
     published_digest(&text, name, is_list).ok_or_else(|| Trouble::of_checksum(&address, name))
+}
+
+/// The small text that stands at an address.
+pub(super) async fn get(client: &Client, address: &str) -> Result<String, Trouble> {
+    let got = || async {
+        let response = succeeded(address, client.http.get(address).send().await)?;
+        text(address, response).await
+    };
+    with_tries(got, || 0).await
 }
 
 async fn text(address: &str, mut response: Response) -> Result<String, Trouble> {
@@ -66,7 +68,7 @@ async fn text(address: &str, mut response: Response) -> Result<String, Trouble> 
     while let Some(chunk) = response.chunk().await.map_err(|error| Trouble::of_request(address, &error))? {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > MOST_CHECKSUM_BYTES {
-            return Err(Trouble::of_content(address, "it is far too long for digests"));
+            return Err(Trouble::of_content(address, "it is far too long for what it should be"));
         }
     }
     String::from_utf8(bytes).map_err(|_| Trouble::of_content(address, "it is no text"))
@@ -115,7 +117,8 @@ pub(super) async fn fetch(
     })
 }
 
-async fn fetch_to(client: &Client, address: &str, path: &Path, digest: &str, progress: &dyn Progress) -> Result<u64, Trouble> {
+/// Fetches what has this digest, and gives it its name once that is right.
+pub(super) async fn fetch_to(client: &Client, address: &str, path: &Path, digest: &str, progress: &dyn Progress) -> Result<u64, Trouble> {
     folder_of(path)?;
     let part = part(path);
     let mut partial = Partial::open(part.clone()).await?;

@@ -58,7 +58,7 @@ impl Resolved {
 pub(super) struct Blobs(Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Blobs {
-    fn turn(&self, digest: &str) -> Arc<tokio::sync::Mutex<()>> {
+    pub(super) fn turn(&self, digest: &str) -> Arc<tokio::sync::Mutex<()>> {
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(digest.to_owned()).or_default())
     }
 }
@@ -176,7 +176,7 @@ pub(super) async fn fetch(
     })
 }
 
-fn blob_path(folder: &Path, digest: &str) -> PathBuf {
+pub(super) fn blob_path(folder: &Path, digest: &str) -> PathBuf {
     folder.join(BLOBS).join(digest.replacen(':', "-", 1))
 }
 

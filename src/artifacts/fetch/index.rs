@@ -17,10 +17,11 @@ pub(in crate::artifacts) fn read(folder: &Path) -> Result<Bundle, Failure> {
     if folder.join(INDEX).exists() {
         return BundleFolder::open(folder).map(|folder| folder.bundle().clone());
     }
-    Ok(Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new() })
+    Ok(Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() })
 }
 
-/// Whether the folder has it: by its length, for its digest is compared before it is used anyway. One that is pinned has to be the pinned one.
+/// Whether the folder has it: by its length, for its digest is compared before it is used anyway. One that is pinned has to be the pinned one. Of
+/// packages it is not known before it was asked whether there are newer ones.
 pub(super) fn holds(bundle: &Bundle, folder: &Path, item: &Item) -> bool {
     let has = |path: &str, size: u64| folder.join(path).metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == size);
     match item {
@@ -29,6 +30,7 @@ pub(super) fn holds(bundle: &Bundle, folder: &Path, item: &Item) -> bool {
             is_right && has(&held.path, held.size)
         }),
         Item::Image(image) => bundle.image(&image.reference, &image.architecture).is_ok_and(|held| has(&held.path, held.size)),
+        Item::Packages(_) => false,
     }
 }
 
@@ -49,6 +51,12 @@ pub(super) fn add(bundle: &mut Bundle, entry: Entry) {
             bundle.images.retain(|held| !same(held));
             bundle.images.push(image);
         }
+        Entry::Packages(packages) => {
+            bundle.packages.retain(|held| {
+                (&held.distribution, &held.architecture) != (&packages.distribution, &packages.architecture) && held.path != packages.path
+            });
+            bundle.packages.push(packages);
+        }
     }
 }
 
@@ -56,6 +64,7 @@ pub(super) fn add(bundle: &mut Bundle, entry: Entry) {
 pub(in crate::artifacts) fn join(bundle: &mut Bundle, other: Bundle) {
     other.files.into_iter().for_each(|file| add(bundle, Entry::File(file)));
     other.images.into_iter().for_each(|image| add(bundle, Entry::Image(image)));
+    other.packages.into_iter().for_each(|packages| add(bundle, Entry::Packages(packages)));
     for release in other.kubernetes {
         bundle.kubernetes.retain(|held| held.version != release.version);
         bundle.kubernetes.push(release);
@@ -121,11 +130,15 @@ pub(in crate::artifacts) fn write_bytes(folder: &Path, bytes: &[u8]) -> std::io:
 pub fn part_of(bundle: &Bundle, items: &[Item], releases: &[String]) -> Bundle {
     let file = |item: &Item| match item {
         Item::File(file) => bundle.file(&file.name, &file.version, &file.architecture).ok().cloned(),
-        Item::Image(_) => None,
+        Item::Image(_) | Item::Packages(_) => None,
     };
     let image = |item: &Item| match item {
         Item::Image(image) => bundle.image(&image.reference, &image.architecture).ok().cloned(),
-        Item::File(_) => None,
+        Item::File(_) | Item::Packages(_) => None,
+    };
+    let packages = |item: &Item| match item {
+        Item::Packages(item) => bundle.packages_of(&item.distribution, &item.architecture).cloned(),
+        Item::File(_) | Item::Image(_) => None,
     };
     let kubernetes = bundle.kubernetes.iter().filter(|release| releases.contains(&release.version)).cloned();
     let mut part = Bundle {
@@ -133,6 +146,7 @@ pub fn part_of(bundle: &Bundle, items: &[Item], releases: &[String]) -> Bundle {
         kubernetes: kubernetes.collect(),
         files: items.iter().filter_map(file).collect(),
         images: items.iter().filter_map(image).collect(),
+        packages: items.iter().filter_map(packages).collect(),
     };
     part.sort();
     part

@@ -76,7 +76,7 @@ fn header(size: u64) -> Header {
     header
 }
 
-fn append(archive: &mut Builder<impl Write>, path: &str, size: u64, content: impl Read) -> io::Result<()> {
+pub(super) fn append(archive: &mut Builder<impl Write>, path: &str, size: u64, content: impl Read) -> io::Result<()> {
     archive.append_data(&mut header(size), path, content)
 }
 
@@ -106,18 +106,18 @@ fn append_file(archive: &mut Builder<impl Write>, path: &str, mut file: File) ->
 }
 
 /// Hashes what is written through it.
-struct Hashing {
+pub(super) struct Hashing {
     inner: BufWriter<File>,
     context: Context,
     size: u64,
 }
 
 impl Hashing {
-    fn new(inner: BufWriter<File>) -> Self {
+    pub(super) fn new(inner: BufWriter<File>) -> Self {
         Self { inner, context: Context::new(&SHA256), size: 0 }
     }
 
-    fn finish(self) -> io::Result<(File, u64, String)> {
+    pub(super) fn finish(self) -> io::Result<(File, u64, String)> {
         let file = self.inner.into_inner().map_err(io::IntoInnerError::into_error)?;
         Ok((file, self.size, hex::encode(self.context.finish())))
     }

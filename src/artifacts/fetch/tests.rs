@@ -1,6 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, clippy::expect_used)]
 
 mod faults;
+mod packages;
 mod support;
 
 use std::sync::Arc;

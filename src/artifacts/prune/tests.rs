@@ -36,7 +36,7 @@ fn paths(removed: &[Unneeded]) -> Vec<String> {
 
 fn is_whole(folder: &TempDir) {
     let folder = BundleFolder::open(folder.path()).unwrap();
-    let all: Vec<_> = archive::artifacts(folder.bundle()).collect();
+    let all: Vec<_> = folder.bundle().artifacts().collect();
     folder.verify(all.iter()).unwrap();
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use kok_tasks::catalog::{Catalog, Needs, Request};
+use kok_tasks::catalog::{Catalog, Item, Needs, Request};
 use semver::Version;
 
 use super::{release, signing_key};
@@ -33,6 +33,9 @@ pub(super) struct Arguments {
     /// A cluster's file: only what that cluster needs is fetched
     #[arg(long = "for", value_name = "FILE")]
     cluster: Option<PathBuf>,
+    /// Packages of distributions, for hosts without a source of packages: debian-12, or several with commas between them
+    #[arg(long, value_name = "DISTRIBUTION", value_delimiter = ',')]
+    packages: Vec<String>,
     /// The folder of the bundle; or, with a name that ends in .tar.zst, one file to be carried elsewhere
     #[arg(long, short, value_name = "FOLDER|FILE")]
     output: PathBuf,
@@ -56,12 +59,13 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         (_, asked) => asked.to_vec(),
     };
     let architectures: BTreeSet<String> = arguments.architecture.iter().cloned().collect();
+    let packages = packages(&catalog, &arguments.packages, &architectures).map_err(one)?;
     let request = Request { kubernetes: kubernetes.clone(), architectures, needs: cluster.as_ref().map(Needs::of_cluster) };
     let connection = arguments.fetch.connection(cluster.as_ref()).map_err(one)?;
     let is_file = arguments.output.to_string_lossy().ends_with(EXTENSION);
     let folder = if is_file { cache().map_err(one)? } else { arguments.output.clone() };
     let request = FetchRequest {
-        items: items(&catalog, &request).map_err(one)?,
+        items: items(&catalog, &request).map_err(one)?.into_iter().chain(packages).collect(),
         releases: kubernetes.iter().map(ToString::to_string).collect(),
         folder: &folder,
         connection: &connection,
@@ -81,6 +85,15 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     }
     line(&arguments.output.display().to_string());
     Ok(())
+}
+
+fn packages(catalog: &Catalog, distributions: &[String], architectures: &BTreeSet<String>) -> Result<Vec<Item>, Failure> {
+    catalog.packages(distributions, architectures).map_err(|error| {
+        Failure::new(Kind::Input, "the catalog does not have what is asked for")
+            .at("--packages")
+            .because(error.to_string())
+            .hint("ask for one that it has; of another one the hosts need a source of packages, or have to have what docs/bundle.md names")
+    })
 }
 
 fn newest(catalog: &Catalog) -> Result<Version, Failure> {

@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let folder = open_signed(&arguments.folder, arguments.bundle_signers.as_deref()).map_err(|failure| vec![failure])?;
     let bundle = folder.bundle();
-    let artifacts: Vec<Artifact> = bundle.files.iter().map(Artifact::from).chain(bundle.images.iter().map(Artifact::from)).collect();
+    let artifacts: Vec<Artifact> = bundle.artifacts().collect();
     let bytes = folder.verify(artifacts.iter())?;
     line(&format!("{} are as the index says, {} MB", count(artifacts.len(), "file"), bytes / 1_000_000));
     Ok(())

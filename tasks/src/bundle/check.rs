@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{Bundle, BundleError, BundleFile, BundleImage, FORMAT, INDEX};
+use super::{Bundle, BundleError, BundleFile, BundleImage, BundlePackages, FORMAT, INDEX};
+use crate::debian::{is_plain_path, is_word};
 
 /// The one field that every layout has.
 #[derive(Deserialize)]
@@ -31,6 +32,9 @@ pub(super) fn check(bundle: &Bundle) -> Result<(), BundleError> {
     }
     for image in &bundle.images {
         check_image(image, &mut seen)?;
+    }
+    for packages in &bundle.packages {
+        check_packages(packages, &mut seen)?;
     }
     for release in &bundle.kubernetes {
         seen.add(format!("Kubernetes {}", release.version))?;
@@ -61,6 +65,32 @@ fn check_image(image: &BundleImage, seen: &mut Seen) -> Result<(), BundleError> 
         return Err(BundleError::Digest { entry, value: image.manifest_digest.clone() });
     }
     seen.add(format!("path {}", image.path))?;
+    seen.add(entry)
+}
+
+/// What stands here goes into a list of sources and into paths on hosts.
+fn check_packages(packages: &BundlePackages, seen: &mut Seen) -> Result<(), BundleError> {
+    let entry = format!("packages of {} for {}", packages.distribution, packages.architecture);
+    check_path(&entry, &packages.path)?;
+    check_digest(&entry, &packages.sha256)?;
+    let plain =
+        |path: &str| if is_plain_path(path) { Ok(()) } else { Err(BundleError::Path { entry: entry.clone(), path: path.to_owned() }) };
+    let word = |word: &str| if is_word(word) { Ok(()) } else { Err(BundleError::Word { entry: entry.clone(), word: word.to_owned() }) };
+    [&packages.distribution, &packages.architecture].into_iter().chain(&packages.names).try_for_each(|name| word(name))?;
+    for suite in &packages.suites {
+        plain(&suite.archive)?;
+        plain(&suite.suite)?;
+        suite.components.iter().try_for_each(|component| word(component))?;
+        check_digest(&entry, &suite.sha256)?;
+    }
+    let mut inside = Seen::default();
+    for package in &packages.packages {
+        plain(&package.path)?;
+        word(&package.name)?;
+        check_digest(&format!("{entry}: {}", package.path), &package.sha256)?;
+        inside.add(format!("{} in {entry}", package.path))?;
+    }
+    seen.add(format!("path {}", packages.path))?;
     seen.add(entry)
 }
 

@@ -27,6 +27,16 @@ pub enum BundleError {
         /// The path that was refused.
         path: String,
     },
+    /// A name has characters that it can't have.
+    #[error(
+        "{INDEX}: {entry}: {word:?} is no name of a package, a suite or a distribution. Do not use this bundle; build or fetch it again"
+    )]
+    Word {
+        /// The packages that it stands with.
+        entry: String,
+        /// What was refused.
+        word: String,
+    },
     /// A digest isn't one.
     #[error("{INDEX}: {entry}: {value:?} is not a sha256 of 64 lower-case hexadecimal digits. Build or fetch the bundle again")]
     Digest {

@@ -7,7 +7,7 @@ const OF_A_RELEASE: [&str; 3] = ["kubeadm", "kubelet", "kubectl"];
 
 impl Bundle {
     /// The same bundle with these releases alone: without the programs of the others, and without images and etcd that only the others name. What
-    /// belongs to no release, such as containerd, stays in all its versions: a cluster's file may name any of them.
+    /// belongs to no release stays: containerd in all its versions, for a cluster's file may name any of them, and packages of distributions.
     ///
     /// # Errors
     /// [`BundleError::NoRelease`] for a release that it does not hold.
@@ -18,7 +18,8 @@ impl Bundle {
         let (kept, dropped): (Vec<_>, Vec<_>) = self.kubernetes.iter().cloned().partition(|release| versions.contains(&release.version));
         let files = self.files.iter().filter(|file| names_file(&kept, file) || !names_file(&dropped, file));
         let images = self.images.iter().filter(|image| names_image(&kept, image) || !names_image(&dropped, image));
-        Ok(Self { format: self.format, files: files.cloned().collect(), images: images.cloned().collect(), kubernetes: kept })
+        let (files, images) = (files.cloned().collect(), images.cloned().collect());
+        Ok(Self { format: self.format, files, images, kubernetes: kept, packages: self.packages.clone() })
     }
 }
 

@@ -40,6 +40,33 @@ fn bundle() -> Bundle {
         kubernetes: vec![KubernetesRelease { version: "1.37.1".to_owned(), images }],
         files: vec![file("kubeadm", "1.37.1", "amd64"), file("runc", "1.5.2", "amd64")],
         images: vec![image("registry.k8s.io/pause:3.10.2", "amd64")],
+        packages: vec![packages("debian-12", "amd64")],
+    }
+}
+
+fn packages(distribution: &str, architecture: &str) -> BundlePackages {
+    let suite = PackageSuite {
+        archive: "deb.debian.org/debian".to_owned(),
+        suite: "bookworm".to_owned(),
+        components: vec!["main".to_owned()],
+        sha256: digest('d'),
+    };
+    let package = BundlePackage {
+        name: "chrony".to_owned(),
+        version: "4.3-2".to_owned(),
+        path: "deb.debian.org/debian/pool/main/c/chrony/chrony_4.3-2_amd64.deb".to_owned(),
+        size: 5,
+        sha256: digest('e'),
+    };
+    BundlePackages {
+        distribution: distribution.to_owned(),
+        architecture: architecture.to_owned(),
+        path: BundlePackages::path_of(distribution, architecture),
+        size: 6,
+        sha256: digest('f'),
+        names: vec!["chrony".to_owned()],
+        suites: vec![suite],
+        packages: vec![package],
     }
 }
 
@@ -188,4 +215,29 @@ fn what_only_dropped_releases_need_is_left_out() {
     assert_eq!(images, ["registry.k8s.io/pause:3.10.2", "ghcr.io/flannel:v0.27.0", "registry.k8s.io/etcd:3.7.0-0"]);
     assert_eq!(bundle.keeping(&["1.37.1".to_owned(), "1.36.3".to_owned()]).unwrap(), bundle);
     assert!(bundle.keeping(&["1.35.0".to_owned()]).unwrap_err().to_string().contains("1.36.3"));
+}
+
+#[test]
+fn packages_are_left_out_where_there_are_none_and_lead_nowhere_else() {
+    let none = Bundle { packages: Vec::new(), ..bundle() };
+    assert!(!serde_json::to_string(&none).unwrap().contains("packages"), "a program that does not know them reads it");
+    assert!(bundle().packages_of("debian-12", "amd64").is_some() && bundle().packages_of("debian-12", "arm64").is_none());
+    type Change = fn(&mut BundlePackages);
+    let wrong: [(Change, &str); 6] = [
+        (|held| held.path = "../x.tar".to_owned(), "\"../x.tar\" is not a plain relative path"),
+        (|held| held.packages[0].path = "deb.debian.org/../x.deb".to_owned(), "\"deb.debian.org/../x.deb\" is not a plain relative path"),
+        (|held| held.suites[0].archive = "deb.debian.org/$(id)".to_owned(), "$(id)"),
+        (|held| held.suites[0].suite = "bookworm main\ndeb [trusted=yes] http://x".to_owned(), "trusted"),
+        (|held| held.names[0] = "chrony; id".to_owned(), "\"chrony; id\" is no name"),
+        (|held| held.sha256 = "1".to_owned(), "is not a sha256"),
+    ];
+    for (change, told) in wrong {
+        let mut bundle = bundle();
+        change(&mut bundle.packages[0]);
+        let error = parse(&bundle).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let mut twice = bundle();
+    twice.packages.push(packages("debian-12", "amd64"));
+    assert!(parse(&twice).unwrap_err().to_string().contains("stands there twice"));
 }

@@ -6,6 +6,7 @@ use semver::Version;
 use serde::Deserialize;
 
 use super::items::KUBERNETES;
+use super::packages::check_distribution;
 use super::{Catalog, CatalogError, FORMAT, FileSource, ImageSource, Minor};
 
 #[derive(Deserialize)]
@@ -37,11 +38,15 @@ pub(super) fn parse(text: &str) -> Result<Catalog, CatalogError> {
         check_minor(&catalog, minor)?;
         once(&mut names, format!("Kubernetes {}", minor.minor))?;
     }
+    for source in &catalog.distributions {
+        check_distribution(source)?;
+        once(&mut names, format!("distribution {}", source.name))?;
+    }
     check_digests(&catalog)?;
     Ok(catalog)
 }
 
-fn wrong(entry: impl Into<String>, because: impl Into<String>) -> CatalogError {
+pub(super) fn wrong(entry: impl Into<String>, because: impl Into<String>) -> CatalogError {
     CatalogError::Entry { entry: entry.into(), because: because.into() }
 }
 

@@ -41,6 +41,14 @@ pub enum CatalogError {
         /// The minor.
         minor: String,
     },
+    /// A distribution is not in it.
+    #[error("the catalog has no packages of {name}: it has {}", if .held.is_empty() { "none".to_owned() } else { .held.join(", ") })]
+    NoDistribution {
+        /// What was asked for.
+        name: String,
+        /// The distributions that it has.
+        held: Vec<String>,
+    },
     /// Nothing in it is called so.
     #[error("the catalog has neither a file nor an image {name}: it has {}", .held.join(", "))]
     NoName {

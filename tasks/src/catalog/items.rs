@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use semver::Version;
 
-use super::{Catalog, CatalogError, FileSource, Form, ImageSource, Minor, Needs};
+use super::{Catalog, CatalogError, FileSource, Form, ImageSource, Minor, Needs, PackagesItem};
 
 /// Whose version the release itself stands for.
 pub(super) const KUBERNETES: &str = "kubernetes";
@@ -27,6 +27,8 @@ pub enum Item {
     File(FileItem),
     /// An image.
     Image(ImageItem),
+    /// Packages of a distribution.
+    Packages(PackagesItem),
 }
 
 /// A file to fetch.

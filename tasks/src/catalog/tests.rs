@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::facts::{CHRONY, COMMANDS, TRUST_DEBIAN};
 
 const DIGITS: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -80,6 +81,43 @@ fn what_the_catalog_lacks_is_told_with_what_it_has() {
     assert!(Catalog::built_in().unwrap().items(&request(&["1.37.9"])).is_ok());
 }
 
+/// Without these no Debian runs, and they are no packages that could be missing.
+const ESSENTIAL: [&str; 6] = ["coreutils", "gzip", "mount", "systemd", "tar", "util-linux"];
+
+#[test]
+fn packages_are_those_that_hosts_are_asked_for() {
+    let catalog = Catalog::built_in().unwrap();
+    let programs = COMMANDS.iter().chain([&CHRONY, &TRUST_DEBIAN]).map(|program| program.debian);
+    let asked: BTreeSet<&str> = programs.filter(|package| !ESSENTIAL.contains(package)).collect();
+    for source in &catalog.distributions {
+        assert_eq!(source.packages.iter().map(String::as_str).collect::<BTreeSet<_>>(), asked, "{}", source.name);
+    }
+}
+
+#[test]
+fn packages_are_taken_from_the_archives_of_their_architecture() {
+    let catalog = Catalog::built_in().unwrap();
+    let architectures: BTreeSet<String> = ["amd64", "arm64"].map(str::to_owned).into();
+    let items = catalog.packages(&["ubuntu-24.04".to_owned(), "debian-12".to_owned()], &architectures).unwrap();
+    let told = |item: &Item| match item {
+        Item::Packages(item) => {
+            format!("{}: {}", item.title(), item.archives.iter().map(ArchiveSource::folder).collect::<Vec<_>>().join(", "))
+        }
+        _ => String::new(),
+    };
+    assert_eq!(
+        items.iter().map(told).collect::<Vec<_>>(),
+        [
+            "packages of debian-12 for amd64: deb.debian.org/debian, deb.debian.org/debian-security",
+            "packages of debian-12 for arm64: deb.debian.org/debian, deb.debian.org/debian-security",
+            "packages of ubuntu-24.04 for amd64: archive.ubuntu.com/ubuntu",
+            "packages of ubuntu-24.04 for arm64: ports.ubuntu.com/ubuntu-ports",
+        ]
+    );
+    let error = catalog.packages(&["debian-10".to_owned()], &architectures).unwrap_err().to_string();
+    assert!(error.contains("debian-10") && error.contains("debian-12, debian-13, ubuntu-22.04, ubuntu-24.04"), "{error}");
+}
+
 #[test]
 fn a_catalog_that_does_not_hold_together_is_refused() {
     let good = include_str!("../../catalog.yaml");
@@ -90,6 +128,9 @@ fn a_catalog_that_does_not_hold_together_is_refused() {
         ("      pause: 3.10.1", "      paws: 3.10.1", "names no pause"),
         ("releases: [1.37.1]", "releases: [1.36.1]", "is no release of it"),
         ("reference: registry.k8s.io/pause:${version}", "reference: pause", "no registry"),
+        ("name: debian-12", "name: debian 12", "\"debian 12\" is no name"),
+        ("https://deb.debian.org/debian-security", "ftp://deb.debian.org/debian-security", "is none such as"),
+        ("suites: [trixie-security]", "suites: [\"../trixie\"]", "is no suite"),
     ];
     for (old, new, told) in wrong {
         assert!(good.contains(old), "{old}");

@@ -219,7 +219,7 @@ fn check_packages(components: &[Component], packages: &Packages) -> Result<()> {
 }
 
 fn combine(parts: Vec<CachedComponent>) -> Bundle {
-    let mut bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new() };
+    let mut bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: Vec::new(), packages: Vec::new() };
     for part in parts {
         bundle.kubernetes.extend(part.kubernetes);
         bundle.files.extend(part.files);

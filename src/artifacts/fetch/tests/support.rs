@@ -150,14 +150,19 @@ impl Upstream {
     }
 
     pub(super) async fn fetch(&self, folder: &Path, heard: Arc<Heard>) -> Result<Fetched, Vec<Failure>> {
+        self.fetch_these(self.items(), folder, heard).await
+    }
+
+    pub(super) async fn fetch_these(&self, items: Vec<Item>, folder: &Path, heard: Arc<Heard>) -> Result<Fetched, Vec<Failure>> {
         let address = format!("http://127.0.0.1:{}", self.port);
-        let mirrors = ["github.com", "registry.k8s.io", "ghcr.io"].map(|host| format!("{host}={address}").parse().unwrap());
+        let mirrors =
+            ["github.com", "registry.k8s.io", "ghcr.io", "deb.debian.org"].map(|host| format!("{host}={address}").parse().unwrap());
         let mut credentials = Credentials::default();
         credentials.add(&format!(r#"{{"auths": {{"127.0.0.1:{}": {{"auth": "dXNlcjpwYXNz"}}}}}}"#, self.port)).unwrap();
         let connection = Connection { mirrors: Mirrors(mirrors.into()), credentials, ..Connection::default() };
         let releases = vec!["1.37.1".to_owned()];
         let licences = BTreeMap::new();
-        fetch(&FetchRequest { items: self.items(), releases, folder, connection: &connection, licences }, heard).await
+        fetch(&FetchRequest { items, releases, folder, connection: &connection, licences }, heard).await
     }
 
     pub(super) fn runc(&self) -> Vec<u8> {
@@ -165,7 +170,11 @@ impl Upstream {
     }
 
     pub(super) fn serve_cni(&self, content: Vec<u8>) {
-        self.state.lock().unwrap().content.insert(CNI.to_owned(), content);
+        self.serve(CNI, content);
+    }
+
+    pub(super) fn serve(&self, path: &str, content: Vec<u8>) {
+        self.state.lock().unwrap().content.insert(path.to_owned(), content);
     }
 
     /// How many bytes files and blobs have, each once.

@@ -55,7 +55,13 @@ fn built(folder: &Path, key: &str) -> CachedComponent {
 }
 
 fn bundle(component: &CachedComponent) -> Bundle {
-    Bundle { format: FORMAT, kubernetes: Vec::new(), files: component.files.clone(), images: component.images.clone() }
+    Bundle {
+        format: FORMAT,
+        kubernetes: Vec::new(),
+        files: component.files.clone(),
+        images: component.images.clone(),
+        packages: Vec::new(),
+    }
 }
 
 struct Folders {
