@@ -87,8 +87,10 @@ pub(super) async fn converge(
     observed.ask(|host| selection.has_host(host)).await?;
     let plan = observed.repeat(|seen| plan::make_part(&inputs, seen, selection)).await?;
     // Whoever has nothing to do has heard them before, or put up with them.
-    let say = if plan.is_empty() { preconditions::reminders } else { preconditions::warnings };
-    let warnings = say(cluster, &observed.seen);
+    let warnings = match plan.is_empty() {
+        true => preconditions::reminders(cluster, &observed.seen),
+        false => preconditions::warnings_with(cluster, &observed.seen, bundle),
+    };
     let warnings = refused(Kind::Host)(warnings);
     Ok(observed.planned(plan, warnings, now_seconds))
 }

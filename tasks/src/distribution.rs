@@ -17,6 +17,8 @@ pub struct Distribution {
     pub manager_command: &'static str,
     /// The package that has a command.
     pub package_of: fn(&Program) -> &'static str,
+    /// The keyring that the lists of a member's packages are signed by, by its `ID`; none where that is not known.
+    pub keyring_of: fn(&str) -> Option<&'static str>,
     /// The store of certificate authorities.
     pub trust: TrustPlaces,
     /// Where chrony has its configuration, and what its unit is called.
@@ -43,6 +45,12 @@ pub static DEBIAN: Distribution = Distribution {
     manager: Manager::Apt,
     manager_command: "apt-get",
     package_of: |program| program.debian,
+    // Of the packages debian-archive-keyring and ubuntu-keyring, which apt needs.
+    keyring_of: |id| match id {
+        "debian" => Some("/usr/share/keyrings/debian-archive-keyring.gpg"),
+        "ubuntu" => Some("/usr/share/keyrings/ubuntu-archive-keyring.gpg"),
+        _ => None,
+    },
     trust: TrustPlaces {
         program: &TRUST_DEBIAN,
         folder: "/usr/local/share/ca-certificates",
@@ -59,6 +67,7 @@ pub static RHEL: Distribution = Distribution {
     manager: Manager::Dnf,
     manager_command: "dnf",
     package_of: |program| program.rhel,
+    keyring_of: |_| None,
     trust: TrustPlaces {
         program: &TRUST_RHEL,
         folder: "/etc/pki/ca-trust/source/anchors",

@@ -4,6 +4,7 @@
 //! stop at the latter; `kokctl check` shows all of it.
 
 mod bootstrap;
+mod bundled;
 mod control_planes;
 mod encryption;
 mod etcd_authority;
@@ -25,6 +26,7 @@ mod versions;
 
 use kok_crds::model::{Cluster, FirewallPolicy, Host, Settings};
 
+use crate::bundle::Bundle;
 use crate::dual_stack::completed;
 use crate::facts::HostFacts;
 use crate::list::{api_server, host};
@@ -35,6 +37,7 @@ use crate::plan::{Refusal, Seen};
 
 pub(crate) use bootstrap::has_data as has_etcd_data;
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
+pub(crate) use bundled::bundled;
 pub use encryption::encryption_keeper;
 pub use etcd_authority::etcd_keeper;
 pub(crate) use needed::UPGRADE_ETCD;
@@ -82,12 +85,19 @@ struct Scope<'a> {
     host: &'a Host,
     facts: &'a HostFacts,
     seen: &'a Observations,
+    /// What is installed from, where that is known.
+    bundle: Option<&'a Bundle>,
 }
 
 impl<'a> Scope<'a> {
     /// The settings of the host: with what it has for itself.
     fn settings(&self) -> &'a Settings {
         self.cluster.settings_of(self.host)
+    }
+
+    /// What of packages the bundle has for the host, if it lacks any.
+    fn bundled(&self) -> Option<bundled::Bundled<'a>> {
+        bundled::bundled(self.bundle?, self.facts, (self.cluster, self.settings()))
     }
 
     /// Whether kokctl has not been here yet: later our own programs run, listen and take space.
@@ -201,14 +211,18 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
     looks
 }
 
-/// Carries out every check. Hosts that were not probed are left out.
+/// Carries out every check, without knowing from what is installed. Hosts that were not probed are left out.
 #[must_use]
 pub fn examine(cluster: &Cluster, seen: &Seen) -> Vec<Examined> {
+    examine_for(cluster, seen, None)
+}
+
+fn examine_for(cluster: &Cluster, seen: &Seen, bundle: Option<&Bundle>) -> Vec<Examined> {
     let cluster = &*completed(cluster, seen);
     let mut all = Vec::new();
     for host in &cluster.hosts {
         let Some(facts) = seen.facts(&host.name) else { continue };
-        let scope = Scope { cluster, host, facts, seen: seen.observations(&host.name) };
+        let scope = Scope { cluster, host, facts, seen: seen.observations(&host.name), bundle };
         for HostCheck { name, about, check } in HOST_CHECKS {
             let mut found = Findings::default();
             check(&scope, &mut found);
@@ -230,13 +244,25 @@ pub fn examine(cluster: &Cluster, seen: &Seen) -> Vec<Examined> {
 /// Why nothing may be begun; empty if something may.
 #[must_use]
 pub fn check(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
-    found(cluster, seen, Weight::Refusal)
+    found(cluster, seen, (None, Weight::Refusal))
+}
+
+/// The same if this bundle is installed from, which may have packages that hosts lack.
+#[must_use]
+pub fn check_with(cluster: &Cluster, seen: &Seen, bundle: &Bundle) -> Vec<Refusal> {
+    found(cluster, seen, (Some(bundle), Weight::Refusal))
 }
 
 /// What stops nothing, and may become a problem.
 #[must_use]
 pub fn warnings(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
-    found(cluster, seen, Weight::Warning)
+    found(cluster, seen, (None, Weight::Warning))
+}
+
+/// The same if this bundle is installed from.
+#[must_use]
+pub fn warnings_with(cluster: &Cluster, seen: &Seen, bundle: &Bundle) -> Vec<Refusal> {
+    found(cluster, seen, (Some(bundle), Weight::Warning))
 }
 
 /// What is said again by a run that has nothing to do: that the running cluster is more than the file says.
@@ -254,7 +280,7 @@ pub fn strangers(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     examine(cluster, seen).into_iter().filter(whose).flat_map(|examined| examined.findings).map(|finding| finding.refusal).collect()
 }
 
-fn found(cluster: &Cluster, seen: &Seen, weight: Weight) -> Vec<Refusal> {
-    let findings = examine(cluster, seen).into_iter().flat_map(|examined| examined.findings);
+fn found(cluster: &Cluster, seen: &Seen, (bundle, weight): (Option<&Bundle>, Weight)) -> Vec<Refusal> {
+    let findings = examine_for(cluster, seen, bundle).into_iter().flat_map(|examined| examined.findings);
     findings.filter(|finding| finding.weight == weight).map(|finding| finding.refusal).collect()
 }

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use super::Task;
+use crate::artifact::Artifact;
 use crate::facts::Program;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepName};
-use crate::preconditions::{missing_programs, unknown_distribution};
-use crate::resources::{Manager, PackageDatabase, Packages, Resource};
+use crate::preconditions::{bundled, missing_programs, unknown_distribution};
+use crate::resources::{Manager, PackageArchive, PackageDatabase, PackageSource, Packages, Resource, folder_of_packages};
 
 const NAME: &str = "packages";
 
@@ -27,10 +28,17 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let distribution = facts.distribution().ok_or_else(|| unknown_distribution(facts))?;
     let manager = distribution.manager;
     let command = |program: &&Program| (program.name.to_owned(), (distribution.package_of)(program).to_owned());
-    let commands = missing.iter().copied().map(|program| command(&program)).collect();
+    let commands: Vec<(String, String)> = missing.iter().copied().map(|program| command(&program)).collect();
     let environment = super::proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands, environment }));
+    let bundled = bundled(view.inputs.bundle, facts, (view.cluster(), view.settings()));
+    let source = bundled.map(|bundled| PackageSource::of(bundled.packages, bundled.keyring));
+    let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands: commands.clone(), environment, source }));
     draft.within(DEADLINE);
+    if let Some(bundled) = bundled {
+        let (artifact, folder) = (Artifact::from(bundled.packages), folder_of_packages(bundled.packages));
+        let brought = draft.add("archive", Resource::PackageArchive(PackageArchive { commands, artifact, folder }));
+        draft.needs(&installed, &brought, Reason::Reads);
+    }
     if manager == Manager::Apt {
         let repaired = draft.add("package-manager", Resource::PackageDatabase(PackageDatabase));
         draft.within(DEADLINE);

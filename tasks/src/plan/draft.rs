@@ -26,6 +26,7 @@ fn transfer(action: &Action) -> Duration {
         Action::Resource(Resource::Binary(it)) => it.artifact.size,
         Action::Resource(Resource::Archive(it)) => it.artifact.size,
         Action::Resource(Resource::Image(it)) => it.artifact.size,
+        Action::Resource(Resource::PackageArchive(it)) => it.artifact.size,
         _ => 0,
     };
     Duration::from_secs(size / BYTES_PER_SECOND)

@@ -154,7 +154,7 @@ pub fn make_part(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Res
 fn made(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Making, Vec<Refusal>> {
     let cluster = completed(inputs.cluster, seen);
     let inputs = &Inputs { cluster: &cluster, ..*inputs };
-    let refusals = preconditions::check(inputs.cluster, seen);
+    let refusals = preconditions::check_with(inputs.cluster, seen, inputs.bundle);
     if !refusals.is_empty() {
         return Err(refusals);
     }

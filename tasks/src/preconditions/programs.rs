@@ -2,6 +2,7 @@
 
 use kok_crds::model::{Cluster, Delivery, Settings};
 
+use super::bundled::{release_of, way};
 use super::{Findings, Scope};
 use crate::distribution::FAMILIES;
 use crate::facts::{CHRONY, COMMANDS, CURL, HostFacts, INDISPENSABLE, Program};
@@ -55,33 +56,46 @@ pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, settings) = (scope.facts, &scope.settings().host);
     places(scope, found);
     let missing = missing(facts, scope.cluster, scope.settings());
+    let bundled = scope.bundled();
+    let comes = |program: &Program| match bundled {
+        Some(_) => !INDISPENSABLE.contains(&program.name),
+        None => is_installable(facts, program),
+    };
     let (can, cannot): (Vec<&Program>, Vec<&Program>) =
-        missing.into_iter().partition(|program| settings.install_packages && is_installable(facts, program));
+        missing.into_iter().partition(|program| settings.install_packages && comes(program));
     if !cannot.is_empty() {
-        let names = cannot.iter().map(|program| program.name).collect::<Vec<_>>().join(", ");
-        let known = if settings.install_packages { ", and its package manager knows no package that has them" } else { "" };
-        found.refuse(
-            Refusal::new(format!("it lacks the commands {names}"))
-                .because(format!("kubeadm, the kubelet or kokctl run them{known}"))
-                .hint(format!("{}{}", install(facts, &cannot), instead(&cannot))),
-        );
+        found.refuse(lacking(scope, &cannot));
     }
     if !can.is_empty() {
+        let from = if bundled.is_some() { "the bundle" } else { "the host's repositories" };
         found.warn(
             Refusal::new(format!("the packages {} are missing", packages(facts, &can).unwrap_or_default()))
-                .because("kubeadm, the kubelet or kokctl run commands of them; apply installs them from the host's repositories"),
+                .because(format!("kubeadm, the kubelet or kokctl run commands of them; apply installs them from {from}")),
         );
     }
-}
-
-/// What to do about commands that are missing.
-fn install(facts: &HostFacts, programs: &[&Program]) -> String {
-    packages(facts, programs).map_or_else(|| "install them".to_owned(), |packages| format!("install the packages {packages}"))
 }
 
 /// What a host can do without, if another one of its settings is changed.
 fn instead(programs: &[&Program]) -> &'static str {
     if programs.contains(&&CURL) { "; without curl, have kokctl send what is installed: `delivery: push`" } else { "" }
+}
+
+/// That a host lacks what nobody can install.
+fn lacking(scope: &Scope<'_>, programs: &[&Program]) -> Refusal {
+    let (facts, installs) = (scope.facts, scope.settings().host.install_packages);
+    let names = programs.iter().map(|program| program.name).collect::<Vec<_>>().join(", ");
+    let known = if installs { ", and its package manager knows no package that has them" } else { "" };
+    let held: Vec<&str> = scope.bundle.iter().flat_map(|bundle| &bundle.packages).map(|held| held.distribution.as_str()).collect();
+    let held = match held.as_slice() {
+        [] => String::new(),
+        some => format!("; the bundle has packages of {}, and the host runs {}", some.join(", "), release_of(facts)),
+    };
+    let install =
+        packages(facts, programs).map_or_else(|| "install them".to_owned(), |packages| format!("install the packages {packages}"));
+    let way = way(facts, programs).filter(|_| installs);
+    Refusal::new(format!("it lacks the commands {names}"))
+        .because(format!("kubeadm, the kubelet or kokctl run them{known}{held}"))
+        .hint(way.map_or(install.clone(), |way| format!("{install}; or {way}")) + instead(programs))
 }
 
 /// The packages of commands, where it is known what they are called.

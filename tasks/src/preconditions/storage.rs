@@ -6,7 +6,7 @@ use kok_crds::model::FirewallPolicy;
 
 use super::{Findings, Scope, missing_programs};
 use crate::facts::{FOLDERS, Storage, TARGETS, Unwritable, Writer};
-use crate::observe::Firewall;
+use crate::observe::{Firewall, STATE_DIRECTORY};
 use crate::plan::Refusal;
 
 /// Files of the images that every host gets, unpacked, with those of their writable layers: some 3,000. Half as much again for pods.
@@ -25,10 +25,12 @@ pub(super) fn storage(scope: &Scope<'_>, found: &mut Findings) {
     // Folders by the file system below them: what they need adds up there.
     let mut mounts: BTreeMap<&str, (&Storage, u64, Vec<&str>)> = BTreeMap::new();
     let roles = scope.host.roles;
+    // The archive, what is in it, and what apt makes of its lists.
+    let packages = scope.bundled().map_or(0, |bundled| 3 * bundled.packages.size);
     for folder in FOLDERS.iter().filter(|folder| (!folder.etcd || roles.etcd) && (!folder.node || roles.is_node())) {
         let Some(storage) = facts.storage.get(folder.path) else { continue };
         let entry = mounts.entry(&storage.mount).or_insert((storage, 0, Vec::new()));
-        entry.1 += folder.bytes;
+        entry.1 += folder.bytes + if folder.path == STATE_DIRECTORY { packages } else { 0 };
         entry.2.push(folder.path);
         usable(folder.path, folder.programs, storage, found);
         // Whoever says when pods are evicted knows what is free.

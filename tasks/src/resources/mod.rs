@@ -12,6 +12,7 @@ mod hostname;
 mod image;
 mod kernel_module;
 mod no_swap;
+mod package_archive;
 mod packages;
 mod selinux;
 mod sysctl;
@@ -30,7 +31,9 @@ pub use hostname::Hostname;
 pub use image::Image;
 pub use kernel_module::KernelModule;
 pub use no_swap::NoSwap;
-pub use packages::{Manager, PackageDatabase, Packages};
+pub use package_archive::PackageArchive;
+pub(crate) use package_archive::folder_of as folder_of_packages;
+pub use packages::{Manager, PackageDatabase, PackageSource, Packages};
 pub use selinux::Selinux;
 pub use sysctl::Sysctl;
 pub use unit::{Unit, UnitGoal};
@@ -73,6 +76,8 @@ pub enum Resource {
     NoSwap(NoSwap),
     /// Commands that come with packages.
     Packages(Packages),
+    /// Packages out of the bundle, for the host's package manager.
+    PackageArchive(PackageArchive),
     /// A package manager that works.
     PackageDatabase(PackageDatabase),
     /// SELinux that does not enforce.
@@ -136,6 +141,7 @@ impl Resource {
             Self::Hostname(it) => it.looks(),
             Self::NoSwap(_) => NoSwap::looks(),
             Self::Packages(it) => it.looks(),
+            Self::PackageArchive(it) => it.looks(),
             Self::PackageDatabase(_) => PackageDatabase::looks(),
             Self::Selinux(_) => Selinux::looks(),
             Self::OpenFirewall(_) => OpenFirewall::looks(),
@@ -160,6 +166,7 @@ impl Resource {
             Self::Hostname(it) => it.diff(seen),
             Self::NoSwap(_) => NoSwap::diff(seen),
             Self::Packages(it) => it.diff(seen),
+            Self::PackageArchive(it) => it.diff(seen),
             Self::PackageDatabase(_) => PackageDatabase::diff(seen),
             Self::Selinux(it) => it.diff(seen),
             Self::OpenFirewall(it) => it.diff(seen),
@@ -184,6 +191,7 @@ impl Resource {
             Self::Hostname(it) => it.act(change),
             Self::NoSwap(_) => NoSwap::act(),
             Self::Packages(it) => it.act(change),
+            Self::PackageArchive(it) => it.act(change),
             Self::PackageDatabase(_) => PackageDatabase::act(),
             Self::Selinux(it) => it.act(change),
             Self::OpenFirewall(it) => it.act(change),
@@ -205,6 +213,7 @@ impl Resource {
             Self::Block(it) => it.writes(),
             Self::Hostname(it) => it.writes(),
             Self::Packages(it) => it.writes(),
+            Self::PackageArchive(it) => it.writes(),
             Self::NoSwap(_) => vec!["/etc/fstab".to_owned()],
             Self::Selinux(_) => vec!["/etc/selinux/config".to_owned()],
             // It removes only what nobody writes, these only add to what others have.
@@ -239,6 +248,7 @@ impl Resource {
             Self::Hostname(it) => it.title(),
             Self::NoSwap(_) => "swap".to_owned(),
             Self::Packages(it) => it.title(),
+            Self::PackageArchive(it) => it.title(),
             Self::PackageDatabase(_) => "package manager".to_owned(),
             Self::Selinux(_) => "SELinux".to_owned(),
             Self::OpenFirewall(_) => "firewall".to_owned(),

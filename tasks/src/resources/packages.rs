@@ -1,6 +1,8 @@
 //! Packages of the host's distribution.
 
 use super::Act;
+use super::package_archive::{folder_of, sources};
+use crate::bundle::BundlePackages;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::script::{Content, Fragment};
@@ -16,6 +18,57 @@ pub struct Packages {
     pub commands: Vec<(String, String)>,
     /// Variables of the proxy, if the packages come through one.
     pub environment: Vec<(String, String)>,
+    /// Where they are on the host, if they come out of the bundle; else they are of the host's own sources.
+    pub source: Option<PackageSource>,
+}
+
+/// Packages of the bundle that are on the host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackageSource {
+    /// The folder of the lists and the packages, which goes when they are installed, or can't be.
+    pub folder: String,
+    /// The lines by which apt finds them.
+    pub sources: String,
+}
+
+impl PackageSource {
+    /// The packages of a bundle, once [`super::PackageArchive`] has brought them; lists count that are signed by a key of `keyring`.
+    #[must_use]
+    pub fn of(packages: &BundlePackages, keyring: &str) -> Self {
+        let folder = folder_of(packages);
+        Self { sources: sources(&folder, keyring, &packages.suites), folder }
+    }
+
+    /// How apt is to be called so that it knows these packages and no others, and keeps nothing of them: neither the host's list of sources nor what
+    /// it has fetched by that is touched. It reads the folder as root, for nobody else may. Its index stays in memory.
+    fn script(&self, packages: &str) -> String {
+        format!(
+            "folder={folder}\ntrap 'rm -rf \"$folder\"' EXIT\n\
+             [ -d \"$folder\" ] || {{ echo \"$folder has gone; apply once more brings it again\" >&2; exit 1; }}\n\
+             mkdir -p \"$folder/state/partial\" \"$folder/cache/archives/partial\"\nprintf %s {sources} >\"$folder/sources.list\"\n\
+             own() {{ apt-get -qq -y {OPTIONS} -o Dir::Etc::sourcelist=\"$folder/sources.list\" -o Dir::Etc::sourceparts=/dev/null \
+             -o Dir::State::lists=\"$folder/state\" -o Dir::Cache=\"$folder/cache\" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
+             -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::GzipIndexes=true -o APT::Update::Error-Mode=any \
+             -o Acquire::AllowInsecureRepositories=false -o APT::Get::AllowUnauthenticated=false \"$@\"; }}\n\
+             own update\nown install --no-install-recommends -- {packages}\n",
+            folder = quote(&self.folder),
+            sources = quote(&self.sources),
+        )
+    }
+}
+
+/// The package manager waits for its lock, and asks nobody anything.
+const OPTIONS: &str = "-o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold";
+
+/// Those of these commands that the host lacks; none if nobody has looked for one of them.
+pub(super) fn missing<'a>(commands: &'a [(String, String)], seen: &Observations) -> Option<Vec<&'a str>> {
+    let mut missing = Vec::new();
+    for (command, _) in commands {
+        if !*seen.commands.get(command)? {
+            missing.push(command.as_str());
+        }
+    }
+    Some(missing)
 }
 
 /// A package manager.
@@ -44,19 +97,15 @@ impl Packages {
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        let mut missing = Vec::new();
-        for (command, _) in &self.commands {
-            if !*seen!(seen.commands.get(command)) {
-                missing.push(command.as_str());
-            }
-        }
+        let missing = seen!(missing(&self.commands, seen));
         let commands = if missing.len() == 1 { "the command" } else { "the commands" };
         let are = if missing.len() == 1 { "is" } else { "are" };
         let verdict = || Verdict::differs(ChangeKind::Install, format!("{commands} {} {are} missing", missing.join(", ")));
         if missing.is_empty() { Verdict::Same } else { verdict() }
     }
 
-    /// In a job, so that a link that breaks does not kill the package manager. Lists are fetched only if it does not work without.
+    /// In a job, so that a link that breaks does not kill the package manager. Lists of the host's own sources are fetched only if it does not work
+    /// without.
     pub(super) fn act(&self, _: &Change) -> Act {
         let packages = self.names().iter().map(|name| quote(name)).collect::<Vec<_>>().join(" ");
         let exports: String = self.environment.iter().map(|(name, value)| format!("export {name}={}\n", quote(value))).collect();
@@ -64,12 +113,16 @@ impl Packages {
             "if command -v cloud-init >/dev/null; then timeout {PATIENCE_SECONDS} cloud-init status --wait >/dev/null 2>&1 || :; fi\n"
         );
         let install = match self.manager {
-            Manager::Apt => format!(
-                "export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l\n\
-                 install() {{ apt-get -q -y -o DPkg::Lock::Timeout={PATIENCE_SECONDS} -o Dpkg::Options::=--force-confdef \
-                 -o Dpkg::Options::=--force-confold install --no-install-recommends -- {packages}; }}\n\
-                 install || {{ apt-get -q -o DPkg::Lock::Timeout={PATIENCE_SECONDS} update; install; }}\n"
-            ),
+            Manager::Apt => {
+                let install = match &self.source {
+                    Some(source) => source.script(&packages),
+                    None => format!(
+                        "install() {{ apt-get -q -y {OPTIONS} install --no-install-recommends -- {packages}; }}\n\
+                         install || {{ apt-get -q {OPTIONS} update; install; }}\n"
+                    ),
+                };
+                format!("export DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l\n{install}")
+            }
             // dnf waits for its lock by itself.
             Manager::Dnf => format!("timeout {} dnf -q -y install -- {packages}\n", PATIENCE_SECONDS * 2),
         };

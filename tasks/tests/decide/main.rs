@@ -28,6 +28,7 @@ mod operations;
 mod own_authorities;
 mod own_etcd;
 mod ownership;
+mod packages;
 mod plan;
 mod preconditions;
 mod probe;

@@ -236,7 +236,7 @@ fn what_is_done_makes_it_the_same() {
 }
 
 /// What a fragment gives to a job.
-fn decoded(fragment: &kok_tasks::script::Fragment) -> String {
+pub(crate) fn decoded(fragment: &kok_tasks::script::Fragment) -> String {
     use base64::Engine as _;
     let text = crate::support::shell::text_of(fragment);
     let body = text.rsplit("job packages\n").next().unwrap().split("--END--").next().unwrap().replace('\n', "");

@@ -8,7 +8,7 @@ pub(super) static ROWS: &[Variable] = &[
     flag(
         "install_packages",
         "true",
-        "Whether packages that a host lacks are installed from its own repositories; otherwise the host is refused.",
+        "Whether packages that a host lacks are installed, out of the bundle or from its own repositories; otherwise the host is refused.",
     )
     .reads(|decoder, field, settings| {
         settings.host.install_packages = decoder.boolean(field).unwrap_or(settings.host.install_packages);

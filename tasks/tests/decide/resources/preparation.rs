@@ -123,7 +123,7 @@ fn packages_are_installed_without_questions() {
         let commands =
             [("tar", "tar"), ("iptables", "iptables-nft"), ("nft", "nftables")].map(|(a, b)| (a.to_owned(), b.to_owned())).to_vec();
         let environment = vec![("http_proxy".to_owned(), "http://proxy:3128".to_owned())];
-        Resource::Packages(Packages { manager, commands, environment })
+        Resource::Packages(Packages { manager, commands, environment, source: None })
     };
     let with = |there: &[&str]| {
         let commands = ["tar", "iptables", "nft"].map(|name| (name.to_owned(), there.contains(&name))).into();

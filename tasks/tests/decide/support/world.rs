@@ -120,7 +120,7 @@ impl World {
             }
             let there = &self.hosts[&host.name];
             facts.commands.retain(|command| there.commands.contains(command) || !there.lacks.contains(command));
-            facts.installable = ["tar", "ca-certificates"].map(str::to_owned).into();
+            facts.installable = ["tar", "ca-certificates", "iptables", "nftables"].map(str::to_owned).into();
             seen.add_facts(&host.name, facts);
             seen.add_clock_offset(&host.name, 0);
         }
@@ -296,6 +296,7 @@ impl World {
             }
             Resource::NoSwap(_) => host.swap = SwapState::default(),
             Resource::Packages(packages) => host.commands.extend(packages.commands.iter().map(|(command, _)| command.clone())),
+            Resource::PackageArchive(archive) => host.folder(&archive.folder, 0o700),
             Resource::PackageDatabase(_) => host.paths.retain(|path, _| !path.starts_with("/var/lib/dpkg/updates/")),
             Resource::Selinux(selinux) => {
                 host.write("/sys/fs/selinux/enforce", 0o644, "0");
