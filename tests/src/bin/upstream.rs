@@ -24,6 +24,9 @@ enum Verb {
         /// Its folder.
         #[arg(long)]
         bundle: PathBuf,
+        /// A folder of further files, each at HOST/PATH below it.
+        #[arg(long, value_name = "FOLDER")]
+        files: Option<PathBuf>,
         /// Where to listen.
         #[arg(long, default_value = "127.0.0.1:443")]
         listen: SocketAddr,
@@ -56,12 +59,12 @@ enum Verb {
 
 fn run() -> Result<(), Box<dyn Error>> {
     match Cli::parse().verb {
-        Verb::Serve { bundle, listen, ca, fault, login, jwks, expired, log } => {
+        Verb::Serve { bundle, files, listen, ca, fault, login, jwks, expired, log } => {
             let login = login.map(fs::read_to_string).transpose()?.map(|text| text.trim().to_owned());
             let ready = || {
                 let _ = writeln!(io::stdout(), "ready");
             };
-            Ok(serve(Options { bundle, listen, ca, faults: fault, login, jwks, expired, log }, ready)?)
+            Ok(serve(Options { bundle, files, listen, ca, faults: fault, login, jwks, expired, log }, ready)?)
         }
         Verb::Catalog { bundle } => {
             let catalog = catalog_of(&index_of(&bundle)?)?;

@@ -17,6 +17,7 @@ pub mod host;
 pub mod key;
 pub mod kubeadm;
 pub mod make;
+pub mod mirror;
 pub mod oci;
 pub mod paths;
 pub mod progress;

@@ -44,7 +44,17 @@ pub(super) fn find(served: &Served, host: &str, path: &str) -> Option<Content> {
         let body = Body::File { path: served.folder.join(&file.path), offset: 0, length: file.size };
         return Some(plain(body));
     }
+    if let Some(file) = further(served, &format!("{host}{path}")) {
+        return Some(plain(file));
+    }
     checksums(served, host, &address).map(|text| plain(Body::Text(text.into_bytes())))
+}
+
+/// A file that is no part of the bundle.
+fn further(served: &Served, address: &str) -> Option<Body> {
+    let path = served.files.as_ref().filter(|_| !address.split('/').any(|part| part == ".."))?.join(address);
+    let about = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some(Body::File { path, offset: 0, length: about.len() })
 }
 
 /// As upstream publishes them: beside a file, of which dl.k8s.io writes the digits alone, or one list for all files of a release.

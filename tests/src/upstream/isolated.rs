@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::{AUTH_HOST, catalog_of, index_of};
 
-const FILES: &str = "127.0.0.1 localhost dl.k8s.io github.com cdn.example";
+const FILES: &str = "127.0.0.1 localhost dl.k8s.io github.com deb.debian.org cdn.example";
 /// Names of registries, which another one may answer for.
 const REGISTRIES: &str = "registry.k8s.io ghcr.io index.docker.io";
 const UP: &str = "ip link set lo up && exec \"$0\" \"$@\"";

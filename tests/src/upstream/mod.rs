@@ -36,6 +36,8 @@ use tokens::Tokens;
 pub struct Options {
     /// The folder of the bundle.
     pub bundle: PathBuf,
+    /// A folder of further files, each at `HOST/PATH` below it.
+    pub files: Option<PathBuf>,
     /// Where to listen.
     pub listen: SocketAddr,
     /// Where the certificate of the CA is written, in PEM.
@@ -56,6 +58,7 @@ pub struct Options {
 struct Served {
     pub(super) folder: PathBuf,
     pub(super) bundle: Bundle,
+    pub(super) files: Option<PathBuf>,
     pub(super) images: Images,
     faults: Mutex<Vec<Place>>,
     pub(super) login: Option<String>,
@@ -103,7 +106,7 @@ pub fn serve(options: Options, ready: impl FnOnce()) -> io::Result<()> {
     let log = options.log.map(|path| OpenOptions::new().create(true).append(true).open(path).map(Mutex::new)).transpose()?;
     let tokens = options.jwks.map(|path| Tokens::new(&path)).transpose()?;
     let (faults, login) = (Mutex::new(options.faults), options.login);
-    let served = Arc::new(Served { folder: options.bundle, bundle, images, faults, login, tokens, log });
+    let served = Arc::new(Served { folder: options.bundle, bundle, files: options.files, images, faults, login, tokens, log });
     let listener = TcpListener::bind(options.listen)?;
     ready();
     for connection in listener.incoming() {

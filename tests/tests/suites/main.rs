@@ -41,6 +41,7 @@ mod lab_support;
 mod networks;
 mod networks_cases;
 mod own_etcd;
+mod packages;
 mod prepared;
 mod pulled;
 mod release_build;
