@@ -68,7 +68,7 @@ impl From<&BundleImage> for Artifact {
 impl From<&BundlePackages> for Artifact {
     fn from(packages: &BundlePackages) -> Self {
         let title = format!("packages of {} for {}", packages.distribution, packages.architecture);
-        Self { title, path: packages.path.clone(), size: packages.size, sha256: packages.sha256.clone() }
+        Self { title, path: packages.path.clone(), size: packages.size, sha256: packages.sha256.clone(), supply: Supply::Sent }
     }
 }
 

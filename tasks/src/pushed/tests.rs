@@ -22,7 +22,7 @@ fn image(reference: &str, architecture: &str) -> BundleImage {
 
 fn bundle(images: &[(&str, &str)]) -> Bundle {
     let images = images.iter().map(|(reference, architecture)| image(reference, architecture)).collect();
-    Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images }
+    Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images, packages: Vec::new() }
 }
 
 fn registry(text: &str) -> Registry {

@@ -46,5 +46,5 @@ mod prepared;
 mod pulled;
 mod release_build;
 mod two_clusters;
-mod workers;
 mod vagrant;
+mod workers;

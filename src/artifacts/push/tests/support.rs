@@ -114,7 +114,7 @@ impl Site {
             let (size, sha256, reference, lacks) = (bytes.len() as u64, sha256(&bytes), reference.to_owned(), Vec::new());
             BundleImage { name, version, architecture, path, size, sha256, reference, manifest_digest, lacks }
         });
-        let bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: images.into() };
+        let bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images: images.into(), packages: Vec::new() };
         std::fs::write(self.folder.path().join(INDEX), serde_json::to_vec(&bundle).unwrap()).unwrap();
     }
 

@@ -37,7 +37,7 @@ pub fn index_again(folder: &Path) {
 }
 
 fn write_index(folder: &Path, images: Vec<BundleImage>) {
-    let mut bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images };
+    let mut bundle = Bundle { format: FORMAT, kubernetes: Vec::new(), files: Vec::new(), images, packages: Vec::new() };
     bundle.sort();
     fs::write(folder.join(INDEX), serde_json::to_vec(&bundle).unwrap()).unwrap();
 }
