@@ -36,7 +36,7 @@ fuzz() {
     say "$(printf '%-14s %s' "$target" "$(sed -n 's/^Done \(.*\)/\1/p' "$corpus/$target.log")")"
 }
 
-for target in inventory ini expressions objects arguments input manifest; do
+for target in inventory ini expressions objects arguments input machines manifest; do
     fuzz "$target" "crds/fuzz/seeds/$target" tests/corpus
 done
 for target in facts observations plan; do

@@ -113,3 +113,19 @@ fn an_encrypted_manifest_is_not_passed_over() {
     };
     assert!(said.contains("secret.yaml"), "{said}");
 }
+
+/// Before Vagrant is asked: the story `vagrant` has what follows.
+#[test]
+fn an_inventory_beside_a_vagrantfile_lists_the_hosts_twice() {
+    let folder = folder();
+    let path = folder.path().join("berlin");
+    fs::write(path.join("Vagrantfile"), "raise 'nobody runs this'\n").unwrap();
+    for given in [path.clone(), path.join("Vagrantfile")] {
+        let files = ClusterFiles { files: vec![given], ..Default::default() };
+        let [failure] = <[_; 1]>::try_from(files.input(&ExtraVars::default()).err().unwrap()).unwrap();
+        let said = failure.to_string();
+        assert!(said.contains("lists the hosts twice"), "{said}");
+    }
+    let itself = input(&path.join("hosts.yaml"));
+    assert!(itself.cluster.is_some(), "the inventory itself may be meant");
+}
