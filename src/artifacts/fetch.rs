@@ -14,6 +14,7 @@ mod layout;
 mod mirrors;
 mod packages;
 mod partial;
+mod resolve;
 mod space;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ pub(super) use trouble::{Remedy, Trouble, failures};
 use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 use mirrors::mirrored;
+use resolve::resolve;
 
 /// So many are fetched at the same time: upstream's servers give one connection a few megabytes a second, and take more than these ill.
 const AT_ONCE: usize = 8;
@@ -97,15 +99,6 @@ enum Wanted {
     File(FileItem, String, Option<u64>),
     Image(ImageItem, Box<image::Resolved>),
     Packages(PackagesItem, packages::Resolved),
-}
-
-/// What became of asking for one.
-enum Answer {
-    Wanted(Wanted),
-    /// Its reference, and why it is left out.
-    Absent(String),
-    /// The folder has it, as it turned out.
-    Held,
 }
 
 impl Wanted {
@@ -203,54 +196,6 @@ fn try_lock(folder: &Path) -> std::io::Result<(std::fs::File, bool)> {
     let file = std::fs::File::create(folder.join(LOCK))?;
     let is_ours = flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok();
     Ok((file, is_ours))
-}
-
-/// Asks for digests and lengths of all before the first is fetched: what can't be had is told at once.
-async fn resolve(
-    client: &Arc<Client>,
-    (folder, held): (&Path, &Bundle),
-    items: Vec<Item>,
-    progress: &Arc<dyn Progress>,
-) -> Result<(Vec<Wanted>, Vec<String>), Vec<Failure>> {
-    let held = Arc::new(held.packages.clone());
-    let answers = all(items, |item| {
-        let (client, folder, held, progress) = (Arc::clone(client), folder.to_owned(), Arc::clone(&held), Arc::clone(progress));
-        async move { resolve_one(&client, item, (&folder, &held), &*progress).await }
-    })
-    .await;
-    let (mut wanted, mut absent, mut troubles) = (Vec::new(), Vec::new(), Vec::new());
-    for answer in answers {
-        match answer {
-            Ok(Answer::Wanted(one)) => wanted.push(one),
-            Ok(Answer::Absent(told)) => absent.push(told),
-            Ok(Answer::Held) => {}
-            Err(trouble) => troubles.push(trouble),
-        }
-    }
-    if troubles.is_empty() { Ok((wanted, absent)) } else { Err(failures(troubles)) }
-}
-
-async fn resolve_one(
-    client: &Client,
-    item: Item,
-    (folder, held): (&Path, &[BundlePackages]),
-    progress: &dyn Progress,
-) -> Result<Answer, Trouble> {
-    match item {
-        Item::File(file) => file::resolve(client, &file).await.map(|(digest, size)| Answer::Wanted(Wanted::File(file, digest, size))),
-        Item::Image(image) => match image::resolve(client, &image).await {
-            Ok(resolved) => Ok(Answer::Wanted(Wanted::Image(image, Box::new(resolved)))),
-            // Registries don't say of all that they lack that they lack it: some deny it, as if it were somebody's.
-            Err(trouble) if image.may_be_absent && trouble.remedy != Remedy::Network => {
-                Ok(Answer::Absent(format!("{} is left out: {}", image.reference, trouble.because())))
-            }
-            Err(trouble) => Err(trouble),
-        },
-        Item::Packages(item) => {
-            let resolved = packages::resolve(client, folder, (&item, held), progress).await?;
-            Ok(resolved.map_or(Answer::Held, |resolved| Answer::Wanted(Wanted::Packages(item, resolved))))
-        }
-    }
 }
 
 async fn fetch_all(
