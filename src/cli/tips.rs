@@ -157,7 +157,7 @@ mod tests {
             ("kokctl upgrade -f c.yaml", "does not upgrade"),
             ("kokctl upgrade-cluster.yml", "does not upgrade"),
             ("kokctl scale.yml -i hosts.yaml", "kokctl apply FILE"),
-            ("kokctl playbooks/remove_node.yml", "kokctl reset FILE --limit HOST"),
+            ("kokctl playbooks/remove_node.yml", "kokctl remove -f FILE HOST"),
             ("kokctl cluster.yml", "kokctl apply FILE"),
             ("kokctl delete", "kokctl reset FILE"),
             ("kokctl get nodes", "kokctl status FILE"),

@@ -80,9 +80,9 @@ mod tests {
     fn of_a_worker_that_is_gone_it_is_said_how_the_cluster_forgets_it() {
         let hint = |failure| perhaps_gone(vec![failure]).remove(0).hint.unwrap_or_default();
         let said = hint(failure(ConnectFault::Refused));
-        assert!(said.starts_with("check address and port") && said.contains("kubectl delete node"), "{said}");
+        assert!(said.starts_with("check address and port") && said.contains("kokctl remove --dead"), "{said}");
         let doubt = ConnectFault::HostKey(HostKeyFault::BadPin { pinned: "x".to_owned() });
-        assert!(!hint(failure(doubt)).contains("delete node"));
+        assert!(!hint(failure(doubt)).contains("remove --dead"));
         assert_eq!(hint(Failure::new(Kind::Host, "x")), "");
     }
 

@@ -154,7 +154,7 @@ fn one_that_is_dead_is_forgotten_once_its_node_is_silent() {
         KubernetesState::Ready { nodes: [("gone".to_owned(), node)].into(), objects: Default::default(), bootstrap_tokens: Vec::new() }
     };
     let plan = made_of(&["gone"], &[], &planes, &state(true), (&[], true)).unwrap();
-    assert_eq!(steps(&plan), [("gone/reset/node", "cp1")], "it need not be in the file any more");
+    assert_eq!(steps(&plan), [("gone/reset/kept-out", "cp1"), ("gone/reset/node", "cp1")], "it need not be in the file any more");
     let refusal = made_of(&["gone"], &[], &planes, &state(false), (&[], true)).unwrap_err().remove(0);
     assert_eq!(refusal.what, "gone is not dead");
     assert!(made_of(&["other"], &[], &planes, &state(true), (&[], true)).unwrap().is_empty());
