@@ -51,6 +51,10 @@ impl KeepOut {
         if !matches!(state, KubernetesState::Ready { .. }) {
             return unanswered(ChangeKind::Close, state);
         }
+        // What was never a node has no certificate; a name that is mistyped keeps nobody out.
+        if state.node(&self.node).is_none() {
+            return Verdict::Same;
+        }
         let record = state.object("ConfigMap", "kube-system", RECORD);
         let by = record.and_then(|map| map.text("/metadata/annotations/kokctl.io~1removed-by"));
         if kept_out(state).contains(&self.node.as_str()) && by == Some(sum().as_str()) {
