@@ -1,5 +1,6 @@
 //! `kokctl bundle`
 
+mod add;
 mod create;
 mod export;
 mod import;
@@ -27,6 +28,7 @@ pub(super) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    Add(add::Arguments),
     Create(create::Arguments),
     Export(export::Arguments),
     Import(import::Arguments),
@@ -38,6 +40,7 @@ enum Verb {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     match &arguments.verb {
+        Verb::Add(arguments) => add::run(arguments).await,
         Verb::Create(arguments) => create::run(arguments).await,
         Verb::Export(arguments) => export::run(arguments),
         Verb::Import(arguments) => import::run(arguments),

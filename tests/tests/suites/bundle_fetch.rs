@@ -115,3 +115,25 @@ fn a_registry_that_does_not_know_one_is_named_without_the_password() {
     assert!(!said.stderr.contains("wrong-one") && !said.stderr.contains("dXNlcjp3"), "{}", said.stderr);
     assert_eq!(upstream.requests(&["/blobs/"]), 0);
 }
+
+/// Nothing that is there is fetched again, and a folder that is misspelled becomes no bundle.
+#[test]
+fn another_release_is_added_to_a_bundle_that_is_there() {
+    let upstream = Upstream::start(&[]);
+    let made = upstream.create();
+    assert_eq!(made.code, 0, "{}", made.stderr);
+    let add = |folder: &str, more: &[&str]| {
+        upstream.kokctl(&[&["bundle", "add", folder, "--catalog", "catalog.json", "--ca", "ca.crt"], more].concat())
+    };
+    let said = add("bundel", &["--kubernetes", "1.36.3"]);
+    assert!(said.code == 2 && said.stderr.contains("there is no bundle") && !upstream.file("bundel").exists(), "{said:?}");
+    let said = add("bundle", &[]);
+    assert!(said.code == 2 && said.stderr.contains("nothing is to be added"), "{said:?}");
+    let kubelets = || upstream.requests(&["GET dl.k8s.io", "amd64/kubelet 0 "]);
+    let before = kubelets();
+    let said = add("bundle", &["--kubernetes", "1.36.3", "--for", "cluster.yaml"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert_eq!(kubelets(), before + 1, "that of the other release alone");
+    let said = upstream.kokctl(&["bundle", "list", "bundle"]);
+    assert!(said.stdout.contains("1.36.3") && said.stdout.contains(DEFAULT_KUBERNETES_VERSION), "{said:?}");
+}
