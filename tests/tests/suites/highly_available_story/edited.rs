@@ -13,7 +13,7 @@ struct Edit {
     told: &'static [&'static str],
 }
 
-const EDITS: [Edit; 9] = [
+const EDITS: [Edit; 8] = [
     Edit {
         edited: |file| file.replacen("kubernetesVersion: 1.37.1", "kubernetesVersion: 1.36.3", 1),
         told: &["has kubernetesVersion v1.37.1, the file asks for v1.36.3", "that is no upgrade: Kubernetes can't go back"],
@@ -30,10 +30,6 @@ const EDITS: [Edit; 9] = [
     },
     // An even number of members would be an error of the file alone.
     Edit { edited: |file| without(&without(file, "cp2"), "cp3"), told: &["removing a control plane is an operation of its own"] },
-    Edit {
-        edited: |file| without(file, "worker2"),
-        told: &["removing a worker is an operation of its own: `kokctl reset --limit worker2`"],
-    },
     Edit {
         edited: |file| role(&role(file, "worker1", "control-plane"), "worker2", "control-plane"),
         told: &["worker1 is a worker of the cluster, and the file makes it a control plane", "adding a control plane is an operation"],
