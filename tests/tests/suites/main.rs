@@ -44,6 +44,7 @@ mod own_etcd;
 mod packages;
 mod prepared;
 mod pulled;
+mod reboots;
 mod release_build;
 mod two_clusters;
 mod vagrant;
