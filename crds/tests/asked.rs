@@ -241,3 +241,25 @@ fn of_two_names_of_a_login_the_one_that_loses_is_overruled() {
     assert_eq!((outcome("ansible_ssh_user"), outcome("ansible_user")), (Outcome::Honoured, Outcome::Overruled));
     assert_eq!(input.cluster.unwrap().host("w1").unwrap().ssh.user.as_deref(), Some("own"));
 }
+
+#[test]
+fn whoever_is_removed_is_named() {
+    let of = |arguments: &str| operation("o", "remove-node.yml", &format!("extraArgs: '{arguments}'"));
+    let found = asked(CLUSTER, &[of("-e node=w1,w2")], Verb::Remove, false).unwrap();
+    assert_eq!((found.hosts.join(","), found.may_be_dead, found.agreed_at.is_some()), ("w1,w2".to_owned(), false, true));
+    assert!(asked(CLUSTER, &[of("-e node=w1 -e allow_ungraceful_removal=yes")], Verb::Remove, false).unwrap().may_be_dead);
+    assert_eq!(asked(CLUSTER, &[of("--limit=kube_node:!w1")], Verb::Remove, false).unwrap().hosts, ["w2"]);
+    assert_eq!(only(asked(CLUSTER, &[of("-v")], Verb::Remove, false)).message, "the operation `o` names no host");
+    assert!(only(asked(CLUSTER, &[of("-e node=w9")], Verb::Remove, false)).message.contains("w9"));
+    let gone = asked(CLUSTER, &[of("-e node=w9 -e allow_ungraceful_removal=true")], Verb::Remove, false).unwrap();
+    assert_eq!(gone.hosts, ["w9"], "one that is dead may be in no file any more");
+    assert_eq!(
+        only(asked(CLUSTER, &[of("-e node=w1 --check")], Verb::Remove, false)).message,
+        "the operation `o` cannot be done by `kokctl remove`"
+    );
+    let several = [of("-e node=w1"), operation("p", "remove.yml", "extraArgs: -e node=w2")];
+    assert_eq!(only(asked(CLUSTER, &several, Verb::Remove, false)).message, "it is not said which operation counts");
+    let drain = [operation("o", "drain", "extraArgs: --limit=w1")];
+    assert_eq!(asked(CLUSTER, &drain, Verb::Drain, false).unwrap().hosts, ["w1"]);
+    assert_eq!(asked(CLUSTER, &drain, Verb::Remove, false), Ok(Asked::default()), "that of another verb asks for nothing");
+}

@@ -17,7 +17,7 @@ mod partial;
 mod resolve;
 mod space;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod trouble;
 
 use std::collections::BTreeMap;

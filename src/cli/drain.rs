@@ -7,11 +7,11 @@ use kok_crds::{Intent, Position, listed};
 use kok_tasks::plan::{Aside, How};
 
 use super::changing::{ChangingArguments, Session, failures};
-use super::drain_arguments::DrainOptions;
+use super::drain_arguments::{DrainOptions, EmptyDirOption};
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::wanted::{problems, tasks};
-use crate::engine::{self, AsideDone, Options, Verdict};
+use crate::engine::{self, Options, Verdict};
 use crate::failure::{Failure, Kind};
 
 /// Which nodes.
@@ -19,11 +19,11 @@ use crate::failure::{Failure, Kind};
 pub(super) struct Nodes {
     /// Hosts of the cluster: names and groups with `*` and `?`; without any, those of the files' operation
     #[arg(value_name = "HOST")]
-    hosts: Vec<String>,
+    pub(super) hosts: Vec<String>,
     #[command(flatten)]
-    files: NamedFiles,
+    pub(super) files: NamedFiles,
     #[command(flatten)]
-    extra: ExtraVars,
+    pub(super) extra: ExtraVars,
     #[command(flatten)]
     pub(super) changing: ChangingArguments,
 }
@@ -42,6 +42,8 @@ pub(super) struct DrainArguments {
     nodes: Nodes,
     #[command(flatten)]
     drain: DrainOptions,
+    #[command(flatten)]
+    empty_dir: EmptyDirOption,
 }
 
 /// Let pods come again to nodes that kokctl has cordoned
@@ -56,7 +58,7 @@ pub(super) async fn cordon(arguments: &CordonArguments) -> Result<(), Vec<Failur
 }
 
 pub(super) async fn drain(arguments: &DrainArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Drain, How::Drain(arguments.drain.settings())).await
+    set_aside(&arguments.nodes, Verb::Drain, How::Drain(arguments.drain.settings(arguments.empty_dir.delete_emptydir))).await
 }
 
 pub(super) async fn uncordon(arguments: &UncordonArguments) -> Result<(), Vec<Failure>> {
@@ -96,8 +98,7 @@ async fn set_aside(nodes: &Nodes, verb: Verb, how: How) -> Result<(), Vec<Failur
     let (session, lock) = Session::open(&cluster, &nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let context = &session.context;
     let work = async |options: Options<'_>| engine::aside(context, lock, &cluster, (&aside, &part), options).await;
-    let done = session.with_options(|_| Verdict::Go, work).await;
-    let AsideDone { outcome, .. } = done.map_err(|error| failures(error, verb.as_str()))?;
+    let outcome = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, verb.as_str()))?;
     let names = listed(hosts.iter().map(String::as_str));
     session.say(&match (outcome, &aside.how) {
         (None, _) => "nothing to do".to_owned(),

@@ -17,21 +17,26 @@ pub(super) struct DrainOptions {
     /// Delete pods that a PodDisruptionBudget protects, and don't wait for it
     #[arg(long)]
     force_budget: bool,
-    /// Let pods go whose emptyDir is lost with them
-    #[arg(long)]
-    delete_emptydir: bool,
     /// Let pods go that no controller makes again
     #[arg(long)]
     delete_unmanaged: bool,
 }
 
+/// What of pods may be lost, where their host stays.
+#[derive(Debug, Args)]
+pub(super) struct EmptyDirOption {
+    /// Let pods go whose emptyDir is lost with them
+    #[arg(long)]
+    pub(super) delete_emptydir: bool,
+}
+
 impl DrainOptions {
-    pub(super) fn settings(&self) -> DrainSettings {
+    pub(super) fn settings(&self, delete_empty_dir: bool) -> DrainSettings {
         DrainSettings {
             grace_seconds: self.grace,
             timeout: Duration::from_secs(self.timeout),
             force_budget: self.force_budget,
-            delete_empty_dir: self.delete_emptydir,
+            delete_empty_dir,
             delete_unmanaged: self.delete_unmanaged,
         }
     }

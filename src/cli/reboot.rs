@@ -9,7 +9,7 @@ use kok_tasks::plan::Reboots;
 
 use super::changing::{Session, failures};
 use super::drain::Nodes;
-use super::drain_arguments::DrainOptions;
+use super::drain_arguments::{DrainOptions, EmptyDirOption};
 use super::process;
 use crate::engine::{self, Options, Verdict};
 use crate::failure::Failure;
@@ -27,12 +27,19 @@ pub(super) struct Arguments {
     back_within: u64,
     #[command(flatten)]
     drain: DrainOptions,
+    #[command(flatten)]
+    empty_dir: EmptyDirOption,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (cluster, hosts) = arguments.nodes.read(Verb::Reboot)?;
     let back_within = Duration::from_secs(arguments.back_within);
-    let reboots = Reboots { hosts: &hosts, if_needed: arguments.if_needed, drain: arguments.drain.settings(), back_within };
+    let reboots = Reboots {
+        hosts: &hosts,
+        if_needed: arguments.if_needed,
+        drain: arguments.drain.settings(arguments.empty_dir.delete_emptydir),
+        back_within,
+    };
     let part = hosts.join(",");
     let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let context = &session.context;

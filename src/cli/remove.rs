@@ -1,31 +1,28 @@
 //! `kokctl remove`
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
-use kok_crds::{Asked, Input, Intent, Position, listed};
-use kok_tasks::plan::Leaving;
+use kok_crds::{Input, Intent, Position, listed};
+use kok_tasks::drain::DrainSettings;
 
-use super::changing::{ChangingArguments, Session, failures};
+use super::changing::{Session, failures};
+use super::drain::Nodes;
 use super::drain_arguments::DrainOptions;
-use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::reset;
 use super::wanted::{goes_on_without, problems, tasks};
-use crate::engine::{self, Options, ResetDone, ResetRequest, Verdict};
+use crate::engine::{self, Options, Removal, ResetDone, ResetRequest, Silent, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 
 /// Take workers out of the cluster, which goes on: their pods leave them, the hosts are cleaned, and the cluster forgets their nodes
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Workers of the cluster: names and groups with `*` and `?`; without any, those of the files' operation
-    #[arg(value_name = "HOST")]
-    hosts: Vec<String>,
     #[command(flatten)]
-    files: NamedFiles,
-    #[command(flatten)]
-    extra: ExtraVars,
+    nodes: Nodes,
     /// They are gone for good: nothing is done on them, and their nodes are deleted. Refused while anything of them answers
     #[arg(long)]
     dead: bool,
@@ -34,56 +31,58 @@ pub(super) struct Arguments {
     yes: bool,
     #[command(flatten)]
     drain: DrainOptions,
-    #[command(flatten)]
-    changing: ChangingArguments,
 }
 
 /// Who is removed.
 struct Wanted {
     cluster: Cluster,
     hosts: Vec<String>,
-    dead: bool,
-    /// Where an operation stands that asks for it.
+    silent: Silent,
+    /// Where an operation stands that asks for it, of all of these hosts.
     agreed: Option<Position>,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let Wanted { cluster, hosts, dead, agreed } = wanted(arguments)?;
+    let Wanted { cluster, hosts, silent, agreed } = wanted(arguments)?;
+    // Nothing of a host that is cleaned is kept. Of pods that nothing makes again, Kubespray asks nobody either.
+    let drain = arguments.drain.settings(true);
+    let drain = DrainSettings { delete_unmanaged: drain.delete_unmanaged || agreed.is_some(), ..drain };
     match agreed {
         _ if arguments.yes => {}
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
-        None if dead => reset::ask_words(&cluster, "that hosts leave", &dead_words(&hosts)).map_err(|failure| vec![failure])?,
+        None if silent == Silent::AllDead => reset::ask_words(&cluster, LEAVE, &dead_words(&hosts)).map_err(|failure| vec![failure])?,
         None => reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?,
     }
-    let mut drain = arguments.drain.settings();
-    // What an operation asks for, Kubespray does with both; and nothing of a host that is cleaned is kept.
-    drain.delete_empty_dir = true;
     let part = hosts.join(",");
-    let leaving = Leaving { hosts: &hosts, dead, drain };
-    let (session, lock) = Session::open(&cluster, &arguments.changing, process::transport()).map_err(|failure| vec![failure])?;
+    let removal = Removal { hosts: &hosts, drain, silent };
+    let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let (context, store) = (&session.context, &session.store);
-    let request = ResetRequest::Workers { leaving: &leaving, part: &part };
+    let request = ResetRequest::Workers { removal: &removal, part: &part };
     let work = async |options: Options<'_>| engine::reset(context, (store, lock), &cluster, request, options).await;
-    let ResetDone { outcome, .. } = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "remove"))?;
+    let ResetDone { outcome, dead, .. } = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "remove"))?;
     if outcome.is_none() {
         session.say("nothing to do");
     } else {
-        removed_words(&cluster, &hosts, dead).iter().for_each(|text| session.say(text));
+        removed_words(&cluster, &hosts, &dead).iter().for_each(|text| session.say(text));
     }
     Ok(())
 }
+
+/// What is asked, where nobody can be.
+pub(super) const LEAVE: &str = "that hosts leave";
 
 fn dead_words(hosts: &[String]) -> String {
     let names = listed(hosts.iter().map(String::as_str));
     format!("This deletes the nodes of {names}, and nothing on the hosts themselves. Pods that may still run there are started elsewhere.")
 }
 
-fn removed_words(cluster: &Cluster, hosts: &[String], dead: bool) -> Vec<String> {
+fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -> Vec<String> {
     let (names, is) = (listed(hosts.iter().map(String::as_str)), if hosts.len() == 1 { "is" } else { "are" });
     let mut words = vec![format!("{names} {is} no longer part of the cluster {}", cluster.name)];
-    if dead {
+    if !dead.is_empty() {
+        let names = listed(dead.iter().map(String::as_str));
         words.push(format!(
-            "nothing was cleaned on {names}: don't switch it on again before its disk is erased, or `kokctl reset` has cleaned it"
+            "nothing was cleaned on {names}: before it is used again, erase its disk, or put it back into the file and `kokctl reset` it"
         ));
     }
     if hosts.iter().any(|name| cluster.host(name).is_some()) {
@@ -93,26 +92,28 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: bool) -> Vec<String>
 }
 
 fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
-    let (input, cluster) = arguments.files.all().without_manifests(&arguments.extra)?;
+    let Nodes { hosts: given, files, extra, .. } = &arguments.nodes;
+    let (input, cluster) = files.all().without_manifests(extra)?;
     let asked = input.asked(Intent { verb: Verb::Remove, dry: false }, &tasks()).map_err(problems)?;
-    let Asked { may_be_dead, agreed_at, .. } = asked;
-    let hosts = match arguments.hosts.as_slice() {
-        [] => asked.hosts.clone(),
-        given => named(&input, &cluster, given, arguments.dead)?,
-    };
+    let hosts = if given.is_empty() { asked.hosts.clone() } else { named(&input, &cluster, given, arguments.dead)? };
     if hosts.is_empty() {
         let failure = Failure::new(Kind::Input, "no host is named").because("`remove` never means all of them");
         return Err(vec![failure.hint("kokctl remove -f FILE HOST…; or, for the whole cluster, `kokctl reset`")]);
     }
     goes_on_without(&cluster, &hosts, "HOST")?;
-    let agreed = agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
-    Ok(Wanted { cluster, dead: arguments.dead || may_be_dead, hosts, agreed })
+    let agreed = asked.agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
+    let silent = match (arguments.dead, asked.may_be_dead && agreed.is_some()) {
+        (true, _) => Silent::AllDead,
+        (false, true) => Silent::Dead,
+        (false, false) => Silent::Refused,
+    };
+    Ok(Wanted { cluster, hosts, silent, agreed })
 }
 
 /// A host that is dead may be in no file any more.
 fn named(input: &Input, cluster: &Cluster, given: &[String], dead: bool) -> Result<Vec<String>, Vec<Failure>> {
     let nowhere = Position { file: "HOST".into(), line: 1, column: 1 };
-    let is_name = |text: &String| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte));
+    let is_name = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-.".contains(&byte));
     let mut hosts = Vec::new();
     for text in given {
         let found = match input.hosts(text, &nowhere) {
@@ -125,12 +126,71 @@ fn named(input: &Input, cluster: &Cluster, given: &[String], dead: bool) -> Resu
     Ok(hosts)
 }
 
+/// A node may have lost its line in the file, which is where its host can be reached.
 fn unknown(failure: Failure, cluster: &Cluster, text: &str) -> Failure {
-    if failure.hint.is_some() {
-        return failure;
-    }
-    failure.hint(format!(
-        "put {text} back into the file of the cluster {}, so that it can be reached and cleaned; or, if it is gone for good, add --dead",
+    let lost = format!(
+        "if it is a node of {} without a line in the file, put {text} back, so that it can be reached and cleaned; or, if it is gone for good, add --dead",
         cluster.name
-    ))
+    );
+    let hint = failure.hint.as_ref().map_or_else(|| lost.clone(), |hint| format!("{hint} Or, {lost}"));
+    failure.hint(hint)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use std::fs;
+
+    use clap::Parser;
+
+    use super::{Arguments, Failure, Silent, Wanted, wanted};
+
+    const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
+  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n
+  - {name: w2, address: 10.0.0.13, roles: [worker]}\n";
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    fn read(operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.yaml");
+        let operation = match operation {
+            "" => String::new(),
+            arguments => format!(
+                "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {{name: o}}\nspec: {{cluster: c, actionType: playbook, \
+                 action: remove-node.yml, extraArgs: '{arguments}'}}\n"
+            ),
+        };
+        fs::write(&path, format!("{FILES}{operation}")).unwrap();
+        let line = ["remove", "-f", path.to_str().unwrap()].into_iter().chain(line.iter().copied());
+        wanted(&Line::try_parse_from(line).unwrap().arguments).map_err(|mut failures| failures.remove(0))
+    }
+
+    #[test]
+    fn an_operation_has_agreed_to_its_own_hosts() {
+        let of = |operation: &str, line: &[&str]| {
+            let Wanted { hosts, silent, agreed, .. } = read(operation, line).map_err(|failure| format!("{failure:?}")).unwrap();
+            (hosts.join(","), silent, agreed.is_some())
+        };
+        assert_eq!(of("-e node=w1,w2", &[]), ("w1,w2".to_owned(), Silent::Refused, true));
+        assert_eq!(of("-e node=w1 -e allow_ungraceful_removal=true", &[]), ("w1".to_owned(), Silent::Dead, true));
+        assert_eq!(of("-e node=w1 -e allow_ungraceful_removal=true", &["w2"]), ("w2".to_owned(), Silent::Refused, false));
+        assert_eq!(of("-e node=w1", &["w1", "--dead"]), ("w1".to_owned(), Silent::AllDead, true));
+        assert_eq!(of("", &["w*"]), ("w1,w2".to_owned(), Silent::Refused, false));
+    }
+
+    #[test]
+    fn who_is_in_no_file_may_only_be_dead() {
+        assert_eq!(read("", &["w9", "--dead"]).unwrap().hosts, ["w9"]);
+        let hint = read("", &["w9"]).err().unwrap().hint.unwrap();
+        assert!(hint.contains("put w9 back") && hint.contains("--dead"), "{hint}");
+        assert!(read("", &["w9;", "--dead"]).is_err(), "no pattern, and no name");
+        assert_eq!(read("", &[]).err().unwrap().what, "no host is named");
+        assert!(read("", &["cp1"]).err().unwrap().what.contains("cp1 can't be taken out of the cluster alone"));
+    }
 }

@@ -7,14 +7,14 @@ use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::{counted, listed};
 use kok_tasks::drain::DrainSettings;
-use kok_tasks::plan::Leaving;
 
 use super::changing::{ChangingArguments, Session, failures};
 use super::files::{ClusterFiles, ExtraVars};
 use super::limit::LimitArgument;
 use super::process;
+use super::remove::LEAVE;
 use super::wanted::WantedReset;
-use crate::engine::{self, Options, ResetDone, ResetRequest, SnapshotWish, Verdict};
+use crate::engine::{self, Options, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::state::{Keeping, KeptSnapshot, SnapshotFile};
 use crate::ui::status_line;
@@ -59,8 +59,8 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
             let part = format!("--limit {written}");
             // Whoever has typed the cluster's name has given up what is on these hosts.
             let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::default() };
-            let leaving = Leaving { hosts, dead: false, drain };
-            take_down(arguments, &cluster, ResetRequest::Workers { leaving: &leaving, part: &part }).await
+            let removal = Removal { hosts, drain, silent: Silent::Refused };
+            take_down(arguments, &cluster, ResetRequest::Workers { removal: &removal, part: &part }).await
         }
     }
 }
@@ -88,7 +88,7 @@ async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetReque
     let (context, store) = (&session.context, &session.store);
     let work = async |options: Options<'_>| engine::reset(context, (store, lock), cluster, request, options).await;
     let done = session.with_options(|_| Verdict::Go, work).await;
-    let ResetDone { plan, outcome, kept } = done.map_err(|error| failures(error, "reset"))?;
+    let ResetDone { plan, outcome, kept, .. } = done.map_err(|error| failures(error, "reset"))?;
     match (request, outcome) {
         (_, None) => session.say("nothing to do"),
         (ResetRequest::Whole { .. }, Some(_)) => {
@@ -96,7 +96,7 @@ async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetReque
             session.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
             kept.iter().flat_map(snapshot_words).for_each(|text| session.say(&text));
         }
-        (ResetRequest::Workers { leaving: Leaving { hosts, .. }, .. }, Some(_)) => {
+        (ResetRequest::Workers { removal: Removal { hosts, .. }, .. }, Some(_)) => {
             let (names, is) = (listed(hosts.iter().map(String::as_str)), if hosts.len() == 1 { "is" } else { "are" });
             session.say(&format!("{names} {is} no longer part of the cluster {}", cluster.name));
             session.say("the next `kokctl apply` makes nodes of them again, unless you take them out of the file");
@@ -137,7 +137,7 @@ pub(super) fn ask(cluster: &Cluster, part: Option<&[String]>) -> Result<(), Fail
     let data = if part.is_some() { "volumes on the hosts included" } else { "etcd and volumes on the hosts included" };
     ask_words(
         cluster,
-        if part.is_some() { "that hosts leave" } else { "the reset" },
+        if part.is_some() { LEAVE } else { "the reset" },
         &format!("This removes Kubernetes and ALL ITS DATA, {data}, from {hosts}."),
     )
 }

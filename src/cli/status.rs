@@ -75,6 +75,9 @@ fn print(status: &ClusterStatus) {
     }
     certificates::line(&status.certificates).iter().for_each(|text| line(text));
     versions::lines(&status.versions).iter().for_each(|text| line(text));
+    for (host, by) in status.hosts.iter().filter_map(|host| Some((host, host.cordoned?))) {
+        line(&format!("  {}: {}", host.host, text::cordoned(by)));
+    }
     line(&text::drift(&status.drift));
     line(&format!(
         "{:<16} {:<16} {:<20} {:<12} {:<11} {:<11} {:<9} {}",

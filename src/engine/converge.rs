@@ -2,7 +2,7 @@
 
 mod away;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
 use kok_tasks::bundle::Bundle;
@@ -16,6 +16,7 @@ use kok_tasks::snapshot::{self, Snapshot};
 
 use super::context::Context;
 use super::given::Given;
+use super::reset::{Removal, Silent};
 use crate::clock::Clock;
 use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
@@ -108,23 +109,28 @@ pub(super) async fn take_down(
     Ok((observed.planned(plan, Vec::new(), Clock::seconds()), snapshot))
 }
 
-/// Makes the plan that takes these workers out of the cluster. Of its control planes one has to answer; of hosts that are dead none may.
+/// Makes the plan that takes these workers out of the cluster, and says which of them are dead. Of its control planes one has to answer.
 pub(super) async fn take_out(
     cluster: &Cluster,
-    leaving: &Leaving<'_>,
+    removal: &Removal<'_>,
     tolerance: Tolerance,
     context: &Context,
-) -> Result<Planned, Vec<Failure>> {
+) -> Result<(Planned, BTreeSet<String>), Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
-    let leaves = |host: &str| leaving.hosts.iter().any(|name| name == host);
-    if leaving.dead {
-        observed.are_silent(leaves).await?;
-    } else {
-        observed.ask(leaves).await.map_err(perhaps_gone)?;
+    let leaves = |host: &str| removal.hosts.iter().any(|name| name == host);
+    match removal.silent {
+        Silent::Refused => observed.ask(leaves).await.map_err(perhaps_gone)?,
+        Silent::Dead | Silent::AllDead => observed.ask_who_answers(leaves).await?,
     }
+    let alive: Vec<Failure> = observed.links.keys().filter(|_| removal.silent == Silent::AllDead).map(|host| answers(host)).collect();
+    if !alive.is_empty() {
+        return Err(alive);
+    }
+    let dead: BTreeSet<String> = removal.hosts.iter().filter(|host| !observed.links.contains_key(*host)).cloned().collect();
     observed.ask_speakers().await?;
-    let plan = observed.repeat(|seen| plan::leave(cluster, leaving, seen)).await?;
-    Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
+    let leaving = Leaving { hosts: removal.hosts, dead: &dead, drain: removal.drain.clone() };
+    let plan = observed.repeat(|seen| plan::leave(cluster, &leaving, seen)).await?;
+    Ok((observed.planned(plan, Vec::new(), Clock::seconds()), dead))
 }
 
 /// Makes the plan that keeps pods away from nodes, takes them off, or lets them come again. Their hosts are not asked.
@@ -180,17 +186,11 @@ impl<'a> Observed<'a> {
         self.context.events.send(EventKind::HostsAwaited { hosts });
         let (links, failures) = connect_each(self.cluster, &wanted, &self.context.transport, &self.context.events).await?;
         if self.tolerance.all_but_one && !links.is_empty() {
-            for (host, because) in passed_over(failures)? {
-                self.context.events.send(EventKind::HostLeftOut { host, because });
-            }
+            self.pass_over(failures)?;
         } else {
             self.leave_out(failures)?;
         }
-        self.links.extend(links);
-        let looks = self.looks.iter().filter(|(host, _)| wanted(host) && self.links.contains_key(*host));
-        let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
-        probe_all(&self.links, asked, &self.context.controller, &mut self.seen, &self.context.events).await?;
-        may_write(self.seen.standing(), &self.context.controller, self.tolerance.holder).map(|_| ())
+        self.look_first(links).await
     }
 
     /// Connects to the control planes, of which one has to answer.
@@ -200,17 +200,27 @@ impl<'a> Observed<'a> {
         self.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await
     }
 
-    /// Tries to connect to hosts that are said to be dead: none of them may answer, nor one that is another.
-    async fn are_silent(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
+    /// Connects to those of these hosts that can be reached. One that may be another is no host that is away.
+    async fn ask_who_answers(&mut self, wanted: impl Fn(&str) -> bool) -> Result<(), Vec<Failure>> {
         let (links, failures) = connect_each(self.cluster, &wanted, &self.context.transport, &self.context.events).await?;
-        let alive: Vec<Failure> = links.keys().map(|host| answers(host)).collect();
-        if !alive.is_empty() {
-            return Err(alive);
-        }
+        self.pass_over(failures)?;
+        self.look_first(links).await
+    }
+
+    fn pass_over(&self, failures: BTreeMap<String, Failure>) -> Result<(), Vec<Failure>> {
         for (host, because) in passed_over(failures)? {
             self.context.events.send(EventKind::HostLeftOut { host, because });
         }
         Ok(())
+    }
+
+    /// Probes hosts for the first time.
+    async fn look_first(&mut self, links: Links) -> Result<(), Vec<Failure>> {
+        let looks = self.looks.iter().filter(|(host, _)| links.contains_key(*host));
+        let asked = looks.map(|(host, looks)| (host.clone(), LookAt { looks: looks.clone(), facts: true })).collect();
+        self.links.extend(links);
+        probe_all(&self.links, asked, &self.context.controller, &mut self.seen, &self.context.events).await?;
+        may_write(self.seen.standing(), &self.context.controller, self.tolerance.holder).map(|_| ())
     }
 
     /// A few workers that are away may be left out if the user said so; then nothing on them is done, nor what needs it.

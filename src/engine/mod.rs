@@ -14,6 +14,7 @@ mod error;
 mod given;
 mod keep;
 mod kubeconfig;
+mod plain;
 mod plan;
 mod reboot;
 mod reset;
@@ -22,7 +23,7 @@ mod store;
 
 pub use apply::{Applied, ApplyRequest, apply};
 pub use architectures::architectures;
-pub use aside::{AsideDone, aside, verb as aside_verb};
+pub use aside::aside;
 pub use check::{CheckFinding, CheckReport, CheckResult, CheckStatus, check};
 pub use context::{Approve, Begins, Context, Options, Verdict};
 pub use converge::{Planned, Tolerance};
@@ -31,10 +32,10 @@ pub use given::Given;
 pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
 pub use reboot::reboot;
-pub use reset::{ResetDone, ResetRequest, SnapshotWish, reset};
+pub use reset::{Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
 pub use status::{
-    ApiServerHealth, Certificate, ClusterStatus, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions, Renewal,
-    StatusRequest, status,
+    ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,
+    Renewal, StatusRequest, status,
 };
 pub use store::{FolderStore, Lock, Store};
 

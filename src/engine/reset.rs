@@ -1,9 +1,11 @@
 //! Taking a cluster down, or workers out of it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use kok_crds::model::Cluster;
-use kok_tasks::plan::{Leaving, Plan, Refusal};
+use kok_tasks::drain::DrainSettings;
+use kok_tasks::plan::{Plan, Refusal};
 use kok_tasks::snapshot::Snapshot;
 
 use super::context::{Context, Options};
@@ -28,10 +30,32 @@ pub enum ResetRequest<'a> {
     /// Workers; the cluster goes on.
     Workers {
         /// Which, and how.
-        leaving: &'a Leaving<'a>,
+        removal: &'a Removal<'a>,
         /// The part in the caller's words.
         part: &'a str,
     },
+}
+
+/// Workers that leave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal<'a> {
+    /// Their names; of those that don't answer any more they need not be in the file.
+    pub hosts: &'a [String],
+    /// How their pods leave them.
+    pub drain: DrainSettings,
+    /// What becomes of hosts that don't answer.
+    pub silent: Silent,
+}
+
+/// What becomes of hosts that are to leave and don't answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silent {
+    /// Nothing is begun.
+    Refused,
+    /// They are taken for dead, if their nodes are silent, too; the others leave as they should.
+    Dead,
+    /// The same, and none of them may answer.
+    AllDead,
 }
 
 /// What is kept of etcd before a cluster goes.
@@ -53,6 +77,8 @@ pub struct ResetDone {
     pub outcome: Option<Outcome>,
     /// The snapshot of etcd that was taken before.
     pub kept: Option<KeptSnapshot>,
+    /// Those that were dead: nothing was done on them.
+    pub dead: BTreeSet<String>,
 }
 
 /// Takes the cluster down, or workers out of it. Whoever calls has the cluster's lock, which ends with the run.
@@ -69,9 +95,9 @@ pub async fn reset(
     let part = if let ResetRequest::Workers { part, .. } = request { Some(part.to_owned()) } else { None };
     let verb = if matches!(request, ResetRequest::Whole { .. }) { "reset" } else { "remove" };
     let run = Run::begin(verb, cluster, part, (context, lock), options);
-    let mut order = TakeDown { cluster, store, request, snapshot: None, kept: None };
+    let mut order = TakeDown { cluster, store, request, snapshot: None, kept: None, dead: BTreeSet::new() };
     let driven = run.drive(&mut order).await?;
-    Ok(ResetDone { plan: driven.planned.plan, outcome: driven.outcome, kept: order.kept })
+    Ok(ResetDone { plan: driven.planned.plan, outcome: driven.outcome, kept: order.kept, dead: order.dead })
 }
 
 struct TakeDown<'a> {
@@ -81,6 +107,7 @@ struct TakeDown<'a> {
     /// What the last look says of a snapshot.
     snapshot: Option<Result<Snapshot, Refusal>>,
     kept: Option<KeptSnapshot>,
+    dead: BTreeSet<String>,
 }
 
 impl TakeDown<'_> {
@@ -108,7 +135,11 @@ impl Order for TakeDown<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         match self.request {
-            ResetRequest::Workers { leaving, .. } => take_out(self.cluster, leaving, tolerance, run.context).await,
+            ResetRequest::Workers { removal, .. } => {
+                let (planned, dead) = take_out(self.cluster, removal, tolerance, run.context).await?;
+                self.dead = dead;
+                Ok(planned)
+            }
             ResetRequest::Whole { .. } => {
                 let (planned, snapshot) = take_down(self.cluster, tolerance, run.context).await?;
                 self.snapshot = Some(snapshot);

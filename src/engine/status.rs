@@ -26,7 +26,7 @@ pub use certificates::{Certificate, Renewal};
 pub use drift::Drift;
 pub use endpoint::{Endpoint, LoadBalancers};
 pub use health::{ApiServerHealth, EtcdHealth};
-pub use host::HostStatus;
+pub use host::{Cordoned, HostStatus};
 pub use versions::ProgramVersions;
 
 /// Of what the status is to be told.

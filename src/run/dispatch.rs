@@ -221,6 +221,7 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
                 (Acted::Ended, Verdict::Differs(change)) if self.is_until(&step.id) => self.park(step, &change.because),
                 (Acted::Ended, Verdict::Differs(change)) => self.still_to_do(&step.id, &change.because),
                 (Acted::Ended, Verdict::Unseen) => self.fail(&step.id, "it was done, but nobody looked whether it is", false),
+                (Acted::Failed(said), _) if self.gives_up(&step.id, &said) => {}
                 (Acted::Failed(said), _) => self.fail(&step.id, &said, false),
                 // Another step of the script failed first. It is not this one's fault: it may begin in the next script.
                 (Acted::NotBegun, _) => self.schedule.set(&step.id, Status::Pending),

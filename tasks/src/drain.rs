@@ -7,6 +7,8 @@ mod blocker;
 mod judge;
 mod pods;
 mod settings;
+#[cfg(test)]
+mod tests;
 
 pub use blocker::Blocker;
 pub use judge::{Drain, judge};
@@ -56,8 +58,9 @@ impl Cordon {
         match annotation {
             _ if !unschedulable => Self::None,
             Some(by) if by == Cordoner::Word.as_str() => Self::Ours(Cordoner::Word),
-            Some(_) => Self::Ours(Cordoner::Run),
-            None => Self::Others,
+            Some(by) if by == Cordoner::Run.as_str() => Self::Ours(Cordoner::Run),
+            // Of a reason that this version does not know nobody can say whether it is over.
+            _ => Self::Others,
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod faults;
 mod packages;
-mod support;
+pub(in crate::artifacts) mod support;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use kok_crds::{count, counted};
 
-use crate::engine::{Drift, Endpoint};
+use crate::engine::{Cordoned, Drift, Endpoint};
 
 /// Where clients are sent.
 pub(super) fn endpoint(endpoint: &Endpoint) -> String {
@@ -14,6 +14,17 @@ pub(super) fn endpoint(endpoint: &Endpoint) -> String {
         "  endpoint {}: {}; load balancers of workers ready: {} of {}{missing}",
         endpoint.url, endpoint.state, balancers.ready, balancers.of
     )
+}
+
+/// Why a node takes no new pods.
+pub(super) fn cordoned(by: Cordoned) -> &'static str {
+    match by {
+        Cordoned::ByWord => "takes no new pods, by `kokctl cordon` or `drain`, until `kokctl uncordon`",
+        Cordoned::ByRun => {
+            "takes no new pods, for a run that is at work there, or did not come to its end: then the next `kokctl apply` lifts it"
+        }
+        Cordoned::ByOthers => "takes no new pods: somebody else has cordoned it",
+    }
 }
 
 /// How far the cluster is from its files.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Host, Roles};
+use kok_tasks::drain::{Cordon, Cordoner};
 use kok_tasks::observe::KubernetesState;
 use kok_tasks::plan::Seen;
 use kok_tasks::versions::Versions;
@@ -38,6 +39,8 @@ pub struct HostStatus {
     pub etcd: Option<EtcdHealth>,
     /// `Ready`, `NotReady`, `none`, `unknown`; `-` where there is to be none.
     pub node: String,
+    /// Who keeps new pods away from its node, if anybody does.
+    pub cordoned: Option<Cordoned>,
     /// As its node says.
     pub kubelet_version: Option<String>,
     /// By the names of programs.
@@ -79,9 +82,31 @@ impl HostStatus {
             node: node
                 .map_or(if roles.is_node() { without_node } else { "-" }, |node| if node.ready { "Ready" } else { "NotReady" })
                 .to_owned(),
+            cordoned: node.and_then(|node| cordoned(node.cordon)),
             kubelet_version: node.map(|node| node.kubelet_version.clone()),
             versions: versions::of_host(versions, &host.name),
         }
+    }
+}
+
+/// Who keeps new pods away from a node.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cordoned {
+    /// Somebody, by `kokctl cordon` or `kokctl drain`.
+    ByWord,
+    /// A run, which is at work there or did not come to its end.
+    ByRun,
+    /// Somebody else.
+    ByOthers,
+}
+
+fn cordoned(cordon: Cordon) -> Option<Cordoned> {
+    match cordon {
+        Cordon::None => None,
+        Cordon::Others => Some(Cordoned::ByOthers),
+        Cordon::Ours(Cordoner::Word) => Some(Cordoned::ByWord),
+        Cordon::Ours(Cordoner::Run) => Some(Cordoned::ByRun),
     }
 }
 

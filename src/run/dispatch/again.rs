@@ -73,11 +73,12 @@ impl<H: Hosts> Dispatcher<'_, H> {
         true
     }
 
-    /// Has the host left as it was before a step that is not done in time. Whether anything has to be done for that.
+    /// Has the host left as it was before a step that has failed, or is not done in time. Whether anything has to be done for that.
     pub(super) fn gives_up(&mut self, id: &StepId, error: &str) -> bool {
-        if !matches!(self.schedule.act(id), Some(Act::Until { give_up: Some(_), .. })) {
+        if self.stopping || !matches!(self.schedule.act(id), Some(Act::Until { give_up: Some(_), .. })) {
             return false;
         }
+        self.again.last.entry(id.clone()).or_insert_with(Instant::now);
         self.again.given_up.insert(id.clone(), error.to_owned());
         self.schedule.set(id, Status::Pending);
         true

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::IgnoredAny;
+
+use crate::observe::list;
 
 /// What runs on nodes, and what protects it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -148,18 +150,6 @@ impl fmt::Display for Selector {
         let all: Vec<String> = labels.chain(expressions).collect();
         f.write_str(if all.is_empty() { "all pods of the namespace".to_owned() } else { all.join(",") }.as_str())
     }
-}
-
-/// A list of the API. It says of what it is one: an error is an object too.
-#[derive(Deserialize)]
-struct List<T> {
-    kind: String,
-    items: Option<Vec<T>>,
-}
-
-fn list<T: DeserializeOwned>(body: &str, kind: &str) -> Option<Vec<T>> {
-    let list: List<T> = serde_json::from_str(body).ok()?;
-    (list.kind == kind).then(|| list.items.unwrap_or_default())
 }
 
 #[derive(Default, Deserialize)]

@@ -88,7 +88,7 @@ impl DrainNode {
 while read -r namespace name uid how; do
   case $how in //DaemonSet) continue;; //*) ;; *) continue;; esac
   said=$(printf {body} {values} | kube {path} "/api/v1/namespaces/$namespace/pods/$name{suffix}" -f - 2>&1) && continue
-  case $said in *'(Forbidden)'*|*'denied the request'*|*'(Invalid)'*|*'(BadRequest)'*) printf '%s\n' "$said" >&2; exit 1;; esac
+  case $said in *'being terminated'*) ;; *'(Forbidden)'*|*'denied the request'*|*'(Invalid)'*|*'(BadRequest)'*) printf '%s\n' "$said" >&2; exit 1;; esac
 done"#
         )
     }

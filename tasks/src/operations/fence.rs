@@ -126,7 +126,7 @@ fn sum() -> String {
 /// Both without their parameter admit everybody: a record that is lost keeps nobody out.
 fn policy() -> Value {
     let rule = |group: &str, resource: &str| json!({"apiGroups": [group], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": [resource]});
-    let expression = "!params.data.?removed.orValue('').split(' ').exists(name, request.userInfo.username == 'system:node:' + name)";
+    let expression = "!params.?data.?removed.orValue('').split(' ').exists(name, request.userInfo.username == 'system:node:' + name)";
     let message = "kokctl has removed this node as dead: `kokctl apply` with its host in the file lets it join anew";
     json!({"apiVersion": "v1", "kind": "List", "items": [
         {

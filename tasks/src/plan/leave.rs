@@ -1,5 +1,6 @@
 //! The plan that takes workers out of a cluster that goes on without them and forgets them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use kok_crds::listed;
@@ -24,8 +25,8 @@ use crate::preconditions;
 pub struct Leaving<'a> {
     /// Their names. Those that are dead need not be in the file any more.
     pub hosts: &'a [String],
-    /// Whether they are gone for good: nothing is done on them.
-    pub dead: bool,
+    /// Those of them that are gone for good: nothing is done on them.
+    pub dead: &'a BTreeSet<String>,
     /// How their pods leave them.
     pub drain: DrainSettings,
 }
@@ -60,10 +61,11 @@ pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Mak
 }
 
 fn draft<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &'a str, speaker: Option<&Host>, seen: &Seen) -> Draft<'a> {
-    let host = cluster.host(name).filter(|host| !wanted.dead && is_ours(cluster, host, seen));
+    let is_dead = wanted.dead.contains(name);
+    let host = cluster.host(name).filter(|host| !is_dead && is_ours(cluster, host, seen));
     let (mut draft, reset) = host.map_or_else(|| (Draft::new(name, "reset"), None), |host| leaving(cluster, host));
     let Some(speaker) = speaker else { return draft };
-    let kept_out = wanted.dead.then(|| draft.add_on(&speaker.name, "kept-out", Operation::KeepOut(KeepOut { node: name.to_owned() })));
+    let kept_out = is_dead.then(|| draft.add_on(&speaker.name, "kept-out", Operation::KeepOut(KeepOut { node: name.to_owned() })));
     let forgotten = draft.add_on(&speaker.name, "node", Operation::RemoveNode(RemoveNode { node: name.to_owned() }));
     if let Some(kept_out) = kept_out {
         draft.needs(&forgotten, &kept_out, Reason::Because("its kubelet, should it start again, would make it anew"));
@@ -98,11 +100,12 @@ pub(super) fn drained(draft: &mut Draft<'_>, node: &str, speaker: &Host, (settin
 fn refused(wanted: &Leaving<'_>, speaker: &Host, seen: &Seen) -> Vec<Refusal> {
     let observed = seen.observations(&speaker.name);
     let Some(KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return Vec::new() };
-    if wanted.dead {
-        let known = wanted.hosts.iter().filter_map(|name| Some((name, nodes.get(name)?)));
-        return known.filter(|(_, node)| !node.silent).map(|(name, node)| still_speaks(name, node.ready)).collect();
-    }
-    wanted.hosts.iter().filter_map(|name| lost_pods(name, &wanted.drain, seen, speaker)).collect()
+    let of_one = |name: &String| match nodes.get(name).filter(|_| wanted.dead.contains(name)) {
+        Some(node) if !node.silent => Some(still_speaks(name, node.ready)),
+        Some(_) => None,
+        None => lost_pods(name, &wanted.drain, seen, speaker),
+    };
+    wanted.hosts.iter().filter_map(of_one).collect()
 }
 
 fn still_speaks(name: &str, is_ready: bool) -> Refusal {

@@ -12,6 +12,7 @@ mod convergence;
 mod delivery;
 mod document;
 mod dual_stack;
+mod edited;
 mod encrypted;
 mod endpoint;
 mod fields;

@@ -262,6 +262,7 @@ fn an_answer_may_be_as_long_as_what_was_asked_for() {
         (Look::Images, 1000 * 3 * 350),
         (Look::Kubernetes, 1000 * 8192),
         (Look::NodeAnnotations, 1000 * 8192),
+        (Look::Workload("worker1".into()), 250 * 8192),
         (Look::NetworkCheck(vec!["n1".to_owned(); 100]), 100 * 260 * 260),
         (Look::LastWords, 4 * 40 * 1001),
         (Look::Block("/etc/hosts".into()), 1000 * 100),

@@ -1,5 +1,7 @@
 //! Taking workers out of a cluster that goes on.
 
+use std::collections::BTreeSet;
+
 use kok_tasks::change::Verdict;
 use kok_tasks::drain::{Cordon, Cordoner, DrainSettings, Owner, Pod, Workload};
 use kok_tasks::observe::{ApiServerState, Kind, KubernetesState, Look, Metadata, NodeState, Observations, PathState, UnitState};
@@ -43,7 +45,8 @@ fn made_of(
     }
     let chosen: Vec<String> = chosen.iter().map(|name| (*name).to_owned()).collect();
     loop {
-        match leave(&cluster, &Leaving { hosts: &chosen, dead, drain: DrainSettings::default() }, &seen)? {
+        let dead = if dead { chosen.iter().cloned().collect() } else { BTreeSet::new() };
+        match leave(&cluster, &Leaving { hosts: &chosen, dead: &dead, drain: DrainSettings::default() }, &seen)? {
             Making::Made(plan) => return Ok(*plan),
             Making::LookFirst(looks) => looks.into_iter().for_each(|(host, looks)| {
                 let mut there = Observations::default();

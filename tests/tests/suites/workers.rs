@@ -10,8 +10,9 @@ use kok_tests::lab::Lab;
 
 use crate::cluster_support::clock::Clock;
 use crate::cluster_support::cluster::kubectl;
-use crate::cluster_support::kokctl::{Kokctl, image_of, wait_for_event};
+use crate::cluster_support::kokctl::{Kokctl, Said, image_of, wait_for_event};
 use crate::cluster_support::{bare, ok, up};
+use crate::lab_support::wait_for;
 
 /// Two pods, one on each worker, of which none may be away.
 const CART: &str = "apiVersion: apps/v1
@@ -57,6 +58,8 @@ fn workers_are_drained_and_removed() {
     clock.lap("a drain that waits");
     whose_cordon_it_is(&lab, &kokctl);
     clock.lap("cordons");
+    a_budget_may_be_overruled(&lab, &kokctl);
+    clock.lap("a budget that is overruled");
     a_worker_leaves(&lab, &kokctl);
     clock.lap("a worker is removed");
     a_dead_one_is_kept_out(&lab, &kokctl);
@@ -103,6 +106,8 @@ fn a_killed_one_is_lifted_by_the_next_apply(lab: &Lab, kokctl: &Kokctl<'_>) {
     child.kill().unwrap();
     child.wait().unwrap();
     assert_eq!(cordons(lab), "worker1", "nobody was left to lift it");
+    let said = kokctl.verb("status", &[]);
+    assert!(said.stdout.contains("worker1: takes no new pods, for a run"), "{said:?}");
     let said = kokctl.converge("apply");
     assert!(said.contains(" 1 change,"), "{said}");
     assert_eq!(cordons(lab), "");
@@ -115,7 +120,7 @@ fn it_goes_on_once_the_budget_allows(lab: &Lab, kokctl: &Kokctl<'_>) {
     budget(lab, 1);
     let status = child.wait().unwrap();
     assert!(status.success(), "{}", rest.join().unwrap());
-    let nodes = kubectl(lab, "get pods -l app=cart -o jsonpath='{.items[*].spec.nodeName}'");
+    let nodes = kubectl(lab, "get pods -l app=cart --field-selector status.phase=Running -o jsonpath='{.items[*].spec.nodeName}'");
     assert!(!nodes.contains("worker1"), "{nodes}");
     assert_eq!(cordons(lab), "worker1");
 }
@@ -134,6 +139,19 @@ fn whose_cordon_it_is(lab: &Lab, kokctl: &Kokctl<'_>) {
     kubectl(lab, "uncordon worker2");
     let said = kokctl.verb("cordon", &["worker9"]);
     assert!(said.code == 2 && said.stderr.contains("worker9"), "{said:?}");
+}
+
+/// Both pods are on the other worker by now.
+fn a_budget_may_be_overruled(lab: &Lab, kokctl: &Kokctl<'_>) {
+    kubectl(lab, "rollout status deployment/cart --timeout=60s");
+    budget(lab, 2);
+    let said = kokctl.verb("drain", &["worker2", "--force-budget", "--grace", "1", "--timeout", "60"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let nodes = kubectl(lab, "get pods -l app=cart --field-selector status.phase=Running -o jsonpath='{.items[*].spec.nodeName}'");
+    assert!(!nodes.contains("worker2"), "{nodes}");
+    let said = kokctl.verb("uncordon", &["worker2"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    budget(lab, 1);
 }
 
 fn without(kokctl: &Kokctl<'_>, host: &str) -> String {
@@ -156,12 +174,9 @@ fn a_worker_leaves(lab: &Lab, kokctl: &Kokctl<'_>) {
     kubectl(lab, "run alone --image=none --overrides='{\"spec\":{\"nodeName\":\"worker2\"}}'");
     let said = kokctl.verb("remove", &["worker2", "--yes"]);
     assert!(said.code == 3 && said.stderr.contains("default/alone: no controller would make it again"), "{said:?}");
-    kubectl(lab, "delete pod alone --now");
-    let operation = "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {name: away}\n\
-        spec: {cluster: NAME, actionType: playbook, action: remove-node.yml, extraArgs: -e node=worker2}\n";
-    kokctl.write_manifest(&format!("{}\n{}", whole.trim_end(), operation.replace("NAME", lab.name())));
-    let said = kokctl.verb("remove", &[]);
-    kokctl.write_manifest(&whole);
+    assert_eq!(cordons(lab), "", "nothing was begun");
+    // Whoever writes such an operation has agreed to that, as with Kubespray.
+    let said = removed_by_operation(lab, kokctl, "-e node=worker2");
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.stdout.contains("worker2 is no longer part of the cluster"), "{said:?}");
     bare::is_bare(&lab.host("worker2").unwrap());
@@ -169,6 +184,19 @@ fn a_worker_leaves(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.write_manifest(&without(kokctl, "worker2"));
     kokctl.converge("apply");
     kokctl.has_nothing_to_do();
+}
+
+fn removed_by_operation(lab: &Lab, kokctl: &Kokctl<'_>, arguments: &str) -> Said {
+    let whole = fs::read_to_string(kokctl.manifest()).unwrap();
+    let operation = format!(
+        "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {{name: away}}\n\
+         spec: {{cluster: {}, actionType: playbook, action: remove-node.yml, extraArgs: '{arguments}'}}\n",
+        lab.name()
+    );
+    kokctl.write_manifest(&format!("{}\n{operation}", whole.trim_end()));
+    let said = kokctl.verb("remove", &[]);
+    kokctl.write_manifest(&whole);
+    said
 }
 
 /// One that was switched off makes no node when it is switched on again; put back into the file, it joins.
@@ -180,13 +208,15 @@ fn a_dead_one_is_kept_out(lab: &Lab, kokctl: &Kokctl<'_>) {
     let said = kokctl.verb("remove", &["worker1", "--dead", "--yes"]);
     assert!(said.code == 3 && said.stderr.contains("its kubelet says that the node is Ready"), "{said:?}");
     kubectl(lab, "wait --for=condition=Ready=Unknown node/worker1 --timeout=120s");
-    let said = kokctl.verb("remove", &["worker1", "--dead", "--yes"]);
+    let said = removed_by_operation(lab, kokctl, "-e node=worker1");
+    assert_eq!(said.code, 3, "only who says so gives up a host that does not answer: {said:?}");
+    let said = removed_by_operation(lab, kokctl, "-e node=worker1 -e allow_ungraceful_removal=true");
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.stdout.contains("nothing was cleaned on worker1"), "{said:?}");
     assert_eq!(kubectl(lab, "get nodes -o name"), "node/cp1");
     worker.power_on().unwrap();
-    let denied = "for i in $(seq 60); do journalctl -u kubelet -b --no-pager | grep -q 'kokctl has removed this node as dead' && exit; sleep 1; done; exit 1";
-    ok(&worker, denied);
+    let denied = "journalctl -u kubelet -b --no-pager | grep -q 'kokctl has removed this node as dead'";
+    wait_for("the kubelet is refused", 60, || worker.ssh(&["sh", "-c", denied]).unwrap().success());
     assert_eq!(kubectl(lab, "get nodes -o name"), "node/cp1");
     kokctl.converge("apply");
     kubectl(lab, "wait --for=condition=Ready node/worker1 --timeout=10s");

@@ -44,17 +44,17 @@ pub(super) struct Upstream {
 }
 
 #[derive(Default)]
-pub(super) struct Heard {
+pub(in crate::artifacts) struct Heard {
     bytes: AtomicU64,
     notices: Mutex<Vec<String>>,
 }
 
 impl Heard {
-    pub(super) fn bytes(&self) -> u64 {
+    pub(in crate::artifacts) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    pub(super) fn notices(&self) -> Vec<String> {
+    pub(in crate::artifacts) fn notices(&self) -> Vec<String> {
         self.notices.lock().unwrap().clone()
     }
 }

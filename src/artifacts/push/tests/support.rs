@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use kok_tasks::bundle::{Bundle, BundleImage, FORMAT, INDEX};
@@ -12,6 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::super::*;
+use crate::artifacts::fetch::tests::support::Heard;
 
 #[derive(Clone)]
 pub(super) enum Fault {
@@ -29,33 +29,6 @@ struct State {
     faults: Vec<(String, Fault, bool)>,
     requests: Vec<String>,
     mounts: bool,
-}
-
-#[derive(Default)]
-pub(super) struct Heard {
-    bytes: AtomicU64,
-    notices: Mutex<Vec<String>>,
-}
-
-impl Heard {
-    pub(super) fn bytes(&self) -> u64 {
-        self.bytes.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn notices(&self) -> Vec<String> {
-        self.notices.lock().unwrap().clone()
-    }
-}
-
-impl Progress for Heard {
-    fn begins(&self, _: usize, _: u64) {}
-    fn came(&self, bytes: u64) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-    fn done(&self, _: &str) {}
-    fn notice(&self, text: &str) {
-        self.notices.lock().unwrap().push(text.to_owned());
-    }
 }
 
 pub(super) struct Site {

@@ -249,6 +249,11 @@ impl Model {
         self.lock().world.host(host).units.get_mut(unit).unwrap().active = "inactive".into();
     }
 
+    /// No budget keeps a pod any more.
+    pub(super) fn lift_budgets(&self) {
+        self.lock().world.api.budgets.clear();
+    }
+
     /// From now on nobody reaches this host.
     pub(super) fn lose(&self, host: &'static str) {
         self.lock().gone.insert(host);

@@ -5,20 +5,12 @@ use std::net::IpAddr;
 
 use ipnet::IpNet;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::NodeState;
 use crate::drain::Cordon;
-
-/// A list of the API. It says of what it is one: an error is an object too.
-#[derive(Deserialize)]
-struct List<T> {
-    kind: String,
-    /// `null` where there is none, by some versions.
-    items: Option<Vec<T>>,
-}
+use crate::observe::list;
 
 #[derive(Deserialize)]
 struct Node {
@@ -119,11 +111,6 @@ struct PodSpec {
 #[serde(default)]
 struct PodStatus {
     conditions: Vec<Condition>,
-}
-
-fn list<T: DeserializeOwned>(body: &str, kind: &str) -> Option<Vec<T>> {
-    let list: List<T> = serde_json::from_str(body).ok()?;
-    (list.kind == kind).then(|| list.items.unwrap_or_default())
 }
 
 fn ready(conditions: Vec<Condition>) -> Condition {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use kok_crds::model::Cluster;
 
 use super::*;
+use crate::drain::{Cordon, Cordoner};
 use crate::observe::{ApiServerState, EtcdMember, EtcdPeer, EtcdState, KubernetesState, NodeState, Observations};
 use crate::plan::Seen;
 
@@ -185,6 +186,15 @@ fn nodes_are_those_of_the_first_api_server_that_answers() {
     let view = View::of(&cluster(), &seen);
     let lives: Vec<(&str, bool)> = view.nodes.iter().map(|node| (node.host.as_str(), node.available)).collect();
     assert_eq!(lives, [("cp1", true), ("worker1", true), ("worker2", false)], "unreachable is unavailable");
+    let availability = |cordon: Cordon| {
+        let node = NodeState { ready: true, cordon, ..NodeState::default() };
+        let nodes = [("worker1".to_owned(), node)].into();
+        let mut seen = Seen::default();
+        seen.add_observations("cp1", say(KubernetesState::Ready { nodes, objects: BTreeMap::new(), bootstrap_tokens: Vec::new() }));
+        View::of(&cluster(), &seen).nodes[0].available
+    };
+    assert!(!availability(Cordon::Ours(Cordoner::Run)), "a run has taken it away, and may do more there");
+    assert!([Cordon::None, Cordon::Others, Cordon::Ours(Cordoner::Word)].into_iter().all(availability));
 }
 
 #[test]

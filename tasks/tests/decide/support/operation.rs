@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use kok_tasks::change::Change;
-use kok_tasks::drain::Cordon;
+use kok_tasks::drain::{Cordon, judge};
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
     Component, FOUNDERS_LINK, Join, KeepOut, KubeletStart, LetIn, MEMBER_DATA, NetworkCheck, Operation, Preflight, Stage, StaticPods,
@@ -164,7 +164,10 @@ impl World {
                 self.uses_api(host, true);
                 let node = self.api.nodes.get(&drain.node);
                 assert!(node.is_none_or(|node| node.cordon != Cordon::None), "{} is drained while new pods come", drain.node);
-                self.api.pods.remove(&drain.node);
+                let pods = self.api.pods.remove(&drain.node).unwrap_or_default();
+                let evicted = judge(&pods, &self.api.budgets, &drain.settings).evict;
+                let left: Vec<_> = pods.into_iter().filter(|pod| !evicted.contains(&pod.path())).collect();
+                self.api.pods.insert(drain.node.clone(), left);
             }
             Operation::UncordonNodes(lifted) => {
                 self.uses_api(host, true);

@@ -22,7 +22,11 @@ impl Model {
         inner.pass();
         inner.oracle.is_changed = true;
         let mut acted = vec![Acted::NotBegun; order.steps.len()];
-        for (index, (step, _)) in order.steps.iter().enumerate().take(steps) {
+        for (index, (step, act)) in order.steps.iter().enumerate().take(steps) {
+            if inner.gives_up(step, act) {
+                acted[index] = Acted::Ended;
+                continue;
+            }
             let again = inner.failing_again.as_ref() == Some(&step.id) && inner.done.iter().any(|done| *done == *step.id.as_str());
             if again || inner.failing.as_ref() == Some(&step.id) {
                 acted[index] = Acted::Failed("it was to fail".to_owned());

@@ -38,6 +38,12 @@ impl Model {
         (inner.most_members_away, inner.most_api_servers_away, inner.lost_quorum)
     }
 
+    /// Steps of which it was said that they begin.
+    pub(in super::super) fn begun(&self) -> Vec<String> {
+        let begun = |kind: &EventKind| if let EventKind::StepStarted { step, .. } = kind { Some(step.clone()) } else { None };
+        self.lock().told.iter().filter_map(begun).collect()
+    }
+
     /// What a step waited for, in its own words.
     pub(in super::super) fn waited(&self, id: &StepId) -> Vec<String> {
         let told = &self.lock().told;

@@ -6,6 +6,9 @@ use kok_tasks::observe::{API_SERVER, Installed, KUBELET};
 use kok_tasks::operations::{MEMBER_DATA, Operation};
 use kok_tasks::plan::{Action, Step};
 
+use kok_tasks::drain::Cordon;
+use kok_tasks::resources::Act;
+
 use super::Inner;
 use super::support::api::{self, FOREIGN_DATA};
 
@@ -18,6 +21,14 @@ fn number(version: Option<&Installed>) -> (u64, u64, u64) {
 
 impl Inner {
     /// Does a step, and looks at what it did to others.
+    /// Leaves a host as it was before a drain, if that is what is asked for: then not the drain's own script is sent.
+    pub(super) fn gives_up(&mut self, step: &Step, act: &Act) -> bool {
+        let (Action::Operation(Operation::DrainNode(drain)), Act::Script(_)) = (&step.action, act) else { return false };
+        let node = self.world.api.nodes.get_mut(&drain.node).filter(|node| node.cordon.is_of_run());
+        node.into_iter().for_each(|node| node.cordon = Cordon::None);
+        true
+    }
+
     pub(super) fn do_step(&mut self, step: &Step, change: &Change) {
         let members = self.members_with_data();
         self.world.carry_out(step, change);

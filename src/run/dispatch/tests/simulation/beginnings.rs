@@ -1,6 +1,7 @@
 //! What a seed begins with: a cluster that works and of which something differs, bare hosts, or workers that are to leave.
 
 use std::cell::LazyCell;
+use std::collections::BTreeSet;
 
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::observe::{API_SERVER, EtcdState, Observations, ProgramVersions};
@@ -65,7 +66,7 @@ impl Beginning {
         let hosts: Vec<String> = world.cluster.hosts.iter().filter(is_chosen).map(|host| host.name.clone()).collect();
         let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
         let drain = DrainSettings { delete_unmanaged: true, ..DrainSettings::default() };
-        let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: false, drain };
+        let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: &BTreeSet::new(), drain };
         let mut seen = world.seen();
         for host in &world.cluster.hosts {
             seen.add_observations(&host.name, world.look(&host.name, reset_looks(host, false).iter()));

@@ -1,0 +1,24 @@
+//! Orders of one plan that need nothing prepared: no bundle, and no secrets.
+
+use super::converge::Planned;
+use super::driver::{Order, Run, Work};
+use super::error::Error;
+use crate::failure::Failure;
+use crate::run::Secrets;
+
+/// What makes the plan.
+pub(super) struct Plain<F>(pub(super) F);
+
+impl<F: AsyncFnMut(&Run<'_>) -> Result<Planned, Vec<Failure>>> Order for Plain<F> {
+    async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
+        (self.0)(run).await
+    }
+
+    async fn prepare(&mut self, _run: &Run<'_>, _planned: &Planned) -> Result<Work, Error> {
+        Ok(Work { secrets: Secrets::none(), bundle: None, whole: false, most_failed: None })
+    }
+
+    fn is_done_by(&self, _run: &Run<'_>, planned: &Planned) -> bool {
+        planned.plan.is_empty()
+    }
+}
