@@ -52,7 +52,8 @@ impl ExtraVars {
 /// The cluster's files for a verb whose own arguments are names of hosts.
 #[derive(Debug, Default, Args)]
 pub(super) struct NamedFiles {
-    /// The file with the Cluster: a manifest, of which several may be given, or their folder; or an Ansible inventory, or its folder
+    /// The file with the Cluster: a manifest, of which several may be given, or their folder; or an Ansible inventory, or its folder; or a folder
+    /// with a Vagrantfile
     #[arg(short = 'f', long = "filename", value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 }

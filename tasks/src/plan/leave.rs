@@ -14,7 +14,7 @@ use super::reason::Reason;
 use super::refusal::Refusal;
 use super::reset::{is_ours, leaving};
 use super::select::Selection;
-use crate::drain::{Cordoner, DrainSettings, judge};
+use crate::drain::{Blocker, Cordoner, DrainSettings, judge};
 use crate::gate::{Disruption, Need};
 use crate::observe::{ApiServerState, KubernetesState};
 use crate::operations::{CordonNode, DrainNode, KeepOut, Operation, RemoveNode};
@@ -125,7 +125,10 @@ pub(super) fn lost_pods(name: &str, settings: &DrainSettings, seen: &Seen, speak
         return None;
     }
     let refusal = Refusal::new(format!("{name} has pods that would be lost")).at(format!("node {name}")).because(lost.join("; "));
-    Some(refusal.hint("save what is worth it and delete them, or say that they may go: --delete-emptydir, --delete-unmanaged"))
+    let has = |wanted: &Blocker| drain.blocked.iter().any(|(_, blocker)| blocker == wanted);
+    let options = [(Blocker::Unmanaged, "--delete-unmanaged"), (Blocker::EmptyDir, "--delete-emptydir")];
+    let options: Vec<&str> = options.iter().filter(|(blocker, _)| has(blocker)).map(|(_, option)| *option).collect();
+    Some(refusal.hint(format!("save what is worth it and delete them, or say that they may go: {}", options.join(" "))))
 }
 
 /// The control plane whose API server is told; none where no control plane was ever set up. While one may have been, somebody has to be told:

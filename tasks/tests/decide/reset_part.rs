@@ -142,6 +142,7 @@ fn pods_leave_before_and_those_that_would_be_lost_are_named() {
     assert!(plan.step(&step_id("worker1", "reset", "cordoned")).unwrap().gate.is_some(), "one worker after the other");
     let lost = [Pod { owner: Owner::Nobody, ..pod("worker1-c") }, Pod { has_empty_dir: true, ..pod("worker1-d") }];
     let refusal = with(&lost).unwrap_err().remove(0);
+    assert!(refusal.hint.unwrap().ends_with(": --delete-unmanaged --delete-emptydir"));
     let because = refusal.because.unwrap();
     assert!(
         because.contains("shop/worker1-c: no controller") && because.contains("shop/worker1-d: what it has in an emptyDir"),
