@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -112,6 +113,11 @@ impl ControlPlaneDocument<'_> {
         }
         self
     }
+
+    /// The same for the only control plane, whose address is the endpoint.
+    pub(crate) fn alone(self, cluster: &Cluster, host: &Host) -> Self {
+        Self { endpoint: SocketAddr::new(host.address, cluster.api_server_port()).to_string(), ..self }
+    }
 }
 
 /// The addresses of a node, of which that of IPv4 is the first.
@@ -161,6 +167,11 @@ pub(crate) fn taints(host: &Host) -> Vec<TaintDocument> {
 /// # Errors
 /// [`TemplateError`] for a defect of the template.
 pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result<String, TemplateError> {
+    join_beside(cluster, host, token, cluster.is_highly_available() || cluster.api_endpoint_name().is_some())
+}
+
+/// The same where a load balancer may have its manifest there already, or not.
+pub(crate) fn join_beside(cluster: &Cluster, host: &Host, token: &str, balanced: bool) -> Result<String, TemplateError> {
     #[derive(Serialize)]
     struct Join<'a> {
         token: &'a str,
@@ -172,7 +183,7 @@ pub fn join_configuration(cluster: &Cluster, host: &Host, token: &str) -> Result
         components: ComponentsDocument,
     }
     let users = cluster.settings.kubeadm_ignore_preflight_errors.iter().map(String::as_str);
-    let own = cluster.is_highly_available().then_some(MANIFESTS_ARE_THERE);
+    let own = balanced.then_some(MANIFESTS_ARE_THERE);
     let context = Join {
         token,
         name: &host.name,

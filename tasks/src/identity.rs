@@ -27,6 +27,12 @@ pub fn endpoint_text(cluster: &Cluster) -> String {
         .unwrap_or_default()
 }
 
+/// That endpoint as kubeconfigs name it.
+#[must_use]
+pub fn endpoint_url(cluster: &Cluster) -> String {
+    format!("https://{}", endpoint_text(cluster))
+}
+
 /// Names and addresses in the certificates of all API servers, besides those that kubeadm gives them.
 #[must_use]
 pub fn certificate_names(cluster: &Cluster) -> Vec<String> {

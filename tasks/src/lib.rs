@@ -30,6 +30,7 @@ pub mod holder;
 pub mod identity;
 pub mod issued;
 pub mod list;
+pub mod membership;
 pub mod mirrors;
 pub mod network_plugins;
 pub mod observe;

@@ -44,6 +44,7 @@ pub(crate) use needed::UPGRADE_ETCD;
 pub use own_authorities::kind as authority_kind;
 pub use owner::{check_reset, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_distribution};
+pub(crate) use running::endpoint as uploaded_endpoint;
 pub use versions::is_mixed as has_mixed_versions;
 pub(crate) use versions::kubelets_of_another_patch;
 

@@ -129,7 +129,7 @@ fn is_healthy(host: &Host, seen: &Seen) -> bool {
 
 /// One that has missed a change of the members may have missed more.
 fn has_list_of(cluster: &Cluster, host: &Host, seen: &Seen) -> bool {
-    let wanted = initial_cluster(cluster);
+    let wanted = initial_cluster(cluster.etcd_hosts());
     let is = member(host, seen).map(|member| member.members.iter().map(EtcdPeer::listed).collect::<BTreeSet<_>>());
     is == Some(wanted.split(',').map(str::to_owned).collect())
 }

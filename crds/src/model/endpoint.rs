@@ -23,6 +23,8 @@ pub struct ApiEndpoint {
     pub name_in_hosts_file: bool,
     /// Further names and addresses in the API servers' certificates.
     pub certificate_names: Vec<String>,
+    /// Whether the cluster has had several control planes, and its API keeps the name that it got by that. No file says it, but the cluster.
+    pub is_named: bool,
 }
 
 /// A way to the API servers that kokctl does not make.
@@ -54,10 +56,10 @@ impl Cluster {
     }
 
     /// The name by which hosts reach the API servers where there are several and no way to them that the owner made: each host knows by its
-    /// `/etc/hosts` where that is. With one control plane its address is the endpoint.
+    /// `/etc/hosts` where that is. With one control plane its address is the endpoint, unless there were more.
     #[must_use]
     pub fn api_endpoint_name(&self) -> Option<&str> {
-        let own = self.is_highly_available() && self.external_endpoint().is_none();
+        let own = (self.is_highly_available() || self.settings.api_endpoint.is_named) && self.external_endpoint().is_none();
         own.then(|| self.settings.api_endpoint.name.as_deref().unwrap_or(API_ENDPOINT_NAME))
     }
 
@@ -65,7 +67,7 @@ impl Cluster {
     #[must_use]
     pub fn has_load_balancers(&self) -> bool {
         let wanted = self.settings.api_endpoint.local_load_balancers.unwrap_or(true) && self.external_endpoint().is_none();
-        self.is_highly_available() && wanted && self.balanced_hosts().next().is_some()
+        self.api_endpoint_name().is_some() && wanted && self.balanced_hosts().next().is_some()
     }
 }
 

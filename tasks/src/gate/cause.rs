@@ -126,7 +126,7 @@ impl fmt::Display for Disruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::AddLearner { host } => write!(f, "a member is added on {host}"),
-            Self::Promote { member } => write!(f, "the member {member:x} gets its vote"),
+            Self::Promote { host } => write!(f, "the member of {host} gets its vote"),
             Self::RemoveMember { member, .. } => write!(f, "the member {member:x} is removed"),
             Self::MoveLeader { from } => write!(f, "another member than {from:x} is to lead"),
             Self::RestartMember { host } => write!(f, "etcd is started anew on {host}"),

@@ -60,7 +60,9 @@ pub fn further_looks(cluster: &Cluster, ops: &[&Disruption], seen: &Seen, reache
 /// A healthy member is asked about all that are silent on their hosts.
 fn second_viewpoint(cluster: &Cluster, seen: &Seen) -> Option<(String, Looks)> {
     let state = |host: &Host| seen.observations(&host.name).etcd.as_ref();
-    let speaks = cluster.etcd_hosts().find(|host| matches!(state(host), Some(EtcdState::Ready(member)) if member.has_leader))?;
+    let speaks = cluster
+        .etcd_hosts()
+        .find(|host| matches!(state(host), Some(EtcdState::Ready(member)) if member.has_leader && !member.is_learner))?;
     let silent = cluster.etcd_hosts().filter(|host| match state(host) {
         Some(EtcdState::Absent | EtcdState::NotReady(_)) => true,
         Some(EtcdState::Ready(_)) => false,

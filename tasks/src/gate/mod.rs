@@ -22,8 +22,8 @@ pub enum Disruption {
     },
     /// A member that learns gets its vote.
     Promote {
-        /// Its id.
-        member: u64,
+        /// Its host.
+        host: String,
     },
     /// A member leaves etcd's list.
     RemoveMember {

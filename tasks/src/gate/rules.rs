@@ -70,7 +70,7 @@ pub(super) fn judge(op: &Disruption, need: Need, view: &View) -> Judged {
     }
     match op {
         Disruption::AddLearner { .. } => sound(view, false).and_then(|()| add_learner(view)),
-        Disruption::Promote { member } => sound(view, false).and_then(|()| promote(*member, view)),
+        Disruption::Promote { host } => sound(view, false).and_then(|()| promote(host, view)),
         Disruption::RemoveMember { member, why } => sound(view, true).and_then(|()| remove(*member, *why, view)),
         Disruption::MoveLeader { from } => sound(view, false).and_then(|()| move_leader(*from, view)),
         Disruption::RestartMember { host } | Disruption::StopHost { host } => stop(host, need, view, false),
@@ -158,8 +158,10 @@ fn listed(id: u64, view: &View) -> Result<&Member, Ruling> {
     view.members.iter().find(|member| member.id == id).ok_or_else(|| Ruling::Refuse(Cause::NotListed(format!("{id:x}"))))
 }
 
-fn promote(id: u64, view: &View) -> Judged {
-    let learner = listed(id, view)?;
+fn promote(host: &str, view: &View) -> Judged {
+    let learner = view.members.iter().find(|member| member.host.as_deref() == Some(host));
+    // Which members there are may be known a moment later.
+    let learner = learner.ok_or_else(|| Ruling::Wait(Cause::NotListed(host.to_owned())))?;
     let is_ready = learner.learner && learner.state == MemberState::Healthy;
     wait_unless(Condition::LearnerHealthy, is_ready, || Cause::NotWell(learner.name()))?;
     wait_unless(Condition::CaughtUp, learner.behind <= MOST_BEHIND, || Cause::Behind { member: learner.name(), entries: learner.behind })?;

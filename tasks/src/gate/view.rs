@@ -8,6 +8,7 @@ use semver::Version;
 
 use super::Disruption;
 use crate::ETCD_CLIENT_PORT;
+use crate::membership::{self, peer_url};
 use crate::observe::{ApiServerState, ETCD_HEALTHY, EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, KubernetesState, version_of};
 use crate::plan::Seen;
 
@@ -153,7 +154,7 @@ fn lists(cluster: &Cluster, seen: &Seen) -> Lists {
         let entry = |peer: &EtcdPeer| (peer.id, peer.name.clone(), peer.peer_url.clone(), peer.is_learner);
         member.members.iter().map(entry).collect()
     };
-    let all: Vec<_> = answering(cluster, seen).map(|(host, member)| (host, (&member.cluster_id, list(member)))).collect();
+    let all: Vec<_> = membership::answering(cluster, seen).map(|(host, member)| (host, (&member.cluster_id, list(member)))).collect();
     match all.first() {
         Some((_, first)) if all.iter().any(|(_, other)| other != first) => {
             Lists::Differ(all.iter().map(|(host, _)| host.name.clone()).collect())
@@ -183,8 +184,10 @@ fn unlisted(host: &Host) -> Member {
 }
 
 fn member(cluster: &Cluster, seen: &Seen, peer: &EtcdPeer, alarm: Option<EtcdAlarm>) -> Member {
-    let authority = |host: &&Host| peer.peer_url == format!("https://{}", SocketAddr::new(host.address, crate::ETCD_PEER_PORT));
-    let host = cluster.etcd_hosts().find(authority).or_else(|| cluster.etcd_hosts().find(|host| host.name == peer.name));
+    let host = cluster
+        .etcd_hosts()
+        .find(|host| peer.peer_url == peer_url(host))
+        .or_else(|| cluster.etcd_hosts().find(|host| host.name == peer.name));
     let own = answering(cluster, seen).map(|(_, member)| member).find(|member| member.id == peer.id);
     let applied = |member: &EtcdMember| member.applied_index;
     let furthest = answering(cluster, seen).map(|(_, member)| applied(member)).max().unwrap_or_default();
@@ -226,7 +229,7 @@ fn state(
 /// Whether a healthy member reaches the one of a host; nothing if none was asked.
 fn said_by_others(cluster: &Cluster, seen: &Seen, host: &Host) -> Option<bool> {
     let url = member_url(host);
-    let healthy = answering(cluster, seen).filter(|(other, member)| other.name != host.name && member.has_leader);
+    let healthy = membership::answering(cluster, seen).filter(|(other, member)| other.name != host.name && member.has_leader);
     let said: Vec<&String> = healthy.filter_map(|(other, _)| seen.observations(&other.name).etcd_peers.get(&url)).collect();
     (!said.is_empty()).then(|| said.iter().any(|said| *said == ETCD_HEALTHY))
 }

@@ -272,6 +272,11 @@ fn wrong_kubeconfig(view: &HostView<'_>, seen: &Observations, material: Material
         return (found.sha256 != Some(sha256(issued.expose()))).then(|| ANOTHER_ISSUED.to_owned());
     }
     let Material::Kubeconfig(user) = material else { return None };
+    // A control plane's own programs ask the API server beside them; administrators take the way that leads to any.
+    let leads = seen.kubeconfig_servers.get(&path).filter(|_| matches!(user, KubeconfigUser::Admin | KubeconfigUser::SuperAdmin));
+    if let Some(is) = leads.filter(|is| **is != identity::endpoint_url(view.cluster())) {
+        return Some(format!("it leads to {is}"));
+    }
     let certificate = seen.kubeconfigs.get(&path)?.as_ref()?;
     let because = first_defect(view, seen, certificate, &user.profile(&identity::control_plane(view.cluster(), view.host)))?;
     Some(format!("of the certificate inside: {because}"))

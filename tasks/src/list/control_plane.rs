@@ -147,11 +147,15 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
         configuration: configuration.path.clone(),
         of_member: None,
         source: configuration.source.clone(),
+        source_alone: configuration.source_alone.clone(),
     };
     let step = draft.add("manifests", Operation::StaticPods(operation));
     draft.needs(&step, &view.id(PREFLIGHT), Reason::Because("kubeadm checks a host before it changes it"));
     draft.needs(&step, &view.id(configuration.step), Reason::Reads);
     draft.needs(&step, &view.id(KUBEADM), Reason::Runs);
+    if view.joins_etcd() {
+        draft.needs(&step, &view.id(etcd::MEMBER), Reason::Because("no API server is ready beside a member without a vote"));
+    }
     certificates::needed_by(view, draft, &step);
     kubeadm_configuration::patched_by(view, draft, &step);
     api_server::needed_by(view, draft, &step)?;
@@ -163,10 +167,16 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
 }
 
 fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> StepId {
-    let operation =
-        KubeletStart { configuration: configuration.path.clone(), source: configuration.source.clone(), reads: kubelet::reads(view) };
+    let operation = KubeletStart {
+        configuration: configuration.path.clone(),
+        source: configuration.source.clone(),
+        source_alone: configuration.source_alone.clone(),
+        reads: kubelet::reads(view),
+    };
     let step = draft.add(KUBELET, Operation::KubeletStart(operation));
-    draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    if !view.joins_etcd() {
+        draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
+    }
     if !view.cluster().has_etcd_units() {
         let beside = view.id(etcd::MANIFEST);
         draft.needs(&step, &beside, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
@@ -210,9 +220,15 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     draft.needs(&addons, administrators, Reason::Because("only administrators may"));
     draft.needs(&addons, &view.id(step), Reason::Reads);
     kubeadm_configuration::patched_by(view, draft, &addons);
+    for host in view.cluster().nodes().filter(|_| view.cluster().api_endpoint_name().is_some()) {
+        let named = names::HOSTS_FILE.on(&host.name);
+        draft.needs(&addons, &named, Reason::While("kube-proxy asks the API by the name that the host has for it when it starts"));
+    }
 
     let joining = kubelet_join::joining(view)?;
-    let token = BootstrapToken { host: view.host.name.clone(), id: view.inputs.token_id.to_owned(), needed: !joining.is_empty() };
+    let (host, id) = (view.host.name.clone(), view.inputs.token_id.to_owned());
+    let server = view.cluster().api_endpoint_name().map(|_| identity::endpoint_url(view.cluster()));
+    let token = BootstrapToken { host, id, needed: !joining.is_empty(), server };
     let token = draft.add(TOKEN, Operation::BootstrapToken(token));
     draft.needs(&token, administrators, Reason::Because("only administrators may"));
     for step in endpoint.iter().flat_map(|_| [&upload, &addons, &token]) {

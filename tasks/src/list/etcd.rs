@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Task, certificates, etcd_unit, kubeadm_configuration, rolling};
+use super::{Task, certificates, etcd_unit, joining_member, kubeadm_configuration, rolling};
+use crate::membership::peer_url;
 use crate::operations::{Component, EtcdMemberReady, Operation, StaticPods};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Directory, Resource};
@@ -36,8 +37,12 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         configuration: configuration.path,
         of_member: Some(of_member.path),
         source: configuration.source,
+        source_alone: configuration.source_alone,
     };
     let manifest = draft.add(MANIFEST, Operation::StaticPods(manifest));
+    if view.joins_etcd() {
+        joining_member::announced(view, draft, &manifest)?;
+    }
     draft.needs(&manifest, &data, Reason::Because("etcd's data lies in that folder"));
     for step in [configuration.step, of_member.step] {
         draft.needs(&manifest, &view.id(step), Reason::Reads);
@@ -51,18 +56,26 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     member(view, draft, &manifest)
 }
 
-/// All members are started at once, and none waits for another; each is ready when all have found each other.
+/// All members that found etcd are started at once, and none waits for another; each is ready when all have found each other. One that joins is ready
+/// when it has its vote.
 fn member(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Result<(), Refusal> {
     let image = view.release_image("etcd")?;
-    let members = view.cluster().control_planes().map(|host| host.name.clone()).collect();
-    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version: version(&image.reference).to_owned(), members }));
+    let membership = view.membership();
+    let (members, later) = membership.until(view.host);
+    let members = members.iter().map(|host| host.name.clone()).collect();
+    let joining = later.iter().map(|host| peer_url(host)).collect();
+    let version = version(&image.reference).to_owned();
+    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version, members, joining }));
     // As long as kubeadm gives a control plane.
     draft.within(Duration::from_secs(240));
     draft.follows(&ready, manifest, Reason::Because("a changed manifest makes it start again"));
+    if membership.joins(view.host) {
+        joining_member::promoted(view, draft, &ready)?;
+    }
     // Those that work are there, and may be waiting for this one.
     let is_awaited =
         |host: &&kok_crds::model::Host| (host.name == view.host.name && !rolling::works(view)) || !rolling::has_member(view.seen, host);
-    for host in view.cluster().control_planes().filter(is_awaited) {
+    for host in membership.voters.iter().copied().filter(is_awaited) {
         let kubelet = super::control_plane::KUBELET.on(&host.name);
         draft.needs(&ready, &kubelet, Reason::Because("every member has to be started by its kubelet"));
     }

@@ -130,7 +130,8 @@ fn answers(view: &HostView<'_>, host: &Host) -> bool {
 fn member(view: &HostView<'_>, draft: &mut Draft<'_>, service: &StepId) -> Result<(), Refusal> {
     let image = view.release_image("etcd")?;
     let members = view.cluster().etcd_hosts().map(|host| host.name.clone()).collect();
-    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version: version(&image.reference).to_owned(), members }));
+    let version = version(&image.reference).to_owned();
+    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version, members, joining: Vec::new() }));
     // As long as a control plane with its member has.
     draft.within(Duration::from_secs(240));
     draft.follows(&ready, service, Reason::TalksTo);

@@ -1,4 +1,5 @@
-//! How etcd is founded, by the words that count for a member's first start only: as what was started was told, else as is said now.
+//! How a member is started first, founding etcd or joining it, by the words that count for that start only: as what was started was told, else as is
+//! said now.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +12,17 @@ use crate::plan::HostView;
 use crate::preconditions::{CONFIGURATIONS, ETCD_CONFIGURATION};
 use crate::uploaded;
 
-/// What a host's own configuration says of the founding.
+/// What etcd is told where a member founds it, and where it joins.
+pub(super) const FOUNDING: &str = "new";
+pub(super) const JOINING: &str = "existing";
+
+/// What a host's own configuration says of a member's first start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Founding {
-    /// All members.
+    /// All members that it begins with.
     pub(super) members: String,
+    /// `new` where they found etcd together, `existing` where it joins the others.
+    pub(super) state: &'static str,
     /// What tells this etcd from an earlier one on the same addresses: the ids of the cluster and of its members come of it. Nothing where
     /// members were started without one.
     pub(super) token: Option<String>,
@@ -28,14 +35,22 @@ pub(super) struct Founding {
 /// A member that was started keeps what it was started with, so that nothing is changed where nothing is founded any more, and all others
 /// take its token, or they would not be one cluster. Before one was started, it is the id that the hosts' records have.
 pub(super) fn founding(view: &HostView<'_>) -> Founding {
-    let members = initial_cluster(view.cluster());
+    if view.joins_etcd() && !view.cluster().has_etcd_units() {
+        let (members, _) = view.membership().until(view.host);
+        // The token of the founding names ids; who joins gets the one that it was announced with.
+        return Founding { members: initial_cluster(members.into_iter()), state: JOINING, token: None, link: Some(FOUNDERS_LINK) };
+    }
+    let members = initial_cluster(view.cluster().etcd_hosts());
     let text = |host: &Host| view.seen.observations(&host.name).contents.get(configuration(view.cluster()));
     let is_started = |host: &&Host| view.seen.observations(&host.name).paths.get(MEMBER_DATA).is_some_and(|data| data.present().is_some());
     // What can't be read is refused by a precondition where a member was started with it.
     let token = |text: &Vec<u8>| option(view.cluster(), text, "initial-cluster-token").ok().flatten();
     if let Some(text) = Some(view.host).filter(is_started).and_then(text) {
         let link = String::from_utf8_lossy(text).contains(FOUNDERS_LINK).then_some(FOUNDERS_LINK);
-        return Founding { members, token: token(text), link };
+        // The list by which one joined is that of then.
+        let joined = has_joined(view.cluster(), text).then(|| option(view.cluster(), text, "initial-cluster").ok().flatten()).flatten();
+        let (state, members) = joined.map_or((FOUNDING, members), |list| (JOINING, list));
+        return Founding { members, state, token: token(text), link };
     }
     let hosts = || view.cluster().etcd_hosts();
     let of_started = hosts().filter(is_started).find_map(text).map(token);
@@ -43,7 +58,12 @@ pub(super) fn founding(view: &HostView<'_>) -> Founding {
     // While not all hosts were asked there may be no id, and what another run has begun with is as good.
     let begun = || hosts().filter_map(text).find_map(token);
     let new = || of_record().or_else(begun).unwrap_or_else(|| view.inputs.new_cluster_id.to_owned());
-    Founding { members, token: of_started.unwrap_or_else(|| Some(new())), link: Some(FOUNDERS_LINK) }
+    Founding { members, state: FOUNDING, token: of_started.unwrap_or_else(|| Some(new())), link: Some(FOUNDERS_LINK) }
+}
+
+/// Whether a host's member joined an etcd that ran, by what it was started with.
+pub(crate) fn has_joined(cluster: &Cluster, text: &[u8]) -> bool {
+    option(cluster, text, "initial-cluster-state").ok().flatten().as_deref() == Some(JOINING)
 }
 
 /// Where a host keeps what its member is started with.

@@ -6,15 +6,16 @@ use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
 use super::Task;
-use super::founding::{Founding, founding};
+use super::founding::{FOUNDING, Founding, JOINING, founding};
+use crate::ETCD_CLIENT_PORT;
 use crate::digest::sha256;
 use crate::documents::ControlPlaneDocument;
+use crate::membership::peer_url;
 use crate::operations::BINARIES;
 use crate::patches;
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Binary, Directory, File, Resource};
 use crate::templates::render;
-use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT};
 
 const NAME: &str = "kubeadm-configuration";
 
@@ -39,9 +40,6 @@ pub(super) const FOLDER: StepName<'static> = StepName::new(NAME, "folder");
 /// Folder of what kubeadm is given.
 pub(crate) const CONFIGURATION_FOLDER: &str = "/etc/kubernetes/kokctl";
 
-/// What etcd is told by the configuration that manifests are made by.
-const FOUNDING: &str = "new";
-
 /// How kubeadm calls what it patches of CoreDNS.
 const DNS: &str = "corednsdeployment";
 
@@ -54,26 +52,36 @@ pub(super) struct Configuration {
     text: String,
     /// The sum of what counts of it: what is made from it is made anew when this changes.
     pub(super) source: String,
+    /// What that was as long as the host was the only control plane, and its address the endpoint. What is made from it was the same.
+    pub(super) source_alone: Option<String>,
 }
 
-/// The configuration by which this host's manifests are made: etcd founds a new cluster, with all members at once. It never leaves the host,
-/// and what counts for a member's first start only is no reason to make a manifest anew.
+/// The configuration by which this host's manifests are made: etcd founds a new cluster, with all members at once, or joins the one that runs. It
+/// never leaves the host, and what counts for a member's first start only is no reason to make a manifest anew.
 pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
-    let text = whole(view, FOUNDING, founding)?;
-    let source = sha256(whole(view, FOUNDING, None)?.as_bytes());
-    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, source })
+    let text = whole(view, Of::Host, founding)?;
+    let source = sha256(whole(view, Of::Host, None)?.as_bytes());
+    let alone = view.cluster().api_endpoint_name().map(|_| whole(view, Of::Alone, None)).transpose()?;
+    let source_alone = alone.map(|text| sha256(text.as_bytes()));
+    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, source, source_alone })
 }
 
 /// The configuration that is uploaded and that later joins and upgrades read: an etcd member that has lost its data must not found a
 /// second cluster. What it says of the host from which it is uploaded does not count.
 pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = CLUSTER;
-    let text = whole(view, "existing", None)?;
+    let text = whole(view, Of::Cluster, None)?;
     // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
-    let counts = if view.cluster().is_highly_available() { common(view, "existing", None)? } else { text.clone() };
-    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, source: sha256(counts.as_bytes()) })
+    let counts = if view.cluster().is_highly_available() { common(view, Of::Cluster, None)? } else { text.clone() };
+    Ok(Configuration {
+        step,
+        path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()),
+        text,
+        source: sha256(counts.as_bytes()),
+        source_alone: None,
+    })
 }
 
 /// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks
@@ -84,10 +92,9 @@ pub(super) fn addons_source(view: &HostView<'_>, configuration: &Configuration) 
     if of_dns.is_empty() { configuration.source.clone() } else { sha256(format!("{}\n{of_dns}", configuration.source).as_bytes()) }
 }
 
-/// All members of etcd with their addresses, in the order of the file (etcd's `--initial-cluster`).
-pub(crate) fn initial_cluster(cluster: &Cluster) -> String {
-    let member = |host: &Host| format!("{}=https://{}", host.name, SocketAddr::new(host.address, ETCD_PEER_PORT));
-    cluster.etcd_hosts().map(member).collect::<Vec<_>>().join(",")
+/// Members of etcd with their addresses (etcd's `--initial-cluster`).
+pub(crate) fn initial_cluster<'a>(hosts: impl Iterator<Item = &'a Host>) -> String {
+    hosts.map(|host| format!("{}={}", host.name, peer_url(host))).collect::<Vec<_>>().join(",")
 }
 
 /// Where API servers reach the members of an etcd that runs as units.
@@ -96,12 +103,21 @@ pub(super) fn etcd_endpoints(cluster: &Cluster) -> Vec<String> {
 }
 
 /// What a configuration says of this host, then what it says of the cluster.
-fn whole(view: &HostView<'_>, state: &str, founding: Option<Founding>) -> Result<String, Refusal> {
+fn whole(view: &HostView<'_>, of: Of, founding: Option<Founding>) -> Result<String, Refusal> {
     let of_host = render("kubeadm/init.yaml.j2", &ControlPlaneDocument::new(view.cluster(), view.host)?)?;
-    Ok(format!("{of_host}---\n{}", common(view, state, founding)?))
+    Ok(format!("{of_host}---\n{}", common(view, of, founding)?))
 }
 
-fn common(view: &HostView<'_>, initial_cluster_state: &str, founding: Option<Founding>) -> Result<String, Refusal> {
+/// Whom a configuration is of: the host whose manifests are made by it, or the cluster into which it is uploaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Host,
+    /// The host as the only control plane.
+    Alone,
+    Cluster,
+}
+
+fn common(view: &HostView<'_>, of: Of, founding: Option<Founding>) -> Result<String, Refusal> {
     #[derive(Serialize)]
     struct Context<'a> {
         #[serde(flatten)]
@@ -118,8 +134,13 @@ fn common(view: &HostView<'_>, initial_cluster_state: &str, founding: Option<Fou
     let etcd_endpoints = if cluster.has_etcd_units() { etcd_endpoints(cluster) } else { Vec::new() };
     let document = ControlPlaneDocument::new(cluster, view.host)?;
     // What is uploaded is of no host.
-    let document = if initial_cluster_state == FOUNDING { document.of_programs(cluster, view.host) } else { document };
-    let Founding { members, token, link } = founding.unwrap_or(Founding { members: String::new(), token: None, link: None });
+    let (document, otherwise) = match of {
+        Of::Host => (document.of_programs(cluster, view.host), FOUNDING),
+        Of::Alone => (document.of_programs(cluster, view.host).alone(cluster, view.host), FOUNDING),
+        Of::Cluster => (document, JOINING),
+    };
+    let founding = founding.unwrap_or(Founding { members: String::new(), state: otherwise, token: None, link: None });
+    let Founding { members, state: initial_cluster_state, token, link } = founding;
     let context = Context {
         document,
         initial_cluster_state,

@@ -7,14 +7,15 @@ use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{FOLDER, KUBEADM};
 use super::{
-    Task, certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, names, network, node_dns, rolling,
-    still_ready,
+    Task, certificates, container_runtime, control_plane, host, images, kubeadm_configuration, kubelet, load_balancer, names, network,
+    node_dns, rolling, still_ready,
 };
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
+use crate::identity;
 use crate::issued::is_kept_elsewhere;
-use crate::operations::{Join, LetIn, MarkNode, Operation, kept_out};
+use crate::operations::{Join, KubeletEndpoint, LetIn, MarkNode, Operation, kept_out};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
 const NAME: &str = "kubelet-join";
@@ -24,6 +25,9 @@ pub(super) const TASK: Task = Task { name: NAME, about: "a worker becomes a node
 /// [`still_ready`]'s steps of this task.
 pub(super) const STILL_READY: StepName<'static> = StepName::new(NAME, still_ready::STILL_READY);
 pub(super) const GOES_ON: StepName<'static> = StepName::new(NAME, still_ready::GOES_ON);
+
+/// Step after which its kubelet asks the API by its name.
+const ENDPOINT: StepName<'static> = StepName::new(NAME, "endpoint");
 
 /// Step after which the host is a node.
 pub(crate) const JOINED: StepName<'static> = StepName::new(NAME, "joined");
@@ -38,9 +42,12 @@ fn operation(view: &HostView<'_>, host: &Host) -> Result<Join, Refusal> {
     // The token is no part of the sum: another token is no reason to join again.
     let join = documents::join_configuration(view.cluster(), host, "")?;
     let kubelet = documents::kubelet_configuration(view.cluster(), host)?;
-    let source = sha256(format!("{join}---\n{kubelet}").as_bytes());
+    let sum = |join: &str| sha256(format!("{join}---\n{kubelet}").as_bytes());
+    let source = sum(&join);
+    let alone = view.cluster().api_endpoint_name().map(|_| documents::join_beside(view.cluster(), host, "", false)).transpose()?;
+    let source_alone = alone.map(|join| sum(&join));
     let by_issued = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
-    Ok(Join { host: host.name.clone(), source, kubelet, reads: kubelet::reads(view), by_issued })
+    Ok(Join { host: host.name.clone(), source, source_alone, kubelet, reads: kubelet::reads(view), by_issued })
 }
 
 /// Names of the workers that are no nodes yet, as far as it is known. Once hosts have been asked, one that was not is no part of this run and
@@ -70,6 +77,26 @@ pub(super) fn is_joining(view: &HostView<'_>) -> Result<bool, Refusal> {
         Verdict::Differs(change) => Join::needs_token(&change),
         Verdict::Unseen => true,
     })
+}
+
+/// A kubelet that joined while there was one control plane asks at the address of that one, which may leave now. Whether there is such a step.
+fn endpoint(view: &HostView<'_>, draft: &mut Draft<'_>, join: &StepId) -> bool {
+    if view.cluster().api_endpoint_name().is_none() {
+        return false;
+    }
+    let step = draft.add(ENDPOINT, Operation::KubeletEndpoint(KubeletEndpoint { server: identity::endpoint_url(view.cluster()) }));
+    draft.needs(&step, join, Reason::Because("the join writes the kubeconfig"));
+    names::needed_by(view, draft, &step);
+    if view.cluster().has_load_balancers() {
+        draft.needs(&step, &load_balancer::MANIFEST.on(&view.host.name), Reason::InTurn("the name leads to the load balancer first"));
+    }
+    for host in view.membership().voters.iter().filter(|host| host.roles.control_plane) {
+        let ready = control_plane::READY.on(&host.name);
+        draft.needs(&step, &ready, Reason::InTurn("the certificates of API servers have to have the name"));
+    }
+    rolling::kubelet_needed_by(view, draft, &step);
+    rolling::restarts_kubelet(view, draft, &step);
+    true
 }
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
@@ -106,7 +133,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     host::needs_kernel(view, draft, &join);
     node_dns::needed_by(view, draft, &join);
-    still_ready::plan(view, draft, &[JOINED])?;
+    let moved = !is_issued && endpoint(view, draft, &join);
+    still_ready::plan(view, draft, if moved { &[JOINED, ENDPOINT] } else { &[JOINED] })?;
     let taints: Vec<String> = documents::taints(view.host).iter().map(ToString::to_string).collect();
     // The kubelet has a certificate when the join ends, and makes its node when it comes to the API with it. What runs on all nodes waits for that.
     let is_waited_for = !is_issued && (network::is_there(view) || network::has_proxy(view));

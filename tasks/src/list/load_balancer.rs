@@ -19,7 +19,7 @@ pub(super) const TASK: Task =
     Task { name: NAME, about: "a load balancer before the API servers of several control planes, on hosts without one", plan };
 
 /// Step that writes the static pod's manifest.
-const MANIFEST: StepName<'static> = StepName::new(NAME, "manifest");
+pub(super) const MANIFEST: StepName<'static> = StepName::new(NAME, "manifest");
 
 /// Step of the speaker after which all of them have found an API server.
 const READY: StepName<'static> = StepName::new(NAME, "ready");
@@ -55,7 +55,8 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     if cluster.has_load_balancers() && view.is_speaker() {
         ready(view, draft);
     }
-    if view.host.roles.control_plane || !cluster.is_highly_available() {
+    let several = cluster.is_highly_available() || cluster.api_endpoint_name().is_some();
+    if view.host.roles.control_plane || !several {
         return Ok(());
     }
     if !cluster.has_load_balancers() {

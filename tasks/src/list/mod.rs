@@ -11,6 +11,7 @@ mod firewall;
 pub(crate) mod founding;
 pub(crate) mod host;
 pub(crate) mod images;
+mod joining_member;
 pub(crate) mod kubeadm_configuration;
 mod kubelet;
 pub(crate) mod kubelet_join;

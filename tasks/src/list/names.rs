@@ -14,7 +14,7 @@ const NAME: &str = "names";
 pub(super) const TASK: Task = Task { name: NAME, about: "the host's own name, and the names of all hosts", plan };
 
 /// Step that names the hosts, and the API where it has a name.
-const HOSTS_FILE: StepName<'static> = StepName::new(NAME, "hosts-file");
+pub(super) const HOSTS_FILE: StepName<'static> = StepName::new(NAME, "hosts-file");
 
 /// Where cloud-init looks for its settings; without this one it gives a host its old name back at the next start.
 const CLOUD_INIT: &str = "/etc/cloud/cloud.cfg.d";

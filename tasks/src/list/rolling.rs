@@ -27,9 +27,9 @@ enum Standing {
     Everything,
 }
 
-/// Whether the host's member of etcd answers.
+/// Whether the host's member of etcd answers, and has a vote.
 pub(super) fn has_member(seen: &Seen, host: &Host) -> bool {
-    matches!(seen.observations(&host.name).etcd, Some(EtcdState::Ready(_)))
+    matches!(&seen.observations(&host.name).etcd, Some(EtcdState::Ready(member)) if !member.is_learner)
 }
 
 fn standing(cluster: &Cluster, seen: &Seen, host: &Host) -> Standing {
@@ -57,8 +57,11 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
         return;
     }
     let of = |host: &&Host| standing(cluster, seen, host);
-    let same = cluster.control_planes().take_while(|host| host.name != view.host.name).filter(|host| of(host) == own).last();
-    for before in cluster.control_planes().filter(|host| of(host) < own).chain(same) {
+    // What joins begins when what is there works.
+    let membership = view.membership();
+    let there = || cluster.control_planes().filter(|host| !membership.joins(host));
+    let same = there().take_while(|host| host.name != view.host.name).filter(|host| of(host) == own).last();
+    for before in there().filter(|host| of(host) < own).chain(same) {
         let reason = || Reason::Because("what works is changed only while everything before it works");
         // Where no API server is lost by it, only etcd has to be waited for.
         if own == Standing::Everything {
@@ -78,6 +81,8 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepI
 /// Says that a step starts the host's member of etcd anew, where there is one; the gate lets it when the others can do without.
 pub(super) fn restarts_member(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     let need = match &view.observations().etcd {
+        // Without a vote it is missed by nobody.
+        _ if view.joins_etcd() => return,
         Some(EtcdState::Ready(_)) => Need::Wanted,
         Some(EtcdState::NotReady(_)) => Need::Repair,
         Some(EtcdState::Absent) | None => return,

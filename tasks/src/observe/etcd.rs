@@ -89,7 +89,7 @@ pub struct EtcdMember {
     pub is_learner: bool,
     /// What it complains of (`NOSPACE`, `CORRUPT` …): alarms of all members, and what is wrong with itself.
     pub errors: Vec<String>,
-    /// All members that it knows of, by name.
+    /// All members that it knows of, by name; none from one that only learns.
     pub members: Vec<EtcdPeer>,
 }
 
@@ -182,7 +182,7 @@ struct Status {
     errors: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Members {
     #[serde(default)]
     members: Vec<Peer>,
@@ -209,7 +209,10 @@ pub(super) fn read(sections: &[Section<'_>]) -> Result<EtcdState, ParseError> {
     }
     let members = text_of(sections, "etcd-members").unwrap_or_default().trim();
     // A member that does not answer, or went away between the two questions, has said something else.
-    let (Some(status), Ok(Members { members })) = (status(text), serde_json::from_str::<Members>(members)) else {
+    let (status, list) = (status(text), serde_json::from_str::<Members>(members));
+    // Who only learns is asked for no list (etcd: "rpc not supported for learner").
+    let list = if status.as_ref().is_some_and(|status| status.is_learner) { Ok(list.unwrap_or_default()) } else { list };
+    let (Some(status), Ok(Members { members })) = (status, list) else {
         // Beside what is wrong, etcdctl answers that there is nothing to answer.
         let said = if members.is_empty() { text } else { members }.trim_end_matches("null").trim_end();
         return Ok(EtcdState::NotReady(said.chars().take(1000).collect()));

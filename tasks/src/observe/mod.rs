@@ -37,7 +37,7 @@ pub use api_server::ApiServerState;
 pub use etcd::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
 pub use firewall::{Firewall, Firewalld, Zone};
 pub use ipv6::{Ipv6Route, Ipv6State};
-pub use kubeconfig::certificate as kubeconfig_certificate;
+pub use kubeconfig::{certificate as kubeconfig_certificate, server as kubeconfig_server};
 pub use kubernetes::{KubernetesObject, KubernetesState, NodeState};
 pub(crate) use list::list;
 pub use look::{Look, Looks};

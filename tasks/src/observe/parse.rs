@@ -92,6 +92,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
         seen.contents.insert(section.argument.to_owned(), section.body.to_vec());
     }
     seen.kubeconfigs = super::kubeconfig::read(&sections);
+    seen.kubeconfig_servers = super::kubeconfig::servers(&sections);
     if looks.programs {
         seen.programs = Some(super::programs::read(body("programs")?, body("clock")?, seen.clock_nanoseconds)?);
     }

@@ -28,6 +28,8 @@ pub struct Observations {
     /// Certificates of clients inside kubeconfigs, as PEM; none where it stands in a file of its own, and no entry for a kubeconfig that is
     /// not there.
     pub kubeconfigs: BTreeMap<String, Option<String>>,
+    /// Where these kubeconfigs lead to: URLs of the API.
+    pub kubeconfig_servers: BTreeMap<String, String>,
     /// When programs of the control plane were started that run, in nanoseconds since 1970 by the clock that the host has now.
     pub programs: Option<BTreeMap<String, i128>>,
     /// Which versions of programs run, and which would.
@@ -212,6 +214,7 @@ impl Observations {
             paths: BTreeMap::new(),
             contents: BTreeMap::new(),
             kubeconfigs: BTreeMap::new(),
+            kubeconfig_servers: BTreeMap::new(),
             programs: None,
             versions: None,
             units: BTreeMap::new(),
@@ -251,9 +254,11 @@ impl Observations {
     pub fn merge(&mut self, later: Self) {
         self.contents.retain(|path, _| later.paths.get(path) != Some(&PathState::Missing));
         self.kubeconfigs.retain(|path, _| later.paths.get(path) != Some(&PathState::Missing));
+        self.kubeconfig_servers.retain(|path, _| later.paths.get(path) != Some(&PathState::Missing));
         self.paths.extend(later.paths);
         self.contents.extend(later.contents);
         self.kubeconfigs.extend(later.kubeconfigs);
+        self.kubeconfig_servers.extend(later.kubeconfig_servers);
         self.programs = later.programs.or(self.programs.take());
         self.versions = later.versions.or(self.versions.take());
         self.units.extend(later.units);

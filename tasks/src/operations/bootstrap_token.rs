@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{KubernetesState, Look, Observations};
+use crate::observe::{KubernetesState, Look, Observations, kubeconfig_server as server};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
 use crate::resources::Act;
@@ -20,6 +20,8 @@ pub struct BootstrapToken {
     pub id: String,
     /// Whether the token itself is needed, because a host joins in this run.
     pub needed: bool,
+    /// Where `cluster-info` is to lead to; nothing where it is the address of the control plane that has written it.
+    pub server: Option<String>,
 }
 
 /// How long a bootstrap token is valid, from when it was made or made to last: no longer than a coffee break, in case the run dies before it removes
@@ -41,7 +43,9 @@ const SCRIPT: &str = r#"there() {
   [ -n "$found" ]
 }
 if there clusterrolebinding kubeadm:node-autoapprove-bootstrap && there -n kube-public configmap cluster-info; then
-  if there -n kube-system secret "$secret"; then
+  if [ -z "$needed" ]; then
+    :
+  elif there -n kube-system secret "$secret"; then
     ends=$(date -u -d "@$(($(date +%s) + validity))" +%Y-%m-%dT%H:%M:%SZ)
     kube -n kube-system patch secret "$secret" -p "{\"stringData\":{\"expiration\":\"$ends\"}}" >/dev/null
   else
@@ -50,6 +54,10 @@ if there clusterrolebinding kubeadm:node-autoapprove-bootstrap && there -n kube-
 else
   kubeadm init phase bootstrap-token --skip-token-print --config=/run/kokctl/bootstrap-token.yaml
 fi
+"#;
+
+/// The rest of it stays; its signatures are made anew by the controller manager.
+const LEADS: &str = r#"kube -n kube-public get configmap cluster-info -o yaml | sed "s|^\( *server: \).*|\1$server|" | kube replace -f - >/dev/null
 "#;
 
 fn nanoseconds(duration: Duration) -> i128 {
@@ -75,6 +83,10 @@ impl BootstrapToken {
         if !rules {
             return Verdict::differs(ChangeKind::Create, "the cluster has no rules for joining hosts");
         }
+        let info = state.object("ConfigMap", "kube-public", "cluster-info").and_then(|map| map.text("/data/kubeconfig"));
+        if let Some((is, server)) = info.and_then(server).zip(self.server.as_ref()).filter(|(is, server)| is != *server) {
+            return Verdict::differs(ChangeKind::SetTo(server.clone()), format!("cluster-info leads to {is}"));
+        }
         if !self.needed {
             return Verdict::Same;
         }
@@ -98,8 +110,11 @@ impl BootstrapToken {
         // Here for a job that could not be started, and in the job for one that nobody waits for any more.
         let mut fragment = Fragment::text(format!("trap 'rm -f {CONFIGURATION}' EXIT\n"));
         fragment.put(CONFIGURATION, 0o600, Content::Secret(&SecretName::BootstrapTokenConfiguration { host: self.host.clone() }));
+        let leads = self.server.as_ref().map(|server| format!("server={}\n{LEADS}", quote(server))).unwrap_or_default();
+        let needed = if self.needed { "yes" } else { "" };
         let (secret, validity) = (quote(&self.secret()), TOKEN_VALIDITY.as_secs());
-        let script = format!("trap 'rm -f {CONFIGURATION}' EXIT\n{KUBECTL}secret={secret}\nvalidity={validity}\n{SCRIPT}");
+        let script =
+            format!("trap 'rm -f {CONFIGURATION}' EXIT\n{KUBECTL}secret={secret}\nvalidity={validity}\nneeded={needed}\n{SCRIPT}{leads}");
         fragment.feed(Content::Bytes(script.as_bytes()), "job bootstrap-token");
         Act::Script(fragment)
     }

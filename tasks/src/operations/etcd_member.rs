@@ -1,7 +1,7 @@
 //! A member of etcd that works, as part of the cluster that it is meant for.
 
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{EtcdMember, EtcdState, Look, Observations};
+use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations};
 use crate::resources::Act;
 
 /// The host's member answers, knows a leader, has a vote, complains of nothing, runs the expected version, and its list has exactly the
@@ -12,6 +12,8 @@ pub struct EtcdMemberReady {
     pub version: String,
     /// Names of all members.
     pub members: Vec<String>,
+    /// Where members are reached that join after that, and may be in the list by then.
+    pub joining: Vec<String>,
 }
 
 impl EtcdMemberReady {
@@ -33,7 +35,8 @@ impl EtcdMemberReady {
     }
 
     fn problem(&self, member: &EtcdMember) -> Option<String> {
-        let unstarted = member.members.iter().find(|peer| !peer.is_started);
+        let known: Vec<&EtcdPeer> = member.members.iter().filter(|peer| !self.joining.contains(&peer.peer_url)).collect();
+        let unstarted = known.iter().find(|peer| !peer.is_started);
         let named = |name: &&String| member.members.iter().any(|peer| peer.name == **name);
         let missing: Vec<&str> = self.members.iter().filter(|name| !named(name)).map(String::as_str).collect();
         if !member.has_leader {
@@ -46,7 +49,7 @@ impl EtcdMemberReady {
             Some(format!("the member {} was never started", if peer.name.is_empty() { "that was added last" } else { &peer.name }))
         } else if !missing.is_empty() {
             Some(format!("its list lacks {}", missing.join(", ")))
-        } else if member.members.len() > self.members.len() {
+        } else if known.len() > self.members.len() {
             Some(format!("its list has {} members, and the cluster {}", member.members.len(), self.members.len()))
         } else if member.version != self.version {
             Some(format!("it runs etcd {}, and the cluster is to have {}", member.version, self.version))

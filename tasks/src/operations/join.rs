@@ -16,6 +16,8 @@ pub struct Join {
     pub host: String,
     /// sha256 of everything but the token that its JoinConfiguration and the kubelet's configuration say.
     pub source: String,
+    /// What it was where the cluster had one control plane, and its address was the endpoint: the kubelet's files were the same.
+    pub source_alone: Option<String>,
     /// kubeadm's configuration for the kubelet's files of a host that is a node already.
     pub kubelet: String,
     /// Files besides its configuration that the kubelet read when it started: binary and unit.
@@ -61,7 +63,7 @@ const FORGET_INPUTS: &str = "trap 'rm -f /run/kokctl/join.yaml /run/kokctl/disco
 
 impl Join {
     fn record(&self) -> Record<'_> {
-        Record { name: "kubelet", source: &self.source, files: &FILES }
+        Record { name: "kubelet", source: &self.source, also: self.source_alone.as_deref(), files: &FILES }
     }
 
     pub(super) fn looks(&self) -> Vec<Look> {

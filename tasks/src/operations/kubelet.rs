@@ -16,13 +16,15 @@ pub struct KubeletStart {
     pub configuration: String,
     /// Its sha256.
     pub source: String,
+    /// What it was where the cluster had one control plane, and its address was the endpoint: the kubelet's files were the same.
+    pub source_alone: Option<String>,
     /// Files besides its configuration that the kubelet read when it started: binary and unit.
     pub reads: Vec<String>,
 }
 
 impl KubeletStart {
     fn record(&self) -> Record<'_> {
-        Record { name: "kubelet", source: &self.source, files: &FILES }
+        Record { name: "kubelet", source: &self.source, also: self.source_alone.as_deref(), files: &FILES }
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

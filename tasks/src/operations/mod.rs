@@ -15,9 +15,11 @@ mod fence;
 mod finalize;
 mod join;
 mod kubelet;
+mod kubelet_endpoint;
 mod load_balancers;
 mod manifest;
 mod mark;
+mod members;
 mod network_check;
 mod network_sample;
 mod node_dns;
@@ -54,9 +56,11 @@ pub use fence::{KeepOut, LetIn, kept_out};
 pub use finalize::{FINALIZED, KubeletFinalize};
 pub use join::Join;
 pub use kubelet::{KubeletStart, KubeletStays};
+pub use kubelet_endpoint::KubeletEndpoint;
 pub use load_balancers::LoadBalancersReady;
 pub use manifest::ApplyManifest;
 pub use mark::MarkNode;
+pub use members::{AnnounceMember, MoveLeader, PromoteMember, RemoveMember};
 pub use network_check::{NAMESPACE as NETWORK_CHECK_NAMESPACE, NetworkCheck, Stage};
 pub(crate) use network_sample::ASKED_BY;
 pub use network_sample::askers;
@@ -136,12 +140,22 @@ operations! {
     KubeletStart,
     /// The kubelet goes on after its start.
     KubeletStays,
+    /// The kubelet asks the API by its name.
+    KubeletEndpoint,
     /// The host's member of etcd works, with all others.
     EtcdMemberReady,
     /// More than half of etcd's members answer this control plane.
     EtcdAnswers,
     /// Load balancers of hosts have found an API server.
     LoadBalancersReady,
+    /// etcd expects one more member.
+    AnnounceMember,
+    /// A member of etcd that learned has its vote.
+    PromoteMember,
+    /// Another member of etcd leads.
+    MoveLeader,
+    /// A member has left etcd.
+    RemoveMember,
     /// The local API server answers.
     ApiServerReady,
     /// An API server answers at the endpoint that the user runs.

@@ -27,6 +27,8 @@ pub struct StaticPods {
     pub of_member: Option<String>,
     /// Sha256 of the first one.
     pub source: String,
+    /// What it was where the cluster had one control plane, and its address was the endpoint: the manifests were the same.
+    pub source_alone: Option<String>,
 }
 
 /// The processes of the pod before its manifest is written again, asked of containerd by what the kubelet labels containers with: a user's
@@ -98,7 +100,7 @@ impl StaticPods {
     }
 
     fn record(&self) -> Record<'_> {
-        Record { name: self.name(), source: &self.source, files: self.files() }
+        Record { name: self.name(), source: &self.source, also: self.source_alone.as_deref(), files: self.files() }
     }
 
     pub(super) fn writes(&self) -> Vec<String> {

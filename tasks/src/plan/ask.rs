@@ -9,8 +9,9 @@ use super::graph::{Action, Plan, Step};
 use super::id::StepId;
 use super::make::Seen;
 use crate::list::host::claim;
-use crate::observe::ApiServerState;
-use crate::operations::Operation;
+use crate::membership::answering;
+use crate::observe::{ApiServerState, PathState};
+use crate::operations::{MEMBER_DATA, Operation};
 use crate::preconditions;
 use crate::resources::{File, FileContent, Resource};
 use crate::secret_name::SecretName;
@@ -22,6 +23,14 @@ pub(super) fn speakers(cluster: &Cluster, seen: &Seen) -> BTreeMap<String, Asked
     let silent = cluster.control_planes().find(|host| matches!(state(host), Some(ApiServerState::NotReady(_))));
     let Some(silent) = silent.filter(|_| !answers) else { return BTreeMap::new() };
     strangers(cluster, seen, &claim(&silent.name))
+}
+
+/// Hosts that have to be asked whether an etcd runs, because one has no member yet and nobody was asked who would know the list: it may have to join
+/// what is there, and must found nothing beside it.
+pub(super) fn members(cluster: &Cluster, seen: &Seen) -> BTreeMap<String, Asked> {
+    let is_new = |host: &&Host| seen.observations(&host.name).paths.get(MEMBER_DATA) == Some(&PathState::Missing);
+    let new = cluster.etcd_hosts().find(is_new).filter(|_| answering(cluster, seen).next().is_none());
+    new.map(|host| unasked(cluster.etcd_hosts(), seen, &claim(&host.name))).unwrap_or_default()
 }
 
 /// Control planes that have to be asked because a kubelet is about to be of another patch: it may not become newer than any API server.

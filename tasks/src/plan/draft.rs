@@ -12,6 +12,7 @@ use super::refusal::Refusal;
 use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
 use crate::gate::{Disruption, Need};
+use crate::membership::Membership;
 use crate::observe::{KubernetesState, Observations};
 use crate::resources::Resource;
 use crate::speaker::speaker;
@@ -80,6 +81,18 @@ impl<'a> HostView<'a> {
     #[must_use]
     pub fn is_speaker(&self) -> bool {
         speaker(self.cluster(), self.seen).is_some_and(|speaker| speaker.name == self.host.name)
+    }
+
+    /// Who has a member of etcd, and who is to get one.
+    #[must_use]
+    pub fn membership(&self) -> Membership<'a> {
+        Membership::of(self.cluster(), self.seen)
+    }
+
+    /// Whether this host is to become a member of an etcd that runs.
+    #[must_use]
+    pub fn joins_etcd(&self) -> bool {
+        self.host.roles.etcd && self.membership().joins(self.host)
     }
 
     /// What the cluster said of itself before the run.

@@ -91,16 +91,16 @@ pub fn ungated(plan: &Plan, seen: &Seen) -> Vec<Finding> {
 /// What a step restarts that works.
 fn restarts(step: &Step, seen: &Seen) -> Option<&'static str> {
     let on_host = seen.observations(&step.host);
-    let has_member = matches!(on_host.etcd, Some(EtcdState::Ready(_)));
+    let has_member = matches!(&on_host.etcd, Some(EtcdState::Ready(member)) if !member.is_learner);
     let has_api_server = on_host.api_server == Some(ApiServerState::Ready);
     let is_active = |unit: &str| on_host.units.get(unit).is_some_and(|unit| unit.active == "active");
     let runs_unit = |unit: &Unit, name: &str| unit.name == name && unit.goal == UnitGoal::Running;
     let (what, works) = match &step.action {
         Action::Operation(Operation::StaticPods(StaticPods { component: Component::Etcd, .. })) => ("a member of etcd", has_member),
         Action::Operation(Operation::StaticPods(_)) => ("an API server", has_api_server),
-        Action::Operation(Operation::KubeletStart(_) | Operation::KubeletFinalize(_) | Operation::Join(_)) => {
-            ("a kubelet", is_active("kubelet.service") && is_ready_node(&step.host, seen))
-        }
+        Action::Operation(
+            Operation::KubeletStart(_) | Operation::KubeletFinalize(_) | Operation::KubeletEndpoint(_) | Operation::Join(_),
+        ) => ("a kubelet", is_active("kubelet.service") && is_ready_node(&step.host, seen)),
         Action::Operation(Operation::Reboot(_)) => ("a control plane or a member of etcd", has_member || has_api_server),
         Action::Resource(Resource::Unit(unit)) if runs_unit(unit, "etcd.service") => ("a member of etcd", has_member),
         Action::Resource(Resource::Unit(unit)) if runs_unit(unit, "containerd.service") => {

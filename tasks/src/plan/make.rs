@@ -158,6 +158,10 @@ fn made(inputs: &Inputs<'_>, seen: &Seen, selection: &Selection) -> Result<Makin
     if !refusals.is_empty() {
         return Err(refusals);
     }
+    let members = ask::members(inputs.cluster, seen);
+    if !members.is_empty() {
+        return Ok(Making::AskFirst(members));
+    }
     let speakers = ask::speakers(inputs.cluster, seen);
     let asked = if speakers.is_empty() { ask::api_servers(inputs.cluster, seen) } else { speakers };
     if !asked.is_empty() {

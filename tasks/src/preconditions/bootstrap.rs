@@ -9,6 +9,7 @@ use super::owner::keeper;
 use super::{Findings, control_planes, etcd_authority};
 use crate::list::founding;
 use crate::list::kubeadm_configuration::initial_cluster;
+use crate::membership::peer_url;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations, PathState};
 use crate::operations::{FINALIZED, FOUNDED, MEMBER_DATA as DATA};
 use crate::plan::{Refusal, Seen};
@@ -72,7 +73,8 @@ struct State<'a> {
 impl<'a> State<'a> {
     fn new(cluster: &'a Cluster, seen: &'a Seen) -> Self {
         let member = |host: &'a Host| match &seen.observations(&host.name).etcd {
-            Some(EtcdState::Ready(member)) => Some((host.name.as_str(), member)),
+            // Who only learns knows nothing of the others.
+            Some(EtcdState::Ready(member)) if !member.is_learner => Some((host.name.as_str(), member)),
             _ => None,
         };
         // One control plane alone says that it was founded, and may have been lost since: no other one is finished without that.
@@ -173,12 +175,16 @@ impl<'a> State<'a> {
         if self.cluster.has_etcd_units() { ("members of etcd", "etcd") } else { ("control planes", "control-plane") }
     }
 
-    /// To add or to remove a member is an operation of its own.
+    /// To remove a member is an operation of its own, and so is to add one that is a unit. One that is a pod joins by `apply`.
     fn other_members(&self) -> Option<Refusal> {
         let member = self.members.values().next()?;
         let is: BTreeSet<String> = member.members.iter().map(EtcdPeer::listed).collect();
-        let wanted = members_of(&initial_cluster(self.cluster));
-        (is != wanted).then(|| {
+        let wanted = members_of(&initial_cluster(self.cluster.etcd_hosts()));
+        // One that was announced and never started has no name yet.
+        let joins = |peer: &&EtcdPeer| peer.name.is_empty() && self.cluster.etcd_hosts().any(|host| peer.peer_url == peer_url(host));
+        let stays = || member.members.iter().filter(|peer| !joins(peer)).map(EtcdPeer::listed).all(|listed| wanted.contains(&listed));
+        let grows = !self.cluster.has_etcd_units() && stays();
+        (is != wanted && !grows).then(|| {
             let place = self.cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
             let (hosts, role) = self.role();
             Refusal::new(format!("etcd has the members {}, and the file the {hosts} {}", listed(&is), listed(&wanted)))
@@ -208,10 +214,11 @@ impl<'a> State<'a> {
         if !self.members.is_empty() {
             return None;
         }
-        let wanted = initial_cluster(self.cluster);
+        let wanted = initial_cluster(self.cluster.etcd_hosts());
         let path = founding::configuration(self.cluster);
         self.cluster.etcd_hosts().filter(|host| self.has(host, DATA) == Some(true)).find_map(|host| {
-            let text = self.observed(host).contents.get(path)?;
+            // The list by which one joined is that of then, and those that founded the cluster say the same.
+            let text = self.observed(host).contents.get(path).filter(|text| !founding::has_joined(self.cluster, text))?;
             // One that founded a cluster alone has none.
             let founded_with = founding::option(self.cluster, text, "initial-cluster");
             let at = |refusal: Refusal| refusal.at(format!("host {} ({})", host.name, host.address));

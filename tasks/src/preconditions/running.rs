@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use kok_crds::model::{Cluster, EtcdDeployment, FirewallPolicy};
+use kok_crds::model::{Cluster, EtcdDeployment, FirewallPolicy, Host};
 use semver::Version;
 
 use super::needed::{self, Needed};
@@ -147,7 +147,8 @@ fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixe
     let desired = [version].into_iter().chain(desired).chain(of_ipv4).chain(of_ipv6);
     let etcd = other_deployment(cluster, is).into_iter().chain(other_parts::shares(cluster, is));
     let differing = desired.filter_map(|(key, field, is, desired)| {
-        let is = is.filter(|is| *is != desired && !(is_other_port && key == "controlPlaneEndpoint"))?;
+        let may_differ = |is: &str| key == "controlPlaneEndpoint" && (is_other_port || gets_name(cluster, is));
+        let is = is.filter(|is| *is != desired && !may_differ(is))?;
         let place = cluster.position_of(field).map_or_else(|| field.to_owned(), ToString::to_string);
         let refusal = Refusal::new(format!("the running cluster has {key} {is}, the file asks for {desired}"))
             .at(place)
@@ -155,6 +156,17 @@ fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixe
         Some(refusal.hint(format!("set {field} back to what the cluster has")))
     });
     differing.chain(etcd).collect()
+}
+
+/// Whether the address of what was the only control plane becomes a name that leads to several.
+fn gets_name(cluster: &Cluster, is: &str) -> bool {
+    let of = |host: &Host| SocketAddr::new(host.address, cluster.api_server_port()).to_string() == is;
+    cluster.api_endpoint_name().is_some() && !cluster.has_etcd_units() && cluster.control_planes().any(of)
+}
+
+/// The endpoint that the cluster says it has, or while that is silent a control plane.
+pub(crate) fn endpoint(cluster: &Cluster, seen: &Seen) -> Option<String> {
+    configuration(seen.observations(&speaker(cluster, seen)?.name))?.ok()?.control_plane_endpoint
 }
 
 /// Which operation of its own would change a field of the cluster that is there.

@@ -179,7 +179,13 @@ fn manifests_of_earlier_versions_that_found_again_are_made_anew() {
 
 fn etcd(folder: &str) -> StaticPods {
     let path = |name: &str| format!("{folder}/{name}");
-    StaticPods { component: Component::Etcd, configuration: path("new"), of_member: Some(path("existing")), source: "s1".into() }
+    StaticPods {
+        component: Component::Etcd,
+        configuration: path("new"),
+        of_member: Some(path("existing")),
+        source: "s1".into(),
+        source_alone: None,
+    }
 }
 
 #[test]

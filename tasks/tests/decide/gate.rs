@@ -101,7 +101,7 @@ fn ops(place: usize) -> Vec<Disruption> {
     let removals = why.into_iter().map(|why| Disruption::RemoveMember { member: id(place), why });
     let others = [
         Disruption::AddLearner { host: "new".to_owned() },
-        Disruption::Promote { member: id(place) },
+        Disruption::Promote { host: host(place) },
         Disruption::MoveLeader { from: id(place) },
         Disruption::RestartMember { host: host(place) },
         Disruption::StopHost { host: host(place) },

@@ -17,6 +17,7 @@ mod encrypted;
 mod endpoint;
 mod fields;
 mod founding;
+mod grown;
 mod issued;
 mod job;
 mod load_balancer;

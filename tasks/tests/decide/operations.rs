@@ -53,8 +53,13 @@ const RECORD: &str = "/var/lib/kokctl/made/etcd";
 
 #[test]
 fn what_kubeadm_wrote_is_known_by_its_record() {
-    let operation =
-        Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), of_member: None, source: "s1".into() });
+    let operation = Operation::StaticPods(StaticPods {
+        component: Component::Etcd,
+        configuration: "/c".into(),
+        of_member: None,
+        source: "s1".into(),
+        source_alone: None,
+    });
     let seen = |manifest: Option<&str>, record: Option<String>| {
         let mut seen = Observations::default();
         put(&mut seen, ETCD, manifest);
@@ -76,8 +81,13 @@ fn what_kubeadm_wrote_is_known_by_its_record() {
 
 #[test]
 fn what_others_may_write_is_written_anew() {
-    let operation =
-        Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), of_member: None, source: "s1".into() });
+    let operation = Operation::StaticPods(StaticPods {
+        component: Component::Etcd,
+        configuration: "/c".into(),
+        of_member: None,
+        source: "s1".into(),
+        source_alone: None,
+    });
     let seen = |mode: u32, user: u32| {
         let mut seen = Observations::default();
         put(&mut seen, ETCD, Some("m"));
@@ -104,8 +114,13 @@ fn what_others_may_write_is_written_anew() {
 /// A manifest that is made again must not found anything should the member lose its data.
 #[test]
 fn only_a_member_without_data_is_made_by_the_configuration_that_founds() {
-    let operation =
-        StaticPods { component: Component::Etcd, configuration: "/new".into(), of_member: Some("/existing".into()), source: "s1".into() };
+    let operation = StaticPods {
+        component: Component::Etcd,
+        configuration: "/new".into(),
+        of_member: Some("/existing".into()),
+        source: "s1".into(),
+        source_alone: None,
+    };
     let Act::Script(fragment) = Operation::StaticPods(operation).act(&Change::new(ChangeKind::Create, "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
@@ -115,8 +130,13 @@ fn only_a_member_without_data_is_made_by_the_configuration_that_founds() {
 
 #[test]
 fn what_somebody_changed_in_a_file_of_kubeadm_is_shown() {
-    let operation =
-        Operation::StaticPods(StaticPods { component: Component::Etcd, configuration: "/c".into(), of_member: None, source: "s1".into() });
+    let operation = Operation::StaticPods(StaticPods {
+        component: Component::Etcd,
+        configuration: "/c".into(),
+        of_member: None,
+        source: "s1".into(),
+        source_alone: None,
+    });
     let mut seen = Observations::default();
     keep(&mut seen, ETCD, "a\nedited\n");
     keep(&mut seen, &format!("{RECORD}.files/etcd.yaml"), "a\nb\n");
@@ -133,6 +153,7 @@ fn a_kubelet_runs_with_what_is_written() {
     let operation = Operation::KubeletStart(KubeletStart {
         configuration: "/c".into(),
         source: "s".into(),
+        source_alone: None,
         reads: vec!["/usr/local/bin/kubelet".into()],
     });
     let seen = |active: &str, started_microseconds: u64| {
@@ -231,7 +252,7 @@ fn what_could_not_be_asked_is_assumed() {
         Verdict::Differs(change) => change.assumed,
         other => panic!("{other:?}"),
     };
-    let token = || Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true });
+    let token = || Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true, server: None });
     assert!(!assumed(token(), KubernetesState::Absent));
     assert!(assumed(token(), KubernetesState::NotReady("connection refused".into())));
     assert!(assumed(Operation::RemoveTokens(RemoveTokens), KubernetesState::Unanswered("Forbidden".into())));
@@ -247,7 +268,7 @@ fn member() -> EtcdMember {
 #[test]
 fn a_member_of_etcd_is_ready_with_all_others_and_a_vote() {
     let members = ["cp1", "cp2", "cp3"].map(str::to_owned).into();
-    let operation = Operation::EtcdMemberReady(EtcdMemberReady { version: "3.7.0".into(), members });
+    let operation = Operation::EtcdMemberReady(EtcdMemberReady { version: "3.7.0".into(), members, joining: Vec::new() });
     let of = |state| said(&operation, &Observations { etcd: Some(state), ..Observations::default() });
     assert_eq!(said(&operation, &Observations::default()), "unseen");
     assert_eq!(of(EtcdState::Absent), "there is no etcd yet");
@@ -285,7 +306,7 @@ fn load_balancers_are_ready_on_every_node_that_should_have_one() {
 /// Parallel joins go on with the token that they have, and no rule of a cluster that has them is written again.
 #[test]
 fn a_token_is_made_to_last_made_alone_or_made_with_the_rules() {
-    let operation = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true };
+    let operation = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true, server: None };
     let Act::Script(fragment) = Operation::BootstrapToken(operation).act(&Change::new(ChangeKind::Create, "")) else { panic!("no script") };
     let Part::Text(encoded) = &fragment.parts()[fragment.parts().len() - 2] else { panic!("no text") };
     let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
@@ -326,7 +347,7 @@ fn a_token_is_made_to_last_made_alone_or_made_with_the_rules() {
 #[test]
 fn tokens_come_and_go() {
     let rules = [("ClusterRoleBinding//kubeadm:node-autoapprove-bootstrap", json!({})), ("ConfigMap/kube-public/cluster-info", json!({}))];
-    let token = |needed| Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed });
+    let token = |needed| Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed, server: None });
     assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokab2"])), "same");
     assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokold"])), "hosts are to join");
     assert_eq!(said(&token(false), &ready(&rules, &[])), "same");

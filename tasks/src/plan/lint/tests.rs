@@ -133,6 +133,7 @@ fn a_step_that_restarts_what_works_without_asking_the_gate_is_found() {
             configuration: String::new(),
             of_member: None,
             source: String::new(),
+            source_alone: None,
         }))
     };
     let unit = |name: &str| Action::Resource(Resource::Unit(Unit { name: name.to_owned(), goal: UnitGoal::Running, reads: Vec::new() }));

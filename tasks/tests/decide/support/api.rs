@@ -29,6 +29,8 @@ pub(crate) struct Api {
     pub(crate) addons: BTreeMap<ObjectName, LiveObject>,
     /// The hosts on which etcd is meant to run.
     pub(crate) members: Vec<String>,
+    /// The hosts whose member was announced, and has no vote yet.
+    pub(crate) learners: Vec<String>,
     /// Whether it is a unit there.
     pub(crate) etcd_units: bool,
     /// Those whose member was started once and has told the others.
@@ -130,7 +132,8 @@ fn runs(host: &Host, names: &[&str]) -> bool {
 fn etcd_begins(host: &Host) -> bool {
     let manifest = host.text("/etc/kubernetes/manifests/etcd.yaml");
     let reads_all = !manifest.contains(FOUNDERS_LINK) || host.has(FOUNDERS_LINK);
-    reads_all && (host.has(MEMBER_DATA) || !manifest.contains("--initial-cluster-state=existing"))
+    let joins = manifest.contains("--initial-cluster=");
+    reads_all && (host.has(MEMBER_DATA) || joins || !manifest.contains("--initial-cluster-state=existing"))
 }
 
 /// Whether etcd runs on a host, alone or not.
@@ -141,6 +144,11 @@ pub(crate) fn runs_etcd(host: &Host) -> bool {
 /// The manifests that a control plane has.
 pub(crate) fn manifests(api: &Api) -> &'static [&'static str] {
     if api.etcd_units { &MANIFESTS[1..] } else { &MANIFESTS }
+}
+
+/// Whether the host's member has a vote; a unit's is asked from elsewhere.
+fn votes(api: &Api, host: &Host) -> bool {
+    api.etcd_units || api.members.contains(&host.name)
 }
 
 /// Whether more than half of etcd's members run.
@@ -157,7 +165,7 @@ pub(crate) fn members_find_each_other(api: &mut Api, hosts: &BTreeMap<String, Ho
 
 /// Whether the API server of a control plane answers.
 pub(crate) fn answers(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> bool {
-    runs(host, manifests(api)) && has_quorum(api, hosts)
+    runs(host, manifests(api)) && votes(api, host) && has_quorum(api, hosts)
 }
 
 /// Whether the API server of any control plane answers.
@@ -187,24 +195,25 @@ pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> Et
     if !runs_etcd(host) {
         return EtcdState::NotReady("The connection to the server 127.0.0.1:2379 was refused".into());
     }
-    let mut members: Vec<_> = api
-        .members
-        .iter()
-        .map(|name| EtcdPeer {
-            id: member_id(name),
-            name: name.clone(),
-            peer_url: peer_url(name),
-            is_started: api.started.contains(name),
-            ..EtcdPeer::default()
-        })
-        .collect();
+    let id = member_id(&host.name);
+    if api.learners.contains(&host.name) {
+        let learner =
+            EtcdMember { cluster_id: "7".into(), id, is_learner: true, has_leader: has_quorum(api, hosts), ..EtcdMember::default() };
+        return EtcdState::Ready(learner);
+    }
+    let peer = |name: &String, is_learner: bool| {
+        let is_started = api.started.contains(name);
+        let named = if is_learner && !is_started { String::new() } else { name.clone() };
+        EtcdPeer { id: member_id(name), is_learner, name: named, peer_url: peer_url(name), is_started }
+    };
+    let learners = api.learners.iter().map(|name| peer(name, true));
+    let mut members: Vec<_> = api.members.iter().map(|name| peer(name, false)).chain(learners).collect();
     members.sort_by(|a, b| a.name.cmp(&b.name));
     let has_leader = has_quorum(api, hosts);
     let image = host.images.keys().find_map(|image| image.split_once("/etcd:"));
     // Of the bundle's archive for Kubernetes 1.37.1, where it is a unit.
     let version = image.map_or("3.7.0", |(_, tag)| tag.split('-').next().unwrap()).to_owned();
     let leader = api.members.iter().find(|name| runs_etcd(&hosts[*name])).filter(|_| has_leader).map_or(0, |name| member_id(name));
-    let id = member_id(&host.name);
     let cluster_id = if host.has(FOREIGN_DATA) { "8" } else { "7" }.to_owned();
     EtcdState::Ready(EtcdMember { cluster_id, id, leader, version, has_leader, members, ..EtcdMember::default() })
 }
@@ -233,6 +242,8 @@ pub(crate) fn etcd_endpoint(api: &Api, host: &Host, hosts: &BTreeMap<String, Hos
 fn peer_url(name: &str) -> String {
     let number = |name: &str, before: u8| name.parse::<u8>().unwrap() + before;
     let last = name.strip_prefix("etcd").map_or_else(|| number(name.trim_start_matches("cp"), 10), |rest| number(rest, 13));
+    // Behind the workers.
+    let last = if name.starts_with("cp") && last > 13 { last + 2 } else { last };
     format!("https://10.20.0.{last}:2380")
 }
 

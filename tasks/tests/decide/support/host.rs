@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
     BLOCK_BEGIN, BLOCK_END, ETCD, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look, Metadata, ModuleState, Observations,
-    PathState, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate, version_of,
+    PathState, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate, kubeconfig_server,
+    version_of,
 };
 
 /// Something at a path.
@@ -227,6 +228,7 @@ impl Host {
                 seen.contents.extend(self.paths.get(path).map(|entry| (path.clone(), entry.content.clone().into_bytes())))
             }
             Look::KubeconfigCertificate(path) => seen.kubeconfigs.extend(self.paths.get(path).map(|entry| {
+                seen.kubeconfig_servers.extend(kubeconfig_server(&entry.content).map(|server| (path.clone(), server)));
                 let lines = entry.content.lines().filter_map(|line| line.trim().strip_prefix("client-certificate-data: "));
                 (path.clone(), kubeconfig_certificate(&lines.collect::<Vec<_>>().join("\n")))
             })),

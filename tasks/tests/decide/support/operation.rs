@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_tasks::change::Change;
 use kok_tasks::drain::{Cordon, judge};
+use kok_tasks::identity;
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
     Component, FOUNDERS_LINK, Join, KeepOut, KubeletStart, LetIn, MEMBER_DATA, NetworkCheck, Operation, Preflight, Stage, StaticPods,
@@ -82,6 +83,18 @@ impl World {
                 host.write("/etc/ssl/certs/ca-certificates.crt", 0o644, "all");
             }
             Operation::Join(join) => self.join(host, join, change),
+            Operation::KubeletEndpoint(endpoint) => {
+                let names = self.hosts[host].paths["/etc/hosts"].content.clone();
+                assert!(names.contains("lb-apiserver"), "{host} does not know the name that its kubelet is to ask by");
+                let it = self.host(host);
+                let text = it.text("/etc/kubernetes/kubelet.conf").to_owned();
+                let lines = text
+                    .lines()
+                    .map(|line| if line.starts_with("server: ") { format!("server: {}\n", endpoint.server) } else { format!("{line}\n") });
+                let text: String = lines.collect();
+                it.write("/etc/kubernetes/kubelet.conf", 0o600, &text);
+                it.start("kubelet.service");
+            }
             Operation::PrivateClusterInfo(_) => {
                 self.uses_api(host, true);
                 self.api.objects.remove(STRANGERS);
@@ -149,6 +162,10 @@ impl World {
             | Operation::TimeSynchronised(_) => {
                 self.settle();
             }
+            Operation::AnnounceMember(member) => self.announce(host, &member.host),
+            Operation::PromoteMember(member) => self.promote(host, &member.host),
+            Operation::MoveLeader(_) => panic!("members of the model lead by their place"),
+            Operation::RemoveMember(member) => self.remove_member(host, &member.host),
             Operation::Reset(_) => self.leave(host),
             Operation::RemoveNode(node) => self.forget(host, &node.node),
             Operation::Reboot(_) => panic!("hosts of the model are not started anew"),
@@ -176,6 +193,31 @@ impl World {
             }
         }
         self.settle();
+    }
+
+    /// etcd lets one learn at a time, and refuses while any member is away.
+    fn announce(&mut self, asked: &str, host: &str) {
+        assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and lets nobody in");
+        assert!(self.api.learners.is_empty(), "{host} is announced while {:?} learns", self.api.learners);
+        assert!(self.api.members.iter().all(|name| api::runs_etcd(&self.hosts[name])), "{host} is announced while a member is away");
+        assert!(self.hosts[host].has("/var/lib/kokctl/made/preflight"), "{host} is announced before it is checked");
+        self.api.learners.push(host.to_owned());
+    }
+
+    fn promote(&mut self, asked: &str, host: &str) {
+        self.settle();
+        assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and promotes nobody");
+        assert!(api::runs_etcd(&self.hosts[host]) && self.hosts[host].has(MEMBER_DATA), "{host} gets a vote without data");
+        assert!(self.api.learners.iter().any(|name| name == host), "{host} was never announced");
+        self.api.learners.retain(|name| name != host);
+        self.api.members.push(host.to_owned());
+    }
+
+    fn remove_member(&mut self, asked: &str, host: &str) {
+        assert!(self.api.members.iter().any(|name| name == asked) && asked != host, "{asked} takes {host} out");
+        self.api.members.retain(|name| name != host);
+        self.api.learners.retain(|name| name != host);
+        self.api.started.remove(host);
     }
 
     fn keep_out(&mut self, host: &str, change: impl FnOnce(&mut Vec<String>)) {
@@ -286,7 +328,9 @@ impl World {
 
     fn start_kubelet(&mut self, host: &str, kubelet: &KubeletStart) {
         self.uses_configuration(host, &kubelet.configuration, &kubelet.source);
-        for name in api::manifests(&self.api) {
+        // The API server comes when the member has its vote.
+        let learns = self.api.learners.iter().any(|learner| learner == host);
+        for name in api::manifests(&self.api).iter().take(if learns { 1 } else { usize::MAX }) {
             self.hosts[host].uses(&format!("/etc/kubernetes/manifests/{name}.yaml"));
         }
         self.hosts[host].uses("/etc/kubernetes/kubelet.conf");
@@ -327,12 +371,14 @@ impl World {
             "{host} joins before it can"
         );
         let authority = self.secret(&SecretName::ControlPlaneFile { host: "cp1".into(), path: "pki/ca.crt".into() });
+        let server = identity::endpoint_url(&self.cluster);
         let it = self.host(host);
         ["/usr/local/bin/kubeadm", "/etc/kubernetes"].iter().for_each(|path| it.uses(path));
         assert!(it.images.keys().any(|image| image.contains("/pause:")), "{host}: no pod can start without the pause image");
         it.folder("/etc/kubernetes/pki", 0o755);
         it.write("/etc/kubernetes/pki/ca.crt", 0o644, &authority);
-        it.write("/etc/kubernetes/kubelet.conf", 0o600, "client-certificate: kubelet-client-current.pem");
+        let conf = format!("server: {server}\nclient-certificate: kubelet-client-current.pem");
+        it.write("/etc/kubernetes/kubelet.conf", 0o600, &conf);
         self.configure_kubelet(host, &join.source, &join.reads);
     }
 

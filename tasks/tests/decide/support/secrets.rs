@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{API_SERVER_PORT, Cluster, Host};
 use kok_pki::{Authorities, KeyAlgorithm, KeyPair, PkiError, Randomness};
 use kok_tasks::digest::sha256;
 use kok_tasks::identity;
@@ -30,6 +30,13 @@ impl Randomness for System {
 /// Certificates and kubeconfigs of one control plane and of three, made once.
 static OF_ONE: LazyLock<Files> = LazyLock::new(|| files(&super::cluster()));
 static OF_THREE: LazyLock<Files> = LazyLock::new(|| files(&super::highly_available()));
+/// Further ones, that join.
+pub(crate) const JOINING: &str =
+    "    - {name: cp4, address: 10.20.0.16, roles: [control-plane]}\n    - {name: cp5, address: 10.20.0.17, roles: [control-plane]}\n";
+static OF_FIVE: LazyLock<Files> = LazyLock::new(|| {
+    let text = include_str!("../../fixtures/highly-available.yaml");
+    files(&super::cluster_of(&text.replace("    - {name: worker1", &format!("{JOINING}    - {{name: worker1"))))
+});
 static WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::own_etcd()));
 static OF_THREE_WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::cluster_of(&super::own_etcd_of_three())));
 
@@ -48,7 +55,7 @@ fn files(cluster: &Cluster) -> Files {
 
 /// Those of a cluster with as many control planes. One that has more names in its certificates gets its own, which stay until the test ends.
 pub(crate) fn of(cluster: &Cluster) -> &'static Files {
-    if cluster.external_endpoint().is_some() {
+    if cluster.external_endpoint().is_some() || cluster.api_server_port() != API_SERVER_PORT {
         return Box::leak(Box::new(files(cluster)));
     }
     if cluster.network.is_dual_stack() {
@@ -58,6 +65,7 @@ pub(crate) fn of(cluster: &Cluster) -> &'static Files {
     match (cluster.has_etcd_units(), cluster.is_highly_available()) {
         (true, _) if cluster.control_planes().count() == 3 => &OF_THREE_WITH_OWN_ETCD,
         (true, _) => &WITH_OWN_ETCD,
+        (false, true) if cluster.control_planes().count() == 5 => &OF_FIVE,
         (false, true) => &OF_THREE,
         (false, false) => &OF_ONE,
     }

@@ -1,0 +1,78 @@
+//! A host that joins an etcd that runs: it learns first, and gets its vote when it has caught up; one host after the other, and only while all that is there
+//! works. What is prepared on several hosts is prepared at once.
+
+use std::time::Duration;
+
+use kok_crds::model::Host;
+
+use super::{container_runtime, control_plane, etcd, images, kubeadm_configuration, still_ready};
+use crate::gate::{Disruption, Need};
+use crate::membership::{answering, peer_url};
+use crate::operations::{AnnounceMember, LetIn, Operation, PromoteMember, kept_out};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+
+const ANNOUNCED: &str = "announced";
+
+/// Until all members have heard of the change before; and what others disturb is waited for.
+const ANNOUNCED_WITHIN: Duration = Duration::from_secs(180);
+
+/// Its pod has to start, and all data have to come: 8 GiB at the most, at some 30 MB/s.
+const PROMOTED_WITHIN: Duration = Duration::from_secs(420);
+
+/// A member that is asked about the others.
+fn asked<'a>(view: &HostView<'a>) -> Result<&'a Host, Refusal> {
+    answering(view.cluster(), view.seen).map(|(host, _)| host).next().ok_or_else(|| {
+        Refusal::new("no member of etcd answers that could let another one in")
+            .hint("mend etcd first: `kokctl status` shows its members")
+            .passing()
+    })
+}
+
+/// Says that the host's first manifest waits until the others expect its member.
+pub(super) fn announced(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Result<(), Refusal> {
+    let (asked, name) = (asked(view)?, &view.host.name);
+    let operation = AnnounceMember { host: name.clone(), peer_url: peer_url(view.host) };
+    let step = draft.add_on(&asked.name, ANNOUNCED, Operation::AnnounceMember(operation));
+    draft.within(ANNOUNCED_WITHIN);
+    draft.gated(&step, Disruption::AddLearner { host: name.clone() }, Need::Wanted);
+    draft.needs(&step, &kubeadm_configuration::KUBECTL.on(&asked.name), Reason::Runs);
+    // While it is announced and not there, nothing else may be changed of etcd: so all that it needs is there before.
+    let prepared = || Reason::Because("nothing is to be missing once the others wait for it");
+    draft.needs(&step, &view.id(control_plane::PREFLIGHT), prepared());
+    draft.needs(&step, &view.id(container_runtime::SERVICE), prepared());
+    images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
+    if let Some(before) = view.membership().before(view.host) {
+        draft.needs(&step, &etcd::MEMBER.on(&before.name), Reason::Because("one member after the other joins"));
+    }
+    for host in view.membership().voters {
+        let reason = || Reason::InTurn("what is there is changed before it grows");
+        let steps = [control_plane::READY, control_plane::KUBELET, etcd::MEMBER].map(|name| name.on(&host.name));
+        steps.into_iter().chain(still_ready::of(view, host)).for_each(|earlier| draft.needs(&step, &earlier, reason()));
+    }
+    draft.needs(manifest, &step, Reason::Because("the others have to expect it"));
+    let_in(view, draft, &step)
+}
+
+/// One that was removed as dead may make its node again.
+fn let_in(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) -> Result<(), Refusal> {
+    if view.kubernetes().is_some_and(|state| kept_out(state).contains(&view.host.name.as_str())) {
+        let node = LetIn { node: view.host.name.clone() };
+        let let_in = draft.add_on(&view.speaker()?.name.clone(), "let-in", Operation::LetIn(node));
+        draft.needs(step, &let_in, Reason::Because("the API refuses what was removed as dead"));
+    }
+    Ok(())
+}
+
+/// Says that the member is ready once it has its vote.
+pub(super) fn promoted(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<(), Refusal> {
+    let asked = asked(view)?;
+    let operation = PromoteMember { host: view.host.name.clone(), peer_url: peer_url(view.host) };
+    let step = draft.add_on(&asked.name, "promoted", Operation::PromoteMember(operation));
+    draft.within(PROMOTED_WITHIN);
+    draft.gated(&step, Disruption::Promote { host: view.host.name.clone() }, Need::Wanted);
+    draft.needs(&step, &view.id(control_plane::KUBELET), Reason::Because("its kubelet starts it"));
+    draft.needs(&step, &view.id(etcd::MANIFEST), Reason::Because("its kubelet starts it by that manifest"));
+    draft.needs(&step, &kubeadm_configuration::KUBECTL.on(&asked.name), Reason::Runs);
+    draft.needs(ready, &step, Reason::Because("who only learns can't be asked"));
+    Ok(())
+}
