@@ -3,7 +3,7 @@
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
-use kok_crds::{Intent, Position, listed};
+use kok_crds::{Input, Intent, Position, listed};
 use kok_tasks::plan::{Aside, How};
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -66,9 +66,17 @@ pub(super) async fn uncordon(arguments: &UncordonArguments) -> Result<(), Vec<Fa
 }
 
 impl Nodes {
-    /// The cluster, and the hosts that are meant.
+    /// The cluster without manifests of addons, and the hosts that are meant.
     pub(super) fn read(&self, verb: Verb) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
-        let (input, cluster) = self.files.all().without_manifests(&self.extra)?;
+        self.of(verb, self.files.all().without_manifests(&self.extra)?)
+    }
+
+    /// The same with all that `apply` takes.
+    pub(super) fn read_whole(&self, verb: Verb) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
+        self.of(verb, self.files.all().whole(&self.extra)?)
+    }
+
+    fn of(&self, verb: Verb, (input, cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
         let asked = input.asked(Intent { verb, dry: false }, &tasks()).map_err(problems)?;
         let nowhere = Position { file: "HOST".into(), line: 1, column: 1 };
         let hosts = match self.hosts.as_slice() {

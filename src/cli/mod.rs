@@ -22,6 +22,7 @@ mod plan_json;
 mod process;
 mod reboot;
 mod remove;
+mod replace;
 mod report;
 mod reset;
 mod run_show;
@@ -81,6 +82,7 @@ enum Verb {
     Uncordon(drain::UncordonArguments),
     Reboot(reboot::Arguments),
     Remove(remove::Arguments),
+    Replace(replace::Arguments),
     Reset(reset::Arguments),
     Runs(runs::Arguments),
     Run(run_show::Arguments),
@@ -121,6 +123,7 @@ pub fn main() -> ExitCode {
                 Verb::Uncordon(arguments) => drain::uncordon(&arguments).await,
                 Verb::Reboot(arguments) => reboot::run(&arguments).await,
                 Verb::Remove(arguments) => remove::run(&arguments).await,
+                Verb::Replace(arguments) => replace::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,
                 Verb::Runs(arguments) => runs::run(&arguments),
                 Verb::Run(arguments) => run_show::run(&arguments),

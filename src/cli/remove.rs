@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_crds::operation::Verb;
 use kok_crds::{Input, Intent, Position, listed};
 use kok_tasks::drain::DrainSettings;
@@ -18,7 +18,7 @@ use crate::engine::{self, Options, Removal, ResetDone, ResetRequest, Silent, Ver
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 
-/// Take workers out of the cluster, which goes on: their pods leave them, the hosts are cleaned, and the cluster forgets their nodes
+/// Take hosts out of the cluster, which goes on: their pods leave them, etcd goes on without them, they are cleaned, and the cluster forgets their nodes
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -29,6 +29,9 @@ pub(super) struct Arguments {
     /// Don't ask
     #[arg(long)]
     yes: bool,
+    /// Let etcd have an even number of members for now, of which no more may be lost than of one less
+    #[arg(long)]
+    yes_even: bool,
     #[command(flatten)]
     drain: DrainOptions,
 }
@@ -54,16 +57,18 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?,
     }
     let part = hosts.join(",");
-    let removal = Removal { hosts: &hosts, drain, silent };
+    let removal = Removal { hosts: &hosts, drain, silent, even: arguments.yes_even };
     let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let (context, store) = (&session.context, &session.store);
-    let request = ResetRequest::Workers { removal: &removal, part: &part };
+    let request = ResetRequest::Some { removal: &removal, part: &part };
     let work = async |options: Options<'_>| engine::reset(context, (store, lock), &cluster, request, options).await;
-    let ResetDone { outcome, dead, .. } = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "remove"))?;
+    let ResetDone { outcome, dead, kept, .. } =
+        session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "remove"))?;
     if outcome.is_none() {
         session.say("nothing to do");
     } else {
         removed_words(&cluster, &hosts, &dead).iter().for_each(|text| session.say(text));
+        kept.iter().flat_map(reset::snapshot_words).for_each(|text| session.say(&text));
     }
     Ok(())
 }
@@ -73,7 +78,10 @@ pub(super) const LEAVE: &str = "that hosts leave";
 
 fn dead_words(hosts: &[String]) -> String {
     let names = listed(hosts.iter().map(String::as_str));
-    format!("This deletes the nodes of {names}, and nothing on the hosts themselves. Pods that may still run there are started elsewhere.")
+    format!(
+        "This deletes the nodes of {names}, and their members of etcd, if they have some, and nothing on the hosts themselves. Pods that may still run \
+         there are started elsewhere."
+    )
 }
 
 fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -> Vec<String> {
@@ -85,7 +93,14 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -
             "nothing was cleaned on {names}: before it is used again, erase its disk, or put it back into the file and `kokctl reset` it"
         ));
     }
-    if hosts.iter().any(|name| cluster.host(name).is_some()) {
+    let is_plane = |name: &String| cluster.host(name).is_some_and(|host| host.roles.control_plane);
+    if hosts.iter().any(is_plane) {
+        words.push(
+            "take it out of the file now and `kokctl apply`, so that load balancers and /etc/hosts name it no more; or leave it there, and apply lets the \
+             host join anew"
+                .to_owned(),
+        );
+    } else if hosts.iter().any(|name| cluster.host(name).is_some()) {
         words.push("take it out of the file now: the next `kokctl apply` would make a node of it again".to_owned());
     }
     words
@@ -100,7 +115,7 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
         let failure = Failure::new(Kind::Input, "no host is named").because("`remove` never means all of them");
         return Err(vec![failure.hint("kokctl remove -f FILE HOST…; or, for the whole cluster, `kokctl reset`")]);
     }
-    goes_on_without(&cluster, &hosts, "HOST")?;
+    may_leave(&cluster, &hosts)?;
     let agreed = asked.agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
     let silent = match (arguments.dead, asked.may_be_dead && agreed.is_some()) {
         (true, _) => Silent::AllDead,
@@ -108,6 +123,16 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
         (false, false) => Silent::Refused,
     };
     Ok(Wanted { cluster, hosts, silent, agreed })
+}
+
+/// etcd as units, and a cluster without control planes, have no such way.
+pub(super) fn may_leave(cluster: &Cluster, hosts: &[String]) -> Result<(), Vec<Failure>> {
+    let leaves = |host: &&Host| hosts.contains(&host.name);
+    if cluster.control_planes().all(|host| leaves(&host)) {
+        let failure = Failure::new(Kind::Input, "no control plane would be left").at("HOST");
+        return Err(vec![failure.hint("to take down the whole cluster: `kokctl reset`")]);
+    }
+    if cluster.has_etcd_units() { goes_on_without(cluster, hosts, "HOST") } else { Ok(()) }
 }
 
 /// A host that is dead may be in no file any more.

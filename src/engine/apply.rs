@@ -57,8 +57,8 @@ pub async fn apply(context: &Context, lock: Lock, request: &ApplyRequest<'_>, op
     Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome })
 }
 
-struct Apply<'a> {
-    request: &'a ApplyRequest<'a>,
+pub(super) struct Apply<'a> {
+    pub(super) request: &'a ApplyRequest<'a>,
 }
 
 impl Order for Apply<'_> {

@@ -109,14 +109,19 @@ pub(super) async fn take_down(
     Ok((observed.planned(plan, Vec::new(), Clock::seconds()), snapshot))
 }
 
-/// Makes the plan that takes these workers out of the cluster, and says which of them are dead. Of its control planes one has to answer.
+/// Makes the plan that takes these hosts out of the cluster, and says which of them are dead, and of which member a snapshot is to be taken before one of
+/// etcd leaves. Of the control planes that stay one has to answer.
 pub(super) async fn take_out(
     cluster: &Cluster,
     removal: &Removal<'_>,
     tolerance: Tolerance,
     context: &Context,
-) -> Result<(Planned, BTreeSet<String>), Vec<Failure>> {
+) -> Result<(Planned, BTreeSet<String>, Option<Result<Snapshot, Refusal>>), Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
+    let of_etcd = cluster.etcd_hosts().any(|host| removal.hosts.contains(&host.name));
+    for host in cluster.hosts.iter().filter(|_| of_etcd) {
+        observed.looks.entry(host.name.clone()).or_default().add_others(&plan::reset_looks(host, true));
+    }
     let leaves = |host: &str| removal.hosts.iter().any(|name| name == host);
     match removal.silent {
         Silent::Refused => observed.ask(leaves).await.map_err(perhaps_gone)?,
@@ -127,10 +132,13 @@ pub(super) async fn take_out(
         return Err(alive);
     }
     let dead: BTreeSet<String> = removal.hosts.iter().filter(|host| !observed.links.contains_key(*host)).cloned().collect();
-    observed.ask_speakers().await?;
-    let leaving = Leaving { hosts: removal.hosts, dead: &dead, drain: removal.drain.clone() };
+    observed.ask_speakers(removal.hosts).await?;
+    let leaving = Leaving { hosts: removal.hosts, dead: &dead, drain: removal.drain.clone(), even: removal.even };
     let plan = observed.repeat(|seen| plan::leave(cluster, &leaving, seen)).await?;
-    Ok((observed.planned(plan, Vec::new(), Clock::seconds()), dead))
+    // Where a member leaves, those that are dead are looked for by the others.
+    observed.left_out = dead.iter().map(|host| (host.clone(), "it is dead".to_owned())).collect();
+    let snapshot = of_etcd.then(|| snapshot::decide(cluster, &observed.seen));
+    Ok((observed.planned(plan, Vec::new(), Clock::seconds()), dead, snapshot))
 }
 
 /// Makes the plan that keeps pods away from nodes, takes them off, or lets them come again. Their hosts are not asked.
@@ -141,7 +149,7 @@ pub(super) async fn set_aside(
     context: &Context,
 ) -> Result<Planned, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
-    observed.ask_speakers().await?;
+    observed.ask_speakers(&[]).await?;
     let plan = observed.repeat(|seen| plan::aside(cluster, aside, seen)).await?;
     Ok(observed.planned(plan, Vec::new(), Clock::seconds()))
 }
@@ -193,11 +201,11 @@ impl<'a> Observed<'a> {
         self.look_first(links).await
     }
 
-    /// Connects to the control planes, of which one has to answer.
-    async fn ask_speakers(&mut self) -> Result<(), Vec<Failure>> {
+    /// Connects to the control planes besides these hosts, of which one has to answer.
+    async fn ask_speakers(&mut self, but: &[String]) -> Result<(), Vec<Failure>> {
         self.tolerance.all_but_one = true;
         let cluster = self.cluster;
-        self.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane)).await
+        self.ask(|host| cluster.host(host).is_some_and(|host| host.roles.control_plane && !but.contains(&host.name))).await
     }
 
     /// Connects to those of these hosts that can be reached. One that may be another is no host that is away.

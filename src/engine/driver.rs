@@ -34,8 +34,8 @@ pub(super) trait Order {
     /// Whether the stage is done with this plan, for it changes nothing.
     fn is_done_by(&self, run: &Run<'_>, planned: &Planned) -> bool;
 
-    /// Whether another stage comes after the one that is done.
-    fn has_next_stage(&self) -> bool {
+    /// Goes on to the stage after the one that is done. Whether there is one.
+    fn goes_on(&mut self) -> bool {
         false
     }
 }
@@ -99,7 +99,7 @@ impl<'a> Run<'a> {
     async fn stages(&self, order: &mut impl Order, held: &mut Held) -> Result<Driven, Error> {
         for _ in 0..MOST_STAGES {
             let driven = self.stage(order, held).await?;
-            if !order.has_next_stage() {
+            if !order.goes_on() {
                 return Ok(driven);
             }
         }

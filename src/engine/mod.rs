@@ -17,6 +17,7 @@ mod kubeconfig;
 mod plain;
 mod plan;
 mod reboot;
+mod replace;
 mod reset;
 mod status;
 mod store;
@@ -32,6 +33,7 @@ pub use given::Given;
 pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
 pub use reboot::reboot;
+pub use replace::{Replaced, replace};
 pub use reset::{Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,

@@ -1,4 +1,4 @@
-//! Taking a cluster down, or workers out of it.
+//! Taking a cluster down, or hosts out of it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -27,8 +27,8 @@ pub enum ResetRequest<'a> {
         /// What is kept of etcd.
         snapshot: SnapshotWish<'a>,
     },
-    /// Workers; the cluster goes on.
-    Workers {
+    /// Some hosts; the cluster goes on.
+    Some {
         /// Which, and how.
         removal: &'a Removal<'a>,
         /// The part in the caller's words.
@@ -36,7 +36,7 @@ pub enum ResetRequest<'a> {
     },
 }
 
-/// Workers that leave.
+/// Hosts that leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal<'a> {
     /// Their names; of those that don't answer any more they need not be in the file.
@@ -45,6 +45,8 @@ pub struct Removal<'a> {
     pub drain: DrainSettings,
     /// What becomes of hosts that don't answer.
     pub silent: Silent,
+    /// Whether etcd may be left with an even number of members.
+    pub even: bool,
 }
 
 /// What becomes of hosts that are to leave and don't answer.
@@ -81,7 +83,7 @@ pub struct ResetDone {
     pub dead: BTreeSet<String>,
 }
 
-/// Takes the cluster down, or workers out of it. Whoever calls has the cluster's lock, which ends with the run.
+/// Takes the cluster down, or hosts out of it. Whoever calls has the cluster's lock, which ends with the run.
 ///
 /// # Errors
 /// [`Error`] if not all of it is done.
@@ -92,15 +94,15 @@ pub async fn reset(
     request: ResetRequest<'_>,
     options: Options<'_>,
 ) -> Result<ResetDone, Error> {
-    let part = if let ResetRequest::Workers { part, .. } = request { Some(part.to_owned()) } else { None };
+    let part = if let ResetRequest::Some { part, .. } = request { Some(part.to_owned()) } else { None };
     let verb = if matches!(request, ResetRequest::Whole { .. }) { "reset" } else { "remove" };
     let run = Run::begin(verb, cluster, part, (context, lock), options);
-    let mut order = TakeDown { cluster, store, request, snapshot: None, kept: None, dead: BTreeSet::new() };
+    let mut order = TakeDown::new(cluster, store, request);
     let driven = run.drive(&mut order).await?;
     Ok(ResetDone { plan: driven.planned.plan, outcome: driven.outcome, kept: order.kept, dead: order.dead })
 }
 
-struct TakeDown<'a> {
+pub(super) struct TakeDown<'a> {
     cluster: &'a Cluster,
     store: &'a dyn Store,
     request: ResetRequest<'a>,
@@ -110,14 +112,22 @@ struct TakeDown<'a> {
     dead: BTreeSet<String>,
 }
 
-impl TakeDown<'_> {
+impl<'a> TakeDown<'a> {
+    pub(super) fn new(cluster: &'a Cluster, store: &'a dyn Store, request: ResetRequest<'a>) -> Self {
+        Self { cluster, store, request, snapshot: None, kept: None, dead: BTreeSet::new() }
+    }
+
+    /// The snapshot that was taken before.
+    pub(super) fn kept(self) -> Option<KeptSnapshot> {
+        self.kept
+    }
+
     /// Keeps the snapshot of etcd, if there is one to be taken.
     async fn keep(&mut self, run: &Run<'_>, planned: &Planned) -> Result<(), Error> {
-        let ResetRequest::Whole { snapshot: wish } = self.request else { return Ok(()) };
-        let place = match wish {
-            SnapshotWish::InStore => None,
-            SnapshotWish::In(path) => Some(path),
-            SnapshotWish::None(because) => {
+        let place = match self.request {
+            ResetRequest::Some { .. } | ResetRequest::Whole { snapshot: SnapshotWish::InStore } => None,
+            ResetRequest::Whole { snapshot: SnapshotWish::In(path) } => Some(path),
+            ResetRequest::Whole { snapshot: SnapshotWish::None(because) } => {
                 run.context.events.send(EventKind::SnapshotLeftOut { because: because.to_owned() });
                 return Ok(());
             }
@@ -135,9 +145,9 @@ impl Order for TakeDown<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         match self.request {
-            ResetRequest::Workers { removal, .. } => {
-                let (planned, dead) = take_out(self.cluster, removal, tolerance, run.context).await?;
-                self.dead = dead;
+            ResetRequest::Some { removal, .. } => {
+                let (planned, dead, snapshot) = take_out(self.cluster, removal, tolerance, run.context).await?;
+                (self.dead, self.snapshot) = (dead, snapshot);
                 Ok(planned)
             }
             ResetRequest::Whole { .. } => {

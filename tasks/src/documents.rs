@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -10,7 +9,7 @@ use kok_crds::model::{Cluster, Host};
 use serde::Serialize;
 
 use crate::components::ComponentsDocument;
-use crate::identity::{certificate_names, endpoint_text};
+use crate::identity::{address, certificate_names, endpoint_text};
 use crate::issued::kubeconfig_sums;
 use crate::network_plugins::plugin;
 use crate::operations::TOKEN_VALIDITY;
@@ -116,7 +115,7 @@ impl ControlPlaneDocument<'_> {
 
     /// The same for the only control plane, whose address is the endpoint.
     pub(crate) fn alone(self, cluster: &Cluster, host: &Host) -> Self {
-        Self { endpoint: SocketAddr::new(host.address, cluster.api_server_port()).to_string(), ..self }
+        Self { endpoint: address(cluster, host), ..self }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What stands in the certificates of a control plane, and where the API is reached.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use kok_crds::model::{self, Cluster, Host};
 use kok_pki::{ControlPlane, Endpoint, KeyAlgorithm, LOOPBACK_SANS, Policy, San};
@@ -25,6 +25,12 @@ pub fn endpoint_text(cluster: &Cluster) -> String {
     endpoint(cluster)
         .map(|it| if it.host.contains(':') { format!("[{}]:{}", it.host, it.port) } else { format!("{}:{}", it.host, it.port) })
         .unwrap_or_default()
+}
+
+/// The address of a host's API server as kubeadm writes it.
+#[must_use]
+pub fn address(cluster: &Cluster, host: &Host) -> String {
+    SocketAddr::new(host.address, cluster.api_server_port()).to_string()
 }
 
 /// That endpoint as kubeconfigs name it.

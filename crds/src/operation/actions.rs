@@ -54,6 +54,8 @@ pub enum Verb {
     Reboot,
     /// Take hosts out of the cluster.
     Remove,
+    /// Take hosts out of the cluster, and let them join anew.
+    Replace,
     /// Take the cluster down.
     Reset,
     /// Show what can be seen of the cluster.
@@ -74,6 +76,7 @@ impl Verb {
             Self::Kubeconfig => "kubeconfig",
             Self::Reboot => "reboot",
             Self::Remove => "remove",
+            Self::Replace => "replace",
             Self::Reset => "reset",
             Self::Status => "status",
             Self::Uncordon => "uncordon",
@@ -83,7 +86,7 @@ impl Verb {
     /// Whether it is about hosts that have to be named.
     #[must_use]
     pub fn is_of_named_hosts(self) -> bool {
-        matches!(self, Self::Cordon | Self::Drain | Self::Reboot | Self::Remove | Self::Uncordon)
+        matches!(self, Self::Cordon | Self::Drain | Self::Reboot | Self::Remove | Self::Replace | Self::Uncordon)
     }
 }
 
@@ -132,11 +135,15 @@ pub static ACTIONS: &[Action] = &[
     runs("ping", Verb::Check),
     runs("precheck", Verb::Check),
     runs("reboot", Verb::Reboot),
-    planned("recover-control-plane", "restore the control plane's host or its etcd from a backup"),
+    planned(
+        "recover-control-plane",
+        "while more than half of etcd's members work: the action `replace` with `-e node=` and the broken control planes; otherwise restore etcd from a snapshot",
+    ),
     runs("remove", Verb::Remove),
     runs("remove-node", Verb::Remove),
     refused("remove-pkgs", "remove the packages yourself; kokctl says which ones are in its way"),
     planned("renew-certs", "run `kubeadm certs renew all` on the control plane; certificates are valid for a year"),
+    runs("replace", Verb::Replace),
     runs("reset", Verb::Reset),
     refused("rh8-compat", NEEDLESS),
     runs("scale", Verb::Apply),

@@ -48,7 +48,7 @@ impl Order for Nothing {
         planned.plan.is_empty()
     }
 
-    fn has_next_stage(&self) -> bool {
+    fn goes_on(&mut self) -> bool {
         self.prepared < self.stages
     }
 }

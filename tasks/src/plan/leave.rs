@@ -1,6 +1,6 @@
-//! The plan that takes workers out of a cluster that goes on without them and forgets them.
+//! The plan that takes hosts out of a cluster that goes on without them and forgets them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use kok_crds::listed;
@@ -9,6 +9,7 @@ use kok_crds::model::{Cluster, Host};
 use super::draft::{Draft, Edge};
 use super::graph::Plan;
 use super::id::StepId;
+use super::leave_etcd;
 use super::make::{Making, Seen, compared, defect, enter};
 use super::reason::Reason;
 use super::refusal::Refusal;
@@ -16,7 +17,7 @@ use super::reset::{is_ours, leaving};
 use super::select::Selection;
 use crate::drain::{Blocker, Cordoner, DrainSettings, judge};
 use crate::gate::{Disruption, Need};
-use crate::observe::{ApiServerState, KubernetesState};
+use crate::observe::{ApiServerState, KubernetesState, Look, Looks};
 use crate::operations::{CordonNode, DrainNode, KeepOut, Operation, RemoveNode};
 use crate::preconditions;
 
@@ -29,9 +30,12 @@ pub struct Leaving<'a> {
     pub dead: &'a BTreeSet<String>,
     /// How their pods leave them.
     pub drain: DrainSettings,
+    /// Whether etcd may be left with an even number of members.
+    pub even: bool,
 }
 
-/// The plan for these workers: each is cordoned and drained, taken down, and its node deleted. Of a dead one only the node is left to delete.
+/// The plan for these hosts: each is cordoned and drained, its member leaves etcd, it is taken down, and its node deleted. Of a dead one the member and
+/// the node are left. Control planes leave one after the other.
 ///
 /// # Errors
 /// [`Refusal`] for each host that belongs to another cluster; where no API server could be told; for a host that is called dead and has a node that
@@ -48,9 +52,21 @@ pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Mak
     if !refusals.is_empty() {
         return Err(refusals);
     }
+    if let Some(looks) = unseen_etcd(cluster, wanted, seen) {
+        return Ok(Making::LookFirst(looks));
+    }
+    let refusals = leave_etcd::refused(cluster, wanted, seen);
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
     let (mut plan, mut edges) = (Plan::default(), Vec::new());
+    let mut before = None;
     for name in wanted.hosts {
-        edges.extend(enter(&mut plan, draft(cluster, wanted, name, speaker, seen)).map_err(|refusal| vec![refusal])?);
+        let draft = draft(cluster, wanted, name, (speaker, before.as_ref()), seen);
+        if cluster.host(name).is_some_and(|host| host.roles.etcd) {
+            before = Some(StepId::new(name, "reset", "node"));
+        }
+        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
     for Edge { later, earlier, reason } in edges {
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
@@ -60,7 +76,23 @@ pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Mak
     if refusals.is_empty() { Ok(making) } else { Err(refusals) }
 }
 
-fn draft<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &'a str, speaker: Option<&Host>, seen: &Seen) -> Draft<'a> {
+/// What is to be looked at before it is known which members of etcd leave: nothing, if none does.
+fn unseen_etcd(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<BTreeMap<String, Looks>> {
+    let leaves = cluster.etcd_hosts().any(|host| wanted.hosts.contains(&host.name));
+    let is_unseen = |host: &&Host| seen.facts(&host.name).is_some() && seen.observations(&host.name).etcd.is_none();
+    let unseen = cluster.etcd_hosts().filter(|_| leaves).filter(is_unseen);
+    let looks: BTreeMap<String, Looks> = unseen.map(|host| (host.name.clone(), [Look::Etcd].into_iter().collect())).collect();
+    (!looks.is_empty()).then_some(looks)
+}
+
+/// The steps of a host, of which a control plane's come after those of the one before it.
+fn draft<'a>(
+    cluster: &'a Cluster,
+    wanted: &Leaving<'_>,
+    name: &'a str,
+    (speaker, before): (Option<&Host>, Option<&StepId>),
+    seen: &Seen,
+) -> Draft<'a> {
     let is_dead = wanted.dead.contains(name);
     let host = cluster.host(name).filter(|host| !is_dead && is_ours(cluster, host, seen));
     let (mut draft, reset) = host.map_or_else(|| (Draft::new(name, "reset"), None), |host| leaving(cluster, host));
@@ -70,10 +102,19 @@ fn draft<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &'a str, speaker:
     if let Some(kept_out) = kept_out {
         draft.needs(&forgotten, &kept_out, Reason::Because("its kubelet, should it start again, would make it anew"));
     }
-    if let Some(reset) = reset {
-        draft.needs(&forgotten, &reset, Reason::Because("a kubelet that still runs would make it again"));
+    let drained = reset.as_ref().map(|reset| {
+        draft.needs(&forgotten, reset, Reason::Because("a kubelet that still runs would make it again"));
         let drained = drained(&mut draft, name, speaker, (&wanted.drain, wanted.hosts.len()));
-        draft.needs(&reset, &drained, Reason::Because("its pods have to be elsewhere before"));
+        draft.needs(reset, &drained, Reason::Because("its pods have to be elsewhere before"));
+        drained
+    });
+    if let Some(member) = leave_etcd::member(cluster, wanted, name, seen) {
+        let left = leave_etcd::leaves(&mut draft, cluster, &member, drained.as_ref());
+        if let Some(before) = before {
+            draft.needs(&left, before, Reason::InTurn("one control plane after the other leaves"));
+        }
+        let reason = || Reason::Because("the others have to go on without its member before it ends");
+        [reset.as_ref(), Some(&forgotten)].into_iter().flatten().for_each(|later| draft.needs(later, &left, reason()));
     }
     draft
 }
@@ -135,7 +176,8 @@ pub(super) fn lost_pods(name: &str, settings: &DrainSettings, seen: &Seen, speak
 /// the cluster would wait for these nodes for ever, and a later run could not take them out.
 fn speaker<'a>(cluster: &'a Cluster, chosen: &[String], seen: &Seen) -> Result<Option<&'a Host>, Refusal> {
     let state = |host: &Host| seen.observations(&host.name).api_server.clone();
-    if let Some(speaker) = cluster.control_planes().find(|host| state(host) == Some(ApiServerState::Ready)) {
+    let stays = |host: &&Host| !chosen.contains(&host.name);
+    if let Some(speaker) = cluster.control_planes().filter(stays).find(|host| state(host) == Some(ApiServerState::Ready)) {
         return Ok(Some(speaker));
     }
     if cluster.control_planes().all(|host| state(host) == Some(ApiServerState::Absent)) {

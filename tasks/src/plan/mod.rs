@@ -9,6 +9,7 @@ mod graph;
 mod held;
 mod id;
 mod leave;
+mod leave_etcd;
 mod lint;
 mod looks;
 mod make;

@@ -37,7 +37,8 @@ pub(super) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let state = State::new(cluster, seen);
     for host in cluster.etcd_hosts() {
-        let refusal = state.foreign_data(host).or_else(|| state.lost_authority(host)).or_else(|| state.lost_data(host));
+        let refusal = state.foreign_data(host).or_else(|| state.lost_authority(host));
+        let refusal = refusal.or_else(|| state.lost_data(host)).or_else(|| state.left_data(host));
         found.0.extend(refusal.map(|refusal| super::refused(refusal.at(format!("host {} ({})", host.name, host.address)))));
     }
     let authority = cluster.has_etcd_units().then(|| etcd_authority::check(cluster, seen)).flatten();
@@ -153,6 +154,21 @@ impl<'a> State<'a> {
         }
     }
 
+    /// A member that was taken out and comes back with its data would never be let in again (etcd, `TestRestartRemoved`).
+    fn left_data(&self, host: &Host) -> Option<Refusal> {
+        let list = self.members.iter().find(|(name, member)| **name != host.name && member.has_leader).map(|(_, member)| member)?;
+        let is_listed = list.members.iter().any(|peer| peer.peer_url == peer_url(host) || peer.name == host.name);
+        let has_left = !is_listed && self.has(host, DATA) == Some(true) && self.is_claimed(host) == Some(true);
+        has_left.then(|| {
+            Refusal::new("its member of etcd was taken out of the cluster, and it has the data of that one still")
+                .because(format!("{DATA} is there, and the other members don't count it as one of them"))
+                .hint(format!(
+                    "`kokctl replace -f FILE {}` cleans the host and lets it join anew; or, if it is not to come back: `kokctl remove`",
+                    host.name
+                ))
+        })
+    }
+
     fn two_clusters(&self) -> Option<Refusal> {
         let mut by_id: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         self.members.iter().for_each(|(host, member)| by_id.entry(&member.cluster_id).or_default().push(host));
@@ -244,7 +260,7 @@ fn unreadable(path: &str, because: &str) -> Refusal {
 fn lost_data(because: &str) -> Refusal {
     Refusal::new("its member of etcd has lost its data")
         .because(format!("{DATA} is not there, and {because}"))
-        .hint("restore /var/lib/etcd of this host; or remove the member and let the host join anew: docs/bootstrap.md says how")
+        .hint("`kokctl replace -f FILE HOST` takes the member out and lets the host join anew; or restore /var/lib/etcd of this host from a backup")
 }
 
 fn own_address(list: &str, host: &str) -> String {

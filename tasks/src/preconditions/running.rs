@@ -160,7 +160,7 @@ fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixe
 
 /// Whether the address of what was the only control plane becomes a name that leads to several.
 fn gets_name(cluster: &Cluster, is: &str) -> bool {
-    let of = |host: &Host| SocketAddr::new(host.address, cluster.api_server_port()).to_string() == is;
+    let of = |host: &Host| identity::address(cluster, host) == is;
     cluster.api_endpoint_name().is_some() && !cluster.has_etcd_units() && cluster.control_planes().any(of)
 }
 

@@ -66,7 +66,7 @@ impl Beginning {
         let hosts: Vec<String> = world.cluster.hosts.iter().filter(is_chosen).map(|host| host.name.clone()).collect();
         let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
         let drain = DrainSettings { delete_unmanaged: true, ..DrainSettings::default() };
-        let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: &BTreeSet::new(), drain };
+        let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: &BTreeSet::new(), drain, even: false };
         let mut seen = world.seen();
         for host in &world.cluster.hosts {
             seen.add_observations(&host.name, world.look(&host.name, reset_looks(host, false).iter()));

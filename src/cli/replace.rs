@@ -1,0 +1,58 @@
+//! `kokctl replace`
+
+use std::sync::Arc;
+
+use clap::Args;
+use kok_crds::count;
+use kok_crds::operation::Verb;
+use kok_tasks::plan::Selection;
+
+use super::changing::{Session, failures};
+use super::common::BundleArgument;
+use super::drain::Nodes;
+use super::drain_arguments::DrainOptions;
+use super::process;
+use super::remove::may_leave;
+use super::reset;
+use crate::engine::{self, ApplyRequest, Given, Options, Removal, Replaced, Silent, Verdict};
+use crate::failure::Failure;
+
+/// Take hosts out of the cluster and let them join anew: a machine that lost its disk, a new one in its place, or one to be made afresh
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    nodes: Nodes,
+    #[command(flatten)]
+    bundle: BundleArgument,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    drain: DrainOptions,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let (mut cluster, hosts) = arguments.nodes.read_whole(Verb::Replace)?;
+    may_leave(&cluster, &hosts)?;
+    arguments.bundle.tell_hosts(&mut cluster);
+    let (transport, given) = (process::transport(), Given::new(false)?);
+    // What the bundle lacks is said before anything goes.
+    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
+    if !arguments.yes {
+        reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?;
+    }
+    // Nothing of a host that is made afresh is kept, and for as long as it joins there may be an even number of members.
+    let removal = Removal { hosts: &hosts, drain: arguments.drain.settings(true), silent: Silent::Refused, even: true };
+    let (part, selection) = (hosts.join(","), Selection::whole());
+    let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, transport).map_err(|failure| vec![failure])?;
+    let (context, store) = (&session.context, &session.store);
+    let request =
+        ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
+    let work = async |options: Options<'_>| engine::replace(context, (store, lock), (&removal, &part), &request, options).await;
+    let Replaced { outcome, kept } = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "replace"))?;
+    let done = outcome.map_or(0, |outcome| outcome.done);
+    let (replaced, seconds) = (count(hosts.len(), "host"), session.seconds());
+    session.say(&format!("{part}: {replaced} of the cluster {} made afresh, {}, {seconds:.1} s", cluster.name, count(done, "change")));
+    kept.iter().flat_map(reset::snapshot_words).for_each(|text| session.say(&text));
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! The steps by which a control plane's member of etcd leaves, and what keeps it from that.
+
+use std::time::Duration;
+
+use kok_crds::model::{Cluster, Host};
+
+use super::draft::Draft;
+use super::id::StepId;
+use super::leave::Leaving;
+use super::make::Seen;
+use super::reason::Reason;
+use super::refusal::Refusal;
+use crate::gate::{Disruption, Need, Removal};
+use crate::identity;
+use crate::membership::{answering, has_vote, peer_url};
+use crate::observe::{EtcdPeer, EtcdState};
+use crate::operations::{MoveLeader, Operation, RemoveMember};
+use crate::preconditions::uploaded_endpoint;
+
+/// Until all members have heard of the change before, another one leads, and what is not certain has become so.
+const WITHIN: Duration = Duration::from_secs(240);
+
+/// A member that leaves.
+pub(super) struct Member<'a> {
+    /// The host of the member that is asked about the others.
+    asked: &'a Host,
+    host: String,
+    id: u64,
+    leads: bool,
+    why: Removal,
+}
+
+/// The member of a host that leaves, if etcd's list has one.
+pub(super) fn member<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &str, seen: &'a Seen) -> Option<Member<'a>> {
+    let host = cluster.host(name).filter(|host| host.roles.etcd)?;
+    let stays = |host: &Host| !wanted.hosts.contains(&host.name);
+    let (asked, list) = answering(cluster, seen).find(|(host, member)| stays(host) && member.has_leader)?;
+    let peer = list.members.iter().find(|peer| peer.peer_url == peer_url(host))?;
+    Some(Member { asked, host: name.to_owned(), id: peer.id, leads: list.leader == peer.id, why: why(peer, host, seen) })
+}
+
+fn why(peer: &EtcdPeer, host: &Host, seen: &Seen) -> Removal {
+    match &seen.observations(&host.name).etcd {
+        _ if peer.is_learner => Removal::Learner,
+        _ if !has_vote(peer) => Removal::Unstarted,
+        Some(EtcdState::Ready(_)) => Removal::Leaving,
+        _ => Removal::Dead,
+    }
+}
+
+/// Says that the member of a host leaves etcd: after `before`, by the word of another one. The last of the steps.
+pub(super) fn leaves(draft: &mut Draft<'_>, cluster: &Cluster, member: &Member<'_>, before: Option<&StepId>) -> StepId {
+    let Member { asked, host, id, why, leads } = member;
+    let moved = (*why == Removal::Leaving).then(|| moved(draft, cluster, (host, asked, *id, *leads), before));
+    let step = draft.add_on(&asked.name, "member", Operation::RemoveMember(RemoveMember { host: host.clone(), id: *id }));
+    draft.within(WITHIN);
+    draft.gated(&step, Disruption::RemoveMember { member: *id, why: *why }, Need::Wanted);
+    if let Some(moved) = moved {
+        draft.needs(&step, &moved, Reason::Because("etcd would be without a leader for seconds"));
+    }
+    if let Some(before) = before {
+        draft.needs(&step, before, Reason::Because("the host leaves as one that works"));
+    }
+    step
+}
+
+/// Another member leads before the one that leaves does; who leads may be another one by then, so it is asked again.
+fn moved(draft: &mut Draft<'_>, cluster: &Cluster, (host, asked, id, leads): (&str, &Host, u64, bool), before: Option<&StepId>) -> StepId {
+    let to = cluster.host(&asked.name).map(peer_url).unwrap_or_default();
+    let step = draft.add("leader", Operation::MoveLeader(MoveLeader { to }));
+    draft.within(WITHIN);
+    if leads {
+        draft.gated(&step, Disruption::MoveLeader { from: id }, Need::Wanted);
+    }
+    if let Some(before) = before {
+        draft.follows(&step, before, Reason::Because("the host leaves as one that works"));
+    }
+    debug_assert_ne!(host, asked.name, "a member does not ask itself");
+    step
+}
+
+/// What keeps control planes from leaving, said before anything is begun.
+pub(super) fn refused(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Vec<Refusal> {
+    let chosen: Vec<&Host> = cluster.etcd_hosts().filter(|host| wanted.hosts.contains(&host.name)).collect();
+    if chosen.is_empty() {
+        return Vec::new();
+    }
+    if answering(cluster, seen).all(|(host, member)| wanted.hosts.contains(&host.name) || !member.has_leader) {
+        let refusal = Refusal::new("no member of etcd that stays works, and one has to let the others go");
+        return vec![refusal.hint("mend etcd first: `kokctl status` shows its members").passing()];
+    }
+    let addressed = chosen.iter().filter(|host| is_endpoint(cluster, host, seen)).map(|host| endpoint(host));
+    addressed.chain(even(cluster, wanted, seen)).collect()
+}
+
+/// Whether everything asks the API at the address of this one host.
+fn is_endpoint(cluster: &Cluster, host: &Host, seen: &Seen) -> bool {
+    let own = identity::address(cluster, host);
+    cluster.external_endpoint().is_none() && uploaded_endpoint(cluster, seen) == Some(own)
+}
+
+fn endpoint(host: &Host) -> Refusal {
+    Refusal::new(format!("the whole cluster asks the API at the address of {}", host.name))
+        .at(format!("host {}", host.name))
+        .because("it was the only control plane once, and ConfigMap kube-system/kubeadm-config names it as the endpoint")
+        .hint(
+            "`kokctl apply` with the other control planes in the file gives the API a name that leads to all of them; remove it after that",
+        )
+}
+
+/// An even number of members is no better than one less, and of two either is needed.
+fn even(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refusal> {
+    let (_, list) = answering(cluster, seen).find(|(host, _)| !wanted.hosts.contains(&host.name))?;
+    let goes = |peer: &&EtcdPeer| wanted.hosts.iter().filter_map(|name| cluster.host(name)).any(|host| peer.peer_url == peer_url(host));
+    let (gone, left): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = list.members.iter().filter(|peer| has_vote(peer)).partition(goes);
+    let works = |peer: &&EtcdPeer| {
+        let host = cluster.etcd_hosts().find(|host| peer.peer_url == peer_url(host));
+        host.is_some_and(|host| why(peer, host, seen) == Removal::Leaving)
+    };
+    // A member that does not work is better gone, whatever is left.
+    if wanted.even || left.len() % 2 == 1 || !gone.iter().any(works) {
+        return None;
+    }
+    let left = left.len();
+    Some(
+        Refusal::new(format!("etcd would be left with {left} members"))
+            .because(format!(
+                "of {left} members no more may be lost than of {}, and the file may not have so many control planes",
+                left - 1
+            ))
+            .hint("name another control plane, too; or use `kokctl replace`; or add --yes-even, and give the cluster another one soon"),
+    )
+}
