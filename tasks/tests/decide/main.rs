@@ -20,6 +20,7 @@ mod founding;
 mod grown;
 mod issued;
 mod job;
+mod leave_members;
 mod load_balancer;
 mod marked;
 mod network_check;

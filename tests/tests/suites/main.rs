@@ -38,6 +38,8 @@ mod kube_on_kube_story;
 mod lab_hosts;
 mod lab_killed;
 mod lab_support;
+mod members;
+mod members_story;
 mod networks;
 mod networks_cases;
 mod own_etcd;

@@ -1,5 +1,8 @@
 //! Hosts of the model that leave their cluster.
 
+use kok_tasks::operations::MEMBER_DATA;
+
+use super::api;
 use super::host::Host;
 use super::world::World;
 
@@ -15,5 +18,36 @@ impl World {
         self.uses_api(speaker, true);
         self.api.nodes.remove(node);
         self.api.annotations.remove(node);
+    }
+
+    /// The first member that runs leads.
+    pub(super) fn move_leader(&mut self, from: &str) {
+        self.api.members.retain(|name| name != from);
+        self.api.members.push(from.to_owned());
+    }
+
+    /// etcd lets one learn at a time, and refuses while any member is away.
+    pub(super) fn announce(&mut self, asked: &str, host: &str) {
+        assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and lets nobody in");
+        assert!(self.api.learners.is_empty(), "{host} is announced while {:?} learns", self.api.learners);
+        assert!(self.api.members.iter().all(|name| api::runs_etcd(&self.hosts[name])), "{host} is announced while a member is away");
+        assert!(self.hosts[host].has("/var/lib/kokctl/made/preflight"), "{host} is announced before it is checked");
+        self.api.learners.push(host.to_owned());
+    }
+
+    pub(super) fn promote(&mut self, asked: &str, host: &str) {
+        self.settle();
+        assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and promotes nobody");
+        assert!(api::runs_etcd(&self.hosts[host]) && self.hosts[host].has(MEMBER_DATA), "{host} gets a vote without data");
+        assert!(self.api.learners.iter().any(|name| name == host), "{host} was never announced");
+        self.api.learners.retain(|name| name != host);
+        self.api.members.push(host.to_owned());
+    }
+
+    pub(super) fn remove_member(&mut self, asked: &str, host: &str) {
+        assert!(self.api.members.iter().any(|name| name == asked) && asked != host, "{asked} takes {host} out");
+        self.api.members.retain(|name| name != host);
+        self.api.learners.retain(|name| name != host);
+        self.api.started.remove(host);
     }
 }

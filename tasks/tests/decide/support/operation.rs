@@ -164,7 +164,7 @@ impl World {
             }
             Operation::AnnounceMember(member) => self.announce(host, &member.host),
             Operation::PromoteMember(member) => self.promote(host, &member.host),
-            Operation::MoveLeader(_) => panic!("members of the model lead by their place"),
+            Operation::MoveLeader(_) => self.move_leader(host),
             Operation::RemoveMember(member) => self.remove_member(host, &member.host),
             Operation::Reset(_) => self.leave(host),
             Operation::RemoveNode(node) => self.forget(host, &node.node),
@@ -193,31 +193,6 @@ impl World {
             }
         }
         self.settle();
-    }
-
-    /// etcd lets one learn at a time, and refuses while any member is away.
-    fn announce(&mut self, asked: &str, host: &str) {
-        assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and lets nobody in");
-        assert!(self.api.learners.is_empty(), "{host} is announced while {:?} learns", self.api.learners);
-        assert!(self.api.members.iter().all(|name| api::runs_etcd(&self.hosts[name])), "{host} is announced while a member is away");
-        assert!(self.hosts[host].has("/var/lib/kokctl/made/preflight"), "{host} is announced before it is checked");
-        self.api.learners.push(host.to_owned());
-    }
-
-    fn promote(&mut self, asked: &str, host: &str) {
-        self.settle();
-        assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and promotes nobody");
-        assert!(api::runs_etcd(&self.hosts[host]) && self.hosts[host].has(MEMBER_DATA), "{host} gets a vote without data");
-        assert!(self.api.learners.iter().any(|name| name == host), "{host} was never announced");
-        self.api.learners.retain(|name| name != host);
-        self.api.members.push(host.to_owned());
-    }
-
-    fn remove_member(&mut self, asked: &str, host: &str) {
-        assert!(self.api.members.iter().any(|name| name == asked) && asked != host, "{asked} takes {host} out");
-        self.api.members.retain(|name| name != host);
-        self.api.learners.retain(|name| name != host);
-        self.api.started.remove(host);
     }
 
     fn keep_out(&mut self, host: &str, change: impl FnOnce(&mut Vec<String>)) {

@@ -3,7 +3,7 @@
 //! Each action asserts that what it uses is there, so an order in which a need is missing is found; and each is followed by a second look
 //! that must say that nothing is left to do, as in a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::Cluster;
 use kok_tasks::bundle::Bundle;
@@ -79,16 +79,31 @@ impl World {
     pub(crate) fn converge(self) -> Self {
         let mut world = self;
         let plan = world.plan();
+        world.carry_out_all(&plan);
+        world
+    }
+
+    /// Everything of a plan, in an order that it allows.
+    pub(crate) fn carry_out_all(&mut self, plan: &Plan) {
+        self.carry_out_some(plan, usize::MAX);
+    }
+
+    /// The same of so many steps.
+    pub(crate) fn carry_out_some(&mut self, plan: &Plan, most: usize) {
         let mut left: Vec<_> = plan.changes().collect();
-        while !left.is_empty() {
+        for _ in 0..most.min(left.len()) {
             let is_left = |id| left.iter().any(|(step, _)| step.id == id);
             let free = |index: &usize| plan.needs(&left[*index].0.id).iter().all(|(need, _)| !is_left(need.id.clone()));
             let free: Vec<usize> = (0..left.len()).filter(free).collect();
-            let next = free.iter().copied().find(|index| !world.waits(left[*index].0, left[*index].1)).unwrap_or(free[0]);
+            let next = free.iter().copied().find(|index| !self.waits(left[*index].0, left[*index].1)).unwrap_or(free[0]);
             let (step, change) = left.remove(next);
-            world.carry_out(step, change);
+            self.carry_out(step, change);
         }
-        world
+    }
+
+    /// A host loses everything that is on it.
+    pub(crate) fn leave_host(&mut self, host: &str) {
+        self.leave(host);
     }
 
     pub(crate) fn host(&mut self, name: &str) -> &mut Host {
@@ -98,6 +113,11 @@ impl World {
     /// What a first probe of all hosts sees.
     pub(crate) fn seen(&self) -> Seen {
         self.seen_of(|_| true)
+    }
+
+    /// What a first probe of all hosts but these sees.
+    pub(crate) fn seen_but(&self, silent: &BTreeSet<String>) -> Seen {
+        self.seen_of(|host| !silent.contains(host))
     }
 
     /// What a first probe of these hosts sees.

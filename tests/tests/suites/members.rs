@@ -1,0 +1,125 @@
+//! Control planes come and go under load: one becomes three, the first is removed, a dead one is replaced, and one is left.
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
+
+use crate::cluster_support::clock::Clock;
+use crate::cluster_support::kokctl::{Kokctl, wait_for_event};
+use crate::cluster_support::{bare, ok};
+use crate::highly_available_story::{any, endpoint, etcd};
+use crate::lab_support::wait_for;
+use crate::members_story::load::Load;
+
+#[test]
+fn control_planes_come_and_go() {
+    let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let mut clock = Clock::start();
+    let three = lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap();
+    kokctl.write_manifest(&without(&three, &["cp2", "cp3"]));
+    kokctl.converge("apply");
+    let load = Load::begin(&lab);
+    clock.lap("one control plane");
+    becomes_three(&lab, &kokctl, &three);
+    load.goes_on("1 → 3");
+    clock.lap("three");
+    the_first_is_removed(&lab, &kokctl);
+    load.goes_on("the first removed and joined anew");
+    clock.lap("the first is removed, and joins anew");
+    a_dead_one_is_replaced(&lab, &kokctl);
+    load.goes_on("a dead one replaced");
+    clock.lap("a dead one is replaced");
+    one_is_left(&lab, &kokctl, &three);
+    load.goes_on("3 → 1");
+    load.end();
+    clock.lap("one is left");
+}
+
+fn without(manifest: &str, hosts: &[&str]) -> String {
+    let is_kept = |line: &&str| !hosts.iter().any(|host| line.contains(&format!("name: {host},")));
+    manifest.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
+}
+
+/// Killed somewhere on the way; the next one goes on.
+fn becomes_three(lab: &Lab, kokctl: &Kokctl<'_>, three: &str) {
+    let pods = || ok(&lab.host("cp1").unwrap(), "pgrep -x etcd; pgrep -x kube-apiserver");
+    let before = pods();
+    kokctl.write_manifest(three);
+    let after = any((1..=100).collect());
+    println!("apply is killed after {after} steps");
+    killed_after(kokctl, &["apply", "--bundle", kokctl.bundle().to_str().unwrap()], after);
+    kokctl.converge("apply");
+    assert_eq!(pods(), before, "neither etcd nor the API server of the first one were started anew");
+    is_whole(lab, kokctl);
+}
+
+/// As a cluster that was founded with three.
+fn is_whole(lab: &Lab, kokctl: &Kokctl<'_>) {
+    etcd::members_are_those_of_the_file(lab, DEFAULT_KUBERNETES_VERSION);
+    endpoint::survives_any_host(lab);
+    kokctl.has_nothing_to_do();
+}
+
+/// So many steps are done by then, unless it has ended.
+fn killed_after(kokctl: &Kokctl<'_>, verb: &[&str], steps: usize) {
+    let manifest = kokctl.manifest();
+    let mut arguments = verb.to_vec();
+    arguments.extend(["-f", manifest.to_str().unwrap(), "--json"]);
+    let mut child = kokctl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap());
+    wait_for_event(&mut events, "plan-made", &mut String::new());
+    let done = |line: &String| line.contains("\"event\":\"step-done\"");
+    events.lines().map_while(Result::ok).filter(done).take(steps).for_each(drop);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Of which kokctl and all others were told first.
+fn the_first_is_removed(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let said = kokctl.verb("remove", &["cp1", "--yes"]);
+    assert!(said.code == 3 && said.stderr.contains("etcd would be left with 2 members"), "{said:?}");
+    killed_after(kokctl, &["remove", "cp1", "--yes", "--yes-even"], any((0..=4).collect()));
+    let said = kokctl.verb("remove", &["cp1", "--yes", "--yes-even"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.contains("cp1 is no longer part of the cluster"), "{said:?}");
+    bare::is_bare(&lab.host("cp1").unwrap());
+    kokctl.converge("apply");
+    is_whole(lab, kokctl);
+}
+
+fn is_given_up(lab: &Lab, speaker: &Host, node: &str) {
+    let ready = "-o jsonpath='{.status.conditions[?(@.type==\"Ready\")].status}'";
+    let status = || ok(speaker, &format!("kubectl --kubeconfig=/etc/kubernetes/admin.conf get node {node} {ready}"));
+    wait_for(&format!("{node} of {} is given up", lab.name()), 120, || status().trim() == "Unknown");
+}
+
+/// It comes back with what it had, and is not let in; then it is made afresh.
+fn a_dead_one_is_replaced(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let cp2 = lab.host("cp2").unwrap();
+    cp2.power_off().unwrap();
+    is_given_up(lab, &lab.host("cp1").unwrap(), "cp2");
+    let said = kokctl.verb("remove", &["cp2", "--dead", "--yes"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    assert!(said.stdout.contains("nothing was cleaned on cp2"), "{said:?}");
+    cp2.power_on().unwrap();
+    let said = kokctl.verb("apply", &["--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert!(said.code == 3 && said.stderr.contains("kokctl replace -f FILE cp2"), "{said:?}");
+    let said = kokctl.verb("replace", &["cp2", "--yes", "--bundle", kokctl.bundle().to_str().unwrap()]);
+    assert_eq!(said.code, 0, "{said:?}");
+    is_whole(lab, kokctl);
+}
+
+/// Not the one that was the only one once. Its API keeps the name.
+fn one_is_left(lab: &Lab, kokctl: &Kokctl<'_>, three: &str) {
+    let said = kokctl.verb("remove", &["cp1", "cp2", "--yes"]);
+    assert_eq!(said.code, 0, "{said:?}");
+    kokctl.write_manifest(&without(three, &["cp1", "cp2"]));
+    kokctl.converge("apply");
+    kokctl.has_nothing_to_do();
+    let nodes = "--kubeconfig=/etc/kubernetes/admin.conf get nodes -o name";
+    assert_eq!(ok(&lab.host("cp3").unwrap(), &format!("kubectl {nodes}")), "node/cp3\nnode/worker1");
+    let own = ok(&lab.host("worker1").unwrap(), "sed -n 's/^ *server: //p' /etc/kubernetes/kubelet.conf");
+    assert_eq!(own, "https://lb-apiserver.kubernetes.local:6443");
+}

@@ -1,0 +1,95 @@
+//! A writer that counts in the cluster, and a reader that watches it, as clients on a worker would: by the name of the API once the host knows it.
+
+use kok_tests::lab::{Host, Lab};
+use serde_json::Value;
+
+use crate::cluster_support::cluster::kubectl;
+use crate::cluster_support::ok;
+use crate::lab_support::wait_for;
+
+/// What both begin with. Of a name that leads to several addresses the next one is tried where one refuses.
+const CLIENT: &str = r#"cd /root/load
+api() {
+  path=$1
+  shift
+  server=$(awk '$2 == "lb-apiserver.kubernetes.local" { print $2; exit }' /etc/hosts)
+  curl -sf --connect-timeout 1 --cacert ca.crt --cert client.crt --key client.key "$@" "https://${server:-$(cat address)}:6443/api/v1$path"
+}
+"#;
+
+const WRITER: &str = r#"n=0
+while :; do
+  n=$((n + 1))
+  api /namespaces/default/configmaps/counter --max-time 2 -o /dev/null -X PATCH -H 'Content-Type: application/merge-patch+json' \
+    -d "{\"data\":{\"n\":\"$n\"}}" && echo "$(date +%s%3N) $n" >>acknowledged
+  sleep 0.05
+done
+"#;
+
+const READER: &str = r#"while :; do
+  from=$(tail -n 1 watched 2>/dev/null | cut -d ' ' -f 1)
+  api "/namespaces/default/configmaps?watch=1&fieldSelector=metadata.name%3Dcounter&resourceVersion=${from:-0}" -N --max-time 20 |
+    sed -un 's/.*"resourceVersion":"\([0-9]*\)".*"n":"\([0-9]*\)".*/\1 \2/p' >>watched
+  sleep 0.05
+done
+"#;
+
+/// So many milliseconds between two writes are no outage: a curl that is started, and a host that has other things to do.
+const USUAL: u64 = 500;
+
+pub struct Load {
+    worker: Host,
+}
+
+impl Load {
+    /// Begins both on worker1.
+    pub fn begin(lab: &Lab) -> Self {
+        kubectl(lab, "create configmap counter --from-literal=n=0");
+        let (cp1, worker) = (lab.host("cp1").unwrap(), lab.host("worker1").unwrap());
+        ok(&worker, "mkdir -p -m 700 /root/load");
+        let credentials =
+            [("ca.crt", "certificate-authority-data"), ("client.crt", "client-certificate-data"), ("client.key", "client-key-data")];
+        for (file, field) in credentials {
+            let text = ok(&cp1, &format!("sed -n 's/^ *{field}: *//p' /etc/kubernetes/admin.conf | tr -d '\"'"));
+            ok(&worker, &format!("echo '{}' | base64 -d >/root/load/{file}", text.trim()));
+        }
+        ok(&worker, &format!("echo {} >/root/load/address", cp1.address()));
+        ok(&worker, &format!("cat >/root/load/client.sh <<'END'\n{CLIENT}END"));
+        for (name, script) in [("writer", WRITER), ("reader", READER)] {
+            let begin = format!("systemd-run --quiet --unit=load-{name} sh /root/load/{name}.sh");
+            ok(&worker, &format!("cat >/root/load/{name}.sh <<'END'\n. /root/load/client.sh\n{script}END\n{begin}"));
+        }
+        let load = Self { worker };
+        wait_for("something is written and read", 20, || load.numbers("watched").last().is_some_and(|(_, number)| *number > 3));
+        load
+    }
+
+    fn numbers(&self, file: &str) -> Vec<(u64, u64)> {
+        let text = ok(&self.worker, &format!("cat /root/load/{file} 2>/dev/null || :"));
+        let pair = |line: &str| line.split_once(' ').and_then(|(first, second)| Some((first.parse().ok()?, second.parse().ok()?)));
+        text.lines().filter_map(pair).collect()
+    }
+
+    /// What was written since it was asked last is there, the watch has not gone back, and the API was not away for longer than it may.
+    pub fn goes_on(&self, after: &str) {
+        let written = self.numbers("acknowledged");
+        ok(&self.worker, "tail -n 1 /root/load/acknowledged >/root/load/last && mv -f /root/load/last /root/load/acknowledged");
+        let last = written.last().expect("nothing was written").1;
+        let ask = ". /root/load/client.sh; api /namespaces/default/configmaps/counter";
+        let is: Value = serde_json::from_str(&ok(&self.worker, ask)).unwrap();
+        let is: u64 = is["data"]["n"].as_str().unwrap().parse().unwrap();
+        assert!(is >= last, "{after}: {last} was acknowledged, and {is} is there");
+        let away: u64 = written.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > USUAL).sum();
+        println!("{after}: {} writes, the API was away for {:.1} s in all", written.len(), away as f64 / 1e3);
+        // Five seconds on a machine that does nothing else; here two stories are told at once.
+        assert!(away < 20_000, "{after}: the API was away for {away} ms");
+        let watched = self.numbers("watched");
+        let back = watched.windows(2).find(|pair| pair[1].1 < pair[0].1 || pair[1].0 < pair[0].0);
+        assert_eq!(back, None, "{after}: the watch went back");
+    }
+
+    /// Ends both.
+    pub fn end(self) {
+        ok(&self.worker, "systemctl stop load-writer load-reader; rm -rf /root/load");
+    }
+}

@@ -1,0 +1,3 @@
+//! What the story of members needs.
+
+pub mod load;
