@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
 
-use super::needed::{ADD_CONTROL_PLANE, ADD_MEMBER, MOVE_CONTROL_PLANE, MOVE_MEMBER, Needed, REMOVE_CONTROL_PLANE, REMOVE_MEMBER};
+use super::needed::{ADD_MEMBER, MOVE_MEMBER, REMOVE_MEMBER};
 use super::owner::keeper;
 use super::{Findings, control_planes, etcd_authority};
 use crate::list::founding;
@@ -205,24 +205,37 @@ impl<'a> State<'a> {
             let (hosts, role) = self.role();
             Refusal::new(format!("etcd has the members {}, and the file the {hosts} {}", listed(&is), listed(&wanted)))
                 .at(place)
-                .because(self.needed(&is, &wanted).because())
-                .hint(format!("give the role `{role}` to the hosts that have it now, with their addresses, and to no others"))
+                .because(self.needed(&is, &wanted))
+                .hint(format!("give the role `{role}` to the hosts that have it now, with their addresses{}", self.or_remove(&is, &wanted)))
         })
     }
 
-    /// The operation that would make the one list of members the other one; the first of them where there are several.
-    fn needed(&self, is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> Needed {
-        let names = |list: &BTreeSet<String>| list.iter().filter_map(|it| it.split('=').next().map(str::to_owned)).collect::<BTreeSet<_>>();
+    /// Why the one list of members does not become the other one by `apply`.
+    fn needed(&self, is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> String {
         let (is, wanted) = (names(is), names(wanted));
-        let is_unit = self.cluster.has_etcd_units();
-        match (is.is_subset(&wanted), wanted.is_subset(&is), is_unit) {
-            (true, true, false) => MOVE_CONTROL_PLANE,
-            (true, true, true) => MOVE_MEMBER,
-            (_, true, false) => REMOVE_CONTROL_PLANE,
-            (_, true, true) => REMOVE_MEMBER,
-            (_, false, false) => ADD_CONTROL_PLANE,
-            (_, false, true) => ADD_MEMBER,
+        if !self.cluster.has_etcd_units() {
+            return match is.is_subset(&wanted) {
+                true => "a member has one address, by which all others know it".to_owned(),
+                false => "a member does not leave etcd because a line of the file is lost".to_owned(),
+            };
         }
+        let needed = match (is.is_subset(&wanted), wanted.is_subset(&is)) {
+            (true, true) => MOVE_MEMBER,
+            (_, true) => REMOVE_MEMBER,
+            (_, false) => ADD_MEMBER,
+        };
+        needed.because()
+    }
+
+    /// Whom to take out so that the lists are the same.
+    fn or_remove(&self, is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> String {
+        if self.cluster.has_etcd_units() {
+            return ", and to no others".to_owned();
+        }
+        let gone: Vec<&str> = is.difference(wanted).filter_map(|it| it.split('=').next()).filter(|name| !name.starts_with('(')).collect();
+        let then = if names(is).is_subset(&names(wanted)) { ", and apply with the new address, by which it joins anew" } else { "" };
+        let dead = "with --dead if it is gone for good";
+        format!("; or, if they are to leave: `kokctl remove -f FILE {}` with the file as it was, {dead}{then}", gone.join(" "))
     }
 
     /// Members that were started with one list find none of the others by another one. Without data there is nothing to be at odds with.
@@ -261,6 +274,11 @@ fn lost_data(because: &str) -> Refusal {
     Refusal::new("its member of etcd has lost its data")
         .because(format!("{DATA} is not there, and {because}"))
         .hint("`kokctl replace -f FILE HOST` takes the member out and lets the host join anew; or restore /var/lib/etcd of this host from a backup")
+}
+
+/// The names of a list of members.
+fn names(list: &BTreeSet<String>) -> BTreeSet<&str> {
+    list.iter().filter_map(|it| it.split('=').next()).collect()
 }
 
 fn own_address(list: &str, host: &str) -> String {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use kok_crds::model::{Cluster, Host};
 
-use super::needed::{ADD_CONTROL_PLANE, MOVE_CONTROL_PLANE, REMOVE_CONTROL_PLANE};
+use super::needed::{ADD_CONTROL_PLANE, MOVE_CONTROL_PLANE, Needed, REMOVE_CONTROL_PLANE};
 use super::owner::is_recorded;
 use super::running::MANIFEST;
 use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
@@ -113,8 +113,8 @@ impl<'a> State<'a> {
             return Some(
                 Refusal::new(format!("{name} is a worker of the cluster, and the file makes it a control plane"))
                     .at(place(self.cluster, host, "roles"))
-                    .because(ADD_CONTROL_PLANE.because())
-                    .hint(format!("take the role `control-plane` from {name} again")),
+                    .because(self.needed(ADD_CONTROL_PLANE, "what it has as a worker has to go first"))
+                    .hint(self.anew(name, &format!("take the role `control-plane` from {name} again"))),
             );
         }
         // Where each has a member of etcd, the list of these says more.
@@ -142,6 +142,19 @@ impl<'a> State<'a> {
         )
     }
 
+    /// Why a host can't have another role: with etcd as units that is nothing that this version does.
+    fn needed(&self, needed: Needed, because: &str) -> String {
+        if self.cluster.has_etcd_units() { needed.because() } else { because.to_owned() }
+    }
+
+    /// How it gets the new role all the same, or keeps the old one.
+    fn anew(&self, name: &str, back: &str) -> String {
+        if self.cluster.has_etcd_units() {
+            return back.to_owned();
+        }
+        format!("{back}; or, for it to join anew: `kokctl remove -f FILE {name}` with the roles as they were, then apply with the new ones")
+    }
+
     /// A control plane that has other roles in the file. A label alone, which anybody may set, makes none.
     fn removed(&self, host: &Host) -> Option<Refusal> {
         // Of another cluster it would be refused for that.
@@ -153,12 +166,15 @@ impl<'a> State<'a> {
         }
         let found = path.map(|path| format!("it has {path}; ")).unwrap_or_default();
         let back = format!("give {} the role `control-plane` again", host.name);
-        let anew = "; or begin anew: `kokctl reset` with the roles as they were, then apply with the new ones";
+        let begin = "; or begin anew: `kokctl reset` with the roles as they were, then apply with the new ones";
         Some(
             Refusal::new(format!("{} was set up as a control plane, and the file gives it other roles", host.name))
                 .at(place(self.cluster, host, "roles"))
-                .because(format!("{found}{}", REMOVE_CONTROL_PLANE.because()))
-                .hint(if self.is_founded() { back } else { back + anew }),
+                .because(format!(
+                    "{found}{}",
+                    self.needed(REMOVE_CONTROL_PLANE, "etcd counts its member, and all hosts know its API server")
+                ))
+                .hint(if self.is_founded() { self.anew(&host.name, &back) } else { back + begin }),
         )
     }
 }

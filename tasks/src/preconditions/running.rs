@@ -9,6 +9,7 @@ use super::needed::{self, Needed};
 use super::{Findings, bootstrap, control_planes, other_parts, versions};
 use crate::documents::joined;
 use crate::identity;
+use crate::membership::{answering, has_vote};
 use crate::network_plugins;
 use crate::observe::{KubernetesState, Observations, PathState};
 use crate::operations::{API_SERVER_MANIFEST, FOUNDED, SOURCE_ANNOTATION};
@@ -37,6 +38,7 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
         Some(Err(refusal)) => found.refuse(refusal),
         None => {}
     }
+    even_members(cluster, seen).into_iter().for_each(|warning| found.warn(warning));
     let Some(state @ KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return };
     let founded = cluster.control_planes().any(|host| seen.observations(&host.name).contents.contains_key(FOUNDED));
     if let Some(refusal) = lost_data(state, founded) {
@@ -56,6 +58,18 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
 }
 
+/// A run that was cut off, or a removal, may have left it so.
+fn even_members(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let (_, list) = answering(cluster, seen).next()?;
+    let voters = list.members.iter().filter(|peer| has_vote(peer)).count();
+    (voters % 2 == 0).then(|| {
+        let because = if voters == 2 { "losing either stops the cluster" } else { "no more of them may be lost than of one less" };
+        Refusal::new(format!("etcd has {voters} members"))
+            .because(because)
+            .hint("give the cluster another control plane, or `kokctl remove` one")
+    })
+}
+
 /// Where the hosts are listed.
 fn place_of_hosts(cluster: &Cluster) -> String {
     cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string)
@@ -65,8 +79,11 @@ fn place_of_hosts(cluster: &Cluster) -> String {
 fn left_out_control_plane(cluster: &Cluster, name: &str) -> Refusal {
     Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host"))
         .at(place_of_hosts(cluster))
-        .because(needed::REMOVE_CONTROL_PLANE.because())
-        .hint(format!("put {name} back into the file; or, if the host is gone for good, `kubectl delete node {name}`"))
+        .because("a control plane does not leave the cluster because a line of the file is lost")
+        .hint(format!(
+            "put {name} back into the file; or, if it is to leave: `kokctl remove -f FILE {name}` with the file as it was, and with --dead if the host is \
+             gone for good"
+        ))
 }
 
 /// Why no host may be missing in the file while its node works, if so: `apply` would take something away from it.

@@ -28,7 +28,7 @@ fn control_planes_come_and_go() {
     the_first_is_removed(&lab, &kokctl);
     load.goes_on("the first removed and joined anew");
     clock.lap("the first is removed, and joins anew");
-    a_dead_one_is_replaced(&lab, &kokctl);
+    a_dead_one_is_replaced(&lab, &kokctl, &load);
     load.goes_on("a dead one replaced");
     clock.lap("a dead one is replaced");
     one_is_left(&lab, &kokctl, &three);
@@ -96,10 +96,11 @@ fn is_given_up(lab: &Lab, speaker: &Host, node: &str) {
 }
 
 /// It comes back with what it had, and is not let in; then it is made afresh.
-fn a_dead_one_is_replaced(lab: &Lab, kokctl: &Kokctl<'_>) {
+fn a_dead_one_is_replaced(lab: &Lab, kokctl: &Kokctl<'_>, load: &Load) {
     let cp2 = lab.host("cp2").unwrap();
     cp2.power_off().unwrap();
     is_given_up(lab, &lab.host("cp1").unwrap(), "cp2");
+    load.goes_on("cp2 without power");
     let said = kokctl.verb("remove", &["cp2", "--dead", "--yes"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.stdout.contains("nothing was cleaned on cp2"), "{said:?}");
@@ -115,7 +116,8 @@ fn a_dead_one_is_replaced(lab: &Lab, kokctl: &Kokctl<'_>) {
 fn one_is_left(lab: &Lab, kokctl: &Kokctl<'_>, three: &str) {
     let said = kokctl.verb("remove", &["cp1", "cp2", "--yes"]);
     assert_eq!(said.code, 0, "{said:?}");
-    kokctl.write_manifest(&without(three, &["cp1", "cp2"]));
+    let one = without(three, &["cp1", "cp2"]);
+    kokctl.write_manifest(&one.replace("sources: [cp1]", "sources: [cp3]"));
     kokctl.converge("apply");
     kokctl.has_nothing_to_do();
     let nodes = "--kubeconfig=/etc/kubernetes/admin.conf get nodes -o name";

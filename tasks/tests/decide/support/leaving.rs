@@ -26,26 +26,31 @@ impl World {
         self.api.members.push(from.to_owned());
     }
 
-    /// etcd lets one learn at a time, and refuses while any member is away.
+    /// etcd lets one learn at a time, and refuses while any member is away; then it is asked again.
     pub(super) fn announce(&mut self, asked: &str, host: &str) {
         assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and lets nobody in");
         assert!(self.api.learners.is_empty(), "{host} is announced while {:?} learns", self.api.learners);
-        assert!(self.api.members.iter().all(|name| api::runs_etcd(&self.hosts[name])), "{host} is announced while a member is away");
         assert!(self.hosts[host].has("/var/lib/kokctl/made/preflight"), "{host} is announced before it is checked");
-        self.api.learners.push(host.to_owned());
+        if self.api.members.iter().all(|name| api::runs_etcd(&self.hosts[name])) && !self.api.members.iter().any(|name| name == host) {
+            self.api.learners.push(host.to_owned());
+        }
     }
 
     pub(super) fn promote(&mut self, asked: &str, host: &str) {
         self.settle();
         assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and promotes nobody");
-        assert!(api::runs_etcd(&self.hosts[host]) && self.hosts[host].has(MEMBER_DATA), "{host} gets a vote without data");
-        assert!(self.api.learners.iter().any(|name| name == host), "{host} was never announced");
-        self.api.learners.retain(|name| name != host);
-        self.api.members.push(host.to_owned());
+        let has_caught_up = api::runs_etcd(&self.hosts[host]) && self.hosts[host].has(MEMBER_DATA);
+        if has_caught_up && self.api.learners.iter().any(|name| name == host) && api::has_quorum(&self.api, &self.hosts) {
+            self.api.learners.retain(|name| name != host);
+            self.api.members.push(host.to_owned());
+        }
     }
 
     pub(super) fn remove_member(&mut self, asked: &str, host: &str) {
         assert!(self.api.members.iter().any(|name| name == asked) && asked != host, "{asked} takes {host} out");
+        if !api::has_quorum(&self.api, &self.hosts) {
+            return;
+        }
         self.api.members.retain(|name| name != host);
         self.api.learners.retain(|name| name != host);
         self.api.started.remove(host);

@@ -29,14 +29,17 @@ const EDITS: [Edit; 8] = [
         told: &["another share of the range of pods for each node is an operation of its own"],
     },
     // An even number of members would be an error of the file alone.
-    Edit { edited: |file| without(&without(file, "cp2"), "cp3"), told: &["removing a control plane is an operation of its own"] },
+    Edit {
+        edited: |file| without(&without(file, "cp2"), "cp3"),
+        told: &["a member does not leave etcd because a line of the file is lost", "kokctl remove -f FILE cp2 cp3"],
+    },
     Edit {
         edited: |file| role(&role(file, "worker1", "control-plane"), "worker2", "control-plane"),
-        told: &["worker1 is a worker of the cluster, and the file makes it a control plane", "adding a control plane is an operation"],
+        told: &["worker1 is a worker of the cluster, and the file makes it a control plane", "kokctl remove -f FILE worker1"],
     },
     Edit {
         edited: |file| role(&role(file, "worker1", "control-plane"), "cp2", "worker"),
-        told: &["cp2 was set up as a control plane, and the file gives it other roles", "removing a control plane is an operation"],
+        told: &["cp2 was set up as a control plane, and the file gives it other roles", "kokctl remove -f FILE cp2"],
     },
 ];
 

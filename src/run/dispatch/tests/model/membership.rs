@@ -34,11 +34,20 @@ impl Inner {
         self.world.carry_out(step, change);
         self.disturb(step);
         let left = self.members_with_data();
-        let gone = members.into_iter().filter(|name| !left.contains(name));
-        // No verb of today takes a member that it has drained or that is proven dead.
-        self.oracle.broken.extend(gone.map(|name| format!("S3: {} removes the member of {name}", step.id)));
+        let is_let_go = |name: &String| match &step.action {
+            Action::Operation(Operation::RemoveMember(member)) => member.host == *name && self.is_drained(name),
+            _ => false,
+        };
+        let gone: Vec<String> = members.into_iter().filter(|name| !left.contains(name) && !is_let_go(name)).collect();
+        self.oracle.broken.extend(gone.iter().map(|name| format!("S3: {} removes the member of {name}", step.id)));
         self.starts_own_data(step);
         self.keeps_versions(step);
+    }
+
+    /// Whether no pod is left on a host, and none comes.
+    fn is_drained(&self, host: &str) -> bool {
+        let api = &self.world.api;
+        api.nodes.get(host).is_none_or(|node| node.cordon.is_of_run()) && api.pods.get(host).is_none_or(Vec::is_empty)
     }
 
     fn members_with_data(&self) -> Vec<String> {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use kok_tasks::gate::Disruption;
+use kok_tasks::gate::{Disruption, Removal};
 use kok_tasks::plan::Step;
 use tokio::time::Instant;
 
@@ -72,7 +72,8 @@ impl Inner {
     pub(super) fn judge(&mut self, step: &Step, disturbs: &Disruption) {
         let Some(sent) = self.oracle.sent.get(step.id.as_str()).copied() else { return };
         let is_fresh = |moment: &&Moment| moment.at <= sent && sent - moment.at <= FRESH;
-        let mut against: Vec<Option<String>> = self.oracle.shown.iter().filter(is_fresh).map(|seen| self.forbids(disturbs, seen)).collect();
+        let mut against: Vec<Option<String>> =
+            self.oracle.shown.iter().filter(is_fresh).map(|seen| self.forbids(step, disturbs, seen)).collect();
         if against.iter().any(Option::is_none) {
             return;
         }
@@ -81,9 +82,14 @@ impl Inner {
     }
 
     /// Why this may not be disturbed, if the cluster is as it was seen.
-    fn forbids(&self, disturbs: &Disruption, seen: &Moment) -> Option<String> {
+    fn forbids(&self, step: &Step, disturbs: &Disruption, seen: &Moment) -> Option<String> {
         match disturbs {
             Disruption::RestartMember { host } => self.forbids_member(host, seen),
+            Disruption::RemoveMember { why: Removal::Leaving, .. } => self.forbids_removal(step.id.host(), seen),
+            Disruption::AddLearner { .. } => {
+                let away = self.world.api.members.iter().find(|name| !seen.members.contains(*name));
+                away.map(|name| format!("S1: the member of {name} is away"))
+            }
             Disruption::RestartApiServer { host } => {
                 let is_there = |name: &&String| !["etcd", "kube-apiserver"].iter().any(|program| self.is_away_by_us(name, program));
                 let is_alone = self.world.cluster.control_planes().count() == 1;
@@ -101,6 +107,13 @@ impl Inner {
             }
             _ => None,
         }
+    }
+
+    /// S1: those that are left go on.
+    fn forbids_removal(&self, host: &str, seen: &Moment) -> Option<String> {
+        let others: Vec<&String> = self.world.api.members.iter().filter(|name| *name != host).collect();
+        let left = others.iter().filter(|name| seen.members.contains(**name)).count();
+        (left < others.len() / 2 + 1).then(|| format!("S1: {left} of {} members are left", others.len()))
     }
 
     /// S1: etcd keeps its quorum. S2: one member at a time. Where there is no quorum to lose, and of a member that does not run, nothing is lost.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::observe::{API_SERVER, EtcdState, Observations, ProgramVersions};
+use kok_tasks::operations::MEMBER_DATA;
 use kok_tasks::plan::{Leaving, Making, Refusal, leave, reset_looks};
 
 use super::super::super::seeded::seeded;
@@ -24,7 +25,7 @@ pub(super) enum Beginning {
     /// What differs from what is wanted.
     Change,
     Founding,
-    /// Workers leave. Who applies after that has them back.
+    /// A host leaves, a control plane too where its member is a pod. Who applies after that has it back.
     Reset,
 }
 
@@ -32,7 +33,7 @@ impl Beginning {
     pub(super) fn any(random: &mut Random) -> Self {
         match random.below(10) {
             0 => Self::Founding,
-            1 => Self::Reset,
+            1 | 2 => Self::Reset,
             _ => Self::Change,
         }
     }
@@ -62,32 +63,50 @@ impl Beginning {
         if self.is_apply() {
             return world.try_plan();
         }
-        let is_chosen = |host: &&kok_crds::model::Host| seeded!(ResetTakesAnyHost) || (!host.roles.control_plane && !host.roles.etcd);
+        let is_chosen = |host: &&kok_crds::model::Host| !world.cluster.has_etcd_units() || (!host.roles.control_plane && !host.roles.etcd);
         let hosts: Vec<String> = world.cluster.hosts.iter().filter(is_chosen).map(|host| host.name.clone()).collect();
         let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
-        let drain = DrainSettings { delete_unmanaged: true, ..DrainSettings::default() };
-        let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: &BTreeSet::new(), drain, even: false };
-        let mut seen = world.seen();
-        for host in &world.cluster.hosts {
-            seen.add_observations(&host.name, world.look(&host.name, reset_looks(host, false).iter()));
-        }
-        loop {
-            match leave(&world.cluster, &leaving, &seen)? {
-                Making::Made(plan) => return Ok(*plan),
-                Making::Incomplete(refusals) => return Err(refusals),
-                Making::AskFirst(hosts) => panic!("{hosts:?} were all asked"),
-                Making::LookFirst(asked) => {
-                    for (host, looks) in asked {
-                        seen.add_observations(&host, world.look(&host, looks.iter()));
-                    }
-                }
-            }
-        }
+        left_by(world, &chosen)
     }
 
     pub(super) fn life(self, random: &mut Random, world: &World) -> Life {
         if self == Self::Founding { Life::of_founding(random) } else { Life::any(random, world) }
     }
+}
+
+/// The plan by which a host leaves.
+pub(super) fn left_by(world: &World, chosen: &str) -> Result<Plan, Vec<Refusal>> {
+    let chosen = chosen.to_owned();
+    let drain = DrainSettings { delete_unmanaged: true, ..DrainSettings::default() };
+    let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: &BTreeSet::new(), drain, even: true };
+    let mut cluster = world.cluster.clone();
+    if seeded!(ResetTakesAnyHost) {
+        let host = cluster.hosts.iter_mut().find(|host| host.name == chosen).unwrap();
+        host.roles = kok_crds::model::Roles { worker: true, ..kok_crds::model::Roles::default() };
+    }
+    let mut seen = world.seen();
+    for host in &world.cluster.hosts {
+        seen.add_observations(&host.name, world.look(&host.name, reset_looks(host, false).iter()));
+    }
+    loop {
+        match leave(&cluster, &leaving, &seen)? {
+            Making::Made(plan) => return Ok(*plan),
+            Making::Incomplete(refusals) => return Err(refusals),
+            Making::AskFirst(hosts) => panic!("{hosts:?} were all asked"),
+            Making::LookFirst(asked) => {
+                for (host, looks) in asked {
+                    seen.add_observations(&host, world.look(&host, looks.iter()));
+                }
+            }
+        }
+    }
+}
+
+/// Hosts that have data of a member that is none any more.
+pub(super) fn left_with_data(world: &World) -> Vec<String> {
+    let api = &world.api;
+    let is_member = |name: &String| api.etcd_units || api.members.contains(name) || api.learners.contains(name);
+    world.hosts.iter().filter(|(name, host)| host.has(MEMBER_DATA) && !is_member(name)).map(|(name, _)| name.clone()).collect()
 }
 
 /// What no look shows while a bug is switched on.
