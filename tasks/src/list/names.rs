@@ -4,9 +4,11 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use kok_crds::model::{Cluster, Host};
 
-use super::Task;
+use super::{Task, control_plane};
+use crate::identity;
 use crate::observe::{Look, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
+use crate::preconditions::uploaded_endpoint;
 use crate::resources::{Block, File, Hostname, Resource};
 
 const NAME: &str = "names";
@@ -35,9 +37,26 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     }
     let text = hosts_file(view);
     if !text.is_empty() {
-        draft.add(HOSTS_FILE, Resource::Block(Block { path: "/etc/hosts".to_owned(), text }));
+        let file = draft.add(HOSTS_FILE, Resource::Block(Block { path: "/etc/hosts".to_owned(), text }));
+        after_certificates(view, draft, &file);
     }
     Ok(())
+}
+
+/// Where the API gets its name while it runs, a host knows it only when it is in the certificates of the API servers that are there.
+fn after_certificates(view: &HostView<'_>, draft: &mut Draft<'_>, file: &StepId) {
+    let cluster = view.cluster();
+    let gets_name = || uploaded_endpoint(cluster, view.seen).is_some_and(|is| is != identity::endpoint_text(cluster));
+    if view.host.roles.control_plane || cluster.api_endpoint_name().is_none() || !gets_name() {
+        return;
+    }
+    for host in view.membership().voters.iter().filter(|host| host.roles.control_plane) {
+        draft.needs(
+            file,
+            &control_plane::READY.on(&host.name),
+            Reason::InTurn("the certificates of API servers have to have the name first"),
+        );
+    }
 }
 
 /// All hosts by their names, and where this host reaches the API if that has a name.

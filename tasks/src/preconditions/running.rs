@@ -77,13 +77,21 @@ fn place_of_hosts(cluster: &Cluster) -> String {
 
 /// Every list of control planes would lose it.
 fn left_out_control_plane(cluster: &Cluster, name: &str) -> Refusal {
-    Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host"))
-        .at(place_of_hosts(cluster))
-        .because("a control plane does not leave the cluster because a line of the file is lost")
-        .hint(format!(
-            "put {name} back into the file; or, if it is to leave: `kokctl remove -f FILE {name}` with the file as it was, and with --dead if the host is \
-             gone for good"
-        ))
+    let refusal =
+        Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host")).at(place_of_hosts(cluster));
+    if cluster.has_etcd_units() {
+        let back = format!("put {name} back into the file; or, if the host is gone for good, `kubectl delete node {name}`");
+        return refusal.because(needed::REMOVE_CONTROL_PLANE.because()).hint(back);
+    }
+    refusal.because("a control plane does not leave the cluster because a line of the file is lost").hint(or_remove(name))
+}
+
+/// How a host leaves.
+fn or_remove(name: &str) -> String {
+    format!(
+        "put {name} back into the file; or, if it is to leave: `kokctl remove -f FILE {name}` with the file as it was, and with --dead if the host is gone \
+         for good"
+    )
 }
 
 /// Why no host may be missing in the file while its node works, if so: `apply` would take something away from it.
@@ -98,10 +106,7 @@ fn needs_every_host(cluster: &Cluster) -> Option<&'static str> {
 
 /// A node does not leave the cluster because its host is left out of the file.
 fn left_out(cluster: &Cluster, name: &str) -> Refusal {
-    Refusal::new(format!("the cluster has a node {name}, and the file has no such host")).at(place_of_hosts(cluster)).hint(format!(
-        "put {name} back into the file; or, if it is to leave: `kokctl remove -f FILE {name}` with the file as it was, and with --dead if the host \
-         is gone for good"
-    ))
+    Refusal::new(format!("the cluster has a node {name}, and the file has no such host")).at(place_of_hosts(cluster)).hint(or_remove(name))
 }
 
 /// From the cluster, or while that does not answer from the host. The host's file comes along only if it differs from the desired one; while the
