@@ -43,6 +43,9 @@ pub(super) const TOKEN: StepName<'static> = StepName::new(NAME, "bootstrap-token
 /// Step after which the host's API server answers.
 pub(super) const READY: StepName<'static> = StepName::new(NAME, "api-server");
 
+/// Step after which the host's API server shows a certificate with the name that the API has got.
+pub(super) const NAMED: StepName<'static> = StepName::new(NAME, "named");
+
 /// Step after which the way to the API that the user runs leads to it.
 const ENDPOINT: StepName<'static> = StepName::new(NAME, "endpoint");
 
@@ -84,6 +87,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     for made in certificates::of_api_server(view) {
         draft.follows(&ready, &made, Reason::Because("it has to answer with the new one"));
     }
+    named(view, draft, &ready);
     read_kubeconfigs(view, draft, &kubelet, &ready);
     if view.is_speaker() {
         let administrators = draft.add(ADMINISTRATORS, Operation::ClusterAdmins(ClusterAdmins { host: view.host.name.clone() }));
@@ -107,6 +111,17 @@ fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, kubelet: &StepId
     for made in certificates::of_controllers(view) {
         draft.follows(&step, &made, Reason::Reads);
     }
+}
+
+/// An API server may read a new certificate a minute after it was written (`DynamicCertKeyPairContent`).
+fn named(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) {
+    if view.joins_etcd() || !names::is_new(view) {
+        return;
+    }
+    let step = draft.add(NAMED, Operation::EndpointReady(EndpointReady { url: identity::endpoint_url(view.cluster()) }));
+    draft.within(Duration::from_secs(150));
+    draft.follows(&step, ready, Reason::Because("on its own host the name leads to it"));
+    names::needed_by(view, draft, &step);
 }
 
 /// Where etcd is not beside the API server, it has to answer first: kubeadm asks it, and an API server gives up without it.

@@ -5,10 +5,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use kok_crds::model::{Cluster, Host};
 
 use super::{Task, control_plane};
-use crate::identity;
-use crate::observe::{Look, PathState};
+use crate::observe::{KubernetesState, Look, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
-use crate::preconditions::uploaded_endpoint;
 use crate::resources::{Block, File, Hostname, Resource};
 
 const NAME: &str = "names";
@@ -43,20 +41,25 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Where the API gets its name while it runs, a host knows it only when it is in the certificates of the API servers that are there.
+/// Where the API gets its name while it runs, a host knows it only when the API servers that are there show certificates with it.
 fn after_certificates(view: &HostView<'_>, draft: &mut Draft<'_>, file: &StepId) {
-    let cluster = view.cluster();
-    let gets_name = || uploaded_endpoint(cluster, view.seen).is_some_and(|is| is != identity::endpoint_text(cluster));
-    if view.host.roles.control_plane || cluster.api_endpoint_name().is_none() || !gets_name() {
-        return;
+    if lacks_name(view, view.host) {
+        for host in view.membership().voters.iter().filter(|host| host.roles.control_plane) {
+            draft.needs(file, &control_plane::NAMED.on(&host.name), Reason::InTurn("API servers have to answer by the name first"));
+        }
     }
-    for host in view.membership().voters.iter().filter(|host| host.roles.control_plane) {
-        draft.needs(
-            file,
-            &control_plane::READY.on(&host.name),
-            Reason::InTurn("the certificates of API servers have to have the name first"),
-        );
-    }
+}
+
+/// Whether a host without an API server is to know the name of one that answers, and does not yet.
+fn lacks_name(view: &HostView<'_>, host: &Host) -> bool {
+    let Some(name) = view.cluster().api_endpoint_name().filter(|_| !host.roles.control_plane) else { return false };
+    let block = view.seen.observations(&host.name).blocks.get("/etc/hosts");
+    matches!(view.kubernetes(), Some(KubernetesState::Ready { .. })) && block.is_some_and(|block| !block.contains(name))
+}
+
+/// Whether some host does.
+pub(super) fn is_new(view: &HostView<'_>) -> bool {
+    view.cluster().balanced_hosts().any(|host| lacks_name(view, host))
 }
 
 /// All hosts by their names, and where this host reaches the API if that has a name.

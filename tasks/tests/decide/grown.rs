@@ -149,7 +149,7 @@ fn the_only_control_plane_gets_others_and_its_address_becomes_a_name() {
         assert!(before.contains(step), "{step}: {before:?}");
     }
     let named = all_before(&plan, "worker1", "names", "hosts-file");
-    assert!(named.contains("cp1/control-plane/api-server"), "a name that no certificate has leads nowhere: {named:?}");
+    assert!(named.contains("cp1/control-plane/named"), "a name that no certificate has leads nowhere: {named:?}");
     let world = world.converge();
     let left: Vec<String> = world.plan().changes().map(|(step, change)| format!("{}: {}", step.id, change.because)).collect();
     assert!(left.is_empty(), "{left:?}");
