@@ -68,19 +68,20 @@ pub(super) async fn uncordon(arguments: &UncordonArguments) -> Result<(), Vec<Fa
 impl Nodes {
     /// The cluster without manifests of addons, and the hosts that are meant.
     pub(super) fn read(&self, verb: Verb) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
-        self.of(verb, self.files.all().without_manifests(&self.extra)?)
+        let (cluster, hosts, _) = self.of(verb, self.files.all().without_manifests(&self.extra)?)?;
+        Ok((cluster, hosts))
     }
 
-    /// The same with all that `apply` takes.
-    pub(super) fn read_whole(&self, verb: Verb) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
+    /// The same with all that `apply` takes, and where an operation stands that asks for it, of all of these hosts.
+    pub(super) fn read_whole(&self, verb: Verb) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
         self.of(verb, self.files.all().whole(&self.extra)?)
     }
 
-    fn of(&self, verb: Verb, (input, cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>), Vec<Failure>> {
+    fn of(&self, verb: Verb, (input, cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
         let asked = input.asked(Intent { verb, dry: false }, &tasks()).map_err(problems)?;
         let nowhere = Position { file: "HOST".into(), line: 1, column: 1 };
         let hosts = match self.hosts.as_slice() {
-            [] => asked.hosts,
+            [] => asked.hosts.clone(),
             // The command line is no file with lines.
             given => input
                 .hosts(&given.join(","), &nowhere)
@@ -95,7 +96,8 @@ impl Nodes {
             let failure = Failure::new(Kind::Input, format!("{name} is no node")).at(name.clone());
             return Err(vec![failure.because("it has etcd alone, and no pods").hint("name hosts that are control planes or workers")]);
         }
-        Ok((cluster, hosts))
+        let agreed = asked.agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
+        Ok((cluster, hosts, agreed))
     }
 }
 

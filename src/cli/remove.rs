@@ -13,7 +13,7 @@ use super::drain::Nodes;
 use super::drain_arguments::DrainOptions;
 use super::process;
 use super::reset;
-use super::wanted::{goes_on_without, problems, tasks};
+use super::wanted::{problems, tasks};
 use crate::engine::{self, Options, Removal, ResetDone, ResetRequest, Silent, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?,
     }
     let part = hosts.join(",");
-    let removal = Removal { hosts: &hosts, drain, silent, even: arguments.yes_even };
+    let removal = Removal { hosts: &hosts, drain, silent, rejoins: false, even: arguments.yes_even };
     let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let (context, store) = (&session.context, &session.store);
     let request = ResetRequest::Some { removal: &removal, part: &part };
@@ -95,11 +95,13 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -
     }
     let is_plane = |name: &String| cluster.host(name).is_some_and(|host| host.roles.control_plane);
     if hosts.iter().any(is_plane) {
-        words.push(
-            "take it out of the file now and `kokctl apply`, so that load balancers and /etc/hosts name it no more; or leave it there, and apply lets the \
-             host join anew"
-                .to_owned(),
-        );
+        let left = cluster.control_planes().filter(|host| !hosts.contains(&host.name)).count();
+        let out = "take it out of the file now and `kokctl apply`, so that load balancers and /etc/hosts name it no more";
+        let anew = "leave it there, and apply lets the host join anew";
+        words.push(match left % 2 {
+            0 => format!("etcd has {left} members now, and the file may not have so many: write another host in its place and `kokctl apply`; or {anew}"),
+            _ => format!("{out}; or {anew}"),
+        });
     } else if hosts.iter().any(|name| cluster.host(name).is_some()) {
         words.push("take it out of the file now: the next `kokctl apply` would make a node of it again".to_owned());
     }
@@ -132,7 +134,12 @@ pub(super) fn may_leave(cluster: &Cluster, hosts: &[String]) -> Result<(), Vec<F
         let failure = Failure::new(Kind::Input, "no control plane would be left").at("HOST");
         return Err(vec![failure.hint("to take down the whole cluster: `kokctl reset`")]);
     }
-    if cluster.has_etcd_units() { goes_on_without(cluster, hosts, "HOST") } else { Ok(()) }
+    let is_member = |host: &Host| leaves(&host) && (host.roles.control_plane || host.roles.etcd);
+    if !cluster.has_etcd_units() || !cluster.hosts.iter().any(is_member) {
+        return Ok(());
+    }
+    let failure = Failure::new(Kind::Input, "control planes and members of etcd can't leave this cluster").at("HOST");
+    Err(vec![failure.because("its etcd runs as units, for which this version has no such operation").hint("name workers only")])
 }
 
 /// A host that is dead may be in no file any more.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use clap::Args;
 use kok_crds::count;
 use kok_crds::operation::Verb;
+use kok_tasks::drain::DrainSettings;
 use kok_tasks::plan::Selection;
 
 use super::changing::{Session, failures};
@@ -16,6 +17,7 @@ use super::remove::may_leave;
 use super::reset;
 use crate::engine::{self, ApplyRequest, Given, Options, Removal, Replaced, Silent, Verdict};
 use crate::failure::Failure;
+use crate::ui::status_line;
 
 /// Take hosts out of the cluster and let them join anew: a machine that lost its disk, a new one in its place, or one to be made afresh
 #[derive(Debug, Args)]
@@ -32,17 +34,21 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let (mut cluster, hosts) = arguments.nodes.read_whole(Verb::Replace)?;
+    let (mut cluster, hosts, agreed) = arguments.nodes.read_whole(Verb::Replace)?;
     may_leave(&cluster, &hosts)?;
     arguments.bundle.tell_hosts(&mut cluster);
     let (transport, given) = (process::transport(), Given::new(false)?);
     // What the bundle lacks is said before anything goes.
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
-    if !arguments.yes {
-        reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?;
+    match &agreed {
+        _ if arguments.yes => {}
+        Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
+        None => reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?,
     }
     // Nothing of a host that is made afresh is kept, and for as long as it joins there may be an even number of members.
-    let removal = Removal { hosts: &hosts, drain: arguments.drain.settings(true), silent: Silent::Refused, even: true };
+    let drain = arguments.drain.settings(true);
+    let drain = DrainSettings { delete_unmanaged: drain.delete_unmanaged || agreed.is_some(), ..drain };
+    let removal = Removal { hosts: &hosts, drain, silent: Silent::Refused, rejoins: true, even: true };
     let (part, selection) = (hosts.join(","), Selection::whole());
     let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, transport).map_err(|failure| vec![failure])?;
     let (context, store) = (&session.context, &session.store);

@@ -59,7 +59,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
             let part = format!("--limit {written}");
             // Whoever has typed the cluster's name has given up what is on these hosts.
             let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::default() };
-            let removal = Removal { hosts, drain, silent: Silent::Refused, even: false };
+            let removal = Removal { hosts, drain, silent: Silent::Refused, rejoins: false, even: false };
             take_down(arguments, &cluster, ResetRequest::Some { removal: &removal, part: &part }).await
         }
     }

@@ -1,27 +1,28 @@
 //! From a cluster's file to a plan: connect, probe, decide. Nothing is changed here.
 
 mod away;
+mod take_out;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Host};
 use kok_tasks::bundle::Bundle;
 use kok_tasks::dual_stack;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
-use kok_tasks::plan::{self, Aside, Inputs, Leaving, Making, Plan, Reboots, Refusal, Seen, Selection};
+use kok_tasks::plan::{self, Aside, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
 use kok_tasks::preconditions;
 use kok_tasks::resources::Act;
 use kok_tasks::snapshot::{self, Snapshot};
 
 use super::context::Context;
 use super::given::Given;
-use super::reset::{Removal, Silent};
 use crate::clock::Clock;
 use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
-use away::{answers, not_tolerated, passed_over, perhaps_gone};
+use away::{not_tolerated, passed_over};
+pub(super) use take_out::take_out;
 
 /// A plan with what it was made from.
 pub struct Planned {
@@ -107,38 +108,6 @@ pub(super) async fn take_down(
     let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
     let snapshot = snapshot::decide(cluster, &observed.seen);
     Ok((observed.planned(plan, Vec::new(), Clock::seconds()), snapshot))
-}
-
-/// Makes the plan that takes these hosts out of the cluster, and says which of them are dead, and of which member a snapshot is to be taken before one of
-/// etcd leaves. Of the control planes that stay one has to answer.
-pub(super) async fn take_out(
-    cluster: &Cluster,
-    removal: &Removal<'_>,
-    tolerance: Tolerance,
-    context: &Context,
-) -> Result<(Planned, BTreeSet<String>, Option<Result<Snapshot, Refusal>>), Vec<Failure>> {
-    let mut observed = Observed::to_reset(cluster, false, tolerance, context);
-    let of_etcd = cluster.etcd_hosts().any(|host| removal.hosts.contains(&host.name));
-    for host in cluster.hosts.iter().filter(|_| of_etcd) {
-        observed.looks.entry(host.name.clone()).or_default().add_others(&plan::reset_looks(host, true));
-    }
-    let leaves = |host: &str| removal.hosts.iter().any(|name| name == host);
-    match removal.silent {
-        Silent::Refused => observed.ask(leaves).await.map_err(perhaps_gone)?,
-        Silent::Dead | Silent::AllDead => observed.ask_who_answers(leaves).await?,
-    }
-    let alive: Vec<Failure> = observed.links.keys().filter(|_| removal.silent == Silent::AllDead).map(|host| answers(host)).collect();
-    if !alive.is_empty() {
-        return Err(alive);
-    }
-    let dead: BTreeSet<String> = removal.hosts.iter().filter(|host| !observed.links.contains_key(*host)).cloned().collect();
-    observed.ask_speakers(removal.hosts).await?;
-    let leaving = Leaving { hosts: removal.hosts, dead: &dead, drain: removal.drain.clone(), even: removal.even };
-    let plan = observed.repeat(|seen| plan::leave(cluster, &leaving, seen)).await?;
-    // Where a member leaves, those that are dead are looked for by the others.
-    observed.left_out = dead.iter().map(|host| (host.clone(), "it is dead".to_owned())).collect();
-    let snapshot = of_etcd.then(|| snapshot::decide(cluster, &observed.seen));
-    Ok((observed.planned(plan, Vec::new(), Clock::seconds()), dead, snapshot))
 }
 
 /// Makes the plan that keeps pods away from nodes, takes them off, or lets them come again. Their hosts are not asked.

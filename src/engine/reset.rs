@@ -45,6 +45,8 @@ pub struct Removal<'a> {
     pub drain: DrainSettings,
     /// What becomes of hosts that don't answer.
     pub silent: Silent,
+    /// Whether they join anew, by all that the file says: then nothing may keep it from that, and etcd may be left with an even number of members meanwhile.
+    pub rejoins: bool,
     /// Whether etcd may be left with an even number of members.
     pub even: bool,
 }

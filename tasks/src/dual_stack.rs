@@ -29,7 +29,13 @@ fn keeps_name(cluster: &Cluster, seen: &Seen) -> bool {
     let name = cluster.settings.api_endpoint.name.as_deref().unwrap_or(API_ENDPOINT_NAME);
     let is_alone = !cluster.is_highly_available() && cluster.external_endpoint().is_none();
     let is = if is_alone { uploaded_endpoint(cluster, seen) } else { None };
-    is.is_some_and(|is| is.rsplit_once(':').is_some_and(|(host, _)| host == name))
+    // Of workers alone, their own files say so.
+    let knows =
+        |host: &Host| seen.observations(&host.name).blocks.get("/etc/hosts").is_some_and(|block| block.contains(&format!(" {name}\n")));
+    match is {
+        Some(is) => is.rsplit_once(':').is_some_and(|(host, _)| host == name),
+        None => is_alone && cluster.balanced_hosts().any(knows),
+    }
 }
 
 /// With the IPv6 address of each host. Nothing changes without dual stack.

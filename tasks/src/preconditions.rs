@@ -274,6 +274,18 @@ pub fn reminders(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     of_running.filter(|finding| finding.weight == Weight::Warning).map(|finding| finding.refusal).collect()
 }
 
+/// Why `apply` would refuse the cluster whatever becomes of these hosts, which leave it before: said before they do.
+#[must_use]
+pub fn check_beside(cluster: &Cluster, seen: &Seen, leaving: &[String]) -> Vec<Refusal> {
+    // What the founding says of a member that is to leave is why it leaves.
+    let counts = |examined: &Examined| match &examined.host {
+        Some(host) => !leaving.contains(host),
+        None => ["clocks", "ownership", "authority", "encryption", "proxy", "versions", "running"].contains(&examined.name),
+    };
+    let findings = examine(cluster, seen).into_iter().filter(counts).flat_map(|examined| examined.findings);
+    findings.filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal).collect()
+}
+
 /// Hosts that are somebody else's, or of another cluster.
 #[must_use]
 pub fn strangers(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {

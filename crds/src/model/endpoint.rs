@@ -67,7 +67,7 @@ impl Cluster {
     #[must_use]
     pub fn has_load_balancers(&self) -> bool {
         let wanted = self.settings.api_endpoint.local_load_balancers.unwrap_or(true) && self.external_endpoint().is_none();
-        self.api_endpoint_name().is_some() && wanted && self.balanced_hosts().next().is_some()
+        self.is_highly_available() && wanted && self.balanced_hosts().next().is_some()
     }
 }
 

@@ -32,7 +32,8 @@ pub fn first_looks(cluster: &Cluster, ops: &[&Disruption], reaches: &dyn Fn(&str
         }
     }
     if ops.iter().any(|op| op.is_of_nodes()) {
-        asked.extend(cluster.control_planes().find(|host| reaches(&host.name)).map(|host| (host.name.clone(), nodes())));
+        let speaker = cluster.control_planes().find(|host| reaches(&host.name));
+        speaker.into_iter().for_each(|host| asked.entry(host.name.clone()).or_default().add_others(&nodes()));
     }
     asked
 }
@@ -45,14 +46,14 @@ fn nodes() -> Looks {
 /// which nodes there are. Nothing if that is known, or if there is nobody left to ask.
 #[must_use]
 pub fn further_looks(cluster: &Cluster, ops: &[&Disruption], seen: &Seen, reaches: &dyn Fn(&str) -> bool) -> BTreeMap<String, Looks> {
-    let mut asked = BTreeMap::new();
+    let mut asked: BTreeMap<String, Looks> = BTreeMap::new();
     if ops.iter().any(|op| op.is_of_etcd()) {
         asked.extend(second_viewpoint(cluster, seen));
     }
     if ops.iter().any(|op| op.is_of_nodes()) && View::of(cluster, seen).nodes.is_empty() {
         let is_asked = |host: &&Host| seen.observations(&host.name).kubernetes.is_some() || seen.is_unreachable(&host.name);
         let other = cluster.control_planes().filter(|host| reaches(&host.name)).find(|host| !is_asked(host));
-        asked.extend(other.map(|host| (host.name.clone(), nodes())));
+        other.into_iter().for_each(|host| asked.entry(host.name.clone()).or_default().add_others(&nodes()));
     }
     asked
 }

@@ -66,6 +66,7 @@ const fn quorum(voters: usize) -> usize {
 pub(super) fn judge(op: &Disruption, need: Need, view: &View) -> Judged {
     match op {
         Disruption::DrainWorker { host } | Disruption::RestartKubelet { host } => return node(host, need, view),
+        _ if is_so(op, view) => return Ok(()),
         _ => one_at_a_time(view)?,
     }
     match op {
@@ -77,6 +78,17 @@ pub(super) fn judge(op: &Disruption, need: Need, view: &View) -> Judged {
         Disruption::Defragment { host } => stop(host, need, view, true),
         Disruption::RestartApiServer { host } => api_server(host, view),
         Disruption::DrainWorker { .. } | Disruption::RestartKubelet { .. } => Ok(()),
+    }
+}
+
+/// Whether nothing is disturbed any more, for what is asked for has come about: a change of members may take effect after its reply was lost.
+fn is_so(op: &Disruption, view: &View) -> bool {
+    let of = |host: &str| view.members.iter().find(|member| member.host.as_deref() == Some(host));
+    match op {
+        Disruption::AddLearner { host } => of(host).is_some(),
+        Disruption::Promote { host } => of(host).is_some_and(|member| !member.learner),
+        Disruption::RemoveMember { member, .. } => !view.members.is_empty() && view.members.iter().all(|other| other.id != *member),
+        _ => false,
     }
 }
 

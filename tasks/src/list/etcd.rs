@@ -52,6 +52,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     kubeadm_configuration::patched_by(view, draft, &manifest);
     draft.needs(&manifest, &view.id(super::control_plane::PREFLIGHT), Reason::Because("kubeadm checks a host before it changes it"));
     rolling::needed_by(view, draft, &manifest);
+    joining_member::needed_by(view, draft, &manifest);
     rolling::restarts_member(view, draft, &manifest);
     member(view, draft, &manifest)
 }

@@ -44,13 +44,26 @@ pub(super) fn announced(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &S
     if let Some(before) = view.membership().before(view.host) {
         draft.needs(&step, &etcd::MEMBER.on(&before.name), Reason::Because("one member after the other joins"));
     }
-    for host in view.membership().voters {
+    // Beside two of them nothing may be started anew, and a third one is what they need first.
+    for host in view.membership().voters.into_iter().filter(|_| !in_need(view)) {
         let reason = || Reason::InTurn("what is there is changed before it grows");
         let steps = [control_plane::READY, control_plane::KUBELET, etcd::MEMBER].map(|name| name.on(&host.name));
         steps.into_iter().chain(still_ready::of(view, host)).for_each(|earlier| draft.needs(&step, &earlier, reason()));
     }
     draft.needs(manifest, &step, Reason::Because("the others have to expect it"));
     let_in(view, draft, &step)
+}
+
+/// Whether what joins is needed before anything of what is there may be changed.
+fn in_need(view: &HostView<'_>) -> bool {
+    view.membership().voters.len() == 2
+}
+
+/// Says that a member of two is started anew when there is a third one.
+pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) {
+    if let Some(first) = view.membership().joining.first().filter(|_| in_need(view) && !view.joins_etcd()) {
+        draft.needs(manifest, &etcd::MEMBER.on(&first.name), Reason::InTurn("of two members none may be started anew"));
+    }
 }
 
 /// One that was removed as dead may make its node again.

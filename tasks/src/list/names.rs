@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use kok_crds::model::{Cluster, Host};
 
-use super::{Task, control_plane};
-use crate::observe::{KubernetesState, Look, PathState};
+use super::{Task, control_plane, still_ready};
+use crate::observe::{Look, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Block, File, Hostname, Resource};
 
@@ -43,18 +43,19 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 
 /// Where the API gets its name while it runs, a host knows it only when the API servers that are there show certificates with it.
 fn after_certificates(view: &HostView<'_>, draft: &mut Draft<'_>, file: &StepId) {
-    if lacks_name(view, view.host) {
+    let joins = view.host.roles.is_node() && !view.host.roles.control_plane && !still_ready::was_node(view, view.host) && is_new(view);
+    if joins || lacks_name(view, view.host) {
         for host in view.membership().voters.iter().filter(|host| host.roles.control_plane) {
             draft.needs(file, &control_plane::NAMED.on(&host.name), Reason::InTurn("API servers have to answer by the name first"));
         }
     }
 }
 
-/// Whether a host without an API server is to know the name of one that answers, and does not yet.
+/// Whether a node without an API server is to know the name of one that answers, and does not yet.
 fn lacks_name(view: &HostView<'_>, host: &Host) -> bool {
-    let Some(name) = view.cluster().api_endpoint_name().filter(|_| !host.roles.control_plane) else { return false };
-    let block = view.seen.observations(&host.name).blocks.get("/etc/hosts");
-    matches!(view.kubernetes(), Some(KubernetesState::Ready { .. })) && block.is_some_and(|block| !block.contains(name))
+    let is_worker = host.roles.is_node() && !host.roles.control_plane && still_ready::was_node(view, host);
+    let Some(name) = view.cluster().api_endpoint_name().filter(|_| is_worker) else { return false };
+    view.seen.observations(&host.name).blocks.get("/etc/hosts").is_some_and(|block| !block.contains(name))
 }
 
 /// Whether some host does.

@@ -56,8 +56,14 @@ else
 fi
 "#;
 
-/// The rest of it stays; its signatures are made anew by the controller manager.
-const LEADS: &str = r#"kube -n kube-public get configmap cluster-info -o yaml | sed "s|^\( *server: \).*|\1$server|" | kube replace -f - >/dev/null
+/// The rest of it stays; its signatures are made anew by the controller manager, which may write at the same time.
+const LEADS: &str = r#"leads() { kube -n kube-public get configmap cluster-info -o jsonpath='{.data.kubeconfig}' | grep -qF "server: $server"; }
+tries=5
+until leads; do
+  [ "$tries" -gt 0 ] || { echo "cluster-info does not lead to $server" >&2; exit 1; }
+  tries=$((tries - 1))
+  kube -n kube-public get configmap cluster-info -o yaml | sed "s|^\( *server: \).*|\1$server|" | kube replace -f - >/dev/null || :
+done
 "#;
 
 fn nanoseconds(duration: Duration) -> i128 {

@@ -72,7 +72,7 @@ pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Mak
         plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
     }
     let making = compared(plan, seen, &Selection::whole())?;
-    let refusals = speaker.map(|speaker| refused(wanted, speaker, seen)).unwrap_or_default();
+    let refusals = speaker.map(|speaker| refused(cluster, wanted, speaker, seen)).unwrap_or_default();
     if refusals.is_empty() { Ok(making) } else { Err(refusals) }
 }
 
@@ -108,6 +108,10 @@ fn draft<'a>(
         draft.needs(reset, &drained, Reason::Because("its pods have to be elsewhere before"));
         drained
     });
+    if let (Some(before), true) = (before, reset.is_some()) {
+        let begins = StepId::new(name, "reset", "cordoned");
+        draft.needs(&begins, before, Reason::InTurn("one control plane after the other leaves"));
+    }
     if let Some(member) = leave_etcd::member(cluster, wanted, name, seen) {
         let left = leave_etcd::leaves(&mut draft, cluster, &member, drained.as_ref());
         if let Some(before) = before {
@@ -138,10 +142,11 @@ pub(super) fn drained(draft: &mut Draft<'_>, node: &str, speaker: &Host, (settin
 }
 
 /// What the cluster says against it.
-fn refused(wanted: &Leaving<'_>, speaker: &Host, seen: &Seen) -> Vec<Refusal> {
+fn refused(cluster: &Cluster, wanted: &Leaving<'_>, speaker: &Host, seen: &Seen) -> Vec<Refusal> {
     let observed = seen.observations(&speaker.name);
     let Some(KubernetesState::Ready { nodes, .. }) = &observed.kubernetes else { return Vec::new() };
     let of_one = |name: &String| match nodes.get(name).filter(|_| wanted.dead.contains(name)) {
+        node if leave_etcd::without_line(cluster, name, node).is_some() => leave_etcd::without_line(cluster, name, node),
         Some(node) if !node.silent => Some(still_speaks(name, node.ready)),
         Some(_) => None,
         None => lost_pods(name, &wanted.drain, seen, speaker),

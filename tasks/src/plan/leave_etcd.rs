@@ -13,9 +13,15 @@ use super::refusal::Refusal;
 use crate::gate::{Disruption, Need, Removal};
 use crate::identity;
 use crate::membership::{answering, has_vote, peer_url};
-use crate::observe::{EtcdPeer, EtcdState};
+use crate::observe::{EtcdPeer, EtcdState, Look, Looks, NodeState};
 use crate::operations::{MoveLeader, Operation, RemoveMember};
 use crate::preconditions::uploaded_endpoint;
+
+/// Where a kubelet has where it asks.
+const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
+
+/// Says of a node that it is a control plane (kubeadm's `mark-control-plane`).
+const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 
 /// Until all members have heard of the change before, another one leads, and what is not certain has become so.
 const WITHIN: Duration = Duration::from_secs(240);
@@ -89,8 +95,56 @@ pub(super) fn refused(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> V
         let refusal = Refusal::new("no member of etcd that stays works, and one has to let the others go");
         return vec![refusal.hint("mend etcd first: `kokctl status` shows its members").passing()];
     }
+    let moved = chosen.iter().filter_map(|host| moved_away(cluster, host, seen));
     let addressed = chosen.iter().filter(|host| is_endpoint(cluster, host, seen)).map(|host| endpoint(host));
-    addressed.chain(even(cluster, wanted, seen)).collect()
+    let asked = chosen.iter().flat_map(|host| asked_by_kubelets(cluster, host, wanted, seen));
+    moved.chain(addressed).chain(asked).chain(even(cluster, wanted, seen)).collect()
+}
+
+/// By another address than the one that the others know it by, its host would be cleaned while its member counts.
+fn moved_away(cluster: &Cluster, host: &Host, seen: &Seen) -> Option<Refusal> {
+    let (_, list) = answering(cluster, seen).find(|(other, _)| other.name != host.name)?;
+    let is_there = list.members.iter().any(|peer| peer.peer_url == peer_url(host));
+    let other = list.members.iter().find(|peer| peer.name == host.name && peer.peer_url != peer_url(host)).filter(|_| !is_there)?;
+    Some(
+        Refusal::new(format!("etcd reaches the member of {} at {}, and the file has {}", host.name, other.peer_url, host.address))
+            .at(format!("host {} ({})", host.name, host.address))
+            .because("it can't leave by an address that the others don't know")
+            .hint(format!("write the address of {} as it was; with the new one it joins anew once it has left", host.name)),
+    )
+}
+
+/// Kubelets that ask at the address of what was the only control plane once, and have not been told the name.
+fn asked_by_kubelets(cluster: &Cluster, host: &Host, wanted: &Leaving<'_>, seen: &Seen) -> Vec<Refusal> {
+    let own = format!("https://{}", identity::address(cluster, host));
+    let asks = |other: &&Host| {
+        let stays = !wanted.hosts.contains(&other.name) && !other.roles.control_plane;
+        stays && seen.observations(&other.name).kubeconfig_servers.get(KUBELET_CONF) == Some(&own)
+    };
+    let refused = |other: &Host| {
+        Refusal::new(format!("the kubelet of {} asks the API at the address of {}", other.name, host.name))
+            .at(format!("host {} ({})", other.name, other.address))
+            .because("it would lose the API with that host")
+            .hint("`kokctl apply` tells it the name that leads to all control planes; remove the host after that")
+    };
+    cluster.nodes().filter(asks).map(refused).collect()
+}
+
+/// What has to be seen of a worker before a control plane leaves.
+#[must_use]
+pub fn worker_looks() -> Looks {
+    [Look::KubeconfigCertificate(KUBELET_CONF.to_owned())].into_iter().collect()
+}
+
+/// A control plane without a line in the file: nobody knows which member of etcd is its own.
+pub(super) fn without_line(cluster: &Cluster, name: &str, node: Option<&NodeState>) -> Option<Refusal> {
+    let is_plane = node.is_some_and(|node| node.labels.contains_key(CONTROL_PLANE));
+    (is_plane && cluster.host(name).is_none() && !cluster.has_etcd_units()).then(|| {
+        Refusal::new(format!("{name} is a control plane, and the file has no such host"))
+            .at(format!("node {name}"))
+            .because("its member of etcd is known by the address that stands there")
+            .hint(format!("put the line of {name} back, and remove it then"))
+    })
 }
 
 /// Whether everything asks the API at the address of this one host.

@@ -168,7 +168,8 @@ impl<'a> State<'a> {
     fn left_data(&self, host: &Host) -> Option<Refusal> {
         let list = self.members.iter().find(|(name, member)| **name != host.name && member.has_leader).map(|(_, member)| member)?;
         let is_listed = list.members.iter().any(|peer| peer.peer_url == peer_url(host) || peer.name == host.name);
-        let has_left = !is_listed && self.has(host, DATA) == Some(true) && self.is_claimed(host) == Some(true);
+        let has_left =
+            !self.cluster.has_etcd_units() && !is_listed && self.has(host, DATA) == Some(true) && self.is_claimed(host) == Some(true);
         has_left.then(|| {
             Refusal::new("its member of etcd was taken out of the cluster, and it has the data of that one still")
                 .because(format!("{DATA} is there, and the other members don't count it as one of them"))
@@ -244,6 +245,9 @@ impl<'a> State<'a> {
         }
         let gone: Vec<&str> = is.difference(wanted).filter_map(|it| it.split('=').next()).filter(|name| !name.starts_with('(')).collect();
         let then = if names(is).is_subset(&names(wanted)) { ", and apply with the new address, by which it joins anew" } else { "" };
+        if gone.is_empty() {
+            return "; or put the host of the one that was never started back, which `apply` then goes on with".to_owned();
+        }
         let dead = "with --dead if it is gone for good";
         format!("; or, if they are to leave: `kokctl remove -f FILE {}` with the file as it was, {dead}{then}", gone.join(" "))
     }

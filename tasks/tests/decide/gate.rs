@@ -137,7 +137,8 @@ fn model_allows(op: &Disruption, target: usize, need: Need, kinds: &[Kind], lead
         Disruption::Promote { .. } => {
             let after = voters | own;
             let works_after = has_majority(after, answer & !own) || (voters.count_ones() == 1 && works);
-            !is_full && kind == Some(Kind::CaughtUp) && works_after
+            // One that has its vote keeps it.
+            kind.is_some_and(Kind::has_vote) || (!is_full && kind == Some(Kind::CaughtUp) && works_after)
         }
         Disruption::RemoveMember { why, .. } => match why {
             Removal::Leaving => {

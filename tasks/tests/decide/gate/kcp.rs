@@ -34,7 +34,9 @@ fn what_stands_in_no_list_does_not_count() {
     }
     let op = Disruption::RemoveMember { member: 99, why: Removal::Dead };
     let ruling = gate(&op, Need::Wanted, &view_of(&[Kind::Well; 3], Some(0)));
-    assert_eq!(ruling, Ruling::Refuse(Cause::NotListed("63".to_owned())));
+    assert_eq!(ruling, Ruling::Allow, "it has left already");
+    let op = Disruption::Promote { host: "h9".to_owned() };
+    assert!(matches!(gate(&op, Need::Wanted, &view_of(&[Kind::Well; 3], Some(0))), Ruling::Wait(Cause::NotListed(_))));
 }
 
 #[test]

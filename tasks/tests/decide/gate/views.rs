@@ -215,3 +215,13 @@ fn no_more_is_looked_at_than_is_needed() {
     seen.add_unreachable("cp1");
     assert_eq!(hosts(further_looks(&cluster, &[&kubelet], &seen, &|_| true)), ["cp2"], "the next API server");
 }
+
+/// What one disruption asks of a host does not take the place of what another one asks.
+#[test]
+fn members_and_nodes_are_looked_at_together() {
+    let ops = [Disruption::RestartMember { host: "cp2".to_owned() }, Disruption::DrainWorker { host: "worker1".to_owned() }];
+    let ops: Vec<&Disruption> = ops.iter().collect();
+    let first = first_looks(&cluster(), &ops, &|_| true);
+    let of_cp1: Vec<_> = first["cp1"].iter().collect();
+    assert!(of_cp1.contains(&crate::observe::Look::Etcd) && of_cp1.contains(&crate::observe::Look::Kubernetes), "{of_cp1:?}");
+}

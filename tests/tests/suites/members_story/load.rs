@@ -21,7 +21,7 @@ const WRITER: &str = r#"n=0
 while :; do
   n=$((n + 1))
   api /namespaces/default/configmaps/counter --max-time 2 -o /dev/null -X PATCH -H 'Content-Type: application/merge-patch+json' \
-    -d "{\"data\":{\"n\":\"$n\"}}" && echo "$(date +%s%3N) $n" >>acknowledged
+    -d "{\"data\":{\"k$n\":\"\",\"n\":\"$n\"}}" && echo "$(date +%s%3N) $n" >>acknowledged
   sleep 0.05
 done
 "#;
@@ -77,8 +77,11 @@ impl Load {
         let last = written.last().expect("nothing was written").1;
         let ask = ". /root/load/client.sh; api /namespaces/default/configmaps/counter";
         let is: Value = serde_json::from_str(&ok(&self.worker, ask)).unwrap();
-        let is: u64 = is["data"]["n"].as_str().unwrap().parse().unwrap();
-        assert!(is >= last, "{after}: {last} was acknowledged, and {is} is there");
+        let number: u64 = is["data"]["n"].as_str().unwrap().parse().unwrap();
+        assert!(number >= last, "{after}: {last} was acknowledged, and {number} is there");
+        let lost: Vec<u64> =
+            written.iter().map(|(_, number)| *number).filter(|number| is["data"].get(format!("k{number}")).is_none()).collect();
+        assert!(lost.is_empty(), "{after}: {lost:?} were acknowledged, and are not there");
         let away: u64 = written.windows(2).map(|pair| pair[1].0 - pair[0].0).filter(|gap| *gap > USUAL).sum();
         let longest = written.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap_or_default();
         let (away_seconds, longest) = (away as f64 / 1e3, longest as f64 / 1e3);
