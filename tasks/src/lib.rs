@@ -26,6 +26,7 @@ mod etcd_options;
 pub mod facts;
 pub mod firewall;
 pub mod gate;
+pub mod given;
 pub mod holder;
 pub mod identity;
 pub mod issued;

@@ -11,6 +11,7 @@ use super::{
     Task, api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling,
     still_ready, uncordoned,
 };
+use crate::given::Given;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{
@@ -272,6 +273,8 @@ fn mark(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) -> Result<()
         labels,
         annotations: view.host.annotations.clone(),
         taints: crate::documents::taints(view.host).iter().map(ToString::to_string).collect(),
+        given: Given::by(view.host),
+        back: view.given().taken_back(view.host),
     };
     let speaker = &view.speaker()?.name;
     let step = draft.add_on(speaker, "marked", Operation::MarkNode(mark));

@@ -13,6 +13,7 @@ use super::{
 use crate::change::Verdict;
 use crate::digest::sha256;
 use crate::documents;
+use crate::given::Given;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
 use crate::operations::{Join, KubeletEndpoint, LetIn, MarkNode, Operation, kept_out};
@@ -139,8 +140,9 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     // The kubelet has a certificate when the join ends, and makes its node when it comes to the API with it. What runs on all nodes waits for that.
     let is_waited_for = !is_issued && (network::is_there(view) || network::has_proxy(view));
     let (labels, annotations) = (view.host.labels.clone(), view.host.annotations.clone());
-    if !labels.is_empty() || !annotations.is_empty() || !taints.is_empty() || !is_waited_for {
-        let mark = MarkNode { node: view.host.name.clone(), labels, annotations, taints };
+    let (given, back) = (Given::by(view.host), view.given().taken_back(view.host));
+    if !labels.is_empty() || !annotations.is_empty() || !taints.is_empty() || !back.is_empty() || !is_waited_for {
+        let mark = MarkNode { node: view.host.name.clone(), labels, annotations, taints, given, back };
         let marked = draft.add_on(&speaker, "marked", Operation::MarkNode(mark));
         draft.needs(&marked, &join, Reason::Because("there is no node to mark before"));
         draft.needs(&marked, &control_plane::ADMINISTRATORS.on(&speaker), Reason::Because("only administrators may"));

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::parse::{ParseError, Section, text_of};
 use super::token::BootstrapTokenState;
 use crate::drain::Cordon;
+use crate::given::Given;
 pub(super) use questions::{LOAD_BALANCERS, NODES, TOKENS, WARNINGS, objects};
 
 /// The cluster as one API server shows it.
@@ -51,6 +52,8 @@ pub struct NodeState {
     pub silent: bool,
     /// Whether new pods are kept away from it, and by whom.
     pub cordon: Cordon,
+    /// What kokctl has given it by the file's word.
+    pub given: Given,
     /// What the Ready condition says.
     pub message: String,
     /// When its kubelet said so last, in whole seconds since 1970 by the clock of its host.

@@ -2,17 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::change::{Change, ChangeKind, Verdict, seen};
-use crate::observe::{KubernetesState, Look, Observations};
+use crate::given::{ANNOTATION, Given, without_value};
+use crate::observe::{KubernetesState, Look, NodeState, Observations};
 use crate::operations::KUBECTL;
 use crate::operations::ready::unanswered;
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
 
-/// Labels, annotations and taints that a node has to have; others that it has are left alone. Asked for on a control plane.
+/// Labels, annotations and taints that a node has to have, and those that it was given once and is to have no more; others that it has are left alone.
+/// Asked for on a control plane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MarkNode {
     /// The node.
@@ -23,6 +25,10 @@ pub struct MarkNode {
     pub annotations: BTreeMap<String, String>,
     /// Taints as `key=value:effect`.
     pub taints: Vec<String>,
+    /// What of these is written down as given.
+    pub given: Given,
+    /// What is taken back.
+    pub back: Given,
 }
 
 impl MarkNode {
@@ -54,6 +60,20 @@ impl MarkNode {
         }
         match self.taints.iter().find(|taint| !node.taints.contains(taint)) {
             Some(taint) => Verdict::differs(ChangeKind::Mark, format!("it lacks the taint {taint}")),
+            None => self.left(node),
+        }
+    }
+
+    /// What the node has that the file no longer gives it, and whether it is written down what it was given.
+    fn left(&self, node: &NodeState) -> Verdict {
+        let label = self.back.labels.iter().find(|key| node.labels.contains_key(*key)).map(|key| format!("label {key}"));
+        let has_taint = |taint: &&String| node.taints.iter().any(|is| without_value(is) == **taint);
+        let taint = || self.back.taints.iter().find(has_taint).map(|taint| format!("taint {taint}"));
+        let annotation =
+            || self.back.annotations.iter().find(|key| node.given.annotations.contains(*key)).map(|key| format!("annotation {key}"));
+        match label.or_else(taint).or_else(annotation) {
+            Some(what) => Verdict::differs(ChangeKind::Mark, format!("it has the {what}, which the file no longer gives it")),
+            None if node.given != self.given => Verdict::differs(ChangeKind::Record, "it does not say what it was given by the file"),
             None => Verdict::Same,
         }
     }
@@ -70,13 +90,14 @@ impl MarkNode {
         // The kubelet registers the node a moment after it started; `wait` is kubectl's own watch, with a deadline below the step's, so that
         // a node that does not come is a failure and not a riddle.
         script.line(&format!("kube wait --for=create --timeout=90s node/{node} >/dev/null"));
-        if !self.labels.is_empty() {
-            let labels: Vec<String> = self.labels.iter().map(|(key, value)| quote(&format!("{key}={value}"))).collect();
+        if !self.labels.is_empty() || !self.back.labels.is_empty() {
+            let back = self.back.labels.iter().map(|key| quote(&format!("{key}-")));
+            let labels: Vec<String> = self.labels.iter().map(|(key, value)| quote(&format!("{key}={value}"))).chain(back).collect();
             script.line(&format!("kube label --overwrite node {node} {} >/dev/null", labels.join(" ")));
         }
-        if !self.annotations.is_empty() {
+        if !self.annotations.is_empty() || !self.back.annotations.is_empty() || !self.given.is_empty() || !self.back.is_empty() {
             // Any text may be a value, and one may be longer than an argument.
-            let patch = json!({"metadata": {"annotations": self.annotations}}).to_string();
+            let patch = json!({"metadata": {"annotations": self.all_annotations()}}).to_string();
             let command = format!("kube patch node {node} --type=merge --patch-file=/dev/stdin >/dev/null");
             script.feed(Content::Bytes(patch.as_bytes()), &command);
         }
@@ -84,7 +105,19 @@ impl MarkNode {
             let taints: Vec<String> = self.taints.iter().map(|taint| quote(taint)).collect();
             script.line(&format!("kube taint --overwrite node {node} {} >/dev/null", taints.join(" ")));
         }
+        // kubectl calls it an error if the node has none.
+        for taint in &self.back.taints {
+            script.line(&format!("kube taint node {node} {} >/dev/null 2>&1 || :", quote(&format!("{taint}-"))));
+        }
         Act::Script(script)
+    }
+
+    /// Those that it is to have, and no value for those that it is not to have.
+    fn all_annotations(&self) -> Map<String, Value> {
+        let given = if self.given.is_empty() { Value::Null } else { json!(self.given).to_string().into() };
+        let back = self.back.annotations.iter().map(|key| (key.clone(), Value::Null));
+        let own = self.annotations.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
+        back.chain(own).chain([(ANNOTATION.to_owned(), given)]).collect()
     }
 
     pub(super) fn title(&self) -> String {

@@ -12,6 +12,7 @@ use super::refusal::Refusal;
 use crate::bundle::{BundleFile, BundleImage};
 use crate::facts::HostFacts;
 use crate::gate::{Disruption, Need};
+use crate::given::Given;
 use crate::membership::Membership;
 use crate::observe::{KubernetesState, Observations};
 use crate::resources::Resource;
@@ -99,6 +100,12 @@ impl<'a> HostView<'a> {
     #[must_use]
     pub fn kubernetes(&self) -> Option<&'a KubernetesState> {
         self.seen.observations(&self.speaker().ok()?.name).kubernetes.as_ref()
+    }
+
+    /// What the host's node was given by the file's word before the run.
+    #[must_use]
+    pub fn given(&self) -> Given {
+        self.kubernetes().and_then(|state| state.node(&self.host.name)).map(|node| node.given.clone()).unwrap_or_default()
     }
 
     /// A file of the bundle by name, for the host's architecture: of the version given, or the newest.

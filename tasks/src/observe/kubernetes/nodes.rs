@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::NodeState;
 use crate::drain::Cordon;
+use crate::given::Given;
 use crate::observe::list;
 
 #[derive(Deserialize)]
@@ -41,6 +42,8 @@ struct Metadata {
 struct Annotations {
     #[serde(rename = "kokctl.io/cordoned-by")]
     cordoned_by: Option<String>,
+    #[serde(rename = "kokctl.io/given")]
+    given: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -136,6 +139,7 @@ fn state(node: Node) -> NodeState {
         ready: ready.status == "True",
         silent: ready.status == "Unknown",
         cordon: Cordon::read(spec.unschedulable, metadata.annotations.cordoned_by.as_deref()),
+        given: Given::read(metadata.annotations.given.as_deref()),
         message: ready.message,
         said_at_seconds: said_at.map(OffsetDateTime::unix_timestamp),
         labels: metadata.labels,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_tasks::change::Change;
 use kok_tasks::drain::{Cordon, judge};
+use kok_tasks::given::without_value;
 use kok_tasks::identity;
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
@@ -63,6 +64,11 @@ impl World {
                 self.api.annotations.entry(mark.node.clone()).or_default().extend(mark.annotations.clone());
                 let new: Vec<_> = mark.taints.iter().filter(|taint| !node.taints.contains(taint)).cloned().collect();
                 node.taints.extend(new);
+                node.taints.retain(|taint| !mark.back.taints.contains(&without_value(taint)));
+                node.labels.retain(|key, _| !mark.back.labels.contains(key));
+                node.given = mark.given.clone();
+                let annotations = self.api.annotations.entry(mark.node.clone()).or_default();
+                annotations.retain(|key, _| !mark.back.annotations.contains(key));
             }
             Operation::ReadKubeconfigs(_) => {
                 let host = self.host(host);
