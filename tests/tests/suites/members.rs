@@ -37,6 +37,51 @@ fn control_planes_come_and_go() {
     clock.lap("one is left");
 }
 
+/// Ten kills, of removals, of joining and of both in one run; each time what is typed again ends it.
+#[test]
+fn killed_at_ten_points() {
+    let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
+    let kokctl = Kokctl::new(&lab);
+    let bundle = kokctl.bundle().to_str().unwrap().to_owned();
+    let mut clock = Clock::start();
+    kokctl.write_manifest(&lab.inventory(DEFAULT_KUBERNETES_VERSION).unwrap());
+    kokctl.converge("apply");
+    let load = Load::begin(&lab);
+    clock.lap("a cluster");
+    for _ in 0..4 {
+        let host = any(vec!["cp1", "cp2", "cp3"]);
+        let (removal, joining) = (any((0..=5).collect()), any((1..=60).collect()));
+        println!("{host}: its removal is killed after {removal} steps, and its joining after {joining}");
+        killed_after(&kokctl, &["remove", host, "--yes", "--yes-even"], removal);
+        let said = kokctl.verb("remove", &[host, "--yes", "--yes-even"]);
+        assert_eq!(said.code, 0, "{said:?}");
+        killed_after(&kokctl, &["apply", "--bundle", &bundle], joining);
+        kokctl.converge("apply");
+        is_whole(&lab, &kokctl);
+        load.goes_on(&format!("{host} removed after {removal}, joined after {joining}"));
+        clock.lap("a removal and a joining");
+    }
+    for _ in 0..2 {
+        let host = any(vec!["cp1", "cp2", "cp3"]);
+        let after = any((0..=60).collect());
+        println!("{host}: its replacement is killed after {after} steps");
+        let replace = ["replace", host, "--yes", "--bundle", &bundle];
+        killed_after(&kokctl, &replace, after);
+        let said = kokctl.verb("apply", &["--bundle", &bundle]);
+        // Where it has left and was not cleaned, that is what is said.
+        let is_refused = said.code == 3 && said.stderr.contains(&format!("kokctl replace -f FILE {host}"));
+        assert!(said.code == 0 || is_refused, "{said:?}");
+        if is_refused {
+            let said = kokctl.verb(replace[0], &replace[1..]);
+            assert_eq!(said.code, 0, "{said:?}");
+        }
+        is_whole(&lab, &kokctl);
+        load.goes_on(&format!("{host} replaced after {after}"));
+        clock.lap("a replacement");
+    }
+    load.end();
+}
+
 fn without(manifest: &str, hosts: &[&str]) -> String {
     let is_kept = |line: &&str| !hosts.iter().any(|host| line.contains(&format!("name: {host},")));
     manifest.lines().filter(is_kept).map(|line| format!("{line}\n")).collect()
