@@ -57,6 +57,13 @@ pub fn paths(cluster: &Cluster, host: &Host) -> Vec<&'static str> {
     of_leaves.chain(users(cluster, host).into_iter().map(Material::Kubeconfig)).map(Material::path).collect()
 }
 
+/// A cluster with one control plane as it is if there were more once.
+fn named(cluster: &Cluster) -> Option<Cluster> {
+    let mut named = cluster.clone();
+    named.settings.api_endpoint.is_named = true;
+    (cluster.api_endpoint_name().is_none() && named.api_endpoint_name().is_some()).then_some(named)
+}
+
 /// The server that a kubeconfig of this host points to. A worker has no API server beside it.
 fn server(cluster: &Cluster, host: &Host, user: KubeconfigUser) -> String {
     let identity = identity::control_plane(cluster, host);
@@ -95,13 +102,16 @@ pub fn problems(cluster: &Cluster, host: &Host, found: &Files, folder: &IssuedFo
     }
     for user in users(cluster, host) {
         let (path, profile) = (Material::Kubeconfig(user).path(), user.profile(&identity));
-        let server = server(cluster, host, user);
+        // With one control plane it may be one that is left of several, whose API has a name: hosts have not been asked yet.
+        let servers = [Some(server(cluster, host, user)), named(cluster).map(|named| server(&named, host, user))];
+        let [Some(server), other] = &servers else { continue };
         let with_server = format!(", in a kubeconfig that points to {server}, with certificates and key inside");
         let Some(text) = found.get(path) else {
             problems.push(missing(problem(path, "is missing"), &profile, &with_server));
             continue;
         };
-        let defects = verify_kubeconfig(&of_pki(text), authority(cluster, profile.authority), &profile, &server, now).err();
+        let verify = |server: &str| verify_kubeconfig(&of_pki(text), authority(cluster, profile.authority), &profile, server, now).err();
+        let defects = verify(server).filter(|_| other.as_ref().is_none_or(|other| verify(other).is_some()));
         let because = defects.unwrap_or_default().iter().map(Defect::to_string).collect::<Vec<_>>().join("; ");
         if !because.is_empty() {
             problems.push(problem(path, "can't be used").because(because).hint(wanted(&profile, &with_server)));

@@ -77,6 +77,8 @@ pub enum EtcdHealth {
     NotReady(String),
     /// It answers, and the members have no leader.
     NoLeader,
+    /// It answers, and has no vote until it has caught up.
+    Learns,
     /// It answers, with these errors.
     Complains(Vec<String>),
     /// It is a member, and has a leader.
@@ -96,6 +98,7 @@ impl EtcdHealth {
             Some(EtcdState::NotReady(said)) => Self::NotReady(said.lines().next_back().unwrap_or_default().to_owned()),
             Some(EtcdState::Ready(member)) if !member.has_leader => Self::NoLeader,
             Some(EtcdState::Ready(member)) if !member.errors.is_empty() => Self::Complains(member.errors.clone()),
+            Some(EtcdState::Ready(member)) if member.is_learner => Self::Learns,
             Some(EtcdState::Ready(member)) => Self::Ready { members: member.members.len(), version: member.version.clone() },
         }
     }
@@ -114,6 +117,7 @@ impl fmt::Display for EtcdHealth {
             Self::NotInstalled => f.write_str("not installed"),
             Self::NotReady(said) => write!(f, "not ready: {said}"),
             Self::NoLeader => f.write_str("not ready: the members have no leader"),
+            Self::Learns => f.write_str("learns what the others have, and has no vote yet; `kokctl apply` goes on with it"),
             Self::Complains(errors) => write!(f, "complains: {}", errors.join(", ")),
             Self::Ready { members, version } => write!(f, "ready, {}, {version}", count(*members, "member")),
         }
