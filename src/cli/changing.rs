@@ -94,6 +94,7 @@ pub(super) fn failures(error: Error, verb: &str) -> Vec<Failure> {
         | Error::Unreachable(failures)
         | Error::Held { failures, .. }
         | Error::Refused(failures)
+        | Error::HalfWay(failures)
         | Error::Internal(failures) => failures,
         Error::PlanChanged(changed) => vec![changed.failure],
         Error::NotApproved => vec![Failure::new(Kind::Declined, "the plan waits for an approval")],

@@ -15,8 +15,8 @@ use super::drain_arguments::DrainOptions;
 use super::process;
 use super::remove::may_leave;
 use super::reset;
-use crate::engine::{self, ApplyRequest, Given, Options, Removal, Replaced, Silent, Verdict};
-use crate::failure::Failure;
+use crate::engine::{self, ApplyRequest, Error, Given, Options, Removal, Replaced, Silent, Verdict};
+use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 
 /// Take hosts out of the cluster and let them join anew: a machine that lost its disk, a new one in its place, or one to be made afresh
@@ -55,10 +55,19 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let request =
         ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
     let work = async |options: Options<'_>| engine::replace(context, (store, lock), (&removal, &part), &request, options).await;
-    let Replaced { outcome, kept } = session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "replace"))?;
+    let left = |error: &Error| matches!(error, Error::HalfWay(_)).then(|| half_way(&part));
+    let replaced = session.with_options(|_| Verdict::Go, work).await;
+    let replaced = replaced.map_err(|error| left(&error).into_iter().chain(failures(error, "replace")).collect::<Vec<_>>());
+    let Replaced { outcome, kept } = replaced?;
     let done = outcome.map_or(0, |outcome| outcome.done);
     let (replaced, seconds) = (count(hosts.len(), "host"), session.seconds());
     session.say(&format!("{part}: {replaced} of the cluster {} made afresh, {}, {seconds:.1} s", cluster.name, count(done, "change")));
     kept.iter().flat_map(reset::snapshot_words).for_each(|text| session.say(&text));
     Ok(())
+}
+
+/// What has come about where the second half can't be begun.
+fn half_way(part: &str) -> Failure {
+    let failure = Failure::new(Kind::Incomplete, format!("{part}: out of the cluster and cleaned, and nothing of joining was begun"));
+    failure.hint("mend what is said below, then `kokctl apply`")
 }

@@ -60,6 +60,8 @@ pub(super) struct Run<'a> {
     pub(super) context: &'a Context,
     pub(super) options: Options<'a>,
     has_begun: AtomicBool,
+    /// Whether a stage was carried out.
+    has_done: AtomicBool,
     _lock: Lock,
 }
 
@@ -82,7 +84,7 @@ impl<'a> Run<'a> {
             who: context.controller.name.clone(),
             part,
         });
-        Self { context, options, has_begun: AtomicBool::new(false), _lock: lock }
+        Self { context, options, has_begun: AtomicBool::new(false), has_done: AtomicBool::new(false), _lock: lock }
     }
 
     /// Carries out an order, stage by stage. Hosts are held from the stage that first needs them until the run ends, however it does.
@@ -99,6 +101,7 @@ impl<'a> Run<'a> {
     async fn stages(&self, order: &mut impl Order, held: &mut Held) -> Result<Driven, Error> {
         for _ in 0..MOST_STAGES {
             let driven = self.stage(order, held).await?;
+            self.has_done.fetch_or(driven.outcome.is_some(), Ordering::SeqCst);
             if !order.goes_on() {
                 return Ok(driven);
             }
@@ -126,7 +129,11 @@ impl<'a> Run<'a> {
 
     /// Says in the journal too why nothing was begun.
     pub(super) fn recorded<T>(&self, result: Result<T, Vec<Failure>>) -> Result<T, Error> {
-        result.map_err(|failures| {
+        result.map_err(|mut failures| {
+            if self.has_done.load(Ordering::SeqCst) {
+                // Then it is not so that nothing was changed.
+                failures.iter_mut().for_each(|failure| failure.kind = Kind::Incomplete);
+            }
             self.refuse(&failures);
             Error::from(failures)
         })

@@ -24,6 +24,8 @@ pub enum Error {
     },
     /// Hosts don't meet a condition that somebody has to meet.
     Refused(Vec<Failure>),
+    /// A stage was carried out, and what comes after it could not be begun. To mend that and go on is left to the caller.
+    HalfWay(Vec<Failure>),
     /// Files of kokctl's own, or a defect.
     Internal(Vec<Failure>),
     /// The plan waits for an approval. Nothing was begun.
@@ -59,7 +61,7 @@ impl Error {
             Self::Internal(_) => Kind::Internal,
             Self::NotApproved => Kind::Declined,
             Self::PlanChanged(changed) => changed.failure.kind,
-            Self::StepFailed(_) | Self::InDoubt(_) | Self::Stopped(_) | Self::TakenOver(_) => Kind::Incomplete,
+            Self::HalfWay(_) | Self::StepFailed(_) | Self::InDoubt(_) | Self::Stopped(_) | Self::TakenOver(_) => Kind::Incomplete,
         }
     }
 
@@ -71,7 +73,8 @@ impl Error {
             Self::Unreachable(_) | Self::Held { .. } | Self::InDoubt(_) | Self::Stopped(_) => true,
             // Steps that were held back with no reason are a defect.
             Self::StepFailed(outcome) => !outcome.failed.is_empty(),
-            Self::Input(_) | Self::Refused(_) | Self::Internal(_) | Self::NotApproved | Self::PlanChanged(_) | Self::TakenOver(_) => false,
+            Self::Input(_) | Self::Refused(_) | Self::HalfWay(_) | Self::Internal(_) => false,
+            Self::NotApproved | Self::PlanChanged(_) | Self::TakenOver(_) => false,
         }
     }
 }
@@ -92,7 +95,8 @@ impl From<Vec<Failure>> for Error {
                 Some(held) => Self::Held { by: held.by, since: held.since, failures },
                 None => Self::Unreachable(failures),
             },
-            Kind::Incomplete | Kind::Declined | Kind::Internal => Self::Internal(failures),
+            Kind::Incomplete => Self::HalfWay(failures),
+            Kind::Declined | Kind::Internal => Self::Internal(failures),
         }
     }
 }

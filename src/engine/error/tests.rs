@@ -28,6 +28,7 @@ fn judged(error: &Error) -> (&'static str, Kind, bool) {
         Error::Unreachable(_) => "unreachable",
         Error::Held { .. } => "held",
         Error::Refused(_) => "refused",
+        Error::HalfWay(_) => "half way",
         Error::Internal(_) => "internal",
         Error::NotApproved => "not approved",
         Error::PlanChanged(_) => "changed",
@@ -56,6 +57,8 @@ fn what_may_pass_by_itself_is_told_from_what_somebody_has_to_mend() {
     assert_eq!(of(vec![held(), refused(Refusal::new("it belongs to the cluster paris"))]), no);
     assert_eq!(of(vec![Failure::new(Kind::Input, "x")]), ("input", Kind::Input, false));
     assert_eq!(of(vec![Failure::new(Kind::Internal, "x"), held()]), ("internal", Kind::Internal, false));
+    // Of a stage that comes after one that was carried out.
+    assert_eq!(of(vec![Failure::new(Kind::Incomplete, "x")]), ("half way", Kind::Incomplete, false));
 }
 
 #[test]
