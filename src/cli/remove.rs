@@ -60,7 +60,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let removal = Removal { hosts: &hosts, drain, silent, rejoins: false, even: arguments.yes_even };
     let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let (context, store) = (&session.context, &session.store);
-    let request = ResetRequest::Some { removal: &removal, part: &part };
+    let request = ResetRequest::Hosts { removal: &removal, part: &part };
     let work = async |options: Options<'_>| engine::reset(context, (store, lock), &cluster, request, options).await;
     let ResetDone { outcome, dead, kept, .. } =
         session.with_options(|_| Verdict::Go, work).await.map_err(|error| failures(error, "remove"))?;
@@ -85,7 +85,8 @@ fn dead_words(hosts: &[String]) -> String {
 }
 
 fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -> Vec<String> {
-    let (names, is) = (listed(hosts.iter().map(String::as_str)), if hosts.len() == 1 { "is" } else { "are" });
+    let names = listed(hosts.iter().map(String::as_str));
+    let (is, it) = if hosts.len() == 1 { ("is", "it") } else { ("are", "them") };
     let mut words = vec![format!("{names} {is} no longer part of the cluster {}", cluster.name)];
     if !dead.is_empty() {
         let names = listed(dead.iter().map(String::as_str));
@@ -96,14 +97,14 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -
     let is_plane = |name: &String| cluster.host(name).is_some_and(|host| host.roles.control_plane);
     if hosts.iter().any(is_plane) {
         let left = cluster.control_planes().filter(|host| !hosts.contains(&host.name)).count();
-        let out = "take it out of the file now and `kokctl apply`, so that load balancers and /etc/hosts name it no more";
-        let anew = "leave it there, and apply lets the host join anew";
+        let out = format!("take {it} out of the file now and `kokctl apply`, so that load balancers and /etc/hosts name {it} no more");
+        let anew = format!("leave {it} there, and `kokctl apply` lets {it} join anew");
         words.push(match left % 2 {
             0 => format!("etcd has {left} members now, and the file may not have so many: write another host in its place and `kokctl apply`; or {anew}"),
             _ => format!("{out}; or {anew}"),
         });
     } else if hosts.iter().any(|name| cluster.host(name).is_some()) {
-        words.push("take it out of the file now: the next `kokctl apply` would make a node of it again".to_owned());
+        words.push(format!("take {it} out of the file now: the next `kokctl apply` would make a node of {it} again"));
     }
     words
 }

@@ -60,7 +60,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
             // Whoever has typed the cluster's name has given up what is on these hosts.
             let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::default() };
             let removal = Removal { hosts, drain, silent: Silent::Refused, rejoins: false, even: false };
-            take_down(arguments, &cluster, ResetRequest::Some { removal: &removal, part: &part }).await
+            take_down(arguments, &cluster, ResetRequest::Hosts { removal: &removal, part: &part }).await
         }
     }
 }
@@ -96,7 +96,7 @@ async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetReque
             session.say(&format!("{hosts} no longer part of the cluster {}", cluster.name));
             kept.iter().flat_map(snapshot_words).for_each(|text| session.say(&text));
         }
-        (ResetRequest::Some { removal: Removal { hosts, .. }, .. }, Some(_)) => {
+        (ResetRequest::Hosts { removal: Removal { hosts, .. }, .. }, Some(_)) => {
             let (names, is) = (listed(hosts.iter().map(String::as_str)), if hosts.len() == 1 { "is" } else { "are" });
             session.say(&format!("{names} {is} no longer part of the cluster {}", cluster.name));
             session.say("the next `kokctl apply` makes nodes of them again, unless you take them out of the file");

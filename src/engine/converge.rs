@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::{Cluster, Host};
 use kok_tasks::bundle::Bundle;
-use kok_tasks::dual_stack;
+use kok_tasks::completed::completed;
 use kok_tasks::holder::Standing;
 use kok_tasks::observe::Looks;
 use kok_tasks::plan::{self, Aside, Inputs, Making, Plan, Reboots, Refusal, Seen, Selection};
@@ -250,7 +250,7 @@ impl<'a> Observed<'a> {
         let keeper = preconditions::keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let etcd_keeper = preconditions::etcd_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let encryption_keeper = preconditions::encryption_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
-        let cluster = dual_stack::completed(self.cluster, &self.seen).into_owned();
+        let cluster = completed(self.cluster, &self.seen).into_owned();
         let (links, left_out) = (self.links, self.left_out);
         Planned { plan, cluster, warnings, links, now_seconds, standing, boots, left_out, keeper, etcd_keeper, encryption_keeper }
     }

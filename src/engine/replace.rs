@@ -35,7 +35,7 @@ pub async fn replace(
 ) -> Result<Replaced, Error> {
     let cluster: &Cluster = request.cluster;
     let run = Run::begin("replace", cluster, Some(part.to_owned()), (context, lock), options);
-    let taken = TakeDown::new(cluster, store, ResetRequest::Some { removal, part });
+    let taken = TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part });
     let mut order = Replace { taken, apply: Apply { request }, joins: false };
     let driven = run.drive(&mut order).await?;
     Ok(Replaced { outcome: driven.outcome, kept: order.taken.kept() })

@@ -28,7 +28,7 @@ pub enum ResetRequest<'a> {
         snapshot: SnapshotWish<'a>,
     },
     /// Some hosts; the cluster goes on.
-    Some {
+    Hosts {
         /// Which, and how.
         removal: &'a Removal<'a>,
         /// The part in the caller's words.
@@ -96,7 +96,7 @@ pub async fn reset(
     request: ResetRequest<'_>,
     options: Options<'_>,
 ) -> Result<ResetDone, Error> {
-    let part = if let ResetRequest::Some { part, .. } = request { Some(part.to_owned()) } else { None };
+    let part = if let ResetRequest::Hosts { part, .. } = request { Some(part.to_owned()) } else { None };
     let verb = if matches!(request, ResetRequest::Whole { .. }) { "reset" } else { "remove" };
     let run = Run::begin(verb, cluster, part, (context, lock), options);
     let mut order = TakeDown::new(cluster, store, request);
@@ -127,7 +127,7 @@ impl<'a> TakeDown<'a> {
     /// Keeps the snapshot of etcd, if there is one to be taken.
     async fn keep(&mut self, run: &Run<'_>, planned: &Planned) -> Result<(), Error> {
         let place = match self.request {
-            ResetRequest::Some { .. } | ResetRequest::Whole { snapshot: SnapshotWish::InStore } => None,
+            ResetRequest::Hosts { .. } | ResetRequest::Whole { snapshot: SnapshotWish::InStore } => None,
             ResetRequest::Whole { snapshot: SnapshotWish::In(path) } => Some(path),
             ResetRequest::Whole { snapshot: SnapshotWish::None(because) } => {
                 run.context.events.send(EventKind::SnapshotLeftOut { because: because.to_owned() });
@@ -147,7 +147,7 @@ impl Order for TakeDown<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
         match self.request {
-            ResetRequest::Some { removal, .. } => {
+            ResetRequest::Hosts { removal, .. } => {
                 let (planned, dead, snapshot) = take_out(self.cluster, removal, tolerance, run.context).await?;
                 (self.dead, self.snapshot) = (dead, snapshot);
                 Ok(planned)

@@ -1,5 +1,4 @@
-//! What a cluster says of itself and its file does not: the second addresses of hosts, where it has IPv6 beside IPv4, and whether its API has a name
-//! that it got when there were several control planes.
+//! The second addresses of hosts, where a cluster has IPv6 beside IPv4.
 //!
 //! Who writes none down has the one that a node says, as long as its host still has it: so that a host with several keeps what it was
 //! registered with. Before there is a node, it is the one that the host has beside its IPv4 address.
@@ -7,39 +6,14 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv6Addr};
 
-use kok_crds::model::{API_ENDPOINT_NAME, Cluster, Host};
+use kok_crds::model::{Cluster, Host};
 
 use crate::facts::{HostFacts, Interface};
 use crate::plan::Seen;
-use crate::preconditions::uploaded_endpoint;
 use crate::speaker::speaker;
 
-/// The cluster with what it says of itself, as far as it is known.
-#[must_use]
-pub fn completed<'a>(cluster: &'a Cluster, seen: &Seen) -> Cow<'a, Cluster> {
-    let mut cluster = with_addresses(cluster, seen);
-    if keeps_name(&cluster, seen) {
-        cluster.to_mut().settings.api_endpoint.is_named = true;
-    }
-    cluster
-}
-
-/// Whether the only control plane is one that is left of several: what was told the name then asks by it still.
-fn keeps_name(cluster: &Cluster, seen: &Seen) -> bool {
-    let name = cluster.settings.api_endpoint.name.as_deref().unwrap_or(API_ENDPOINT_NAME);
-    let is_alone = !cluster.is_highly_available() && cluster.external_endpoint().is_none();
-    let is = if is_alone { uploaded_endpoint(cluster, seen) } else { None };
-    // Of workers alone, their own files say so.
-    let knows =
-        |host: &Host| seen.observations(&host.name).blocks.get("/etc/hosts").is_some_and(|block| block.contains(&format!(" {name}\n")));
-    match is {
-        Some(is) => is.rsplit_once(':').is_some_and(|(host, _)| host == name),
-        None => is_alone && cluster.balanced_hosts().any(knows),
-    }
-}
-
-/// With the IPv6 address of each host. Nothing changes without dual stack.
-fn with_addresses<'a>(cluster: &'a Cluster, seen: &Seen) -> Cow<'a, Cluster> {
+/// The cluster with the IPv6 address of each host, as far as it is known. Nothing changes without dual stack.
+pub(crate) fn with_addresses<'a>(cluster: &'a Cluster, seen: &Seen) -> Cow<'a, Cluster> {
     if !cluster.network.is_dual_stack() || cluster.hosts.iter().all(|host| host.address_ipv6.is_some()) {
         return Cow::Borrowed(cluster);
     }

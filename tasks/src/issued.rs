@@ -103,15 +103,14 @@ pub fn problems(cluster: &Cluster, host: &Host, found: &Files, folder: &IssuedFo
     for user in users(cluster, host) {
         let (path, profile) = (Material::Kubeconfig(user).path(), user.profile(&identity));
         // With one control plane it may be one that is left of several, whose API has a name: hosts have not been asked yet.
-        let servers = [Some(server(cluster, host, user)), named(cluster).map(|named| server(&named, host, user))];
-        let [Some(server), other] = &servers else { continue };
-        let with_server = format!(", in a kubeconfig that points to {server}, with certificates and key inside");
+        let (first, other) = (server(cluster, host, user), named(cluster).map(|named| server(&named, host, user)));
+        let with_server = format!(", in a kubeconfig that points to {first}, with certificates and key inside");
         let Some(text) = found.get(path) else {
             problems.push(missing(problem(path, "is missing"), &profile, &with_server));
             continue;
         };
         let verify = |server: &str| verify_kubeconfig(&of_pki(text), authority(cluster, profile.authority), &profile, server, now).err();
-        let defects = verify(server).filter(|_| other.as_ref().is_none_or(|other| verify(other).is_some()));
+        let defects = verify(&first).filter(|_| other.as_ref().is_none_or(|other| verify(other).is_some()));
         let because = defects.unwrap_or_default().iter().map(Defect::to_string).collect::<Vec<_>>().join("; ");
         if !because.is_empty() {
             problems.push(problem(path, "can't be used").because(because).hint(wanted(&profile, &with_server)));

@@ -27,7 +27,7 @@ mod versions;
 use kok_crds::model::{Cluster, FirewallPolicy, Host, Settings};
 
 use crate::bundle::Bundle;
-use crate::dual_stack::completed;
+use crate::completed::completed;
 use crate::facts::HostFacts;
 use crate::list::{api_server, host};
 use crate::network_plugins::plugin;
@@ -169,6 +169,8 @@ const HOST_CHECKS: &[HostCheck] = &[
     of_host("names", "name servers that pods can ask", network::name_servers),
 ];
 
+const FOUNDING: &str = "founding";
+
 /// The checks of all hosts together.
 const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("identity", "every host is a machine of its own", together::identity),
@@ -177,7 +179,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
     of_cluster("own-authorities", "the authorities are those of the file, if it has any", own_authorities::check),
     of_cluster("escrow", "the keys that are kept are those of the cluster", own_authorities::check_kept),
-    of_cluster("founding", "the cluster is founded once, with the hosts of the file", bootstrap::check),
+    of_cluster(FOUNDING, "the cluster is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
     of_cluster("proxy", "kube-proxy goes by what Kubernetes keeps", kube_proxy::mode),
     of_cluster("versions", "one version of Kubernetes runs", versions::check),
@@ -280,7 +282,7 @@ pub fn check_beside(cluster: &Cluster, seen: &Seen, leaving: &[String]) -> Vec<R
     // What the founding says of a member that is to leave is why it leaves.
     let counts = |examined: &Examined| match &examined.host {
         Some(host) => !leaving.contains(host),
-        None => ["clocks", "ownership", "authority", "encryption", "proxy", "versions", "running"].contains(&examined.name),
+        None => examined.name != FOUNDING,
     };
     let findings = examine(cluster, seen).into_iter().filter(counts).flat_map(|examined| examined.findings);
     findings.filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal).collect()

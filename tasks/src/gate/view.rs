@@ -141,8 +141,8 @@ impl View {
     }
 }
 
-/// The members that answer on their hosts.
-fn answering<'a>(cluster: &'a Cluster, seen: &'a Seen) -> impl Iterator<Item = (&'a Host, &'a EtcdMember)> {
+/// The members that answer on their hosts, those that learn among them.
+fn reached<'a>(cluster: &'a Cluster, seen: &'a Seen) -> impl Iterator<Item = (&'a Host, &'a EtcdMember)> {
     cluster.etcd_hosts().filter_map(|host| match &seen.observations(&host.name).etcd {
         Some(EtcdState::Ready(member)) => Some((host, member)),
         _ => None,
@@ -165,12 +165,12 @@ fn lists(cluster: &Cluster, seen: &Seen) -> Lists {
 
 fn members(cluster: &Cluster, seen: &Seen) -> Vec<Member> {
     let entries: BTreeMap<u64, &EtcdPeer> =
-        answering(cluster, seen).flat_map(|(_, member)| &member.members).map(|peer| (peer.id, peer)).collect();
+        reached(cluster, seen).flat_map(|(_, member)| &member.members).map(|peer| (peer.id, peer)).collect();
     if entries.is_empty() {
         // Without a list, those are taken for members of which something is there.
         return cluster.etcd_hosts().filter(|host| may_have_member(seen, host)).map(unlisted).collect();
     }
-    let alarms: BTreeMap<u64, EtcdAlarm> = answering(cluster, seen).flat_map(|(_, member)| member.alarms()).collect();
+    let alarms: BTreeMap<u64, EtcdAlarm> = reached(cluster, seen).flat_map(|(_, member)| member.alarms()).collect();
     entries.into_values().map(|peer| member(cluster, seen, peer, alarms.get(&peer.id).copied())).collect()
 }
 
@@ -188,15 +188,15 @@ fn member(cluster: &Cluster, seen: &Seen, peer: &EtcdPeer, alarm: Option<EtcdAla
         .etcd_hosts()
         .find(|host| peer.peer_url == peer_url(host))
         .or_else(|| cluster.etcd_hosts().find(|host| host.name == peer.name));
-    let own = answering(cluster, seen).map(|(_, member)| member).find(|member| member.id == peer.id);
+    let own = reached(cluster, seen).map(|(_, member)| member).find(|member| member.id == peer.id);
     let applied = |member: &EtcdMember| member.applied_index;
-    let furthest = answering(cluster, seen).map(|(_, member)| applied(member)).max().unwrap_or_default();
-    let leader = answering(cluster, seen).map(|(_, member)| member).find(|member| member.id == member.leader).map_or(furthest, applied);
+    let furthest = reached(cluster, seen).map(|(_, member)| applied(member)).max().unwrap_or_default();
+    let leader = reached(cluster, seen).map(|(_, member)| member).find(|member| member.id == member.leader).map_or(furthest, applied);
     Member {
         id: peer.id,
         host: host.map(|host| host.name.clone()),
         learner: peer.is_learner,
-        leader: answering(cluster, seen).any(|(_, member)| member.leader == peer.id),
+        leader: reached(cluster, seen).any(|(_, member)| member.leader == peer.id),
         state: state(cluster, seen, (peer, host), own, alarm),
         behind: own.map_or(u64::MAX, |own| leader.saturating_sub(own.applied_index)),
         version: own.and_then(|own| version_of(&own.version)),

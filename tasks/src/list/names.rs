@@ -5,6 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use kok_crds::model::{Cluster, Host};
 
 use super::{Task, control_plane, still_ready};
+use crate::completed::knows_name;
 use crate::observe::{Look, PathState};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 use crate::resources::{Block, File, Hostname, Resource};
@@ -55,7 +56,7 @@ fn after_certificates(view: &HostView<'_>, draft: &mut Draft<'_>, file: &StepId)
 fn lacks_name(view: &HostView<'_>, host: &Host) -> bool {
     let is_worker = host.roles.is_node() && !host.roles.control_plane && still_ready::was_node(view, host);
     let Some(name) = view.cluster().api_endpoint_name().filter(|_| is_worker) else { return false };
-    view.seen.observations(&host.name).blocks.get("/etc/hosts").is_some_and(|block| !block.contains(name))
+    knows_name(view.seen, host, name) == Some(false)
 }
 
 /// Whether some host does.

@@ -32,7 +32,7 @@ pub enum Look {
     Content(String),
     /// The client's certificate inside a kubeconfig. It is public; the key beside it never leaves the host.
     KubeconfigCertificate(String),
-    /// When controller manager and scheduler of this control plane were started.
+    /// When API server, controller manager and scheduler of this control plane were started that run.
     Programs,
     /// Which versions run of kubelet, containerd, etcd and the programs of the control plane, and which would run after their next start.
     Versions,

@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::parse::ParseError;
+use super::versions::API_SERVER;
 
-/// Programs that read their kubeconfigs at their start and never again.
-const READERS: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
+/// Those that are asked for.
+const PROGRAMS: [&str; 3] = [API_SERVER, "kube-controller-manager", "kube-scheduler"];
 
 /// Asked of containerd by what the kubelet labels containers with: a user's pod may run a program of the same name. What follows the name in
 /// parentheses begins with field 3 of `/proc/PID/stat` (proc(5)).
 pub(super) const SCRIPT: &str = r#"mark programs
 if [ -S /run/containerd/containerd.sock ]; then
   label='labels."io.kubernetes'
-  for program in kube-controller-manager kube-scheduler; do
+  for program in kube-apiserver kube-controller-manager kube-scheduler; do
     set -- "$@" "$label.pod.namespace\"==kube-system,$label.pod.name\"~=\"^$program-\",$label.container.name\"==$program"
   done
   containers=" $(echo $(/usr/local/bin/ctr -n k8s.io containers ls -q "$@" 2>/dev/null)) "
@@ -43,7 +44,7 @@ pub(super) fn read(text: &str, clock: &str, now_nanoseconds: i128) -> Result<BTr
     let mut started: BTreeMap<String, i128> = BTreeMap::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let mut words = line.split_whitespace();
-        let Some(name) = words.next().filter(|name| READERS.contains(name)) else { continue };
+        let Some(name) = words.next().filter(|name| PROGRAMS.contains(name)) else { continue };
         // One that has ended meanwhile has no start.
         let Some(ticks) = words.nth(START) else { continue };
         let ticks: i128 = ticks.parse::<u64>().map_err(|_| wrong(line))?.into();

@@ -35,7 +35,7 @@ pub struct MoveLeader {
     pub to: String,
 }
 
-/// No member is reached there.
+/// The member of this id is none any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RemoveMember {
     /// Its host, or its name in the list, for people.

@@ -8,6 +8,7 @@ mod claim;
 mod cluster_admins;
 mod cordon;
 mod drain;
+mod end_api_server;
 mod endpoint_ready;
 mod etcd_answers;
 mod etcd_member;
@@ -36,6 +37,7 @@ mod remove_addons;
 mod remove_node;
 mod reset;
 mod static_pods;
+mod tasks_of;
 mod time_sync;
 mod tokens;
 mod trust;
@@ -49,6 +51,7 @@ pub use claim::Claim;
 pub use cluster_admins::ClusterAdmins;
 pub use cordon::CordonNode;
 pub use drain::DrainNode;
+pub use end_api_server::EndApiServer;
 pub use endpoint_ready::EndpointReady;
 pub use etcd_answers::EtcdAnswers;
 pub use etcd_member::EtcdMemberReady;
@@ -156,6 +159,8 @@ operations! {
     MoveLeader,
     /// A member has left etcd.
     RemoveMember,
+    /// A host that leaves has no API server any more.
+    EndApiServer,
     /// The local API server answers.
     ApiServerReady,
     /// An API server answers at the endpoint that the user runs.

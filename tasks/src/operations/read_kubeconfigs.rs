@@ -1,5 +1,6 @@
 //! Controller manager and scheduler know their present kubeconfigs.
 
+use super::tasks_of::TASKS_OF;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations};
 use crate::resources::Act;
@@ -15,12 +16,8 @@ const READERS: [(&str, &str); 2] =
     [("kube-controller-manager", "/etc/kubernetes/controller-manager.conf"), ("kube-scheduler", "/etc/kubernetes/scheduler.conf")];
 
 /// A controller manager gives its lease back within seconds; one that hangs does not get more than the kubelet would give its pod.
-const SCRIPT: &str = r#"label='labels."io.kubernetes'
-for program in kube-controller-manager kube-scheduler; do
-  containers=" $(echo $(/usr/local/bin/ctr -n k8s.io containers ls -q \
-    "$label.pod.namespace\"==kube-system,$label.pod.name\"~=\"^$program-\",$label.container.name\"==$program")) "
-  /usr/local/bin/ctr -n k8s.io tasks ls | while read -r container process state; do
-    case "$containers$state" in *" $container "*RUNNING) ;; *) continue;; esac
+const SCRIPT: &str = r#"for program in kube-controller-manager kube-scheduler; do
+  tasks_of "$program" | while read -r container process; do
     /usr/local/bin/ctr -n k8s.io tasks kill --signal SIGTERM "$container" || :
     left=150
     while [ -e "/proc/$process" ] && [ "$left" -gt 0 ]; do
@@ -50,7 +47,9 @@ impl ReadKubeconfigs {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        Act::Script(Fragment::text(SCRIPT))
+        let mut fragment = Fragment::text(TASKS_OF);
+        fragment.line(SCRIPT);
+        Act::Script(fragment)
     }
 
     pub(super) fn title(&self) -> String {

@@ -1,6 +1,7 @@
 //! Manifests of etcd, API server, controller manager and scheduler, by kubeadm's own phases.
 
 use super::record::Record;
+use super::tasks_of::TASKS_OF;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::resources::Act;
@@ -31,17 +32,12 @@ pub struct StaticPods {
     pub source_alone: Option<String>,
 }
 
-/// The processes of the pod before its manifest is written again, asked of containerd by what the kubelet labels containers with: a user's
-/// pod may run a program of the same name. Where containerd does not answer there is nothing to wait for that the next step does not see.
+/// The processes of the pod before its manifest is written again. After [`TASKS_OF`]. Where containerd does not answer there is nothing to wait for that the
+/// next step does not see.
 const BEFORE: &str = r#"before=$(cat "$manifest" 2>/dev/null || :)
 old=
 if [ -n "$before" ] && systemctl is-active --quiet kubelet.service; then
-  label='labels."io.kubernetes'
-  containers=$(/usr/local/bin/ctr -n k8s.io containers ls -q \
-    "$label.pod.namespace\"==kube-system,$label.pod.name\"~=\"^$program-\",$label.container.name\"==$program" 2>/dev/null || :)
-  old=$(/usr/local/bin/ctr -n k8s.io tasks ls 2>/dev/null | while read -r container process state; do
-    case " $(echo $containers) $state" in *" $container "*RUNNING) echo "/proc/$process";; esac
-  done || :)
+  old=$(tasks_of "$program" | while read -r container process; do echo "/proc/$process"; done || :)
 fi
 "#;
 
@@ -134,7 +130,7 @@ impl StaticPods {
             Component::ControlPlane => ("kube-apiserver", "/etc/kubernetes/manifests/kube-apiserver.yaml"),
         };
         let script = format!(
-            "{forget}program={program}\nmanifest={manifest}\n{BEFORE}{}kubeadm init phase {phase} --config=\"$configuration\"\n{}{keep}{UNTIL_OLD_IS_GONE}",
+            "{forget}program={program}\nmanifest={manifest}\n{TASKS_OF}{BEFORE}{}kubeadm init phase {phase} --config=\"$configuration\"\n{}{keep}{UNTIL_OLD_IS_GONE}",
             self.choice(),
             if self.of_member.is_some() { LINK } else { "" }
         );

@@ -113,7 +113,8 @@ fn draft<'a>(
         draft.needs(&begins, before, Reason::InTurn("one control plane after the other leaves"));
     }
     if let Some(member) = leave_etcd::member(cluster, wanted, name, seen) {
-        let left = leave_etcd::leaves(&mut draft, cluster, &member, drained.as_ref());
+        let ended = drained.as_ref().map(|drained| leave_etcd::api_server_ends(&mut draft, name, drained));
+        let left = leave_etcd::leaves(&mut draft, cluster, &member, ended.as_ref());
         if let Some(before) = before {
             draft.needs(&left, before, Reason::InTurn("one control plane after the other leaves"));
         }

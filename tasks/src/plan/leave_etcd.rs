@@ -14,7 +14,7 @@ use crate::gate::{Disruption, Need, Removal};
 use crate::identity;
 use crate::membership::{answering, has_vote, peer_url};
 use crate::observe::{EtcdPeer, EtcdState, Look, Looks, NodeState};
-use crate::operations::{MoveLeader, Operation, RemoveMember};
+use crate::operations::{EndApiServer, MoveLeader, Operation, RemoveMember};
 use crate::preconditions::uploaded_endpoint;
 
 /// Where a kubelet has where it asks.
@@ -23,7 +23,7 @@ const KUBELET_CONF: &str = "/etc/kubernetes/kubelet.conf";
 /// Says of a node that it is a control plane (kubeadm's `mark-control-plane`).
 const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
 
-/// Until all members have heard of the change before, another one leads, and what is not certain has become so.
+/// Until an API server has answered what it was asked, all members have heard of the change before, another one leads, and what is not certain has become so.
 const WITHIN: Duration = Duration::from_secs(240);
 
 /// A member that leaves.
@@ -52,6 +52,15 @@ fn why(peer: &EtcdPeer, host: &Host, seen: &Seen) -> Removal {
         Some(EtcdState::Ready(_)) => Removal::Leaving,
         _ => Removal::Dead,
     }
+}
+
+/// Says that the API server of a host that works ends after `before`, while clients find the others: that is the gate's word.
+pub(super) fn api_server_ends(draft: &mut Draft<'_>, host: &str, before: &StepId) -> StepId {
+    let step = draft.add("api-server", Operation::EndApiServer(EndApiServer));
+    draft.within(WITHIN);
+    draft.gated(&step, Disruption::RestartApiServer { host: host.to_owned() }, Need::Wanted);
+    draft.needs(&step, before, Reason::Because("its pods have to be elsewhere before"));
+    step
 }
 
 /// Says that the member of a host leaves etcd: after `before`, by the word of another one. The last of the steps.

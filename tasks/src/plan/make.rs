@@ -15,7 +15,7 @@ use super::refusal::Refusal;
 use super::select::Selection;
 use super::supply::is_fetched;
 use crate::bundle::Bundle;
-use crate::dual_stack::completed;
+use crate::completed::completed;
 use crate::facts::HostFacts;
 use crate::holder::Standing;
 use crate::list::TASKS;

@@ -128,7 +128,7 @@ impl<'a> State<'a> {
             return None;
         }
         if self.has(host, ETCD_STARTED) == Some(true) {
-            return Some(self.has_lost(&format!("{ETCD_STARTED} says that it had data")));
+            return Some(self.has_lost(host, &format!("{ETCD_STARTED} says that it had data")));
         }
         // The others know whether it was ever started; while none of them answers, nobody does.
         let listed = self.members.values().flat_map(|member| &member.members).find(|peer| peer.name == host.name);
@@ -136,9 +136,9 @@ impl<'a> State<'a> {
         match listed {
             // Its path was looked at before etcd was asked: a member that has just begun, while the cluster is founded, answers by its data.
             Some(_) if !self.founded && self.members.contains_key(host.name.as_str()) => None,
-            Some(peer) if peer.is_started => Some(self.has_lost("the other members still count it as one of them")),
+            Some(peer) if peer.is_started => Some(self.has_lost(host, "the other members still count it as one of them")),
             None if self.founded && is_alone => {
-                Some(self.has_lost("the cluster was set up with it").hint(
+                Some(self.has_lost(host, "the cluster was set up with it").hint(
                     "restore /var/lib/etcd from a backup; or, if the cluster can go, take it down with `kokctl reset` and make it anew",
                 ))
             }
@@ -154,12 +154,15 @@ impl<'a> State<'a> {
         }
     }
 
-    fn has_lost(&self, because: &str) -> Refusal {
+    fn has_lost(&self, host: &Host, because: &str) -> Refusal {
         let hint = match self.cluster.has_etcd_units() {
-            true => "restore /var/lib/etcd of this host; or remove the member and let the host join anew: docs/bootstrap.md says how",
-            false => {
-                "`kokctl replace -f FILE HOST` takes the member out and lets the host join anew; or restore /var/lib/etcd of this host from a backup"
+            true => {
+                "restore /var/lib/etcd of this host; or remove the member and let the host join anew: docs/bootstrap.md says how".to_owned()
             }
+            false => format!(
+                "`kokctl replace -f FILE {}` takes the member out and lets the host join anew; or restore /var/lib/etcd of this host from a backup",
+                host.name
+            ),
         };
         Refusal::new("its member of etcd has lost its data").because(format!("{DATA} is not there, and {because}")).hint(hint)
     }

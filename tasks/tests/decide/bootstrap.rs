@@ -216,7 +216,7 @@ fn a_member_without_its_data_is_not_started_anew() {
     world.host("cp2").units.get_mut("kubelet.service").unwrap().active = "inactive".into();
     world.host("cp2").paths.retain(|path, _| !path.starts_with(DATA));
     let told = refused(&world);
-    assert!(told.contains("its member of etcd has lost its data; host cp2") && told.contains("kokctl replace -f FILE HOST"), "{told}");
+    assert!(told.contains("its member of etcd has lost its data; host cp2") && told.contains("kokctl replace -f FILE cp2"), "{told}");
 }
 
 /// The probe of a host looks at paths before it asks etcd, and a member of a founding that goes on by itself may begin in between.

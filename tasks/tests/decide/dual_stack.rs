@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv6Addr};
 
 use kok_crds::model::{Cluster, FlannelBackend, NetworkPlugin};
 use kok_pki::San;
+use kok_tasks::completed::completed;
 use kok_tasks::documents::join_configuration;
-use kok_tasks::dual_stack::completed;
 use kok_tasks::facts::HostFacts;
 use kok_tasks::firewall::Opening;
 use kok_tasks::identity;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::gate::{Disruption, Removal};
-use kok_tasks::observe::EtcdState;
+use kok_tasks::observe::{EtcdState, Look};
 use kok_tasks::plan::{Leaving, Making, Plan, Refusal, leave, reset_looks};
+use kok_tasks::preconditions;
 
 use crate::bootstrap::{bare, told};
 use crate::support::world::World;
@@ -60,12 +61,20 @@ fn order(plan: &Plan, first: (&str, &str), second: (&str, &str)) -> bool {
 fn a_member_leaves_after_its_pods_and_before_its_host() {
     let world = three();
     let plan = leaving(&world, &["cp1"], (&[], true)).unwrap();
-    for (first, second) in [("cordoned", "drained"), ("drained", "leader"), ("leader", "member"), ("member", "reset"), ("reset", "node")] {
+    for (first, second) in [
+        ("cordoned", "drained"),
+        ("drained", "api-server"),
+        ("api-server", "leader"),
+        ("leader", "member"),
+        ("member", "reset"),
+        ("reset", "node"),
+    ] {
         assert!(order(&plan, ("cp1", first), ("cp1", second)), "{first}, {second}");
     }
     let step = |name: &str| plan.step(&step_id("cp1", "reset", name)).unwrap();
     assert_eq!((step("leader").host.as_str(), step("member").host.as_str()), ("cp1", "cp2"), "another one is asked");
     assert!(matches!(step("member").gate, Some((Disruption::RemoveMember { member: 11, why: Removal::Leaving }, _))));
+    assert!(matches!(&step("api-server").gate, Some((Disruption::RestartApiServer { host }, _)) if host == "cp1"), "others have to answer");
     assert!(matches!(step("leader").gate, Some((Disruption::MoveLeader { from: 11 }, _))), "cp1 leads");
 }
 
@@ -161,4 +170,30 @@ fn nobody_removes_the_address_that_all_ask() {
     let refused = told(&leaving(&world, &["cp1"], (&[], true)).unwrap_err());
     assert!(refused.contains("the whole cluster asks the API at the address of cp1"), "{refused}");
     assert!(leaving(&world, &["cp2"], (&[], true)).is_ok());
+}
+
+/// What keeps `apply` from its work is said before a host leaves that is to come back by it; why the host leaves keeps nobody.
+#[test]
+fn what_would_keep_a_host_from_joining_anew_is_known_before() {
+    let mut world = three();
+    world.leave_host("cp2");
+    let said = |world: &World| {
+        let mut seen = world.seen();
+        for host in &world.cluster.hosts {
+            seen.add_observations(&host.name, world.look(&host.name, preconditions::looks(&world.cluster, host).into_iter()));
+        }
+        seen.add_observations("cp1", world.look("cp1", [Look::Kubernetes].into_iter()));
+        let leaving = ["cp2".to_owned()];
+        (told(&preconditions::check(&world.cluster, &seen)), told(&preconditions::check_beside(&world.cluster, &seen, &leaving)))
+    };
+    let (of_apply, beside) = said(&world);
+    assert!(of_apply.contains("its member of etcd has lost its data"), "{of_apply}");
+    assert_eq!(beside, "");
+    for (field, range) in [("podCIDR", "10.245.0.0/16"), ("serviceCIDR", "10.97.0.0/16")] {
+        let edited = TEXT.replace("plugin: flannel\n", &format!("plugin: flannel\n    {field}: {range}\n"));
+        assert_ne!(edited, TEXT);
+        world.cluster = cluster_of(&edited);
+        let (_, beside) = said(&world);
+        assert!(beside.contains(range), "{beside}");
+    }
 }

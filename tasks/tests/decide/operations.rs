@@ -2,24 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use kok_tasks::change::{Change, ChangeKind, Verdict};
+use kok_tasks::change::Verdict;
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
     ApiServerState, BootstrapTokenState, EtcdMember, EtcdPeer, EtcdState, Kind, KubernetesObject, KubernetesState, Metadata, NodeState,
     Observations, PathState, UnitState,
 };
 use kok_tasks::operations::{
-    ApiServerReady, BootstrapToken, Component, EtcdMemberReady, KubeletStart, KubeletStays, LoadBalancersReady, NodesReady, Operation,
-    RemoveTokens, StaticPods, WorkloadReady,
+    ApiServerReady, BootstrapToken, EtcdMemberReady, KubeletStart, KubeletStays, LoadBalancersReady, NodesReady, Operation, RemoveTokens,
+    WorkloadReady,
 };
 use kok_tasks::plan::{Action, Step, StepId};
-use kok_tasks::resources::Act;
-use kok_tasks::script::Part;
 use serde_json::{Value, json};
 
-use crate::support::shell::{Folder, SHELLS, run};
 use crate::support::world::World;
 
 pub(crate) fn said(operation: &Operation, seen: &Observations) -> String {
@@ -30,7 +25,7 @@ pub(crate) fn said(operation: &Operation, seen: &Observations) -> String {
     }
 }
 
-fn put(seen: &mut Observations, path: &str, content: Option<&str>) {
+pub(crate) fn put(seen: &mut Observations, path: &str, content: Option<&str>) {
     let found = |content: &str| Metadata {
         kind: Kind::File,
         mode: 0o600,
@@ -43,108 +38,9 @@ fn put(seen: &mut Observations, path: &str, content: Option<&str>) {
     seen.paths.insert(path.to_owned(), content.map_or(PathState::Missing, |content| PathState::Present(found(content))));
 }
 
-fn keep(seen: &mut Observations, path: &str, content: &str) {
+pub(crate) fn keep(seen: &mut Observations, path: &str, content: &str) {
     put(seen, path, Some(content));
     seen.contents.insert(path.to_owned(), content.as_bytes().to_vec());
-}
-
-const ETCD: &str = "/etc/kubernetes/manifests/etcd.yaml";
-const RECORD: &str = "/var/lib/kokctl/made/etcd";
-
-#[test]
-fn what_kubeadm_wrote_is_known_by_its_record() {
-    let operation = Operation::StaticPods(StaticPods {
-        component: Component::Etcd,
-        configuration: "/c".into(),
-        of_member: None,
-        source: "s1".into(),
-        source_alone: None,
-    });
-    let seen = |manifest: Option<&str>, record: Option<String>| {
-        let mut seen = Observations::default();
-        put(&mut seen, ETCD, manifest);
-        put(&mut seen, RECORD, None);
-        if let Some(record) = record {
-            keep(&mut seen, RECORD, &record);
-        }
-        seen
-    };
-    let record = |source: &str| Some(format!("{source}  configuration\n{}  {ETCD}\n", sha256(b"m")));
-    assert_eq!(said(&operation, &Observations::default()), "unseen");
-    assert_eq!(said(&operation, &seen(Some("m"), record("s1"))), "same");
-    assert_eq!(said(&operation, &seen(None, record("s1"))), format!("{ETCD} does not exist"));
-    assert_eq!(said(&operation, &seen(Some("m"), None)), "it is not known who wrote it");
-    assert_eq!(said(&operation, &seen(Some("m"), record("s2"))), "it was made from another configuration");
-    assert_eq!(said(&operation, &seen(Some("changed"), record("s1"))), format!("{ETCD} was changed by hand"));
-    assert_eq!(said(&operation, &seen(Some("m"), Some("garbage".into()))), "it was made from another configuration");
-}
-
-#[test]
-fn what_others_may_write_is_written_anew() {
-    let operation = Operation::StaticPods(StaticPods {
-        component: Component::Etcd,
-        configuration: "/c".into(),
-        of_member: None,
-        source: "s1".into(),
-        source_alone: None,
-    });
-    let seen = |mode: u32, user: u32| {
-        let mut seen = Observations::default();
-        put(&mut seen, ETCD, Some("m"));
-        keep(&mut seen, RECORD, &format!("s1  configuration\n{}  {ETCD}\n", sha256(b"m")));
-        let Some(PathState::Present(is)) = seen.paths.get_mut(ETCD) else { panic!("{seen:?}") };
-        (is.mode, is.user) = (mode, user);
-        seen
-    };
-    for mode in [0o600, 0o644, 0o444] {
-        assert_eq!(said(&operation, &seen(mode, 0)), "same", "{mode:o}");
-    }
-    for (mode, user, told) in [(0o666, 0, "0666 and owner 0"), (0o620, 0, "0620 and owner 0"), (0o600, 65534, "0600 and owner 65534")] {
-        assert_eq!(said(&operation, &seen(mode, user)), format!("{ETCD} may be written by others than root: it has mode {told}"));
-    }
-    let Act::Script(fragment) = operation.act(&Change::new(ChangeKind::Write, "")) else { panic!("no script") };
-    let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
-    let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
-    assert!(
-        script.contains("chown 0:0 -- \"$file\"; chmod go-w -- \"$file\"") && script.contains(&format!("for file in '{ETCD}'; do")),
-        "{script}"
-    );
-}
-
-/// A manifest that is made again must not found anything should the member lose its data.
-#[test]
-fn only_a_member_without_data_is_made_by_the_configuration_that_founds() {
-    let operation = StaticPods {
-        component: Component::Etcd,
-        configuration: "/new".into(),
-        of_member: Some("/existing".into()),
-        source: "s1".into(),
-        source_alone: None,
-    };
-    let Act::Script(fragment) = Operation::StaticPods(operation).act(&Change::new(ChangeKind::Create, "")) else { panic!("no script") };
-    let Part::Text(encoded) = &fragment.parts()[1] else { panic!("no text") };
-    let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
-    let choice = "configuration='/new'\nfounds=yes\nif [ -d /var/lib/etcd/member/wal ]; then configuration='/existing' founds=; fi\n";
-    assert!(script.contains(choice) && script.contains("kubeadm init phase etcd local --config=\"$configuration\""), "{script}");
-}
-
-#[test]
-fn what_somebody_changed_in_a_file_of_kubeadm_is_shown() {
-    let operation = Operation::StaticPods(StaticPods {
-        component: Component::Etcd,
-        configuration: "/c".into(),
-        of_member: None,
-        source: "s1".into(),
-        source_alone: None,
-    });
-    let mut seen = Observations::default();
-    keep(&mut seen, ETCD, "a\nedited\n");
-    keep(&mut seen, &format!("{RECORD}.files/etcd.yaml"), "a\nb\n");
-    keep(&mut seen, RECORD, &format!("s1  configuration\n{}  {ETCD}\n", sha256(b"a\nb\n")));
-    let Verdict::Differs(change) = operation.diff(&seen) else { panic!("it differs") };
-    let diff = change.diff.unwrap();
-    assert!(diff.starts_with(&format!("--- {ETCD} (host)\n+++ {ETCD} (desired)\n")), "{diff}");
-    assert!(diff.ends_with(" a\n-edited\n+b\n"), "{diff}");
 }
 
 #[test]
@@ -225,7 +121,7 @@ pub(crate) fn ready(objects: &[(&str, Value)], tokens: &[&str]) -> Observations 
     with(state)
 }
 
-fn with(state: KubernetesState) -> Observations {
+pub(crate) fn with(state: KubernetesState) -> Observations {
     let mut seen = Observations { kubernetes: Some(state), ..Observations::default() };
     seen.units.insert("kubelet.service".into(), UnitState { active: "active".into(), ..UnitState::default() });
     seen
@@ -301,74 +197,6 @@ fn load_balancers_are_ready_on_every_node_that_should_have_one() {
     assert_eq!(of(&[("w1", false), ("w2", true)]), "the load balancer of node w1 is not ready");
     let away = Observations { api_server: Some(ApiServerState::NotReady("refused".into())), ..Observations::default() };
     assert_eq!(said(&operation, &away), "the API server does not answer yet");
-}
-
-/// Parallel joins go on with the token that they have, and no rule of a cluster that has them is written again.
-#[test]
-fn a_token_is_made_to_last_made_alone_or_made_with_the_rules() {
-    let operation = BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed: true, server: None };
-    let Act::Script(fragment) = Operation::BootstrapToken(operation).act(&Change::new(ChangeKind::Create, "")) else { panic!("no script") };
-    let Part::Text(encoded) = &fragment.parts()[fragment.parts().len() - 2] else { panic!("no text") };
-    let script = String::from_utf8(STANDARD.decode(encoded.replace('\n', "")).unwrap()).unwrap();
-    let script = script.replace("/etc/kubernetes/manifests/kube-apiserver.yaml", "/dev/null");
-    let (rule, info, token) = ("clusterrolebinding", "configmap", "secret");
-    let token_alone = "kubeadm token create --config=/run/kokctl/bootstrap-token.yaml\n";
-    let all = "kubeadm init phase bootstrap-token --skip-token-print --config=/run/kokctl/bootstrap-token.yaml\n";
-    for shell in SHELLS {
-        let folder = Folder::new();
-        let done_with = |there: &[&str]| {
-            let _ = std::fs::remove_file(folder.path("done"));
-            let spies = format!(
-                "kube() {{\n  case \" $* \" in\n    *' get '*) for is in {}; do case \" $* \" in *\" $is \"*) echo \"$is/x\";; esac; done;;\n    \
-                 *) echo \"kube $*\" >>{done};;\n  esac\n}}\nkubeadm() {{ echo \"kubeadm $*\" >>{done}; echo kokab2.of-the-run; }}\nrm() {{ :; }}\nsecret=",
-                there.join(" "),
-                done = folder.text("done"),
-            );
-            let output = run(shell, &[], &format!("set -eu\n{}", script.replacen("secret=", &spies, 1)));
-            assert!(output.status.success() && output.stderr.is_empty(), "{shell:?}: {output:?}");
-            (std::fs::read_to_string(folder.path("done")).unwrap(), String::from_utf8(output.stdout).unwrap())
-        };
-        assert_eq!(done_with(&[]).0, all, "{shell:?}");
-        assert_eq!(done_with(&[rule, token]).0, all, "{shell:?}");
-        assert_eq!(done_with(&[rule, info]), (token_alone.to_owned(), String::new()), "{shell:?}: a token was printed");
-        let before = time::OffsetDateTime::now_utc().unix_timestamp();
-        let (patched, said) = done_with(&[rule, info, token]);
-        let end =
-            patched.strip_prefix("kube -n kube-system patch secret bootstrap-token-kokab2 -p {\"stringData\":{\"expiration\":\"").unwrap();
-        let end = time::OffsetDateTime::parse(end.strip_suffix("\"}}\n").unwrap(), &time::format_description::well_known::Rfc3339).unwrap();
-        assert!((1800..1860).contains(&(end.unix_timestamp() - before)) && said.is_empty(), "{shell:?}: {patched}");
-        // Who gets no answer does not know that nothing is there, and shows nothing to strangers again.
-        let silent = script.replacen("secret=", "kube() { return 1; }\nkubeadm() { echo made; }\nrm() { :; }\nsecret=", 1);
-        let output = run(shell, &[], &format!("set -eu\n{silent}"));
-        assert!(!output.status.success() && output.stdout.is_empty(), "{shell:?}: {output:?}");
-    }
-}
-
-#[test]
-fn tokens_come_and_go() {
-    let rules = [("ClusterRoleBinding//kubeadm:node-autoapprove-bootstrap", json!({})), ("ConfigMap/kube-public/cluster-info", json!({}))];
-    let token = |needed| Operation::BootstrapToken(BootstrapToken { host: "cp1".into(), id: "kokab2".into(), needed, server: None });
-    assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokab2"])), "same");
-    assert_eq!(said(&token(true), &ready(&rules, &["bootstrap-token-kokold"])), "hosts are to join");
-    assert_eq!(said(&token(false), &ready(&rules, &[])), "same");
-    assert_eq!(said(&token(false), &ready(&rules[..1], &[])), "the cluster has no rules for joining hosts");
-    // By the clock of the host whose API server was asked: that is where it is made.
-    let left = |seconds: i64| {
-        let mut seen = ready(&rules, &["bootstrap-token-kokab2"]);
-        seen.clock_nanoseconds = 1_780_000_000_000_000_000;
-        let Some(KubernetesState::Ready { bootstrap_tokens, .. }) = &mut seen.kubernetes else { panic!("{seen:?}") };
-        bootstrap_tokens[0].ends_seconds = Some(seconds.saturating_add(1_780_000_000));
-        said(&token(true), &seen)
-    };
-    assert_eq!([left(1800), left(600)], ["same", "same"]);
-    for seconds in [599, 0, -1, i64::MIN] {
-        assert_eq!(left(seconds), "the token ends before hosts that are to join may have joined", "{seconds}");
-    }
-    let removal = Operation::RemoveTokens(RemoveTokens);
-    assert_eq!(said(&removal, &ready(&[], &["bootstrap-token-kokold"])), "a bootstrap token of kokctl is left");
-    assert_eq!(said(&removal, &ready(&[], &["bootstrap-token-abcdef"])), "same", "tokens of others stay");
-    assert_eq!(said(&removal, &with(KubernetesState::Absent)), "same");
-    assert_ne!(said(&removal, &with(KubernetesState::NotReady(String::new()))), "same");
 }
 
 #[test]

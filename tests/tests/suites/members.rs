@@ -10,7 +10,7 @@ use crate::cluster_support::kokctl::{Kokctl, wait_for_event};
 use crate::cluster_support::{bare, ok};
 use crate::highly_available_story::{any, endpoint, etcd};
 use crate::lab_support::wait_for;
-use crate::members_story::load::Load;
+use crate::members_story::load::{Load, POWER_CUT};
 
 #[test]
 fn control_planes_come_and_go() {
@@ -145,7 +145,7 @@ fn a_dead_one_is_replaced(lab: &Lab, kokctl: &Kokctl<'_>, load: &Load) {
     let cp2 = lab.host("cp2").unwrap();
     cp2.power_off().unwrap();
     is_given_up(lab, &lab.host("cp1").unwrap(), "cp2");
-    load.goes_on("cp2 without power");
+    load.goes_on_but_for("cp2 without power", POWER_CUT);
     let said = kokctl.verb("remove", &["cp2", "--dead", "--yes"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.stdout.contains("nothing was cleaned on cp2"), "{said:?}");

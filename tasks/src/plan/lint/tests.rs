@@ -7,7 +7,7 @@ use super::*;
 use crate::artifact::{Artifact, Supply};
 use crate::gate::{Disruption, Need};
 use crate::observe::{EtcdMember, KubernetesState, NodeState, UnitState};
-use crate::operations::KubeletFinalize;
+use crate::operations::{EndApiServer, KubeletFinalize};
 use crate::plan::StepId;
 use crate::resources::{Archive, Directory, File, KernelModule, Resource};
 
@@ -152,6 +152,7 @@ fn a_step_that_restarts_what_works_without_asking_the_gate_is_found() {
         (pods(Component::Etcd), "a member of etcd"),
         (unit("etcd.service"), "a member of etcd"),
         (pods(Component::ControlPlane), "an API server"),
+        (Action::Operation(Operation::EndApiServer(EndApiServer)), "an API server"),
         (unit("containerd.service"), "containerd below an API server"),
         (finalize, "a kubelet"),
     ];

@@ -1,6 +1,7 @@
 //! Hosts of the model that leave their cluster.
 
-use kok_tasks::operations::MEMBER_DATA;
+use kok_tasks::observe::API_SERVER;
+use kok_tasks::operations::{API_SERVER_MANIFEST, MEMBER_DATA};
 
 use super::api;
 use super::host::Host;
@@ -18,6 +19,14 @@ impl World {
         self.uses_api(speaker, true);
         self.api.nodes.remove(node);
         self.api.annotations.remove(node);
+    }
+
+    /// Its member works still: without it, whoever asks the API server would wait.
+    pub(super) fn end_api_server(&mut self, host: &str) {
+        assert!(self.api.members.iter().any(|name| name == host), "the member of {host} has left, and its API server goes on");
+        let host = self.host(host);
+        host.paths.remove(API_SERVER_MANIFEST);
+        host.programs.remove(API_SERVER);
     }
 
     /// The first member that runs leads.

@@ -6,7 +6,7 @@ use kok_tasks::change::Change;
 use kok_tasks::drain::{Cordon, judge};
 use kok_tasks::given::without_value;
 use kok_tasks::identity;
-use kok_tasks::observe::{NodeState, PodNetwork};
+use kok_tasks::observe::{ETCD, NodeState, PodNetwork};
 use kok_tasks::operations::{
     Component, FOUNDERS_LINK, Join, KeepOut, KubeletStart, LetIn, MEMBER_DATA, NetworkCheck, Operation, Preflight, Stage, StaticPods,
     TOKEN_VALIDITY,
@@ -170,6 +170,7 @@ impl World {
             }
             Operation::AnnounceMember(member) => self.announce(host, &member.host),
             Operation::PromoteMember(member) => self.promote(host, &member.host),
+            Operation::EndApiServer(_) => self.end_api_server(host),
             Operation::MoveLeader(_) => self.move_leader(host),
             Operation::RemoveMember(member) => self.remove_member(host, &member.host),
             Operation::Reset(_) => self.leave(host),
@@ -291,9 +292,8 @@ impl World {
             let options = if pods.of_member.is_some() { etcd_options(host, pods) } else { String::new() };
             host.write(&format!("/etc/kubernetes/manifests/{name}.yaml"), 0o600, &format!("{name} from {}\n{options}", pods.source));
         }
-        let runs = |name: &&&str| ["kube-controller-manager", "kube-scheduler"].contains(name);
         let now = host.now;
-        host.programs.extend(names.iter().filter(runs).map(|name| ((*name).to_owned(), now)));
+        host.programs.extend(names.iter().filter(|name| **name != ETCD).map(|name| ((*name).to_owned(), now)));
         let paths: Vec<String> = names.iter().map(|name| format!("/etc/kubernetes/manifests/{name}.yaml")).collect();
         let name = host.name.clone();
         self.keep(&name, record, &pods.source, &paths);

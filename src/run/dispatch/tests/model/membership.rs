@@ -1,12 +1,11 @@
 //! What a step may never do to members of etcd and to the order of versions, whatever it is for. Nothing of it asks the planner or the gate.
 
 use kok_tasks::change::Change;
+use kok_tasks::drain::Cordon;
 use kok_tasks::gate::Disruption;
 use kok_tasks::observe::{API_SERVER, Installed, KUBELET};
 use kok_tasks::operations::{MEMBER_DATA, Operation};
 use kok_tasks::plan::{Action, Step};
-
-use kok_tasks::drain::Cordon;
 use kok_tasks::resources::Act;
 
 use super::Inner;
@@ -20,7 +19,6 @@ fn number(version: Option<&Installed>) -> (u64, u64, u64) {
 }
 
 impl Inner {
-    /// Does a step, and looks at what it did to others.
     /// Leaves a host as it was before a drain, if that is what is asked for: then not the drain's own script is sent.
     pub(super) fn gives_up(&mut self, step: &Step, act: &Act) -> bool {
         let (Action::Operation(Operation::DrainNode(drain)), Act::Script(_)) = (&step.action, act) else { return false };
@@ -29,6 +27,7 @@ impl Inner {
         true
     }
 
+    /// Does a step, and looks at what it did to others.
     pub(super) fn do_step(&mut self, step: &Step, change: &Change) {
         let members = self.members_with_data();
         self.world.carry_out(step, change);
