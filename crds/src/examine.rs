@@ -5,7 +5,7 @@ use crate::decode::{Decoder, Field, Fields, Wording};
 use crate::model::{Cluster, Concealed, Network, Settings};
 use crate::position::Positions;
 use crate::read::{
-    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, hosts, network, parts, read_name, read_version, ssh, time,
+    API_VERSION, CLUSTER, KIND, ReadHost, SPEC, addons, endpoint, hosts, network, parts, read_name, read_version, removed, ssh, time,
 };
 use crate::tree::{self, Node, Value};
 use crate::variables::{Given, Said, Sayings, variable_of_field};
@@ -147,7 +147,9 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     if let Some(version) = &kubernetes_version {
         check::key_algorithm(decoder, &settings, version, fields.position());
     }
-    let hosts = hosts?;
+    let removed = fields.get("removed").map(|field| removed::read(decoder, &field)).unwrap_or_default();
+    let (leaving, hosts): (Vec<_>, Vec<_>) =
+        hosts?.into_iter().partition(|read| read.host.as_ref().is_some_and(|host| removed.contains(&host.name)));
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
     check::etcd_deployment(decoder, &settings, &hosts, fields.position());
     check::endpoint(decoder, &settings, &hosts, fields.position());
@@ -165,6 +167,8 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         name: String::new(),
         kubernetes_version: kubernetes_version?,
         hosts: hosts.into_iter().filter_map(|read| read.host).collect(),
+        leaving: leaving.into_iter().filter_map(|read| read.host).collect(),
+        removed,
         network: network?,
         time,
         addons: of_network.flatten().into_iter().chain(addons).collect(),

@@ -52,6 +52,10 @@ pub struct Cluster {
     pub kubernetes_version: Version,
     /// Hosts in the order of the file; at least one, and among them at least one control plane.
     pub hosts: Vec<Host>,
+    /// Those of the file's hosts that are to be gone: they count for nothing else.
+    pub leaving: Vec<Host>,
+    /// Names of hosts that are to be gone, whether the file still has them or not.
+    pub removed: Vec<String>,
     /// Address ranges and the network plugin.
     pub network: Network,
     /// Where the hosts take their time from.
@@ -71,6 +75,13 @@ impl Cluster {
     #[must_use]
     pub fn settings_of(&self, host: &Host) -> &Settings {
         self.settings.of_host(&host.name)
+    }
+
+    /// The cluster with the hosts that are to leave it, as it was before.
+    #[must_use]
+    pub fn before_removal(&self) -> Self {
+        let hosts = self.hosts.iter().chain(&self.leaving).cloned().collect();
+        Self { hosts, leaving: Vec::new(), ..self.clone() }
     }
 
     /// Hosts with the role control-plane, in the order of the file.

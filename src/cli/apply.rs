@@ -14,6 +14,7 @@ use super::common::{BundleArgument, MaxFail, PruneArgument};
 use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::process;
 use super::report;
+use super::reset::snapshot_words;
 use super::saved_plan::{SavedPlan, document, part_words};
 use super::wanted::{PartArguments, Wanted};
 use crate::engine::{self, Applied, ApplyRequest, Given, Verdict};
@@ -70,8 +71,12 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
             Some(Ok(())) | None => Verdict::Go,
         }
     };
-    let applied = session.with_options(approve, async |options| engine::apply(&session.context, lock, &request, options).await).await;
-    let Applied { plan, outcome } = applied.map_err(|error| failures(error, "apply"))?;
+    let applied = session
+        .with_options(approve, async |options| engine::apply(&session.context, (&session.store, lock), &request, options).await)
+        .await;
+    let Applied { plan, outcome, kept } = applied.map_err(|error| failures(error, "apply"))?;
+    removed_words(&cluster, &selection).iter().for_each(|text| status_line(text));
+    kept.iter().flat_map(snapshot_words).for_each(|text| status_line(&text));
     match outcome {
         Some(outcome) => say_done(&session, arguments, &cluster, &selection, &plan, &outcome),
         None => {
@@ -80,6 +85,16 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         }
     }
     Ok(())
+}
+
+/// Of hosts that the file wants gone, and that are.
+fn removed_words(cluster: &Cluster, selection: &Selection) -> Option<String> {
+    let names = cluster.removed.join(", ");
+    match (cluster.removed.is_empty(), selection.is_whole()) {
+        (true, _) => None,
+        (false, true) => Some(format!("{names}: gone; take the lines out of `removed`, and out of `hosts`")),
+        (false, false) => Some(format!("note: {names} stay, for only a part is meant; `apply` of the whole takes them out")),
+    }
 }
 
 /// What a saved plan is for: its own part of the cluster.

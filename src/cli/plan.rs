@@ -55,7 +55,10 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let given = Given::new(arguments.prune.prune)?;
     let context = process::context_by(process::controller().map_err(|failure| vec![failure])?, transport);
     let request = PlanRequest { cluster: &cluster, selection: &selection, bundle: &bundle, given: &given };
-    let Planned { plan, warnings, .. } = engine::plan(&context, request).await?;
+    let Planned { plan, warnings, is_first, .. } = engine::plan(&context, request).await?;
+    if is_first && place.is_some() {
+        return Err(vec![hosts_leave_first(&cluster)]);
+    }
     grouped(warnings).iter().for_each(|warning| status_line(&warning.as_warning()));
     if let Some(place) = &place {
         let document = document(&given, &plan, &cluster, &selection);
@@ -79,11 +82,21 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         line(&plan_text(&plan));
         line(&format!("\n{} of {} would change something", plan.changes().count(), count(plan.steps().count(), "step")));
     }
+    if is_first {
+        line("then the rest of the file is applied: what that changes can be planned when these have left");
+    }
     say_kept(&cluster);
     report::assumed(&plan).iter().for_each(|text| status_line(text));
     report::part(&selection, &plan).iter().for_each(|text| status_line(text));
     report::unpruned(arguments.prune.prune, &selection, &plan).iter().for_each(|text| status_line(text));
     Ok(())
+}
+
+/// A plan that somebody agrees to is one.
+fn hosts_leave_first(cluster: &Cluster) -> Failure {
+    let failure = Failure::new(Kind::Input, "a plan in which hosts leave can't be saved").at("--save");
+    let failure = failure.because(format!("what follows is planned when {} are gone", cluster.removed.join(", ")));
+    failure.hint("`kokctl remove` them first; or `apply` without a saved plan")
 }
 
 /// What `apply` does on this machine.

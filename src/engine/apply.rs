@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use kok_crds::model::Cluster;
 use kok_tasks::artifact::Artifact;
+use kok_tasks::drain::DrainSettings;
 use kok_tasks::plan::{Plan, Selection};
 use kok_tasks::resources::Act;
 
@@ -12,11 +13,14 @@ use super::converge::{Planned, Tolerance, converge};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
 use super::given::Given;
-use super::store::Lock;
+use super::replace::LeaveAndApply;
+use super::reset::{Removal, ResetRequest, Silent, TakeDown};
+use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
 use crate::event::EventKind;
 use crate::failure::Failure;
 use crate::run::{Keepers, Outcome, Secrets, Token};
+use crate::state::KeptSnapshot;
 
 /// What is to be applied.
 pub struct ApplyRequest<'a> {
@@ -42,19 +46,47 @@ pub struct Applied {
     pub plan: Plan,
     /// How it ended; nothing, if there was nothing to do.
     pub outcome: Option<Outcome>,
+    /// The snapshot of etcd that was taken before a member left, because the file says so.
+    pub kept: Option<KeptSnapshot>,
 }
 
 /// Brings the hosts, or a part of them, to what the cluster's file says. Whoever calls has the cluster's lock, which ends with the run.
 ///
 /// # Errors
 /// [`Error`] if not all of it is done.
-pub async fn apply(context: &Context, lock: Lock, request: &ApplyRequest<'_>, options: Options<'_>) -> Result<Applied, Error> {
+pub async fn apply(
+    context: &Context,
+    (store, lock): (&dyn Store, Lock),
+    request: &ApplyRequest<'_>,
+    options: Options<'_>,
+) -> Result<Applied, Error> {
     let run = Run::begin("apply", request.cluster, request.part.clone(), (context, lock), options);
     if let Some((idle, notices)) = request.noted {
         context.events.send(EventKind::FilesNoted { idle, notices });
     }
-    let driven = run.drive(&mut Apply { request }).await?;
-    Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome })
+    let removed = removal(request);
+    let Some((before, removal)) = removed.as_ref() else {
+        let driven = run.drive(&mut Apply { request }).await?;
+        return Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome, kept: None });
+    };
+    let part = request.cluster.removed.join(",");
+    let taken = TakeDown::new(before, store, ResetRequest::Hosts { removal, part: &part });
+    let mut order = LeaveAndApply::new(taken, Apply { request });
+    let driven = run.drive(&mut order).await?;
+    Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome, kept: order.kept() })
+}
+
+/// Whom the file wants gone, of a whole cluster, and the cluster with them. Whoever has written their names has agreed to what is lost with them.
+fn removal<'a>(request: &ApplyRequest<'a>) -> Option<(Cluster, Removal<'a>)> {
+    let cluster = request.cluster;
+    let is_wanted = request.selection.is_whole() && !cluster.removed.is_empty();
+    is_wanted.then(|| (cluster.before_removal(), removal_of(cluster)))
+}
+
+/// How these leave: those that don't answer are taken for dead, if the cluster hears nothing of them, too.
+pub(super) fn removal_of(cluster: &Cluster) -> Removal<'_> {
+    let drain = DrainSettings { delete_unmanaged: true, delete_empty_dir: true, ..DrainSettings::default() };
+    Removal { hosts: &cluster.removed, drain, silent: Silent::Dead, rejoins: false, even: true }
 }
 
 pub(super) struct Apply<'a> {

@@ -40,6 +40,8 @@ pub struct Planned {
     pub standing: BTreeMap<String, Standing>,
     /// The boot id of each host when it was probed.
     pub boots: BTreeMap<String, String>,
+    /// Whether it takes out whom the file wants gone, and what is to be done after that is planned when they are.
+    pub is_first: bool,
     /// Hosts that could not be reached and are left out, and why.
     pub left_out: BTreeMap<String, String>,
     /// The control plane that has the cluster's certificate authorities; none before they are made.
@@ -252,7 +254,8 @@ impl<'a> Observed<'a> {
         let encryption_keeper = preconditions::encryption_keeper(self.cluster, &self.seen).map(|host| host.name.clone());
         let cluster = completed(self.cluster, &self.seen).into_owned();
         let (links, left_out) = (self.links, self.left_out);
-        Planned { plan, cluster, warnings, links, now_seconds, standing, boots, left_out, keeper, etcd_keeper, encryption_keeper }
+        let is_first = false;
+        Planned { plan, cluster, warnings, links, now_seconds, standing, boots, is_first, left_out, keeper, etcd_keeper, encryption_keeper }
     }
 }
 

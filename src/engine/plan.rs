@@ -3,8 +3,9 @@
 use kok_crds::model::Cluster;
 use kok_tasks::plan::Selection;
 
+use super::apply::removal_of;
 use super::context::Context;
-use super::converge::{Planned, Tolerance, converge};
+use super::converge::{Planned, Tolerance, converge, take_out};
 use super::given::Given;
 use crate::artifacts::BundleFolder;
 use crate::failure::Failure;
@@ -29,5 +30,11 @@ pub struct PlanRequest<'a> {
 pub async fn plan(context: &Context, request: PlanRequest<'_>) -> Result<Planned, Vec<Failure>> {
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let PlanRequest { cluster, selection, bundle, given } = request;
+    if selection.is_whole() && !cluster.removed.is_empty() {
+        let (planned, ..) = take_out(&cluster.before_removal(), &removal_of(cluster), tolerance, context).await?;
+        if !planned.plan.is_empty() {
+            return Ok(Planned { is_first: true, ..planned });
+        }
+    }
     converge(cluster, bundle.bundle(), selection, given, tolerance, context).await
 }

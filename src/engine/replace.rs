@@ -36,19 +36,31 @@ pub async fn replace(
     let cluster: &Cluster = request.cluster;
     let run = Run::begin("replace", cluster, Some(part.to_owned()), (context, lock), options);
     let taken = TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part });
-    let mut order = Replace { taken, apply: Apply { request }, joins: false };
+    let mut order = LeaveAndApply::new(taken, Apply { request });
     let driven = run.drive(&mut order).await?;
-    Ok(Replaced { outcome: driven.outcome, kept: order.taken.kept() })
+    Ok(Replaced { outcome: driven.outcome, kept: order.kept() })
 }
 
-struct Replace<'a> {
+/// Hosts leave, then the cluster becomes what its file says.
+pub(super) struct LeaveAndApply<'a> {
     taken: TakeDown<'a>,
     apply: Apply<'a>,
     /// Whether they have left.
     joins: bool,
 }
 
-impl Order for Replace<'_> {
+impl<'a> LeaveAndApply<'a> {
+    pub(super) fn new(taken: TakeDown<'a>, apply: Apply<'a>) -> Self {
+        Self { taken, apply, joins: false }
+    }
+
+    /// The snapshot that was taken before.
+    pub(super) fn kept(self) -> Option<KeptSnapshot> {
+        self.taken.kept()
+    }
+}
+
+impl Order for LeaveAndApply<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
         if self.joins { self.apply.plan(run).await } else { self.taken.plan(run).await }
     }

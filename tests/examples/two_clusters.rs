@@ -142,7 +142,7 @@ impl Caller {
             noted: None,
         };
         let lock = store.lock(&self.cluster.name).map_err(told)?;
-        let applied = self.runtime.block_on(engine::apply(&context, lock, &request, Options::unattended(name)));
+        let applied = self.runtime.block_on(engine::apply(&context, (&store, lock), &request, Options::unattended(name)));
         drop(wish);
         Ok(match applied {
             Ok(applied) if applied.outcome.is_none() => Ending::NothingToDo,

@@ -7,6 +7,7 @@ pub(crate) mod endpoint;
 pub(crate) mod hosts;
 pub(crate) mod network;
 pub(crate) mod parts;
+pub(crate) mod removed;
 pub(crate) mod ssh;
 pub(crate) mod time;
 
@@ -57,6 +58,7 @@ pub(crate) const SPEC: Form = Form {
         "kubernetesVersion",
         "ssh",
         "hosts",
+        "removed",
         "network",
         "apiEndpoint",
         "etcd",

@@ -70,6 +70,11 @@ fn inline() -> Vec<Property> {
         property("hosts", "The hosts.", json!({"type": "array", "items": host(), "minItems": 1, "maxItems": MOST_HOSTS}))
             .with("x-kubernetes-list-type", "map")
             .with("x-kubernetes-list-map-keys", json!(["name"])),
+        property(
+            "removed",
+            "Names of hosts that are to be gone, whether they still stand under `hosts` or not.",
+            json!({"type": "array", "items": {"type": "string"}, "maxItems": MOST_HOSTS}),
+        ),
         property("network", "Address ranges, and the plugin that carries the pods' traffic.", network()),
         property("apiEndpoint", "Where the API server is reached.", parts::api_endpoint()),
         property("etcd", "How etcd runs.", parts::schema(&ETCD, Vec::new())),

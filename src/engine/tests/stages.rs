@@ -32,6 +32,7 @@ impl Order for Nothing {
             now_seconds: 0,
             standing: BTreeMap::new(),
             boots: BTreeMap::new(),
+            is_first: false,
             left_out: BTreeMap::new(),
             keeper: None,
             etcd_keeper: None,

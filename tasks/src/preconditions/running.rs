@@ -48,7 +48,8 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     other_network(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     // Of a control plane with a member of etcd, the list of these has said it.
     let is_said = |name: &str| !cluster.has_etcd_units() && bootstrap::is_member(cluster, seen, name);
-    for (name, node) in nodes.iter().filter(|(name, _)| cluster.host(name).is_none() && !is_said(name)) {
+    let is_known = |name: &str| cluster.host(name).is_some() || cluster.removed.iter().any(|removed| removed == name);
+    for (name, node) in nodes.iter().filter(|(name, _)| !is_known(name) && !is_said(name)) {
         let is_control_plane = control_planes::is_marked(node);
         match needs_every_host(cluster).filter(|_| !is_control_plane) {
             Some(because) => found.refuse(left_out(cluster, name).because(because)),
