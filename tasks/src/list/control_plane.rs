@@ -227,7 +227,8 @@ fn cluster_wide(view: &HostView<'_>, draft: &mut Draft<'_>, administrators: &Ste
     let of_addons = kubeadm_configuration::addons_source(view, &uploaded);
     let (step, path, source) = (uploaded.step, uploaded.path, uploaded.source);
     let control_planes = view.cluster().control_planes().map(|host| host.name.clone()).collect();
-    let upload = UploadConfiguration { configuration: path.clone(), source, control_planes };
+    let recorded = is_kept_elsewhere(view.cluster(), AuthorityKind::Kubernetes);
+    let upload = UploadConfiguration { configuration: path.clone(), source, control_planes, recorded };
     let upload = draft.add(UPLOADED, Operation::UploadConfiguration(upload));
     draft.needs(&upload, administrators, Reason::Because("only administrators may"));
     draft.needs(&upload, &view.id(step), Reason::Reads);

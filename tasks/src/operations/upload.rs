@@ -20,6 +20,8 @@ pub struct UploadConfiguration {
     /// Names of the control planes that the cluster has or is about to get: while it is founded, a host that has nothing of one yet may be one
     /// of them, and later none may.
     pub control_planes: Vec<String>,
+    /// Whether this host has to say that the cluster was set up: where kubelets make no certificates of their own, nothing else on it would.
+    pub recorded: bool,
 }
 
 /// JSON pointer of the annotation of `kubeadm-config` with the names of the control planes.
@@ -68,6 +70,9 @@ impl UploadConfiguration {
             }
             Some(_) if seen.contents.get(FOUNDED).is_some_and(|content| founded(content).1 != Some(self.names())) => {
                 Verdict::differs(ChangeKind::Upload, format!("{FOUNDED} does not name the control planes of the file"))
+            }
+            Some(_) if self.recorded && !seen.contents.contains_key(FOUNDED) => {
+                Verdict::differs(ChangeKind::Upload, format!("{FOUNDED} does not exist"))
             }
             Some(_) => Verdict::Same,
         }

@@ -11,7 +11,7 @@ use crate::support::shell::script_of;
 /// What the job of the upload is fed.
 fn upload(control_planes: &[&str]) -> String {
     let control_planes = control_planes.iter().map(|name| (*name).to_owned()).collect();
-    let operation = UploadConfiguration { configuration: "/c.yaml".to_owned(), source: "s".to_owned(), control_planes };
+    let operation = UploadConfiguration { configuration: "/c.yaml".to_owned(), source: "s".to_owned(), control_planes, recorded: false };
     let script = script_of(&Operation::UploadConfiguration(operation).act(&Change::new(ChangeKind::Upload, "")));
     let (_, fed) = script.split_once("base64 -d <<'--END--' |").unwrap();
     let (consumer, fed) = fed.split_once('\n').unwrap();
