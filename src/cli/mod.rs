@@ -31,6 +31,7 @@ mod runs;
 mod saved_plan;
 mod signals;
 mod status;
+mod support;
 mod tips;
 mod validate;
 mod vars;
@@ -76,6 +77,7 @@ enum Verb {
     Convert(convert::Arguments),
     Vars(vars::Arguments),
     Status(status::Arguments),
+    Support(support::Arguments),
     Kubeconfig(kubeconfig::Arguments),
     Cordon(drain::CordonArguments),
     Drain(drain::DrainArguments),
@@ -117,6 +119,7 @@ pub fn main() -> ExitCode {
                 Verb::Convert(arguments) => convert::run(&arguments),
                 Verb::Vars(arguments) => vars::run(&arguments),
                 Verb::Status(arguments) => status::run(&arguments).await,
+                Verb::Support(arguments) => support::run(&arguments).await,
                 Verb::Kubeconfig(arguments) => kubeconfig::run(&arguments).await,
                 Verb::Cordon(arguments) => drain::cordon(&arguments).await,
                 Verb::Drain(arguments) => drain::drain(&arguments).await,

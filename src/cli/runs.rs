@@ -55,10 +55,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 }
 
 fn print(records: &[Record]) {
-    line(&format!("{:<22} {:<6} {:<16} {:<20} {:>11}  {:<18} RESULT", "RUN", "VERB", "CLUSTER", "BEGAN (UTC)", "TOOK", "WHO"));
+    line(&format!("{:<22} {:<8} {:<16} {:<20} {:>11}  {:<18} RESULT", "RUN", "VERB", "CLUSTER", "BEGAN (UTC)", "TOOK", "WHO"));
     for record in records {
         line(&format!(
-            "{:<22} {:<6} {:<16} {:<20} {:>11}  {:<18} {}",
+            "{:<22} {:<8} {:<16} {:<20} {:>11}  {:<18} {}",
             record.run,
             record.verb,
             record.cluster,

@@ -21,6 +21,7 @@ mod replace;
 mod reset;
 mod status;
 mod store;
+mod support;
 
 pub use apply::{Applied, ApplyRequest, apply};
 pub use architectures::architectures;
@@ -40,6 +41,7 @@ pub use status::{
     Renewal, StatusRequest, status,
 };
 pub use store::{FolderStore, Lock, Store};
+pub use support::support;
 
 #[cfg(test)]
 mod tests;

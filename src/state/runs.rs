@@ -65,6 +65,13 @@ impl StateFolder {
         }
     }
 
+    /// The journal of a run as it is written; nothing if it can't be read.
+    #[must_use]
+    pub fn journal_of(&self, id: &str) -> Option<String> {
+        let text = fs::read(self.runs().join(id).join(EVENTS)).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    }
+
     /// Reads the journal of a run.
     ///
     /// # Errors

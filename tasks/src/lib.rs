@@ -48,6 +48,7 @@ pub mod script;
 pub mod secret_name;
 pub mod snapshot;
 pub mod speaker;
+pub mod support;
 pub mod templates;
 pub mod uploaded;
 pub mod validity;

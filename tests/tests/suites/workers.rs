@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -64,6 +65,8 @@ fn workers_are_drained_and_removed() {
     clock.lap("a worker is removed");
     a_dead_one_is_kept_out(&lab, &kokctl);
     clock.lap("a dead worker");
+    support_has_what_somebody_needs_and_no_secret(&lab, &kokctl);
+    clock.lap("support");
 }
 
 fn cordons(lab: &Lab) -> String {
@@ -220,4 +223,30 @@ fn a_dead_one_is_kept_out(lab: &Lab, kokctl: &Kokctl<'_>) {
     assert_eq!(kubectl(lab, "get nodes -o name"), "node/cp1");
     kokctl.converge("apply");
     kubectl(lab, "wait --for=condition=Ready node/worker1 --timeout=10s");
+}
+
+/// What is in it is found by its words, in a file that nobody else may read.
+fn support_has_what_somebody_needs_and_no_secret(lab: &Lab, kokctl: &Kokctl<'_>) {
+    let cp1 = lab.host("cp1").unwrap();
+    ok(&cp1, "logger -p user.err 'it asks with the password=c4n4ry1 and the token: c4n4ry2 again'");
+    let (folder, path) = (kokctl.folder().join("support"), kokctl.folder().join("support.tar.gz"));
+    let said = kokctl.verb("support", &["-o", path.to_str().unwrap()]);
+    assert_eq!(said.code, 0, "{said:?}");
+    let again = kokctl.verb("support", &["-o", path.to_str().unwrap()]);
+    assert!(again.code == 1 && again.stderr.contains("can't be written"), "{again:?}");
+    let about = fs::metadata(&path).unwrap();
+    assert!(about.len() < 20_000_000 && about.permissions().mode() & 0o077 == 0, "{about:?}");
+    assert!(Command::new("tar").args(["-xzf"]).arg(&path).arg("-C").arg(kokctl.folder()).status().unwrap().success());
+    let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let host = read("hosts/cp1.txt");
+    for words in ["==== journalctl", "kubelet", "==== kube get events", "node/worker1", "etcd.yaml", "it asks with the password=(left out)"]
+    {
+        assert!(host.contains(words), "{words}: {}", host.len());
+    }
+    assert!(read("status.json").contains("\"apiServer\"") && read("hosts/worker1.txt").contains("==== df"));
+    assert!(fs::read_dir(folder.join("runs")).unwrap().count() > 3);
+    let key = ok(&cp1, "sed -n 's/.*client-key-data: //p' /etc/kubernetes/admin.conf | tr -d '\"'");
+    for secret in ["c4n4ry1", "c4n4ry2", key.trim(), "PRIVATE KEY-----"] {
+        assert!(!host.contains(secret), "a secret is in it");
+    }
 }
