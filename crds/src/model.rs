@@ -9,6 +9,7 @@ mod certificates;
 mod components;
 mod concealed;
 mod delivery;
+mod disruption;
 mod endpoint;
 pub(crate) mod etcd;
 mod host;
@@ -30,6 +31,7 @@ pub use components::{
 };
 pub use concealed::Concealed;
 pub use delivery::Delivery;
+pub use disruption::{Drains, Serial};
 pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
 pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};

@@ -11,6 +11,7 @@ use kok_tasks::plan::{Plan, Selection};
 
 use super::changing::{ChangingArguments, Session, failures};
 use super::common::{BundleArgument, MaxFail, PruneArgument};
+use super::drain_arguments::SerialOption;
 use super::files::{ClusterFiles, ExtraVars, Noted};
 use super::process;
 use super::report;
@@ -35,6 +36,8 @@ pub(super) struct Arguments {
     part: PartArguments,
     #[command(flatten)]
     prune: PruneArgument,
+    #[command(flatten)]
+    serial: SerialOption,
     /// How many hosts may fail, as a number or as a percentage of all; above that nothing new is begun. Up to so many hosts that can't
     /// be reached and are no control plane are left out
     #[arg(long, value_name = "N|N%")]
@@ -55,6 +58,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => (wanted, Given::new(arguments.prune.prune)?),
     };
     let Wanted { mut cluster, selection, part, noted } = wanted;
+    arguments.serial.tell(&mut cluster);
     arguments.bundle.tell_hosts(&mut cluster);
     let transport = process::transport();
     let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);

@@ -7,7 +7,7 @@ use kok_crds::{Input, Intent, Position, listed};
 use kok_tasks::plan::{Aside, How};
 
 use super::changing::{ChangingArguments, Session, failures};
-use super::drain_arguments::{DrainOptions, EmptyDirOption};
+use super::drain_arguments::{DrainOptions, EmptyDirOption, SerialOption};
 use super::files::{ExtraVars, NamedFiles};
 use super::process;
 use super::wanted::{problems, tasks};
@@ -24,6 +24,8 @@ pub(super) struct Nodes {
     pub(super) files: NamedFiles,
     #[command(flatten)]
     pub(super) extra: ExtraVars,
+    #[command(flatten)]
+    pub(super) serial: SerialOption,
     #[command(flatten)]
     pub(super) changing: ChangingArguments,
 }
@@ -54,15 +56,16 @@ pub(super) struct UncordonArguments {
 }
 
 pub(super) async fn cordon(arguments: &CordonArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Cordon, How::Cordon).await
+    set_aside(&arguments.nodes, Verb::Cordon, |_| How::Cordon).await
 }
 
 pub(super) async fn drain(arguments: &DrainArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Drain, How::Drain(arguments.drain.settings(arguments.empty_dir.delete_emptydir))).await
+    let how = |cluster: &Cluster| How::Drain(arguments.drain.settings(cluster, arguments.empty_dir.delete_emptydir));
+    set_aside(&arguments.nodes, Verb::Drain, how).await
 }
 
 pub(super) async fn uncordon(arguments: &UncordonArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Uncordon, How::Uncordon).await
+    set_aside(&arguments.nodes, Verb::Uncordon, |_| How::Uncordon).await
 }
 
 impl Nodes {
@@ -77,7 +80,8 @@ impl Nodes {
         self.of(verb, self.files.all().whole(&self.extra)?)
     }
 
-    fn of(&self, verb: Verb, (input, cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
+    fn of(&self, verb: Verb, (input, mut cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
+        self.serial.tell(&mut cluster);
         let asked = input.asked(Intent { verb, dry: false }, &tasks()).map_err(problems)?;
         let nowhere = Position { file: "HOST".into(), line: 1, column: 1 };
         let hosts = match self.hosts.as_slice() {
@@ -101,9 +105,9 @@ impl Nodes {
     }
 }
 
-async fn set_aside(nodes: &Nodes, verb: Verb, how: How) -> Result<(), Vec<Failure>> {
+async fn set_aside(nodes: &Nodes, verb: Verb, how: impl FnOnce(&Cluster) -> How) -> Result<(), Vec<Failure>> {
     let (cluster, hosts) = nodes.read(verb)?;
-    let aside = Aside { hosts: &hosts, how };
+    let aside = Aside { hosts: &hosts, how: how(&cluster) };
     let part = hosts.join(",");
     let (session, lock) = Session::open(&cluster, &nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let context = &session.context;

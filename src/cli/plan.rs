@@ -7,6 +7,7 @@ use kok_crds::count;
 use kok_crds::model::Cluster;
 
 use super::common::{BundleArgument, PruneArgument, print_json};
+use super::drain_arguments::SerialOption;
 use super::files::{ClusterFiles, ExtraVars};
 use super::plan_json::WhyDocument;
 use super::process;
@@ -32,6 +33,8 @@ pub(super) struct Arguments {
     part: PartArguments,
     #[command(flatten)]
     prune: PruneArgument,
+    #[command(flatten)]
+    serial: SerialOption,
     /// Print the plan as JSON
     #[arg(long)]
     json: bool,
@@ -48,6 +51,7 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { mut cluster, selection, .. } = arguments.part.read(&arguments.cluster, &arguments.extra, true)?;
+    arguments.serial.tell(&mut cluster);
     arguments.bundle.tell_hosts(&mut cluster);
     let transport = process::transport();
     let bundle = arguments.bundle.open_or_fetch(&cluster, &transport).await?;

@@ -37,7 +37,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let reboots = Reboots {
         hosts: &hosts,
         if_needed: arguments.if_needed,
-        drain: arguments.drain.settings(arguments.empty_dir.delete_emptydir),
+        drain: arguments.drain.settings(&cluster, arguments.empty_dir.delete_emptydir),
         back_within,
     };
     let part = hosts.join(",");

@@ -48,7 +48,7 @@ struct Wanted {
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let Wanted { cluster, hosts, silent, agreed } = wanted(arguments)?;
     // Nothing of a host that is cleaned is kept. Of pods that nothing makes again, Kubespray asks nobody either.
-    let drain = arguments.drain.settings(true);
+    let drain = arguments.drain.settings(&cluster, true);
     let drain = DrainSettings { delete_unmanaged: drain.delete_unmanaged || agreed.is_some(), ..drain };
     match agreed {
         _ if arguments.yes => {}

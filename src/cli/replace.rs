@@ -46,7 +46,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?,
     }
     // Nothing of a host that is made afresh is kept, and for as long as it joins there may be an even number of members.
-    let drain = arguments.drain.settings(true);
+    let drain = arguments.drain.settings(&cluster, true);
     let drain = DrainSettings { delete_unmanaged: drain.delete_unmanaged || agreed.is_some(), ..drain };
     let removal = Removal { hosts: &hosts, drain, silent: Silent::Refused, rejoins: true, even: true };
     let (part, selection) = (hosts.join(","), Selection::whole());

@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         Some((hosts, written)) => {
             let part = format!("--limit {written}");
             // Whoever has typed the cluster's name has given up what is on these hosts.
-            let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::default() };
+            let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::of(&cluster.settings.drains) };
             let removal = Removal { hosts, drain, silent: Silent::Refused, rejoins: false, even: false };
             take_down(arguments, &cluster, ResetRequest::Hosts { removal: &removal, part: &part }).await
         }

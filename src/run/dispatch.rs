@@ -97,13 +97,12 @@ impl<'a, H: Hosts> Dispatcher<'a, H> {
         pools: Pools,
         stop: watch::Receiver<Stop>,
     ) -> Self {
-        let workers = cluster.nodes().filter(|host| !host.roles.control_plane).count();
         Self {
             plan,
             cluster: Arc::new(cluster.clone()),
             hosts,
             events,
-            pools: pools.of_cluster(workers_at_a_time(workers)),
+            pools: pools.of_cluster(workers_at_a_time(cluster)),
             stop,
             heeded: Stop::No,
             most_failed: None,

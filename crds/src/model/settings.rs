@@ -8,6 +8,7 @@ use super::calico::Calico;
 use super::certificates::Certificates;
 use super::components::{Components, Security};
 use super::delivery::Delivery;
+use super::disruption::{Drains, Serial};
 use super::endpoint::ApiEndpoint;
 use super::node_dns::NodeDns;
 
@@ -40,6 +41,10 @@ pub struct Settings {
     pub upstream_mirrors: BTreeMap<String, String>,
     /// Whether kokctl sends what is installed, or hosts fetch it.
     pub delivery: Delivery,
+    /// How many workers may be away at a time.
+    pub serial: Serial,
+    /// How pods leave nodes.
+    pub drains: Drains,
     /// What is to become of the hosts.
     pub host: HostSettings,
     /// How Calico is set up, where it is the network plugin.
@@ -225,6 +230,8 @@ impl Default for Settings {
             containerd_registries_mirrors: Vec::new(),
             upstream_mirrors: BTreeMap::new(),
             delivery: Delivery::Push,
+            serial: Serial::default(),
+            drains: Drains::default(),
             host: HostSettings::default(),
             calico: Calico::default(),
             node_dns: NodeDns::default(),

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use kok_crds::model::Drains;
+
 /// What may be done to pods that don't leave by an eviction alone, and how long it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DrainSettings {
@@ -20,10 +22,31 @@ pub struct DrainSettings {
 impl DrainSettings {
     /// Kubespray's `drain_timeout`.
     pub const TIMEOUT: Duration = Duration::from_secs(360);
+
+    /// What a file says, where nothing may be lost that is not there twice.
+    #[must_use]
+    pub fn of(drains: &Drains) -> Self {
+        let Drains { grace_seconds, timeout, force_budget } = *drains;
+        Self { grace_seconds, timeout: timeout.unwrap_or(Self::TIMEOUT), force_budget, ..Self::default() }
+    }
 }
 
 impl Default for DrainSettings {
     fn default() -> Self {
         Self { grace_seconds: None, timeout: Self::TIMEOUT, force_budget: false, delete_empty_dir: false, delete_unmanaged: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_says_counts_and_the_rest_is_careful() {
+        assert_eq!(DrainSettings::of(&Drains::default()), DrainSettings::default());
+        let drains = Drains { grace_seconds: Some(45), timeout: Some(Duration::from_secs(600)), force_budget: true };
+        let expected =
+            DrainSettings { grace_seconds: Some(45), timeout: Duration::from_secs(600), force_budget: true, ..DrainSettings::default() };
+        assert_eq!(DrainSettings::of(&drains), expected);
     }
 }

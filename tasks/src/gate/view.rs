@@ -12,11 +12,11 @@ use crate::membership::{self, peer_url};
 use crate::observe::{ApiServerState, ETCD_HEALTHY, EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, KubernetesState, version_of};
 use crate::plan::Seen;
 
-/// How many of so many workers may be away at a time: a fifth, and one at least. Pods of a node whose kubelet was started anew are taken for not ready
-/// for some seconds, so a Service would lose all of them at once.
+/// How many of the workers may be away at a time: as the file says, or a fifth; one at least. Pods of a node whose kubelet was started anew are taken
+/// for not ready for some seconds, so a Service would lose all of them at once.
 #[must_use]
-pub fn workers_at_a_time(workers: usize) -> usize {
-    (workers / 5).max(1)
+pub fn workers_at_a_time(cluster: &Cluster) -> usize {
+    cluster.settings.serial.of(cluster.nodes().filter(|host| !host.roles.control_plane).count())
 }
 
 /// The cluster as it is now. What nobody has looked at is not in it, or is doubtful.
@@ -129,13 +129,12 @@ impl View {
     /// What `seen` says of the cluster.
     #[must_use]
     pub fn of(cluster: &Cluster, seen: &Seen) -> Self {
-        let workers = cluster.nodes().filter(|host| !host.roles.control_plane).count();
         Self {
             members: members(cluster, seen),
             lists: lists(cluster, seen),
             planes: cluster.control_planes().map(|host| plane(cluster, seen, host)).collect(),
             nodes: nodes(cluster, seen),
-            serial: workers_at_a_time(workers),
+            serial: workers_at_a_time(cluster),
             under_way: Vec::new(),
         }
     }

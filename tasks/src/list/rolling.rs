@@ -11,7 +11,7 @@ use std::time::Duration;
 use kok_crds::model::{Cluster, Host};
 
 use super::{container_runtime, control_plane, etcd, still_ready};
-use crate::gate::{Disruption, Need, workers_at_a_time};
+use crate::gate::{Disruption, Need};
 use crate::observe::{ApiServerState, EtcdState, Observations};
 use crate::operations::{ApiServerReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Seen, StepId};
@@ -150,7 +150,7 @@ fn worker_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
         |host: &&Host| !host.roles.control_plane && view.seen.facts(&host.name).is_some() && still_ready::was_ready(view, host);
     let workers: Vec<&Host> = view.cluster().nodes().filter(is_in_turn).collect();
     let own = workers.iter().position(|host| host.name == view.host.name)?;
-    own.checked_sub(workers_at_a_time(workers.len())).and_then(|before| workers.get(before).copied())
+    own.checked_sub(view.settings().serial.of(workers.len())).and_then(|before| workers.get(before).copied())
 }
 
 /// Says that containerd of a host of a working cluster, and what it reads, is changed only when control planes have gone through it: their API

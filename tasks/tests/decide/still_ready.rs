@@ -87,6 +87,11 @@ fn a_fifth_of_the_workers_at_a_time() {
     // Nobody waits for one that has nothing to lose.
     world.api.nodes.get_mut("worker2").unwrap().taints.push("node.kubernetes.io/not-ready=:NoExecute".to_owned());
     assert_eq!(first_of(&world.plan(), "worker4").as_deref(), Some("worker1"), "of twelve that are Ready, two at a time");
+    // As many as the file says.
+    for (serial, first) in [("1", "worker3"), ("30%", "none")] {
+        world.cluster = cluster_of(&format!("{text}  vars: {{serial: {serial}}}\n"));
+        assert_eq!(first_of(&world.plan(), "worker4").unwrap_or_else(|| "none".to_owned()), first, "{serial}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ pub(crate) mod certificates;
 pub(crate) mod component;
 pub(crate) mod containerd;
 pub(crate) mod control_plane;
+pub(crate) mod disruption;
 pub(crate) mod downloads;
 pub(crate) mod etcd;
 pub(crate) mod fixed;

@@ -1,20 +1,25 @@
 //! Variables of upgrades.
 
+use crate::variables::read::disruption;
 use crate::variables::row::{Variable, flag, number, text, value, word};
 
 const UPGRADE: &str = "it belongs to upgrades, which this version does not do";
+const AGAIN: &str = "kokctl asks again until `drain_timeout`";
 
 pub(super) static ROWS: &[Variable] = &[
     flag("upgrade_cluster_setup", "false", "Upgrades without draining nodes.").moot(UPGRADE),
-    value("serial", "number or share of hosts", "none", "How many hosts are upgraded at once.").moot(UPGRADE),
+    value("serial", "number or share of hosts", "20%", "How many workers may be away at a time.").reads(disruption::serial),
     flag("drain_nodes", "none", "Whether pods leave a node before it is upgraded.").moot(UPGRADE),
-    number("drain_grace_period", "none", "How many seconds pods have for leaving.").moot(UPGRADE),
-    word("drain_timeout", "time", "none", "How long that may take.").moot(UPGRADE),
-    number("drain_retries", "none", "How often it is tried.").moot(UPGRADE),
-    number("drain_retry_delay_seconds", "none", "How many seconds lie between.").moot(UPGRADE),
-    text("drain_pod_selector", "none", "Which pods leave.").moot(UPGRADE),
-    flag("drain_fallback_enabled", "none", "Whether pods are deleted that may not be evicted.").moot(UPGRADE),
-    value("drain_*", "none", "none", "A setting of that.").moot(UPGRADE),
+    number("drain_grace_period", "what each pod asks for", "How many seconds pods have to end when they leave a node.")
+        .reads(disruption::drain_grace_period),
+    word("drain_timeout", "time", "360s", "After how long it is given up to have pods leave a node.").reads(disruption::drain_timeout),
+    number("drain_retries", "none", "How often it is tried.").moot(AGAIN),
+    number("drain_retry_delay_seconds", "none", "How many seconds lie between.").moot(AGAIN),
+    text("drain_pod_selector", "none", "Which pods leave.").refused("a node that is drained loses all of its pods", "leave it out"),
+    flag("drain_fallback_enabled", "false", "Whether pods are deleted that a PodDisruptionBudget protects.")
+        .reads(disruption::drain_fallback_enabled),
+    value("drain_fallback_*", "none", "none", "A setting of that.").moot("such pods are deleted at once, within the same time"),
+    value("drain_*", "none", "none", "A setting of drains.").moot(UPGRADE),
     word("upgrade_post_cilium_wait_timeout", "time", "none", "How long Cilium may take.").moot(UPGRADE),
     flag("upgrade_node_confirm", "false", "Asks before each node.").moot(UPGRADE),
     number("upgrade_node_pause_seconds", "0", "Waits before each node.").moot(UPGRADE),
