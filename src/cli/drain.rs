@@ -95,7 +95,9 @@ impl Nodes {
             let failure = Failure::new(Kind::Input, "no host is named").because(format!("{} never means all of them", verb.as_str()));
             return Err(vec![failure.hint(format!("kokctl {} -f FILE HOST…", verb.as_str()))]);
         }
-        let no_node = |name: &&String| cluster.host(name).is_some_and(|host| !host.roles.is_node());
+        // Only what is replaced need have no pods.
+        let needs_pods = verb != Verb::Replace;
+        let no_node = |name: &&String| needs_pods && cluster.host(name).is_some_and(|host| !host.roles.is_node());
         if let Some(name) = hosts.iter().find(no_node) {
             let failure = Failure::new(Kind::Input, format!("{name} is no node")).at(name.clone());
             return Err(vec![failure.because("it has etcd alone, and no pods").hint("name hosts that are control planes or workers")]);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use kok_crds::model::{Cluster, Host};
+use kok_crds::model::{Cluster, Host, Roles};
 use kok_crds::operation::Verb;
 use kok_crds::{Input, Intent, Position, listed};
 use kok_tasks::drain::DrainSettings;
@@ -94,13 +94,19 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -
             "nothing was cleaned on {names}: before it is used again, erase its disk, or put it back into the file and `kokctl reset` it"
         ));
     }
-    let is_plane = |name: &String| cluster.host(name).is_some_and(|host| host.roles.control_plane);
-    if hosts.iter().any(is_plane) {
-        let left = cluster.control_planes().filter(|host| !hosts.contains(&host.name)).count();
-        let out = format!("take {it} out of the file now and `kokctl apply`, so that load balancers and /etc/hosts name {it} no more");
+    let has = |role: fn(Roles) -> bool| hosts.iter().any(|name| cluster.host(name).is_some_and(|host| role(host.roles)));
+    let (is_plane, is_member) = (has(|roles| roles.control_plane), has(|roles| roles.etcd));
+    if is_plane || is_member {
+        let left = cluster.etcd_hosts().filter(|host| !hosts.contains(&host.name)).count();
+        let others = match (is_plane, is_member && cluster.has_etcd_units()) {
+            (true, true) => "load balancers, API servers and /etc/hosts",
+            (true, false) => "load balancers and /etc/hosts",
+            (false, _) => "API servers and /etc/hosts",
+        };
+        let out = format!("take {it} out of the file now and `kokctl apply`, so that {others} name {it} no more");
         let anew = format!("leave {it} there, and `kokctl apply` lets {it} join anew");
         words.push(match left % 2 {
-            0 => format!("etcd has {left} members now, and the file may not have so many: write another host in its place and `kokctl apply`; or {anew}"),
+            0 if is_member => format!("etcd has {left} members now, and the file may not have so many: write another host in its place and `kokctl apply`; or {anew}"),
             _ => format!("{out}; or {anew}"),
         });
     } else if hosts.iter().any(|name| cluster.host(name).is_some()) {
@@ -128,19 +134,18 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     Ok(Wanted { cluster, hosts, silent, agreed })
 }
 
-/// etcd as units, and a cluster without control planes, have no such way.
+/// A cluster without control planes, or without a member of etcd, is none.
 pub(super) fn may_leave(cluster: &Cluster, hosts: &[String]) -> Result<(), Vec<Failure>> {
     let leaves = |host: &&Host| hosts.contains(&host.name);
     if cluster.control_planes().all(|host| leaves(&host)) {
         let failure = Failure::new(Kind::Input, "no control plane would be left").at("HOST");
         return Err(vec![failure.hint("to take down the whole cluster: `kokctl reset`")]);
     }
-    let is_member = |host: &Host| leaves(&host) && (host.roles.control_plane || host.roles.etcd);
-    if !cluster.has_etcd_units() || !cluster.hosts.iter().any(is_member) {
-        return Ok(());
+    if cluster.etcd_hosts().all(|host| leaves(&host)) {
+        let failure = Failure::new(Kind::Input, "no member of etcd would be left").at("HOST");
+        return Err(vec![failure.hint("`kokctl apply` with the members in the file that come instead, and remove these after that")]);
     }
-    let failure = Failure::new(Kind::Input, "control planes and members of etcd can't leave this cluster").at("HOST");
-    Err(vec![failure.because("its etcd runs as units, for which this version has no such operation").hint("name workers only")])
+    Ok(())
 }
 
 /// A host that is dead may be in no file any more.
@@ -177,7 +182,7 @@ mod tests {
 
     use clap::Parser;
 
-    use super::{Arguments, Failure, Silent, Wanted, wanted};
+    use super::{Arguments, BTreeSet, Failure, Silent, Wanted, removed_words, wanted};
 
     const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n
@@ -190,6 +195,10 @@ mod tests {
     }
 
     fn read(operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
+        read_of(FILES, operation, line)
+    }
+
+    fn read_of(files: &str, operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("c.yaml");
         let operation = match operation {
@@ -199,7 +208,7 @@ mod tests {
                  action: remove-node.yml, extraArgs: '{arguments}'}}\n"
             ),
         };
-        fs::write(&path, format!("{FILES}{operation}")).unwrap();
+        fs::write(&path, format!("{files}{operation}")).unwrap();
         let line = ["remove", "-f", path.to_str().unwrap()].into_iter().chain(line.iter().copied());
         wanted(&Line::try_parse_from(line).unwrap().arguments).map_err(|mut failures| failures.remove(0))
     }
@@ -225,5 +234,20 @@ mod tests {
         assert!(read("", &["w9;", "--dead"]).is_err(), "no pattern, and no name");
         assert_eq!(read("", &[]).err().unwrap().what, "no host is named");
         assert_eq!(read("", &["cp1"]).err().unwrap().what, "no control plane would be left");
+    }
+
+    /// Members that are units, on hosts of their own: they leave as control planes do, and one has to be left.
+    #[test]
+    fn hosts_of_etcd_leave_but_for_the_last_one() {
+        let more = |number: u8| format!("\n  - {{name: e{number}, address: 10.0.0.2{number}, roles: [etcd]}}\n");
+        let files = format!("{FILES}{}{}{}", more(1), more(2), more(3));
+        let Wanted { cluster, hosts, .. } = read_of(&files, "", &["e1", "e2"]).map_err(|failure| format!("{failure:?}")).unwrap();
+        assert_eq!(hosts, ["e1", "e2"]);
+        let words = removed_words(&cluster, &hosts, &BTreeSet::new()).join("\n");
+        assert!(words.contains("so that API servers and /etc/hosts name them no more"), "{words}");
+        let words = removed_words(&cluster, &hosts[..1], &BTreeSet::new()).join("\n");
+        assert!(words.contains("etcd has 2 members now"), "{words}");
+        let refused = read_of(&files, "", &["e*"]).err().unwrap();
+        assert_eq!(refused.what, "no member of etcd would be left");
     }
 }

@@ -71,3 +71,33 @@ fn half_way(part: &str) -> Failure {
     let failure = Failure::new(Kind::Incomplete, format!("{part}: out of the cluster and cleaned, and nothing of joining was begun"));
     failure.hint("mend what is said below, then `kokctl apply`")
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use clap::Parser;
+    use kok_crds::operation::Verb;
+
+    use super::Arguments;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    /// It has no pods that could leave, and a member that does.
+    #[test]
+    fn a_host_of_etcd_alone_is_replaced_and_not_drained() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("c.yaml");
+        let text = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
+  - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: e1, address: 10.0.0.12, roles: [etcd]}\n";
+        std::fs::write(&path, text).unwrap();
+        let line = Line::try_parse_from(["replace", "-f", path.to_str().unwrap(), "e1"]).unwrap();
+        let read = |verb: Verb| line.arguments.nodes.read_whole(verb).map(|(_, hosts, _)| hosts);
+        assert_eq!(read(Verb::Replace).map_err(|failures| format!("{failures:?}")).unwrap(), ["e1"]);
+        assert_eq!(read(Verb::Drain).err().unwrap()[0].what, "e1 is no node");
+    }
+}

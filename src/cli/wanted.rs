@@ -143,9 +143,8 @@ pub(super) fn goes_on_without(cluster: &Cluster, hosts: &[String], at: &str) -> 
     }
     let what = format!("{} can't be taken out of the cluster alone", listed(members.iter().copied()));
     let failure = Failure::new(Kind::Input, what).at(at);
-    let failure =
-        failure.because("a control plane or a member of etcd is removed by an operation of its own, which this version does not have yet");
-    Err(vec![failure.hint("leave the limit out (or write `all`) to take down the whole cluster, or name workers only")])
+    let failure = failure.because("etcd counts its members, and every host knows the control planes: these leave by `kokctl remove`");
+    Err(vec![failure.hint("leave the limit out (or write `all`) to take down the whole cluster, or name workers only; or `kokctl remove`")])
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Roles};
 use kok_tasks::plan::{self, Leaving, Refusal};
 use kok_tasks::preconditions;
 use kok_tasks::snapshot::{self, Snapshot};
@@ -27,10 +27,11 @@ pub(in super::super) async fn take_out(
 ) -> Result<TakenOut, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     let of_etcd = cluster.etcd_hosts().any(|host| removal.hosts.contains(&host.name));
-    for host in cluster.hosts.iter().filter(|_| of_etcd) {
+    let of_planes = cluster.control_planes().any(|host| removal.hosts.contains(&host.name));
+    for host in cluster.hosts.iter().filter(|_| of_etcd || of_planes) {
         let looks = observed.looks.entry(host.name.clone()).or_default();
-        looks.add_others(&plan::reset_looks(host, true));
-        looks.add_others(&plan::worker_looks());
+        looks.add_others(&plan::reset_looks(host, of_etcd));
+        looks.add_others(&plan::looks_beside());
     }
     for host in cluster.hosts.iter().filter(|_| removal.rejoins) {
         observed.looks.entry(host.name.clone()).or_default().extend(preconditions::looks(cluster, host));
@@ -45,7 +46,7 @@ pub(in super::super) async fn take_out(
         return Err(alive);
     }
     let dead: BTreeSet<String> = removal.hosts.iter().filter(|host| !observed.links.contains_key(*host)).cloned().collect();
-    observed.ask_those_that_stay(removal, of_etcd).await?;
+    observed.ask_those_that_stay(removal, of_planes).await?;
     let leaving = Leaving { hosts: removal.hosts, dead: &dead, drain: removal.drain.clone(), even: removal.even };
     let plan = observed.repeat(|seen| plan::leave(cluster, &leaving, seen)).await?;
     let refusals = if removal.rejoins { preconditions::check_beside(cluster, &observed.seen, removal.hosts) } else { Vec::new() };
@@ -59,16 +60,20 @@ pub(in super::super) async fn take_out(
 }
 
 impl Observed<'_> {
-    /// Connects to the hosts that stay, as far as they are needed: all, if the others come back; one control plane, and what answers of workers if one that
-    /// they may ask at its own address leaves.
-    async fn ask_those_that_stay(&mut self, removal: &Removal<'_>, of_etcd: bool) -> Result<(), Vec<Failure>> {
+    /// Connects to the hosts that stay, as far as they are needed: all, if the others come back; one control plane, what answers of etcd if a member leaves, and
+    /// of workers if a control plane does that they may ask at its own address.
+    async fn ask_those_that_stay(&mut self, removal: &Removal<'_>, of_planes: bool) -> Result<(), Vec<Failure>> {
         let stays = |host: &str| removal.hosts.iter().all(|name| name != host);
         if removal.rejoins {
             return self.ask(stays).await;
         }
         self.ask_speakers(removal.hosts).await?;
         let cluster = self.cluster;
-        let is_worker = |host: &str| cluster.host(host).is_some_and(|host| host.roles.is_node() && !host.roles.control_plane);
-        if of_etcd { self.ask_who_answers(|host| is_worker(host) && stays(host)).await } else { Ok(()) }
+        let asks_members = plan::asks_members(cluster, removal.hosts);
+        let is_asked = |roles: Roles| !roles.control_plane && ((asks_members && roles.etcd) || (of_planes && roles.is_node()));
+        if asks_members || of_planes {
+            self.ask_who_answers(|host| cluster.host(host).is_some_and(|host| is_asked(host.roles)) && stays(host)).await?;
+        }
+        Ok(())
     }
 }

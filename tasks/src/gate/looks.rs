@@ -6,6 +6,7 @@ use kok_crds::model::{Cluster, Host};
 
 use super::view::{api_server_url, member_url};
 use super::{Disruption, View};
+use crate::membership::peer_url;
 use crate::observe::{EtcdState, Look, Looks};
 use crate::plan::Seen;
 
@@ -61,10 +62,13 @@ pub fn further_looks(cluster: &Cluster, ops: &[&Disruption], seen: &Seen, reache
 /// A healthy member is asked about all that are silent on their hosts.
 fn second_viewpoint(cluster: &Cluster, seen: &Seen) -> Option<(String, Looks)> {
     let state = |host: &Host| seen.observations(&host.name).etcd.as_ref();
-    let speaks = cluster
-        .etcd_hosts()
-        .find(|host| matches!(state(host), Some(EtcdState::Ready(member)) if member.has_leader && !member.is_learner))?;
-    let silent = cluster.etcd_hosts().filter(|host| match state(host) {
+    let (speaks, list) = cluster.etcd_hosts().find_map(|host| match state(host) {
+        Some(EtcdState::Ready(member)) if member.has_leader && !member.is_learner => Some((host, &member.members)),
+        _ => None,
+    })?;
+    // Who is no member yet has none that could be dead.
+    let is_listed = |host: &&Host| list.iter().any(|peer| peer.peer_url == peer_url(host) || peer.name == host.name);
+    let silent = cluster.etcd_hosts().filter(is_listed).filter(|host| match state(host) {
         Some(EtcdState::Absent | EtcdState::NotReady(_)) => true,
         Some(EtcdState::Ready(_)) => false,
         None => seen.is_unreachable(&host.name),

@@ -8,7 +8,7 @@ use kok_crds::model::{AuthorityName, Cluster, Host, Roles};
 use kok_pki::{AuthorityKind, Defect, KubeconfigUser, Leaf, Material, Profile};
 use time::{Duration, OffsetDateTime};
 
-use super::{Task, kubeadm_configuration};
+use super::{Task, kubeadm_configuration, still_ready};
 use crate::digest::sha256;
 use crate::identity;
 use crate::issued::is_kept_elsewhere;
@@ -127,6 +127,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
         return Ok(());
     }
     has_no_key_of_others(view, seen)?;
+    has_set_of_its_roles(view, seen)?;
     let folder = view.id(kubeadm_configuration::FOLDER);
     let fresh = is_fresh(view.cluster(), view.host, seen);
     if fresh {
@@ -190,6 +191,24 @@ fn has_no_key_of_others(view: &HostView<'_>, seen: &Observations) -> Result<(), 
             .because("whoever has the host could sign for the cluster with it")
             .hint("copy it to where it is safe and remove it from the host; or write `key` beside the certificate again")),
     }
+}
+
+/// Where etcd is a unit, a host that is a control plane, a member or a worker does not become more by an edit: what it has was made for what it was.
+fn has_set_of_its_roles(view: &HostView<'_>, seen: &Observations) -> Result<(), Refusal> {
+    let has = |leaf: Leaf| matches!(seen.paths.get(&absolute(Material::LeafKey(leaf))), Some(PathState::Present(_)));
+    let roles = view.host.roles;
+    let (was, becomes, role) = match (has(Leaf::ApiServer), has(Leaf::EtcdPeer)) {
+        _ if !view.cluster().has_etcd_units() || !roles.etcd => return Ok(()),
+        (true, false) if roles.control_plane => ("a control plane", "a member of etcd", "etcd"),
+        (false, true) if roles.control_plane => ("a member of etcd", "a control plane", "control-plane"),
+        (false, false) if !roles.control_plane && still_ready::was_node(view, view.host) => ("a worker", "a member of etcd", "etcd"),
+        _ => return Ok(()),
+    };
+    let name = &view.host.name;
+    Err(Refusal::new(format!("{name} was set up as {was} alone, and the file makes it {becomes}, too"))
+        .at(format!("host {name}"))
+        .because("the certificates of a host are made together, for what it is")
+        .hint(format!("take the role `{role}` from {name} again; or, for it to join anew: `kokctl replace -f FILE {name}`")))
 }
 
 /// Judges each file of a set that is there.

@@ -8,8 +8,8 @@ use kok_pki::AuthorityKind;
 
 use super::kubeadm_configuration::{self, Configuration, KUBEADM};
 use super::{
-    Task, api_server, certificates, container_runtime, etcd, host, images, kubelet, kubelet_join, names, network, node_dns, rolling,
-    still_ready, uncordoned,
+    Task, api_server, certificates, container_runtime, etcd, host, images, joining_member, kubelet, kubelet_join, names, network, node_dns,
+    rolling, still_ready, uncordoned,
 };
 use crate::given::Given;
 use crate::identity;
@@ -70,7 +70,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let etcd = etcd_answers(view, draft);
     preflight(view, draft, &configuration, etcd.as_ref());
     let manifests = manifests(view, draft, &configuration)?;
-    let kubelet = start_kubelet(view, draft, &configuration, &manifests);
+    let kubelet = start_kubelet(view, draft, &configuration, &manifests)?;
     let ready = draft.add(READY, Operation::ApiServerReady(ApiServerReady));
     // kubeadm's own limit for a control plane (`controlPlaneComponentHealthCheck`) is 4 minutes. With several, more than half of etcd's
     // members have to be there, and another host may be slower than this one.
@@ -116,7 +116,7 @@ fn read_kubeconfigs(view: &HostView<'_>, draft: &mut Draft<'_>, kubelet: &StepId
 
 /// An API server may read a new certificate a minute after it was written (`DynamicCertKeyPairContent`).
 fn named(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepId) {
-    if view.joins_etcd() || !names::is_new(view) {
+    if view.is_new_plane() || !names::is_new(view) {
         return;
     }
     let step = draft.add(NAMED, Operation::EndpointReady(EndpointReady { url: identity::endpoint_url(view.cluster()) }));
@@ -169,8 +169,8 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     draft.needs(&step, &view.id(PREFLIGHT), Reason::Because("kubeadm checks a host before it changes it"));
     draft.needs(&step, &view.id(configuration.step), Reason::Reads);
     draft.needs(&step, &view.id(KUBEADM), Reason::Runs);
-    if view.joins_etcd() {
-        draft.needs(&step, &view.id(etcd::MEMBER), Reason::Because("no API server is ready beside a member without a vote"));
+    for member in joining_member::awaited_by_api_server(view) {
+        draft.needs(&step, &member, Reason::Because("no API server is ready by a member without a vote"));
     }
     certificates::needed_by(view, draft, &step);
     kubeadm_configuration::patched_by(view, draft, &step);
@@ -182,7 +182,7 @@ fn manifests(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configu
     Ok(step)
 }
 
-fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> StepId {
+fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Configuration, manifests: &StepId) -> Result<StepId, Refusal> {
     let operation = KubeletStart {
         configuration: configuration.path.clone(),
         source: configuration.source.clone(),
@@ -190,7 +190,7 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
         reads: kubelet::reads(view),
     };
     let step = draft.add(KUBELET, Operation::KubeletStart(operation));
-    if !view.joins_etcd() {
+    if view.cluster().has_etcd_units() || !view.joins_etcd() {
         draft.needs(&step, manifests, Reason::Because("with all manifests there, the kubelet starts all of them at once"));
     }
     if !view.cluster().has_etcd_units() {
@@ -206,7 +206,10 @@ fn start_kubelet(view: &HostView<'_>, draft: &mut Draft<'_>, configuration: &Con
     images::needed_by(view, draft, &step, &[images::PAUSE]);
     node_dns::needed_by(view, draft, &step);
     rolling::restarts_kubelet(view, draft, &step);
-    step
+    if view.cluster().has_etcd_units() {
+        joining_member::let_in(view, draft, &step)?;
+    }
+    Ok(step)
 }
 
 /// Where the user runs a way to the API, it has to lead to one: kubeadm's phases and all who join take it.

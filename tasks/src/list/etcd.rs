@@ -15,6 +15,11 @@ pub(super) const TASK: Task = Task { name: NAME, about: "the etcd member of a ho
 /// Step that starts the host's member where it is a unit.
 pub(super) const SERVICE: StepName<'static> = StepName::new(NAME, "service");
 
+/// Steps after which a host has what a member that is a unit is started with.
+pub(super) const PROGRAMS: StepName<'static> = StepName::new(NAME, "programs");
+pub(super) const CONFIGURATION: StepName<'static> = StepName::new(NAME, "configuration");
+pub(super) const UNIT: StepName<'static> = StepName::new(NAME, "unit");
+
 /// Step that writes the manifest.
 pub(super) const MANIFEST: StepName<'static> = StepName::new(NAME, "manifest");
 

@@ -1,6 +1,7 @@
 //! A member of etcd as a unit of systemd, on a host of its own or beside whatever else the host does.
 //!
-//! All members are started at once, with the list of all. Members that work already are restarted one after the other.
+//! All members that found etcd are started at once, with the list of all; others join one after the other. Members that work already are restarted one after
+//! the other, and never because of another list.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -8,25 +9,26 @@ use std::time::Duration;
 use kok_crds::model::Host;
 use serde::Serialize;
 
-use super::etcd::{MEMBER, SERVICE, version};
-use super::founding::{Founding, founding};
-use super::{certificates, container_runtime, rolling};
+use super::etcd::{CONFIGURATION, MEMBER, PROGRAMS, SERVICE, UNIT, version};
+use super::founding::{Founding, JOINING, founding};
+use super::{certificates, container_runtime, joining_member, rolling};
 use crate::artifact::Placed;
 use crate::etcd_options::EtcdOptions;
+use crate::membership::peer_url;
 use crate::operations::{BINARIES, EtcdMemberReady, Operation};
 use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
 use crate::preconditions::{ETCD_CONFIGURATION, ETCD_STARTED};
-use crate::resources::{Archive, Directory, File, Resource, Unit, UnitGoal, User};
+use crate::resources::{Archive, Directory, File, Resource, Unit as SystemdUnit, UnitGoal, User};
 use crate::templates::render;
 use crate::{ETCD_CLIENT_PORT, ETCD_PEER_PORT};
 
 const FOLDER: &str = "/etc/etcd";
-const UNIT: &str = "/etc/systemd/system/etcd.service";
+const UNIT_FILE: &str = "/etc/systemd/system/etcd.service";
 /// As whom it runs.
 const USER: &str = "etcd";
 
-/// Programs of upstream's archive.
-const PROGRAMS: [&str; 3] = ["etcd", "etcdctl", "etcdutl"];
+/// What counts of upstream's archive.
+const NAMES: [&str; 3] = ["etcd", "etcdctl", "etcdutl"];
 
 /// What it is given of `/etc/kubernetes/pki/etcd`: copies, which systemd makes when it starts.
 const CREDENTIALS: [&str; 5] = ["ca.crt", "server.crt", "server.key", "peer.crt", "peer.key"];
@@ -38,6 +40,7 @@ struct Configuration<'a> {
     clients: String,
     peers: String,
     initial_cluster: String,
+    joins: bool,
     initial_cluster_token: Option<String>,
     #[serde(flatten)]
     options: EtcdOptions,
@@ -54,15 +57,15 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
     let programs = programs(view, draft)?;
     let user = draft.add("user", Resource::User(User { name: USER.to_owned() }));
     let folder = draft.add("folder", Resource::Directory(Directory { path: FOLDER.to_owned(), mode: 0o755 }));
-    let configuration = draft.add("configuration", Resource::File(File::text(ETCD_CONFIGURATION, configuration(view)?)));
+    let configuration = draft.add(CONFIGURATION, Resource::File(File::text(ETCD_CONFIGURATION, configuration(view)?)));
     draft.needs(&configuration, &folder, Reason::Inside);
     let text = render("etcd/etcd.service.j2", &Service { user: USER, credentials: CREDENTIALS, started: ETCD_STARTED })?;
-    let unit_file = draft.add("unit", Resource::File(File::text(UNIT, text)));
+    let unit_file = draft.add(UNIT, Resource::File(File::text(UNIT_FILE, text)));
 
-    let mut reads = vec![ETCD_CONFIGURATION.to_owned(), UNIT.to_owned(), format!("{BINARIES}/etcd")];
+    let mut reads = vec![ETCD_CONFIGURATION.to_owned(), UNIT_FILE.to_owned(), format!("{BINARIES}/etcd")];
     let credentials = CREDENTIALS.map(|name| format!("pki/etcd/{name}"));
     reads.extend(credentials.iter().map(|path| format!("/etc/kubernetes/{path}")));
-    let service = draft.add(SERVICE, Resource::Unit(Unit { name: "etcd.service".to_owned(), goal: UnitGoal::Running, reads }));
+    let service = draft.add(SERVICE, Resource::Unit(SystemdUnit { name: "etcd.service".to_owned(), goal: UnitGoal::Running, reads }));
     draft.follows(&service, &programs, Reason::Runs);
     draft.needs(&service, &user, Reason::Because("it runs as that user"));
     draft.follows(&service, &configuration, Reason::Reads);
@@ -72,6 +75,10 @@ pub(super) fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Ref
         let member = MEMBER.on(&before.name);
         draft.needs(&service, &member, Reason::Because("a member that works is restarted only while all before it work"));
     }
+    if view.joins_etcd() {
+        joining_member::announced(view, draft, &service)?;
+    }
+    joining_member::needed_by(view, draft, &service);
     rolling::restarts_member(view, draft, &service);
     member(view, draft, &service)
 }
@@ -82,10 +89,10 @@ fn programs(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusa
     let file = view.file("etcd", Some(version))?;
     let placed = file.contents.iter().filter_map(|entry| {
         let (_, name) = entry.path.rsplit_once('/')?;
-        PROGRAMS.contains(&name).then(|| Placed { entry: entry.clone(), path: format!("{BINARIES}/{name}") })
+        NAMES.contains(&name).then(|| Placed { entry: entry.clone(), path: format!("{BINARIES}/{name}") })
     });
     let archive = Archive { artifact: view.file_artifact(file), folder: BINARIES.to_owned(), files: placed.collect() };
-    let step = draft.add("programs", Resource::Archive(archive));
+    let step = draft.add(PROGRAMS, Resource::Archive(archive));
     if view.host.roles.is_node() {
         let other = view.id(container_runtime::ARCHIVE);
         draft.needs(&step, &other, Reason::Because("one archive at a time is unpacked in that folder"));
@@ -95,7 +102,7 @@ fn programs(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<StepId, Refusa
 
 /// Members stand in the order of their names: in which order hosts stand in the file is no reason to start one again.
 fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
-    let Founding { members: list, token, .. } = founding(view);
+    let Founding { members: list, state, token, .. } = founding(view);
     let mut members: Vec<&str> = list.split(',').collect();
     members.sort_unstable();
     let url = |port: u16| format!("https://{}", SocketAddr::new(view.host.address, port));
@@ -105,6 +112,7 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
         clients: url(ETCD_CLIENT_PORT),
         peers: url(ETCD_PEER_PORT),
         initial_cluster: members.join(","),
+        joins: state == JOINING,
         initial_cluster_token: token,
         options: EtcdOptions::new(view.cluster()),
     };
@@ -117,8 +125,9 @@ fn restarted_before<'a>(view: &HostView<'a>) -> Vec<&'a Host> {
     if !answers(view, view.host) {
         return Vec::new();
     }
-    let silent = view.cluster().etcd_hosts().filter(|host| !answers(view, host));
-    let earlier = view.cluster().etcd_hosts().take_while(|host| host.name != view.host.name);
+    let voters = view.membership().voters;
+    let silent = voters.iter().copied().filter(|host| !answers(view, host));
+    let earlier = voters.iter().copied().take_while(|host| host.name != view.host.name);
     silent.chain(earlier.filter(|host| answers(view, host)).last()).collect()
 }
 
@@ -126,16 +135,22 @@ fn answers(view: &HostView<'_>, host: &Host) -> bool {
     rolling::has_member(view.seen, host)
 }
 
-/// The member is ready when all have found each other, and from then on it is not started without its data.
+/// The member is ready when all have found each other, or when it has its vote, and from then on it is not started without its data.
 fn member(view: &HostView<'_>, draft: &mut Draft<'_>, service: &StepId) -> Result<(), Refusal> {
     let image = view.release_image("etcd")?;
-    let members = view.cluster().etcd_hosts().map(|host| host.name.clone()).collect();
+    let membership = view.membership();
+    let (members, later) = membership.until(view.host);
+    let members = members.iter().map(|host| host.name.clone()).collect();
+    let joining = later.iter().map(|host| peer_url(host)).collect();
     let version = version(&image.reference).to_owned();
-    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version, members, joining: Vec::new() }));
+    let ready = draft.add(MEMBER, Operation::EtcdMemberReady(EtcdMemberReady { version, members, joining }));
     // As long as a control plane with its member has.
     draft.within(Duration::from_secs(240));
     draft.follows(&ready, service, Reason::TalksTo);
-    for host in view.cluster().etcd_hosts().filter(|host| host.name != view.host.name && !answers(view, host)) {
+    if membership.joins(view.host) {
+        joining_member::promoted(view, draft, &ready)?;
+    }
+    for host in membership.voters.into_iter().filter(|host| host.name != view.host.name && !answers(view, host)) {
         draft.needs(&ready, &SERVICE.on(&host.name), Reason::Because("every member has to be started"));
     }
     let folder = draft.add("record-folder", Resource::Directory(Directory { path: "/var/lib/kokctl/made".to_owned(), mode: 0o700 }));

@@ -35,22 +35,26 @@ pub(super) struct Founding {
 /// A member that was started keeps what it was started with, so that nothing is changed where nothing is founded any more, and all others
 /// take its token, or they would not be one cluster. Before one was started, it is the id that the hosts' records have.
 pub(super) fn founding(view: &HostView<'_>) -> Founding {
-    if view.joins_etcd() && !view.cluster().has_etcd_units() {
+    let units = view.cluster().has_etcd_units();
+    let text = |host: &Host| view.seen.observations(&host.name).contents.get(configuration(view.cluster()));
+    let is_started = |host: &&Host| view.seen.observations(&host.name).paths.get(MEMBER_DATA).is_some_and(|data| data.present().is_some());
+    let own = Some(view.host).filter(is_started).and_then(text);
+    // A unit would be started anew by another list, also while it only learns.
+    if view.joins_etcd() && (own.is_none() || !units) {
         let (members, _) = view.membership().until(view.host);
         // The token of the founding names ids; who joins gets the one that it was announced with.
         return Founding { members: initial_cluster(members.into_iter()), state: JOINING, token: None, link: Some(FOUNDERS_LINK) };
     }
     let members = initial_cluster(view.cluster().etcd_hosts());
-    let text = |host: &Host| view.seen.observations(&host.name).contents.get(configuration(view.cluster()));
-    let is_started = |host: &&Host| view.seen.observations(&host.name).paths.get(MEMBER_DATA).is_some_and(|data| data.present().is_some());
     // What can't be read is refused by a precondition where a member was started with it.
     let token = |text: &Vec<u8>| option(view.cluster(), text, "initial-cluster-token").ok().flatten();
-    if let Some(text) = Some(view.host).filter(is_started).and_then(text) {
+    if let Some(text) = own {
         let link = String::from_utf8_lossy(text).contains(FOUNDERS_LINK).then_some(FOUNDERS_LINK);
-        // The list by which one joined is that of then.
-        let joined = has_joined(view.cluster(), text).then(|| option(view.cluster(), text, "initial-cluster").ok().flatten()).flatten();
-        let (state, members) = joined.map_or((FOUNDING, members), |list| (JOINING, list));
-        return Founding { members, state, token: token(text), link };
+        let has_joined = has_joined(view.cluster(), text);
+        // The list by which one joined is that of then, and so is that of a unit which founded.
+        let list = (has_joined || units).then(|| option(view.cluster(), text, "initial-cluster").ok().flatten()).flatten();
+        let state = if has_joined && list.is_some() { JOINING } else { FOUNDING };
+        return Founding { members: list.unwrap_or(members), state, token: token(text), link };
     }
     let hosts = || view.cluster().etcd_hosts();
     let of_started = hosts().filter(is_started).find_map(text).map(token);

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use kok_crds::model::Host;
 
-use super::{container_runtime, control_plane, etcd, images, kubeadm_configuration, still_ready};
+use super::{certificates, container_runtime, control_plane, etcd, images, kubeadm_configuration, still_ready};
 use crate::gate::{Disruption, Need};
 use crate::membership::{answering, peer_url};
 use crate::operations::{AnnounceMember, LetIn, Operation, PromoteMember, kept_out};
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId};
+use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
 
 const ANNOUNCED: &str = "announced";
 
@@ -28,30 +28,63 @@ fn asked<'a>(view: &HostView<'a>) -> Result<&'a Host, Refusal> {
     })
 }
 
-/// Says that the host's first manifest waits until the others expect its member.
-pub(super) fn announced(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &StepId) -> Result<(), Refusal> {
+/// What asks a member on its host.
+fn client(view: &HostView<'_>) -> StepName<'static> {
+    if view.cluster().has_etcd_units() { etcd::PROGRAMS } else { kubeadm_configuration::KUBECTL }
+}
+
+/// Says that what first starts the host's member waits until the others expect it.
+pub(super) fn announced(view: &HostView<'_>, draft: &mut Draft<'_>, starts: &StepId) -> Result<(), Refusal> {
     let (asked, name) = (asked(view)?, &view.host.name);
     let operation = AnnounceMember { host: name.clone(), peer_url: peer_url(view.host) };
     let step = draft.add_on(&asked.name, ANNOUNCED, Operation::AnnounceMember(operation));
     draft.within(ANNOUNCED_WITHIN);
     draft.gated(&step, Disruption::AddLearner { host: name.clone() }, Need::Wanted);
-    draft.needs(&step, &kubeadm_configuration::KUBECTL.on(&asked.name), Reason::Runs);
-    // While it is announced and not there, nothing else may be changed of etcd: so all that it needs is there before.
-    let prepared = || Reason::Because("nothing is to be missing once the others wait for it");
-    draft.needs(&step, &view.id(control_plane::PREFLIGHT), prepared());
-    draft.needs(&step, &view.id(container_runtime::SERVICE), prepared());
-    images::needed_by(view, draft, &step, &images::CONTROL_PLANE);
+    draft.needs(&step, &client(view).on(&asked.name), Reason::Runs);
+    prepared(view, draft, &step);
     if let Some(before) = view.membership().before(view.host) {
         draft.needs(&step, &etcd::MEMBER.on(&before.name), Reason::Because("one member after the other joins"));
     }
     // Beside two of them nothing may be started anew, and a third one is what they need first.
     for host in view.membership().voters.into_iter().filter(|_| !in_need(view)) {
-        let reason = || Reason::InTurn("what is there is changed before it grows");
-        let steps = [control_plane::READY, control_plane::KUBELET, etcd::MEMBER].map(|name| name.on(&host.name));
-        steps.into_iter().chain(still_ready::of(view, host)).for_each(|earlier| draft.needs(&step, &earlier, reason()));
+        for earlier in starts_of(view, host) {
+            draft.needs(&step, &earlier, Reason::InTurn("what is there is changed before it grows"));
+        }
     }
-    draft.needs(manifest, &step, Reason::Because("the others have to expect it"));
-    let_in(view, draft, &step)
+    draft.needs(starts, &step, Reason::Because("the others have to expect it"));
+    // Of a host with a unit the task that starts its kubelet says so.
+    if view.cluster().has_etcd_units() { Ok(()) } else { let_in(view, draft, &step) }
+}
+
+/// While a member is announced and not there, nothing else may be changed of etcd: so all that it needs is there before.
+fn prepared(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
+    let units = view.cluster().has_etcd_units();
+    let needed = if units {
+        vec![etcd::PROGRAMS, etcd::CONFIGURATION, etcd::UNIT]
+    } else {
+        vec![control_plane::PREFLIGHT, container_runtime::SERVICE]
+    };
+    for name in needed {
+        draft.needs(step, &view.id(name), Reason::Because("nothing is to be missing once the others wait for it"));
+    }
+    if units { certificates::needed_by(view, draft, step) } else { images::needed_by(view, draft, step, &images::CONTROL_PLANE) }
+}
+
+/// The steps after which what a voter's host has works as it is to. API servers learn of members that are units when these are there.
+fn starts_of(view: &HostView<'_>, host: &Host) -> Vec<StepId> {
+    let member = etcd::MEMBER.on(&host.name);
+    if view.cluster().has_etcd_units() {
+        return vec![member];
+    }
+    let steps = [control_plane::READY, control_plane::KUBELET].map(|name| name.on(&host.name));
+    steps.into_iter().chain([member]).chain(still_ready::of(view, host)).collect()
+}
+
+/// The steps that an API server waits for: the member beside it, or all that join, of which it is told.
+pub(super) fn awaited_by_api_server(view: &HostView<'_>) -> Vec<StepId> {
+    let joining = view.membership().joining.into_iter();
+    let units = view.cluster().has_etcd_units();
+    joining.filter(|host| units || host.name == view.host.name).map(|host| etcd::MEMBER.on(&host.name)).collect()
 }
 
 /// Whether what joins is needed before anything of what is there may be changed.
@@ -67,7 +100,7 @@ pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, manifest: &S
 }
 
 /// One that was removed as dead may make its node again.
-fn let_in(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) -> Result<(), Refusal> {
+pub(super) fn let_in(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) -> Result<(), Refusal> {
     if view.kubernetes().is_some_and(|state| kept_out(state).contains(&view.host.name.as_str())) {
         let node = LetIn { node: view.host.name.clone() };
         let let_in = draft.add_on(&view.speaker()?.name.clone(), "let-in", Operation::LetIn(node));
@@ -83,9 +116,13 @@ pub(super) fn promoted(view: &HostView<'_>, draft: &mut Draft<'_>, ready: &StepI
     let step = draft.add_on(&asked.name, "promoted", Operation::PromoteMember(operation));
     draft.within(PROMOTED_WITHIN);
     draft.gated(&step, Disruption::Promote { host: view.host.name.clone() }, Need::Wanted);
-    draft.needs(&step, &view.id(control_plane::KUBELET), Reason::Because("its kubelet starts it"));
-    draft.needs(&step, &view.id(etcd::MANIFEST), Reason::Because("its kubelet starts it by that manifest"));
-    draft.needs(&step, &kubeadm_configuration::KUBECTL.on(&asked.name), Reason::Runs);
+    if view.cluster().has_etcd_units() {
+        draft.needs(&step, &view.id(etcd::SERVICE), Reason::Because("that starts it"));
+    } else {
+        draft.needs(&step, &view.id(control_plane::KUBELET), Reason::Because("its kubelet starts it"));
+        draft.needs(&step, &view.id(etcd::MANIFEST), Reason::Because("its kubelet starts it by that manifest"));
+    }
+    draft.needs(&step, &client(view).on(&asked.name), Reason::Runs);
     draft.needs(ready, &step, Reason::Because("who only learns can't be asked"));
     Ok(())
 }

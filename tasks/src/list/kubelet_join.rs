@@ -91,7 +91,7 @@ fn endpoint(view: &HostView<'_>, draft: &mut Draft<'_>, join: &StepId) -> bool {
     if view.cluster().has_load_balancers() {
         draft.needs(&step, &load_balancer::MANIFEST.on(&view.host.name), Reason::InTurn("the name leads to the load balancer first"));
     }
-    for host in view.membership().voters.iter().filter(|host| host.roles.control_plane) {
+    for host in view.founded_planes() {
         let ready = control_plane::READY.on(&host.name);
         draft.needs(&step, &ready, Reason::InTurn("the certificates of API servers have to have the name"));
     }

@@ -46,7 +46,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
 fn after_certificates(view: &HostView<'_>, draft: &mut Draft<'_>, file: &StepId) {
     let joins = view.host.roles.is_node() && !view.host.roles.control_plane && !still_ready::was_node(view, view.host) && is_new(view);
     if joins || lacks_name(view, view.host) {
-        for host in view.membership().voters.iter().filter(|host| host.roles.control_plane) {
+        for host in view.founded_planes() {
             draft.needs(file, &control_plane::NAMED.on(&host.name), Reason::InTurn("API servers have to answer by the name first"));
         }
     }

@@ -53,13 +53,13 @@ pub(super) fn works(view: &HostView<'_>) -> bool {
 pub(super) fn needed_by(view: &HostView<'_>, draft: &mut Draft<'_>, step: &StepId) {
     let (cluster, seen) = (view.cluster(), view.seen);
     let own = standing(cluster, seen, view.host);
-    if own == Standing::Nothing {
+    if own == Standing::Nothing || view.is_new_plane() {
         return;
     }
     let of = |host: &&Host| standing(cluster, seen, host);
     // What joins begins when what is there works.
-    let membership = view.membership();
-    let there = || cluster.control_planes().filter(|host| !membership.joins(host));
+    let planes = view.founded_planes();
+    let there = || planes.iter().copied();
     let same = there().take_while(|host| host.name != view.host.name).filter(|host| of(host) == own).last();
     for before in there().filter(|host| of(host) < own).chain(same) {
         let reason = || Reason::Because("what works is changed only while everything before it works");

@@ -25,13 +25,13 @@ fn questions(looks: &Looks) -> Vec<String> {
         (looks.last_words, super::last_words::SCRIPT),
     ];
     let mut questions: Vec<String> = fixed.into_iter().filter(|(asked, _)| *asked).map(|(_, script)| script.to_owned()).collect();
+    questions.extend(super::etcd_urls::peers(&looks.etcd_peers));
     let mut made = |push: &dyn Fn(&mut String)| {
         let mut script = String::new();
         push(&mut script);
         questions.extend(Some(script).filter(|script| !script.is_empty()));
     };
     made(&|script| super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints));
-    made(&|script| super::etcd_urls::push_peers(script, &looks.etcd_peers));
     made(&|script| super::api_server::push_endpoints(script, &looks.api_endpoints));
     made(&|script| super::workload::push(script, &looks.workload));
     made(&|script| super::addons::push(script, &looks.addon_objects));

@@ -1,8 +1,6 @@
 //! Who is a member of etcd: one is announced, gets its vote, gives the lead away, leaves. Each is asked of another member than the one that it is about,
 //! on that one's host; what is said of it is what that member's list says afterwards (etcd, "Runtime reconfiguration").
 
-use serde_json::json;
-
 use crate::change::{Change, ChangeKind, Verdict};
 use crate::membership::has_vote;
 use crate::observe::{EtcdMember, EtcdPeer, EtcdState, Look, Observations};
@@ -13,7 +11,7 @@ use crate::shell::quote;
 /// The member's list has one more, which learns: it gets the data, and no vote (KEP-3614, etcd "Learner").
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AnnounceMember {
-    /// Its host, for people.
+    /// Its host.
     pub host: String,
     /// Where the others will reach it.
     pub peer_url: String,
@@ -44,13 +42,31 @@ pub struct RemoveMember {
     pub id: u64,
 }
 
-/// `etcd PATH BODY` asks the host's own member; `id_of URL` says the id of the member that is reached there.
-const ASK: &str = r#"etcd() {
-  printf '%s\n' "$2" | HOME=/run/kokctl KUBECONFIG=/dev/null /usr/local/bin/kubectl --server=https://127.0.0.1:2379 --request-timeout=10s \
-    --certificate-authority=/etc/kubernetes/pki/etcd/ca.crt --client-certificate=/etc/kubernetes/pki/etcd/healthcheck-client.crt \
-    --client-key=/etc/kubernetes/pki/etcd/healthcheck-client.key create --raw "$1" -f -
-}
-id_of() { etcd /v3/cluster/member/list '{}' | tr '{' '\n' | grep -F "\"$1\"" | sed -n 's/.*"ID":"\([0-9]*\)".*/\1/p'; }
+/// Asks the host's own member. `id_of URL` says the id of the member that is reached there; `add URL NAME`, `promote ID`, `lead ID` and `remove DECIMAL
+/// HEXADECIMAL` change the list. Where etcd is a unit there is etcdctl, whose ids are hexadecimal; beside an API server there is kubectl, and etcd's gateway has
+/// decimal ones.
+const ASK: &str = r#"if [ -s /etc/etcd/etcd.yaml ] && [ -x /usr/local/bin/etcdctl ]; then
+  etcd() {
+    /usr/local/bin/etcdctl --endpoints=https://127.0.0.1:2379 --dial-timeout=3s --command-timeout=10s --cacert=/etc/kubernetes/pki/etcd/ca.crt \
+      --cert=/etc/kubernetes/pki/etcd/healthcheck-client.crt --key=/etc/kubernetes/pki/etcd/healthcheck-client.key "$@"
+  }
+  id_of() { etcd member list --write-out=simple | grep -F ", $1, " | sed -n 's/^\([0-9a-f]*\), .*/\1/p'; }
+  add() { etcd member add "$2" --learner --peer-urls="$1"; }
+  promote() { etcd member promote "$1"; }
+  lead() { etcd move-leader "$1"; }
+  remove() { etcd member remove "$2"; }
+else
+  etcd() {
+    printf '%s\n' "$2" | HOME=/run/kokctl KUBECONFIG=/dev/null /usr/local/bin/kubectl --server=https://127.0.0.1:2379 --request-timeout=10s \
+      --certificate-authority=/etc/kubernetes/pki/etcd/ca.crt --client-certificate=/etc/kubernetes/pki/etcd/healthcheck-client.crt \
+      --client-key=/etc/kubernetes/pki/etcd/healthcheck-client.key create --raw "$1" -f -
+  }
+  id_of() { etcd /v3/cluster/member/list '{}' | tr '{' '\n' | grep -F "\"$1\"" | sed -n 's/.*"ID":"\([0-9]*\)".*/\1/p'; }
+  add() { etcd /v3/cluster/member/add "{\"peerURLs\":[\"$1\"],\"isLearner\":true}"; }
+  promote() { etcd /v3/cluster/member/promote "{\"ID\":\"$1\"}"; }
+  lead() { etcd /v3/maintenance/transfer-leadership "{\"targetID\":\"$1\"}"; }
+  remove() { etcd /v3/cluster/member/remove "{\"ID\":\"$1\"}"; }
+fi
 "#;
 
 /// The list that the asked member has, or what it says instead.
@@ -88,8 +104,7 @@ impl AnnounceMember {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let body = json!({"peerURLs": [self.peer_url], "isLearner": true}).to_string();
-        until(&format!("etcd /v3/cluster/member/add {} || :", quote(&body)))
+        until(&format!("add {} {} || :", quote(&self.peer_url), quote(&self.host)))
     }
 
     pub(super) fn title(&self) -> String {
@@ -113,7 +128,7 @@ impl PromoteMember {
     /// etcd refuses while the member is behind.
     pub(super) fn act(&self, _: &Change) -> Act {
         let url = quote(&self.peer_url);
-        until(&format!("id=$(id_of {url})\n[ -z \"$id\" ] || etcd /v3/cluster/member/promote \"{{\\\"ID\\\":\\\"$id\\\"}}\" || :"))
+        until(&format!("id=$(id_of {url})\n[ -z \"$id\" ] || promote \"$id\" || :"))
     }
 
     pub(super) fn title(&self) -> String {
@@ -136,9 +151,7 @@ impl MoveLeader {
 
     pub(super) fn act(&self, _: &Change) -> Act {
         let url = quote(&self.to);
-        until(&format!(
-            "id=$(id_of {url})\n[ -z \"$id\" ] || etcd /v3/maintenance/transfer-leadership \"{{\\\"targetID\\\":\\\"$id\\\"}}\" || :"
-        ))
+        until(&format!("id=$(id_of {url})\n[ -z \"$id\" ] || lead \"$id\" || :"))
     }
 
     pub(super) fn title(&self) -> String {
@@ -160,8 +173,7 @@ impl RemoveMember {
     }
 
     pub(super) fn act(&self, _: &Change) -> Act {
-        let body = json!({"ID": self.id.to_string()}).to_string();
-        until(&format!("etcd /v3/cluster/member/remove {} || :", quote(&body)))
+        until(&format!("remove {id} {id:x} || :", id = self.id))
     }
 
     pub(super) fn title(&self) -> String {

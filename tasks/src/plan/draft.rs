@@ -14,7 +14,7 @@ use crate::facts::HostFacts;
 use crate::gate::{Disruption, Need};
 use crate::given::Given;
 use crate::membership::Membership;
-use crate::observe::{KubernetesState, Observations};
+use crate::observe::{ApiServerState, KubernetesState, Observations};
 use crate::resources::Resource;
 use crate::speaker::speaker;
 
@@ -94,6 +94,25 @@ impl<'a> HostView<'a> {
     #[must_use]
     pub fn joins_etcd(&self) -> bool {
         self.host.roles.etcd && self.membership().joins(self.host)
+    }
+
+    /// The control planes that are there, before those that the file has new; all of them while a cluster is founded.
+    #[must_use]
+    pub fn founded_planes(&self) -> Vec<&'a Host> {
+        let cluster = self.cluster();
+        if !cluster.has_etcd_units() {
+            return self.membership().voters.into_iter().filter(|host| host.roles.control_plane).collect();
+        }
+        // Their members say nothing of them: who has nothing of an API server beside one that has, is new.
+        let has_nothing = |host: &&Host| self.seen.observations(&host.name).api_server == Some(ApiServerState::Absent);
+        let there: Vec<&Host> = cluster.control_planes().filter(|host| !has_nothing(host)).collect();
+        if there.is_empty() { cluster.control_planes().collect() } else { there }
+    }
+
+    /// Whether this host is to become a control plane beside others.
+    #[must_use]
+    pub fn is_new_plane(&self) -> bool {
+        self.host.roles.control_plane && !self.founded_planes().iter().any(|host| host.name == self.host.name)
     }
 
     /// What the cluster said of itself before the run.

@@ -60,11 +60,11 @@ pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Mak
         return Err(refusals);
     }
     let (mut plan, mut edges) = (Plan::default(), Vec::new());
-    let mut before = None;
+    let mut before: Option<StepId> = None;
     for name in wanted.hosts {
-        let draft = draft(cluster, wanted, name, (speaker, before.as_ref()), seen);
-        if cluster.host(name).is_some_and(|host| host.roles.etcd) {
-            before = Some(StepId::new(name, "reset", "node"));
+        let (draft, last) = draft(cluster, wanted, name, (speaker, before.as_ref()), seen);
+        if is_in_turn(cluster, name) {
+            before = last.or(before);
         }
         edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
     }
@@ -78,50 +78,74 @@ pub fn leave(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Result<Mak
 
 /// What is to be looked at before it is known which members of etcd leave: nothing, if none does.
 fn unseen_etcd(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<BTreeMap<String, Looks>> {
-    let leaves = cluster.etcd_hosts().any(|host| wanted.hosts.contains(&host.name));
+    let leaves = leave_etcd::asks_members(cluster, wanted.hosts);
     let is_unseen = |host: &&Host| seen.facts(&host.name).is_some() && seen.observations(&host.name).etcd.is_none();
     let unseen = cluster.etcd_hosts().filter(|_| leaves).filter(is_unseen);
     let looks: BTreeMap<String, Looks> = unseen.map(|host| (host.name.clone(), [Look::Etcd].into_iter().collect())).collect();
     (!looks.is_empty()).then_some(looks)
 }
 
-/// The steps of a host, of which a control plane's come after those of the one before it.
+/// Whether a host leaves after others that are control planes or members of etcd.
+fn is_in_turn(cluster: &Cluster, name: &str) -> bool {
+    cluster.host(name).is_some_and(|host| host.roles.control_plane || host.roles.etcd)
+}
+
+/// The steps of a host, of which a control plane's, and those of a host of etcd, come after those of the one before it; and the last of them.
 fn draft<'a>(
     cluster: &'a Cluster,
     wanted: &Leaving<'_>,
     name: &'a str,
     (speaker, before): (Option<&Host>, Option<&StepId>),
     seen: &Seen,
-) -> Draft<'a> {
+) -> (Draft<'a>, Option<StepId>) {
     let is_dead = wanted.dead.contains(name);
     let host = cluster.host(name).filter(|host| !is_dead && is_ours(cluster, host, seen));
     let (mut draft, reset) = host.map_or_else(|| (Draft::new(name, "reset"), None), |host| leaving(cluster, host));
-    let Some(speaker) = speaker else { return draft };
+    // Of a host without a line in the file nobody knows what it was.
+    let is_node = cluster.host(name).is_none_or(|host| host.roles.is_node());
+    let speaker = speaker.filter(|_| is_node);
+    let forgotten = speaker.map(|speaker| forgotten(&mut draft, name, speaker, is_dead));
+    let drained = speaker.zip(reset.as_ref()).map(|(speaker, reset)| {
+        let drained = drained(&mut draft, name, speaker, (&wanted.drain, wanted.hosts.len()));
+        draft.needs(reset, &drained, Reason::Because("its pods have to be elsewhere before"));
+        drained
+    });
+    if let (Some(forgotten), Some(reset)) = (&forgotten, &reset) {
+        draft.needs(forgotten, reset, Reason::Because("a kubelet that still runs would make it again"));
+    }
+    let begins = drained.as_ref().map(|_| StepId::new(name, "reset", "cordoned")).or_else(|| reset.clone());
+    if let (Some(before), Some(begins)) = (before, &begins) {
+        draft.needs(begins, before, in_turn());
+    }
+    let member = leave_etcd::member(cluster, wanted, name, seen);
+    let is_plane = host.is_some_and(|host| host.roles.control_plane) && (member.is_some() || cluster.has_etcd_units());
+    let ended = drained.as_ref().zip(reset.as_ref()).filter(|_| is_plane).map(|(drained, reset)| {
+        let ended = leave_etcd::api_server_ends(&mut draft, name, drained);
+        draft.needs(reset, &ended, Reason::Because("clients have to find the others before"));
+        ended
+    });
+    let left = member.map(|member| {
+        let left = leave_etcd::leaves(&mut draft, cluster, &member, ended.as_ref().or(drained.as_ref()));
+        before.into_iter().for_each(|before| draft.needs(&left, before, in_turn()));
+        let reason = || Reason::Because("the others have to go on without its member before it ends");
+        reset.iter().chain(&forgotten).for_each(|later| draft.needs(later, &left, reason()));
+        left
+    });
+    (draft, forgotten.or(reset).or(left))
+}
+
+fn in_turn() -> Reason {
+    Reason::InTurn("one control plane or host of etcd after the other leaves")
+}
+
+/// The step after which the cluster has no node of a host any more; one that is dead is kept from making it anew.
+fn forgotten(draft: &mut Draft<'_>, name: &str, speaker: &Host, is_dead: bool) -> StepId {
     let kept_out = is_dead.then(|| draft.add_on(&speaker.name, "kept-out", Operation::KeepOut(KeepOut { node: name.to_owned() })));
     let forgotten = draft.add_on(&speaker.name, "node", Operation::RemoveNode(RemoveNode { node: name.to_owned() }));
     if let Some(kept_out) = kept_out {
         draft.needs(&forgotten, &kept_out, Reason::Because("its kubelet, should it start again, would make it anew"));
     }
-    let drained = reset.as_ref().map(|reset| {
-        draft.needs(&forgotten, reset, Reason::Because("a kubelet that still runs would make it again"));
-        let drained = drained(&mut draft, name, speaker, (&wanted.drain, wanted.hosts.len()));
-        draft.needs(reset, &drained, Reason::Because("its pods have to be elsewhere before"));
-        drained
-    });
-    if let (Some(before), true) = (before, reset.is_some()) {
-        let begins = StepId::new(name, "reset", "cordoned");
-        draft.needs(&begins, before, Reason::InTurn("one control plane after the other leaves"));
-    }
-    if let Some(member) = leave_etcd::member(cluster, wanted, name, seen) {
-        let ended = drained.as_ref().map(|drained| leave_etcd::api_server_ends(&mut draft, name, drained));
-        let left = leave_etcd::leaves(&mut draft, cluster, &member, ended.as_ref());
-        if let Some(before) = before {
-            draft.needs(&left, before, Reason::InTurn("one control plane after the other leaves"));
-        }
-        let reason = || Reason::Because("the others have to go on without its member before it ends");
-        [reset.as_ref(), Some(&forgotten)].into_iter().flatten().for_each(|later| draft.needs(later, &left, reason()));
-    }
-    draft
+    forgotten
 }
 
 /// What is done on a node that is drained, before the next one may be.

@@ -1,4 +1,4 @@
-//! The steps by which a control plane's member of etcd leaves, and what keeps it from that.
+//! The steps by which a member of etcd and a control plane leave, and what keeps them from that.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use super::leave::Leaving;
 use super::make::Seen;
 use super::reason::Reason;
 use super::refusal::Refusal;
-use crate::gate::{Disruption, Need, Removal};
+use crate::gate::{Disruption, Need, Removal, member_url};
 use crate::identity;
 use crate::membership::{answering, has_vote, peer_url};
 use crate::observe::{EtcdPeer, EtcdState, Look, Looks, NodeState};
-use crate::operations::{EndApiServer, MoveLeader, Operation, RemoveMember};
+use crate::operations::{API_SERVER_MANIFEST, EndApiServer, MoveLeader, Operation, RemoveMember};
 use crate::preconditions::uploaded_endpoint;
 
 /// Where a kubelet has where it asks.
@@ -94,20 +94,62 @@ fn moved(draft: &mut Draft<'_>, cluster: &Cluster, (host, asked, id, leads): (&s
     step
 }
 
-/// What keeps control planes from leaving, said before anything is begun.
+/// Whether the members of etcd are asked before these hosts leave: one of them is a member, or has no line in the file that says what it is.
+#[must_use]
+pub fn asks_members(cluster: &Cluster, hosts: &[String]) -> bool {
+    hosts.iter().any(|name| cluster.host(name).map_or(cluster.has_etcd_units(), |host| host.roles.etcd))
+}
+
+/// What keeps control planes and members from leaving, said before anything is begun.
 pub(super) fn refused(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Vec<Refusal> {
-    let chosen: Vec<&Host> = cluster.etcd_hosts().filter(|host| wanted.hosts.contains(&host.name)).collect();
-    if chosen.is_empty() {
-        return Vec::new();
+    let leaves = |host: &&Host| wanted.hosts.contains(&host.name);
+    let addressed = cluster.control_planes().filter(leaves).filter(|host| is_endpoint(cluster, host, seen)).map(endpoint);
+    let asked = cluster.control_planes().filter(leaves).flat_map(|host| asked_by_kubelets(cluster, host, wanted, seen));
+    let of_planes: Vec<Refusal> = addressed.chain(asked).collect();
+    let unknown: Vec<Refusal> = wanted.hosts.iter().filter_map(|name| member_without_line(cluster, name, seen)).collect();
+    let members: Vec<&Host> = cluster.etcd_hosts().filter(leaves).collect();
+    if members.is_empty() {
+        return of_planes.into_iter().chain(unknown).collect();
     }
     if answering(cluster, seen).all(|(host, member)| wanted.hosts.contains(&host.name) || !member.has_leader) {
         let refusal = Refusal::new("no member of etcd that stays works, and one has to let the others go");
         return vec![refusal.hint("mend etcd first: `kokctl status` shows its members").passing()];
     }
-    let moved = chosen.iter().filter_map(|host| moved_away(cluster, host, seen));
-    let addressed = chosen.iter().filter(|host| is_endpoint(cluster, host, seen)).map(|host| endpoint(host));
-    let asked = chosen.iter().flat_map(|host| asked_by_kubelets(cluster, host, wanted, seen));
-    moved.chain(addressed).chain(asked).chain(even(cluster, wanted, seen)).collect()
+    let moved = members.iter().filter_map(|host| moved_away(cluster, host, seen));
+    let all = moved.chain(of_planes).chain(unknown).chain(cut_off(cluster, wanted, seen));
+    all.chain(even(cluster, wanted, seen)).collect()
+}
+
+/// A member without a line in the file: its host can't be asked, and what the others say of it needs its address.
+fn member_without_line(cluster: &Cluster, name: &str, seen: &Seen) -> Option<Refusal> {
+    let is_listed = || answering(cluster, seen).any(|(_, member)| member.members.iter().any(|peer| peer.name == name));
+    (cluster.host(name).is_none() && is_listed()).then(|| {
+        Refusal::new(format!("{name} is a member of etcd, and the file has no such host"))
+            .at(format!("host {name}"))
+            .because("its member is known by the address that stands there")
+            .hint(format!("put the line of {name} back, and remove it then"))
+    })
+}
+
+/// API servers that would know no member that works. Where members are units, they learn of new ones by `apply`.
+fn cut_off(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Vec<Refusal> {
+    let stays = |host: &Host| !wanted.hosts.contains(&host.name);
+    let members: Vec<String> = answering(cluster, seen).filter(|(host, _)| stays(host)).map(|(host, _)| member_url(host)).collect();
+    let servers = |host: &Host| {
+        let text = seen.observations(&host.name).contents.get(API_SERVER_MANIFEST)?;
+        let text = String::from_utf8_lossy(text);
+        text.lines().find_map(|line| line.trim().strip_prefix("- --etcd-servers=").map(str::to_owned))
+    };
+    let refused = |host: &Host| {
+        let servers = servers(host)?;
+        servers.split(',').all(|url| members.iter().all(|member| member != url)).then(|| {
+            Refusal::new(format!("the API server of {} would know no member of etcd that works", host.name))
+                .at(format!("host {} ({})", host.name, host.address))
+                .because(format!("it knows those at {servers}"))
+                .hint("`kokctl apply` tells it of all members; remove these after that")
+        })
+    };
+    cluster.control_planes().filter(|host| cluster.has_etcd_units() && stays(host)).filter_map(refused).collect()
 }
 
 /// By another address than the one that the others know it by, its host would be cleaned while its member counts.
@@ -139,10 +181,10 @@ fn asked_by_kubelets(cluster: &Cluster, host: &Host, wanted: &Leaving<'_>, seen:
     cluster.nodes().filter(asks).map(refused).collect()
 }
 
-/// What has to be seen of a worker before a control plane leaves.
+/// What has to be seen of the others before a control plane or a member leaves: where kubelets ask, and which members API servers know.
 #[must_use]
-pub fn worker_looks() -> Looks {
-    [Look::KubeconfigCertificate(KUBELET_CONF.to_owned())].into_iter().collect()
+pub fn looks_beside() -> Looks {
+    [Look::KubeconfigCertificate(KUBELET_CONF.to_owned()), Look::Content(API_SERVER_MANIFEST.to_owned())].into_iter().collect()
 }
 
 /// A control plane without a line in the file: nobody knows which member of etcd is its own.
@@ -185,12 +227,10 @@ fn even(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refusal>
         return None;
     }
     let left = left.len();
+    let (hosts, one) = if cluster.has_etcd_units() { ("members", "member") } else { ("control planes", "control plane") };
     Some(
         Refusal::new(format!("etcd would be left with {left} members"))
-            .because(format!(
-                "of {left} members no more may be lost than of {}, and the file may not have so many control planes",
-                left - 1
-            ))
-            .hint("name another control plane, too; or use `kokctl replace`; or add --yes-even, and give the cluster another one soon"),
+            .because(format!("of {left} members no more may be lost than of {}, and the file may not have so many {hosts}", left - 1))
+            .hint(format!("name another {one}, too; or use `kokctl replace`; or add --yes-even, and give the cluster another one soon")),
     )
 }

@@ -32,7 +32,7 @@ pub use draft::{Draft, HostView};
 pub use graph::{Action, Plan, Step};
 pub use id::{NewName, StepId, StepName};
 pub use leave::{Leaving, leave};
-pub use leave_etcd::worker_looks;
+pub use leave_etcd::{asks_members, looks_beside};
 pub use lint::{Finding, lint, ungated};
 pub use looks::looks;
 pub use make::{Inputs, Making, Seen, make, make_part};

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
 
-use super::needed::{ADD_MEMBER, MOVE_MEMBER, REMOVE_MEMBER};
 use super::owner::keeper;
 use super::{Findings, control_planes, etcd_authority};
 use crate::list::founding;
@@ -142,7 +141,8 @@ impl<'a> State<'a> {
                     "restore /var/lib/etcd from a backup; or, if the cluster can go, take it down with `kokctl reset` and make it anew",
                 ))
             }
-            None if self.founded && self.members.is_empty() => Some(
+            // Of a part of the hosts, those that may answer are asked before anything is planned.
+            None if self.has_begun() && self.members.is_empty() && self.all_asked() => Some(
                 Refusal::new("it is not known whether its member of etcd was started before")
                     .because(format!(
                         "{DATA} is not there, the cluster was set up, and no other member answers; an empty one could undo what was stored"
@@ -155,15 +155,10 @@ impl<'a> State<'a> {
     }
 
     fn has_lost(&self, host: &Host, because: &str) -> Refusal {
-        let hint = match self.cluster.has_etcd_units() {
-            true => {
-                "restore /var/lib/etcd of this host; or remove the member and let the host join anew: docs/bootstrap.md says how".to_owned()
-            }
-            false => format!(
-                "`kokctl replace -f FILE {}` takes the member out and lets the host join anew; or restore /var/lib/etcd of this host from a backup",
-                host.name
-            ),
-        };
+        let hint = format!(
+            "`kokctl replace -f FILE {}` takes the member out and lets the host join anew; or restore /var/lib/etcd of this host from a backup",
+            host.name
+        );
         Refusal::new("its member of etcd has lost its data").because(format!("{DATA} is not there, and {because}")).hint(hint)
     }
 
@@ -171,8 +166,7 @@ impl<'a> State<'a> {
     fn left_data(&self, host: &Host) -> Option<Refusal> {
         let list = self.members.iter().find(|(name, member)| **name != host.name && member.has_leader).map(|(_, member)| member)?;
         let is_listed = list.members.iter().any(|peer| peer.peer_url == peer_url(host) || peer.name == host.name);
-        let has_left =
-            !self.cluster.has_etcd_units() && !is_listed && self.has(host, DATA) == Some(true) && self.is_claimed(host) == Some(true);
+        let has_left = !is_listed && self.has(host, DATA) == Some(true) && self.is_claimed(host) == Some(true);
         has_left.then(|| {
             Refusal::new("its member of etcd was taken out of the cluster, and it has the data of that one still")
                 .because(format!("{DATA} is there, and the other members don't count it as one of them"))
@@ -205,7 +199,7 @@ impl<'a> State<'a> {
         if self.cluster.has_etcd_units() { ("members of etcd", "etcd") } else { ("control planes", "control-plane") }
     }
 
-    /// To remove a member is an operation of its own, and so is to add one that is a unit. One that is a pod joins by `apply`.
+    /// To remove a member is an operation of its own; to add one is not.
     fn other_members(&self) -> Option<Refusal> {
         let member = self.members.values().next()?;
         let is: BTreeSet<String> = member.members.iter().map(EtcdPeer::listed).collect();
@@ -213,39 +207,29 @@ impl<'a> State<'a> {
         // One that was announced and never started has no name yet.
         let joins = |peer: &&EtcdPeer| peer.name.is_empty() && self.cluster.etcd_hosts().any(|host| peer.peer_url == peer_url(host));
         let stays = || member.members.iter().filter(|peer| !joins(peer)).map(EtcdPeer::listed).all(|listed| wanted.contains(&listed));
-        let grows = !self.cluster.has_etcd_units() && stays();
-        (is != wanted && !grows).then(|| {
+        (is != wanted && !stays()).then(|| {
             let place = self.cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
             let (hosts, role) = self.role();
             Refusal::new(format!("etcd has the members {}, and the file the {hosts} {}", listed(&is), listed(&wanted)))
                 .at(place)
-                .because(self.needed(&is, &wanted))
-                .hint(format!("give the role `{role}` to the hosts that have it now, with their addresses{}", self.or_remove(&is, &wanted)))
+                .because(Self::needed(&is, &wanted))
+                .hint(format!(
+                    "give the role `{role}` to the hosts that have it now, with their addresses{}",
+                    Self::or_remove(&is, &wanted)
+                ))
         })
     }
 
     /// Why the one list of members does not become the other one by `apply`.
-    fn needed(&self, is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> String {
-        let (is, wanted) = (names(is), names(wanted));
-        if !self.cluster.has_etcd_units() {
-            return match is.is_subset(&wanted) {
-                true => "a member has one address, by which all others know it".to_owned(),
-                false => "a member does not leave etcd because a line of the file is lost".to_owned(),
-            };
+    fn needed(is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> &'static str {
+        match names(is).is_subset(&names(wanted)) {
+            true => "a member has one address, by which all others know it",
+            false => "a member does not leave etcd because a line of the file is lost",
         }
-        let needed = match (is.is_subset(&wanted), wanted.is_subset(&is)) {
-            (true, true) => MOVE_MEMBER,
-            (_, true) => REMOVE_MEMBER,
-            (_, false) => ADD_MEMBER,
-        };
-        needed.because()
     }
 
     /// Whom to take out so that the lists are the same.
-    fn or_remove(&self, is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> String {
-        if self.cluster.has_etcd_units() {
-            return ", and to no others".to_owned();
-        }
+    fn or_remove(is: &BTreeSet<String>, wanted: &BTreeSet<String>) -> String {
         let gone: Vec<&str> = is.difference(wanted).filter_map(|it| it.split('=').next()).filter(|name| !name.starts_with('(')).collect();
         let then = if names(is).is_subset(&names(wanted)) { ", and apply with the new address, by which it joins anew" } else { "" };
         if gone.is_empty() {
@@ -255,14 +239,26 @@ impl<'a> State<'a> {
         format!("; or, if they are to leave: `kokctl remove -f FILE {}` with the file as it was, {dead}{then}", gone.join(" "))
     }
 
-    /// Members that were started with one list find none of the others by another one. Without data there is nothing to be at odds with.
+    /// Whether every host with a member was asked, or can't be.
+    fn all_asked(&self) -> bool {
+        self.cluster.etcd_hosts().all(|host| self.seen.facts(&host.name).is_some() || self.seen.is_unreachable(&host.name))
+    }
+
+    /// Whether members have been a cluster once, by what hosts say.
+    fn has_begun(&self) -> bool {
+        self.founded || self.cluster.etcd_hosts().any(|host| self.has(host, ETCD_STARTED) == Some(true))
+    }
+
+    /// Members that were started with one list find none of the others by another one. Without data there is nothing to be at odds with; and a unit keeps the
+    /// list of then, which says nothing once its member has been part of the cluster.
     fn edited_list(&self) -> Option<Refusal> {
         if !self.members.is_empty() {
             return None;
         }
         let wanted = initial_cluster(self.cluster.etcd_hosts());
         let path = founding::configuration(self.cluster);
-        self.cluster.etcd_hosts().filter(|host| self.has(host, DATA) == Some(true)).find_map(|host| {
+        let counts = |host: &&Host| self.has(host, DATA) == Some(true) && self.has(host, ETCD_STARTED) != Some(true);
+        self.cluster.etcd_hosts().filter(counts).find_map(|host| {
             // The list by which one joined is that of then, and those that founded the cluster say the same.
             let text = self.observed(host).contents.get(path).filter(|text| !founding::has_joined(self.cluster, text))?;
             // One that founded a cluster alone has none.

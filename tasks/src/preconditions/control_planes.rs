@@ -1,4 +1,4 @@
-//! Which hosts are control planes: a cluster that was founded gets and loses one by an operation of its own.
+//! Which hosts are control planes: a cluster that was founded loses one by an operation of its own, and no host becomes one that is something else.
 //!
 //! A host is one if it has an API server's manifest or an administrator's kubeconfig, or if its node says so. None of these alone is enough:
 //! a manifest or a label that somebody removed is put back by `apply`, and a founding that is under way has hosts with nothing yet.
@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use kok_crds::model::{Cluster, Host};
 
-use super::needed::{ADD_CONTROL_PLANE, MOVE_CONTROL_PLANE, Needed, REMOVE_CONTROL_PLANE};
 use super::owner::is_recorded;
 use super::running::MANIFEST;
 use crate::observe::{ApiServerState, KubernetesState, Look, NodeState, Observations, PathState};
@@ -56,6 +55,14 @@ fn unknown(name: &str) -> Refusal {
         .because(format!("{name} has nothing of one, no API server answers, and {FOUNDED} says no names: an earlier kokctl has written it"))
         .hint("start an API server first (`kokctl status` shows them), then apply")
         .passing()
+}
+
+/// Why a control plane with a member of etcd beside it can't be something else by an edit.
+const BOTH: &str = "etcd counts its member, and all hosts know its API server";
+
+/// How it gets the new role all the same, or keeps the old one.
+fn anew(name: &str, back: &str) -> String {
+    format!("{back}; or, for it to join anew: `kokctl remove -f FILE {name}` with the roles as they were, then apply with the new ones")
 }
 
 /// What was seen of control planes.
@@ -113,20 +120,21 @@ impl<'a> State<'a> {
             return Some(
                 Refusal::new(format!("{name} is a worker of the cluster, and the file makes it a control plane"))
                     .at(place(self.cluster, host, "roles"))
-                    .because(self.needed(ADD_CONTROL_PLANE, "what it has as a worker has to go first"))
-                    .hint(self.anew(name, &format!("take the role `control-plane` from {name} again"))),
+                    .because("what it has as a worker has to go first")
+                    .hint(anew(name, &format!("take the role `control-plane` from {name} again"))),
             );
         }
         // Where each has a member of etcd, the list of these says more.
         let is_new = self.cluster.has_etcd_units() && self.is_founded() && !self.is_uploaded(host);
-        if is_new && self.uploaded.is_none() && !matches!(self.kubernetes, Some(KubernetesState::Ready { .. })) {
-            return Some(unknown(name).at(place(self.cluster, host, "roles")));
-        }
-        is_new.then(|| {
-            Refusal::new(format!("the cluster was set up without the control plane {name}"))
+        // What it says is looked at when it is known that it answers.
+        let answers = self.cluster.control_planes().any(|host| self.observed(host).api_server == Some(ApiServerState::Ready));
+        (is_new && !answers).then(|| match &self.uploaded {
+            None => unknown(name).at(place(self.cluster, host, "roles")),
+            Some(_) => Refusal::new(format!("{name} can't become a control plane now"))
                 .at(place(self.cluster, host, "roles"))
-                .because(ADD_CONTROL_PLANE.because())
-                .hint(format!("take {name} out of the file again, or the role `control-plane` from it"))
+                .because("the cluster was set up without it, and no API server answers that could say what there is")
+                .hint("start an API server first (`kokctl status` shows them), then apply")
+                .passing(),
         })
     }
 
@@ -137,22 +145,13 @@ impl<'a> State<'a> {
         Some(
             Refusal::new(format!("the control plane {} has the address {is} in the cluster, and {} in the file", host.name, host.address))
                 .at(place(self.cluster, host, "address"))
-                .because(MOVE_CONTROL_PLANE.because())
-                .hint(format!("set the address of {} back to {is}", host.name)),
+                .because("all know it by that address")
+                .hint(format!(
+                    "set the address of {0} back to {is}; or, for it to join anew: `kokctl remove -f FILE {0}` with that address, with --dead if it is gone \
+                     for good, then apply with the new one",
+                    host.name
+                )),
         )
-    }
-
-    /// Why a host can't have another role: with etcd as units that is nothing that this version does.
-    fn needed(&self, needed: Needed, because: &str) -> String {
-        if self.cluster.has_etcd_units() { needed.because() } else { because.to_owned() }
-    }
-
-    /// How it gets the new role all the same, or keeps the old one.
-    fn anew(&self, name: &str, back: &str) -> String {
-        if self.cluster.has_etcd_units() {
-            return back.to_owned();
-        }
-        format!("{back}; or, for it to join anew: `kokctl remove -f FILE {name}` with the roles as they were, then apply with the new ones")
     }
 
     /// A control plane that has other roles in the file. A label alone, which anybody may set, makes none.
@@ -170,11 +169,8 @@ impl<'a> State<'a> {
         Some(
             Refusal::new(format!("{} was set up as a control plane, and the file gives it other roles", host.name))
                 .at(place(self.cluster, host, "roles"))
-                .because(format!(
-                    "{found}{}",
-                    self.needed(REMOVE_CONTROL_PLANE, "etcd counts its member, and all hosts know its API server")
-                ))
-                .hint(if self.is_founded() { self.anew(&host.name, &back) } else { back + begin }),
+                .because(format!("{found}{}", if self.cluster.has_etcd_units() { "all hosts know its API server" } else { BOTH }))
+                .hint(if self.is_founded() { anew(&host.name, &back) } else { back + begin }),
         )
     }
 }

@@ -36,14 +36,6 @@ pub(super) const REMOVE_CONTROL_PLANE: Needed = needed(
 );
 pub(super) const MOVE_CONTROL_PLANE: Needed =
     needed("moving a control plane", "one is added at the new address, then the one at the old address is removed");
-pub(super) const ADD_MEMBER: Needed =
-    needed("adding a member of etcd", "a learner that gets its vote; then every API server learns its address, one after the other");
-pub(super) const REMOVE_MEMBER: Needed = needed(
-    "removing a member of etcd",
-    "every API server forgets its address, one after the other; then the member leaves, and its data go",
-);
-pub(super) const MOVE_MEMBER: Needed =
-    needed("moving a member of etcd", "one is added at the new address, then the one at the old address is removed");
 pub(super) const MOVE_ETCD: Needed =
     needed("moving etcd", "new members of the other kind join one by one, every API server learns their addresses, and the old ones leave");
 pub(super) const RANGE_OF_PODS: Needed =

@@ -65,9 +65,10 @@ fn even_members(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
     let voters = list.members.iter().filter(|peer| has_vote(peer)).count();
     (voters % 2 == 0).then(|| {
         let because = if voters == 2 { "losing either stops the cluster" } else { "no more of them may be lost than of one less" };
-        Refusal::new(format!("etcd has {voters} members"))
-            .because(because)
-            .hint("give the cluster another control plane, or `kokctl remove` one")
+        Refusal::new(format!("etcd has {voters} members")).because(because).hint(format!(
+            "give the cluster another {}, or `kokctl remove` one",
+            if cluster.has_etcd_units() { "host of etcd" } else { "control plane" }
+        ))
     })
 }
 
@@ -80,10 +81,6 @@ fn place_of_hosts(cluster: &Cluster) -> String {
 fn left_out_control_plane(cluster: &Cluster, name: &str) -> Refusal {
     let refusal =
         Refusal::new(format!("the cluster has a control plane {name}, and the file has no such host")).at(place_of_hosts(cluster));
-    if cluster.has_etcd_units() {
-        let back = format!("put {name} back into the file; or, if the host is gone for good, `kubectl delete node {name}`");
-        return refusal.because(needed::REMOVE_CONTROL_PLANE.because()).hint(back);
-    }
     refusal.because("a control plane does not leave the cluster because a line of the file is lost").hint(or_remove(name))
 }
 
@@ -184,7 +181,7 @@ fn changed(cluster: &Cluster, is: &ClusterConfiguration, [is_other_port, is_mixe
 /// Whether the address of what was the only control plane becomes a name that leads to several.
 fn gets_name(cluster: &Cluster, is: &str) -> bool {
     let of = |host: &Host| identity::address(cluster, host) == is;
-    cluster.api_endpoint_name().is_some() && !cluster.has_etcd_units() && cluster.control_planes().any(of)
+    cluster.api_endpoint_name().is_some() && cluster.control_planes().any(of)
 }
 
 /// The endpoint that the cluster says it has, or while that is silent a control plane.

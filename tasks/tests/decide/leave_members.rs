@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::gate::{Disruption, Removal};
 use kok_tasks::observe::{EtcdState, Look};
-use kok_tasks::plan::{Leaving, Making, Plan, Refusal, leave, reset_looks};
+use kok_tasks::plan::{Leaving, Making, Plan, Refusal, leave, looks_beside, reset_looks};
 use kok_tasks::preconditions;
 
 use crate::bootstrap::{bare, told};
@@ -19,13 +19,14 @@ fn drain() -> DrainSettings {
 }
 
 /// The plan by which hosts leave, of which those that are dead say nothing.
-fn leaving(world: &World, hosts: &[&str], (dead, even): (&[&str], bool)) -> Result<Plan, Vec<Refusal>> {
+pub(crate) fn leaving(world: &World, hosts: &[&str], (dead, even): (&[&str], bool)) -> Result<Plan, Vec<Refusal>> {
     let names: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
     let dead: BTreeSet<String> = dead.iter().map(|host| (*host).to_owned()).collect();
     let wanted = Leaving { hosts: &names, dead: &dead, drain: drain(), even };
     let mut seen = world.seen_but(&dead);
     for host in world.cluster.hosts.iter().filter(|host| !dead.contains(&host.name)) {
         seen.add_observations(&host.name, world.look(&host.name, reset_looks(host, false).iter()));
+        seen.add_observations(&host.name, world.look(&host.name, looks_beside().iter()));
     }
     loop {
         match leave(&world.cluster, &wanted, &seen)? {
@@ -42,7 +43,7 @@ fn three() -> World {
     bare().converge()
 }
 
-fn order(plan: &Plan, first: (&str, &str), second: (&str, &str)) -> bool {
+pub(crate) fn order(plan: &Plan, first: (&str, &str), second: (&str, &str)) -> bool {
     let ids: Vec<String> = plan.steps().map(|step| step.id.to_string()).collect();
     let id = |(host, step): (&str, &str)| step_id(host, "reset", step);
     let (mut left, mut found) = (vec![id(second)], BTreeSet::new());

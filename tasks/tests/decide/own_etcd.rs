@@ -13,6 +13,8 @@ use crate::support::{cluster_of, good_facts, own_etcd, step_id};
 
 mod answers;
 mod edited;
+mod grown;
+mod left;
 mod mixes;
 mod refused;
 

@@ -31,7 +31,7 @@ fn context(name: &str, text: &str) -> Value {
         "containerd/config.toml.j2" => json!({"pause_image": text, "extra_runtime_args": {"a": text, "b": true, "c": -7}}),
         "etcd/etcd.service.j2" => json!({"user": "etcd", "credentials": ["ca.crt", "peer.key"], "started": "/var/lib/x"}),
         "etcd/etcd.yaml.j2" => json!({
-            "name": text, "listens_at": text, "clients": text, "peers": text, "initial_cluster": text, "initial_cluster_token": text,
+            "name": text, "listens_at": text, "clients": text, "peers": text, "initial_cluster": text, "initial_cluster_token": text, "joins": true,
             "top": {"a": text}, "of_clients": {"b": text}, "of_peers": {"c": text}, "of_sockets": {"d": text},
         }),
         "calico/calico.yaml.j2" => json!({

@@ -43,6 +43,7 @@ mod members_story;
 mod networks;
 mod networks_cases;
 mod own_etcd;
+mod own_members;
 mod packages;
 mod prepared;
 mod pulled;

@@ -1,15 +1,13 @@
 //! Control planes come and go under load: one becomes three, the first is removed, a dead one is replaced, and one is left.
 
-use std::io::{BufRead as _, BufReader};
-use std::process::Stdio;
-
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host, Lab, LabSpec};
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Kokctl, wait_for_event};
+use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::{bare, ok};
 use crate::highly_available_story::{any, endpoint, etcd};
 use crate::lab_support::wait_for;
+use crate::members_story::killed;
 use crate::members_story::load::{Load, POWER_CUT};
 
 #[test]
@@ -52,10 +50,10 @@ fn killed_at_ten_points() {
         let host = any(vec!["cp1", "cp2", "cp3"]);
         let (removal, joining) = (any((0..=5).collect()), any((1..=60).collect()));
         println!("{host}: its removal is killed after {removal} steps, and its joining after {joining}");
-        killed_after(&kokctl, &["remove", host, "--yes", "--yes-even"], removal);
+        killed::after(&kokctl, &["remove", host, "--yes", "--yes-even"], removal);
         let said = kokctl.verb("remove", &[host, "--yes", "--yes-even"]);
         assert_eq!(said.code, 0, "{said:?}");
-        killed_after(&kokctl, &["apply", "--bundle", &bundle], joining);
+        killed::after(&kokctl, &["apply", "--bundle", &bundle], joining);
         kokctl.converge("apply");
         is_whole(&lab, &kokctl);
         load.goes_on(&format!("{host} removed after {removal}, joined after {joining}"));
@@ -66,7 +64,7 @@ fn killed_at_ten_points() {
         let after = any((0..=60).collect());
         println!("{host}: its replacement is killed after {after} steps");
         let replace = ["replace", host, "--yes", "--bundle", &bundle];
-        killed_after(&kokctl, &replace, after);
+        killed::after(&kokctl, &replace, after);
         let said = kokctl.verb("apply", &["--bundle", &bundle]);
         // Where it has left and was not cleaned, that is what is said.
         let is_refused = said.code == 3 && said.stderr.contains(&format!("kokctl replace -f FILE {host}"));
@@ -94,7 +92,7 @@ fn becomes_three(lab: &Lab, kokctl: &Kokctl<'_>, three: &str) {
     kokctl.write_manifest(three);
     let after = any((1..=100).collect());
     println!("apply is killed after {after} steps");
-    killed_after(kokctl, &["apply", "--bundle", kokctl.bundle().to_str().unwrap()], after);
+    killed::after(kokctl, &["apply", "--bundle", kokctl.bundle().to_str().unwrap()], after);
     kokctl.converge("apply");
     assert_eq!(pods(), before, "neither etcd nor the API server of the first one were started anew");
     is_whole(lab, kokctl);
@@ -107,25 +105,11 @@ fn is_whole(lab: &Lab, kokctl: &Kokctl<'_>) {
     kokctl.has_nothing_to_do();
 }
 
-/// So many steps are done by then, unless it has ended.
-fn killed_after(kokctl: &Kokctl<'_>, verb: &[&str], steps: usize) {
-    let manifest = kokctl.manifest();
-    let mut arguments = verb.to_vec();
-    arguments.extend(["-f", manifest.to_str().unwrap(), "--json"]);
-    let mut child = kokctl.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    let mut events = BufReader::new(child.stdout.take().unwrap());
-    wait_for_event(&mut events, "plan-made", &mut String::new());
-    let done = |line: &String| line.contains("\"event\":\"step-done\"");
-    events.lines().map_while(Result::ok).filter(done).take(steps).for_each(drop);
-    child.kill().unwrap();
-    child.wait().unwrap();
-}
-
 /// Of which kokctl and all others were told first.
 fn the_first_is_removed(lab: &Lab, kokctl: &Kokctl<'_>) {
     let said = kokctl.verb("remove", &["cp1", "--yes"]);
     assert!(said.code == 3 && said.stderr.contains("etcd would be left with 2 members"), "{said:?}");
-    killed_after(kokctl, &["remove", "cp1", "--yes", "--yes-even"], any((0..=4).collect()));
+    killed::after(kokctl, &["remove", "cp1", "--yes", "--yes-even"], any((0..=4).collect()));
     let said = kokctl.verb("remove", &["cp1", "--yes", "--yes-even"]);
     assert_eq!(said.code, 0, "{said:?}");
     assert!(said.stdout.contains("cp1 is no longer part of the cluster"), "{said:?}");

@@ -32,31 +32,85 @@ fn another(name: &str, address: &str) -> String {
 }
 
 #[test]
-fn control_planes_are_neither_added_nor_removed_by_apply() {
+fn a_host_does_not_become_something_else_by_an_edit() {
     let running = bare().converge();
-    let said = |host: &str, by: &str| {
-        let mut world = running.clone();
-        edited(&mut world, TEXT, host, by);
-        refused(&world)
-    };
-    let adding = "adding a control plane is an operation of its own";
-    let removing = "removing a control plane is an operation of its own";
-    let new = said(CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
-    assert!(new.contains("the cluster was set up without the control plane cp3") && new.contains(adding), "{new}");
-    let promoted = said(WORKER, &WORKER.replace("worker]", "control-plane]"));
+    let mut world = running.clone();
+    edited(&mut world, TEXT, WORKER, &WORKER.replace("worker]", "control-plane]"));
+    let promoted = refused(&world);
     assert!(promoted.contains("worker1 is a worker of the cluster, and the file makes it a control plane"), "{promoted}");
-    assert!(promoted.contains(adding), "{promoted}");
-    let member = said("roles: [etcd]}\n    - {name: etcd2", "roles: [etcd, control-plane]}\n    - {name: etcd2");
-    assert!(member.contains("the cluster was set up without the control plane etcd1"), "{member}");
+    assert!(promoted.contains("`kokctl remove -f FILE worker1` with the roles as they were"), "{promoted}");
     let mut world = World::bare_of(cluster_of(&of_three())).converge();
     let third = another("cp3", "10.20.0.17");
     edited(&mut world, &of_three(), &third, &third.replace("control-plane", "worker"));
     let demoted = refused(&world);
     assert!(demoted.contains("cp3 was set up as a control plane, and the file gives it other roles"), "{demoted}");
-    assert!(demoted.contains(MANIFEST) && demoted.contains(removing), "{demoted}");
+    assert!(demoted.contains(MANIFEST) && demoted.contains("all hosts know its API server"), "{demoted}");
+    assert!(demoted.contains("`kokctl remove -f FILE cp3`"), "{demoted}");
     edited(&mut world, &of_three(), &format!("    - {third}\n"), "");
     let gone = refused(&world);
-    assert!(gone.contains("the cluster has a control plane cp3, and the file has no such host") && gone.contains(removing), "{gone}");
+    assert!(gone.contains("the cluster has a control plane cp3, and the file has no such host"), "{gone}");
+    assert!(gone.contains("a control plane does not leave the cluster because a line of the file is lost"), "{gone}");
+}
+
+#[test]
+fn a_new_control_plane_joins_and_nothing_of_the_others_is_started_anew() {
+    let cluster = cluster_of(&of_three());
+    let mut world = World::bare_of(cluster.clone());
+    world.cluster = cluster_of(TEXT);
+    let mut world = world.converge();
+    world.cluster = cluster;
+    let plan = world.plan();
+    for host in ["cp1", "cp2", "etcd1", "etcd2", "etcd3"] {
+        for (task, step) in [("etcd", "service"), ("control-plane", "manifests"), ("control-plane", "kubelet")] {
+            assert!(plan.change(&step_id(host, task, step)).is_none(), "{host}/{task}/{step}");
+        }
+    }
+    for most in (0..=plan.changes().count()).step_by(9) {
+        let mut world = world.clone();
+        world.carry_out_some(&plan, most);
+        let world = world.converge();
+        assert!(world.plan().is_empty(), "after {most}");
+        assert!(world.api.nodes["cp3"].labels.contains_key(LABEL));
+    }
+}
+
+/// The address of the only one was the endpoint.
+#[test]
+fn the_only_control_plane_gets_another_and_its_address_becomes_a_name() {
+    let mut world = World::bare_of(cluster_of(TEXT));
+    world.cluster = cluster_of(&TEXT.replace(&format!("    - {CP2}\n"), ""));
+    let mut world = world.converge();
+    let server = |world: &World| world.hosts["worker1"].text("/etc/kubernetes/kubelet.conf").lines().next().unwrap().to_owned();
+    assert_eq!(server(&world), "server: https://10.20.0.11:6443");
+    world.cluster = cluster_of(TEXT);
+    let plan = world.plan();
+    assert!(plan.change(&step_id("cp1", "control-plane", "manifests")).is_none());
+    let names = plan.needs(&step_id("worker1", "names", "hosts-file"));
+    assert!(names.iter().any(|(need, _)| need.id.as_str() == "cp1/control-plane/named"), "a name that no certificate has leads nowhere");
+    assert!(!names.iter().any(|(need, _)| need.host == "cp2"));
+    let world = world.converge();
+    assert!(world.plan().is_empty());
+    assert_eq!(server(&world), "server: https://lb-apiserver.kubernetes.local:6443");
+}
+
+#[test]
+fn what_a_host_was_made_for_is_all_that_it_is() {
+    let member = "roles: [etcd]}\n    - {name: etcd2";
+    let mut world = bare().converge();
+    edited(&mut world, TEXT, member, &member.replacen("etcd]", "etcd, control-plane]", 1));
+    let said = refused(&world);
+    assert!(said.contains("etcd1 was set up as a member of etcd alone, and the file makes it a control plane, too"), "{said}");
+    assert!(said.contains("`kokctl replace -f FILE etcd1`"), "{said}");
+    let fewer = TEXT.replace("    - {name: etcd3, address: 10.20.0.16, roles: [etcd]}\n", "");
+    world.api.members.retain(|name| name != "etcd3");
+    world.hosts.remove("etcd3");
+    for (host, was, has) in
+        [(CP2, "cp2 was set up as a control plane", "control-plane]"), (WORKER, "worker1 was set up as a worker", "worker]")]
+    {
+        edited(&mut world, &fewer, host, &host.replace(has, &has.replace(']', ", etcd]")));
+        let said = refused(&world);
+        assert!(said.contains(&format!("{was} alone, and the file makes it a member of etcd, too")), "{said}");
+    }
 }
 
 #[test]
@@ -67,7 +121,7 @@ fn a_control_plane_of_the_file_at_another_address_is_another_host() {
     edited(&mut world, TEXT, CP2, &another("cp2", "10.20.0.17"));
     let told = refused(&world);
     assert!(told.contains("the control plane cp2 has the address 10.20.0.12 in the cluster, and 10.20.0.17 in the file"), "{told}");
-    assert!(told.contains("moving a control plane is an operation of its own"), "{told}");
+    assert!(told.contains("kokctl remove -f FILE cp2"), "{told}");
     assert!(told.contains("\"cluster.yaml:9:28\""), "{told}");
 }
 
@@ -99,7 +153,7 @@ fn a_silent_cluster_knows_its_control_planes_by_their_files() {
     edited(&mut promoted, TEXT, WORKER, &WORKER.replace("worker]", "control-plane]"));
     assert!(refused(&promoted).contains("worker1 is a worker of the cluster"), "{}", refused(&promoted));
     edited(&mut world, TEXT, CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
-    assert!(refused(&world).contains("the cluster was set up without the control plane cp3"), "{}", refused(&world));
+    assert!(refused(&world).contains("cp3 can't become a control plane now"), "{}", refused(&world));
 }
 
 /// It was made anew, which is no reason to take it out of the file.
@@ -111,7 +165,7 @@ fn a_control_plane_without_files_is_no_new_one_while_the_cluster_is_silent() {
     assert!(world.try_plan().is_ok(), "{}", told(&world.try_plan().unwrap_err()));
     let newer = |names: &str| format!("1780000001\n{names}\n");
     world.host("cp1").write(FOUNDED, 0o600, &newer("cp1"));
-    assert!(refused(&world).contains("the cluster was set up without the control plane cp2"), "{}", refused(&world));
+    assert!(refused(&world).contains("cp2 can't become a control plane now"), "{}", refused(&world));
     // As earlier versions have written it.
     world.host("cp1").write(FOUNDED, 0o600, "1780000000\n");
     let said = refused(&world);
@@ -163,7 +217,6 @@ fn a_cluster_that_says_nothing_of_its_founding_has_those_that_there_are() {
     let plan = world.try_plan().unwrap_or_else(|refusals| panic!("{}", told(&refusals)));
     assert!(plan.change(&step_id("cp1", "control-plane", "uploaded")).is_some());
     edited(&mut world, TEXT, CP2, &format!("{CP2}\n    - {}", another("cp3", "10.20.0.17")));
-    assert!(refused(&world).contains("the cluster was set up without the control plane cp3"));
     // As after `kubeadm join --control-plane`.
     world.host("cp3").folder("/etc/kubernetes/manifests", 0o700);
     world.host("cp3").write("/etc/kubernetes/admin.conf", 0o600, "theirs");
@@ -213,7 +266,7 @@ fn at(rows: [Row; 3]) -> World {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 30, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Half of a founding goes on with its own file, and by another one only as long as nothing of it is there yet.
+    /// Half of a founding goes on with its own file, and by one with more control planes; one that was begun stays one.
     #[test]
     fn a_founding_goes_on_with_the_control_planes_that_it_was_begun_with(
         rows in [0..4_usize, 0..4, 0..4].prop_map(|rows| rows.map(|row| [Row::Nothing, Row::Files, Row::Started, Row::Finalized][row])),
@@ -227,15 +280,16 @@ proptest! {
             Edit::None => None,
             Edit::Added => {
                 edited(&mut world, &text, &third, &format!("{third}\n    - {}", another("cp4", "10.20.0.18")));
-                is_founded.then_some("adding a control plane")
+                None
             }
             Edit::Demoted => {
                 edited(&mut world, &text, &third, &third.replace("control-plane", "worker"));
-                (rows[2] != Row::Nothing).then_some("removing a control plane")
+                (rows[2] != Row::Nothing).then_some("cp3 was set up as a control plane")
             }
             Edit::Promoted => {
                 edited(&mut world, &text, WORKER, &WORKER.replace("worker]", "control-plane]"));
-                is_founded.then_some("adding a control plane")
+                // It has not joined yet.
+                None
             }
         };
         if edit == Edit::None || wrong.is_some() {

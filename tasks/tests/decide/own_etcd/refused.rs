@@ -1,8 +1,8 @@
 //! What is refused where etcd has hosts of its own.
 
 use super::{DATA, MEMBERS, TEXT, bare, refused, stop};
-use crate::support::cluster_of;
 use crate::support::world::World;
+use crate::support::{cluster_of, own_etcd_of_five};
 
 #[test]
 fn a_lost_authority_of_etcd_is_not_replaced() {
@@ -29,6 +29,7 @@ fn a_member_without_its_data_is_refused_whoever_else_answers() {
         let told = refused(&world);
         assert!(told.contains("its member of etcd has lost its data") && told.contains("host etcd2 (10.20.0.15)"), "{told}");
         assert!(told.contains("/var/lib/kokctl/made/etcd-started says that it had data"), "{told}");
+        assert!(told.contains("`kokctl replace -f FILE etcd2`"), "{told}");
     }
 }
 
@@ -69,9 +70,33 @@ fn how_etcd_runs_is_not_changed_by_apply() {
 }
 
 #[test]
-fn members_are_neither_added_nor_removed_by_apply() {
+fn a_member_is_neither_moved_nor_forgotten_by_an_edit() {
     let mut world = bare().converge();
     world.cluster = cluster_of(&TEXT.replace("address: 10.20.0.16, roles: [etcd]", "address: 10.20.0.19, roles: [etcd]"));
     let told = refused(&world);
     assert!(told.contains("and the file the members of etcd etcd1=https://10.20.0.14:2380") && told.contains("role `etcd`"), "{told}");
+    assert!(told.contains("a member has one address") && told.contains("kokctl remove -f FILE etcd3"), "{told}");
+    let left = ["etcd2", "etcd3"].iter().fold(TEXT.to_owned(), |text, name| {
+        text.lines().filter(|line| !line.contains(&format!("name: {name},"))).fold(String::new(), |text, line| text + line + "\n")
+    });
+    world.cluster = cluster_of(&left);
+    let told = refused(&world);
+    assert!(told.contains("a member does not leave etcd because a line of the file is lost"), "{told}");
+    assert!(told.contains("kokctl remove -f FILE etcd2 etcd3"), "{told}");
+}
+
+/// Members that were started and whose list was cut off meanwhile may have a newer one.
+#[test]
+fn nobody_joins_while_no_member_says_who_is_one() {
+    let mut world = World::bare_of(cluster_of(&own_etcd_of_five()));
+    world.cluster = cluster_of(TEXT);
+    world.api.members.truncate(3);
+    let mut world = world.converge();
+    world.host("cp1").paths.retain(|path, _| !path.starts_with("/var/lib/kokctl/made"));
+    world.host("cp2").paths.retain(|path, _| !path.starts_with("/var/lib/kokctl/made"));
+    MEMBERS.into_iter().for_each(|name| stop(&mut world, name));
+    assert!(world.try_plan().is_ok(), "they are started");
+    world.cluster = cluster_of(&own_etcd_of_five());
+    let told = refused(&world);
+    assert!(told.contains("it is not known whether its member of etcd was started before") && told.contains("host etcd4"), "{told}");
 }

@@ -136,6 +136,19 @@ fn etcd_begins(host: &Host) -> bool {
     reads_all && (host.has(MEMBER_DATA) || joins || !manifest.contains("--initial-cluster-state=existing"))
 }
 
+/// Whether a unit's member does what it is to do when it is started first: it joins those that expect it, by the list that they have, and founds nothing
+/// beside others that work.
+pub(crate) fn unit_begins(api: &Api, host: &Host) -> bool {
+    let text = host.text("/etc/etcd/etcd.yaml");
+    let is_listed = |name: &String| text.contains(&format!("{name}={}", peer_url(name)));
+    let all = api.members.iter().chain(&api.learners);
+    match text.contains("initial-cluster-state: existing") {
+        _ if host.has(MEMBER_DATA) => true,
+        true => api.learners.contains(&host.name) && all.clone().all(is_listed) && text.matches(":2380").count() == all.count() + 2,
+        false => api.members.contains(&host.name) && !api.started.contains(&host.name),
+    }
+}
+
 /// Whether etcd runs on a host, alone or not.
 pub(crate) fn runs_etcd(host: &Host) -> bool {
     runs(host, &["etcd"]) || (host.is_active("etcd.service") && !host.down.contains("etcd"))

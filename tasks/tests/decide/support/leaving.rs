@@ -23,7 +23,8 @@ impl World {
 
     /// Its member works still: without it, whoever asks the API server would wait.
     pub(super) fn end_api_server(&mut self, host: &str) {
-        assert!(self.api.members.iter().any(|name| name == host), "the member of {host} has left, and its API server goes on");
+        let has_member = self.api.etcd_units || self.api.members.iter().any(|name| name == host);
+        assert!(has_member, "the member of {host} has left, and its API server goes on");
         let host = self.host(host);
         host.paths.remove(API_SERVER_MANIFEST);
         host.programs.remove(API_SERVER);
@@ -39,7 +40,9 @@ impl World {
     pub(super) fn announce(&mut self, asked: &str, host: &str) {
         assert!(self.api.members.iter().any(|name| name == asked), "{asked} has no vote, and lets nobody in");
         assert!(self.api.learners.is_empty(), "{host} is announced while {:?} learns", self.api.learners);
-        assert!(self.hosts[host].has("/var/lib/kokctl/made/preflight"), "{host} is announced before it is checked");
+        let units = ["/etc/etcd/etcd.yaml", "/usr/local/bin/etcd", "/etc/systemd/system/etcd.service", "/etc/kubernetes/pki/etcd/peer.key"];
+        let needed = if self.api.etcd_units { &units[..] } else { &["/var/lib/kokctl/made/preflight"] };
+        assert!(needed.iter().all(|path| self.hosts[host].has(path)), "{host} is announced before it has all that it needs");
         if self.api.members.iter().all(|name| api::runs_etcd(&self.hosts[name])) && !self.api.members.iter().any(|name| name == host) {
             self.api.learners.push(host.to_owned());
         }

@@ -66,6 +66,13 @@ pub(crate) fn own_etcd() -> Cluster {
     cluster_of(include_str!("../../fixtures/own-etcd.yaml"))
 }
 
+/// The file of one with five members, of which the last is a worker's.
+pub(crate) fn own_etcd_of_five() -> String {
+    let third = "    - {name: etcd3, address: 10.20.0.16, roles: [etcd]}\n";
+    let more = "    - {name: etcd4, address: 10.20.0.17, roles: [etcd]}\n    - {name: etcd5, address: 10.20.0.18, roles: [worker, etcd]}\n";
+    include_str!("../../fixtures/own-etcd.yaml").replace(third, &format!("{third}{more}"))
+}
+
 /// The file of one with three control planes, so that one that goes leaves several.
 pub(crate) fn own_etcd_of_three() -> String {
     let second = "    - {name: cp2, address: 10.20.0.12, roles: [control-plane]}\n";

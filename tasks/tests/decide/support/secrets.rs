@@ -38,6 +38,7 @@ static OF_FIVE: LazyLock<Files> = LazyLock::new(|| {
     files(&super::cluster_of(&text.replace("    - {name: worker1", &format!("{JOINING}    - {{name: worker1"))))
 });
 static WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::own_etcd()));
+static WITH_FIVE_OWN_MEMBERS: LazyLock<Files> = LazyLock::new(|| files(&super::cluster_of(&super::own_etcd_of_five())));
 static OF_THREE_WITH_OWN_ETCD: LazyLock<Files> = LazyLock::new(|| files(&super::cluster_of(&super::own_etcd_of_three())));
 
 fn files(cluster: &Cluster) -> Files {
@@ -63,6 +64,7 @@ pub(crate) fn of(cluster: &Cluster) -> &'static Files {
         return Box::leak(Box::new(files(&Cluster { hosts, ..cluster.clone() })));
     }
     match (cluster.has_etcd_units(), cluster.is_highly_available()) {
+        (true, _) if cluster.etcd_hosts().count() == 5 => &WITH_FIVE_OWN_MEMBERS,
         (true, _) if cluster.control_planes().count() == 3 => &OF_THREE_WITH_OWN_ETCD,
         (true, _) => &WITH_OWN_ETCD,
         (false, true) if cluster.control_planes().count() == 5 => &OF_FIVE,

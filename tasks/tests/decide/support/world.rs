@@ -300,7 +300,7 @@ impl World {
             }
             Resource::Sysctl(sysctl) => drop(host.sysctls.insert(sysctl.name.clone(), sysctl.value.clone())),
             Resource::KernelModule(module) => drop(host.modules.insert(module.name.clone())),
-            Resource::Unit(unit) => start(host, unit, change),
+            Resource::Unit(unit) => start(host, unit, change, &self.api),
             Resource::User(user) => drop(host.users.insert(user.name.clone())),
             Resource::Block(block) => {
                 let text = host.paths.get(&block.path).map(|entry| entry.content.clone()).unwrap_or_default();
@@ -340,7 +340,7 @@ impl World {
     }
 }
 
-fn start(host: &mut Host, unit: &Unit, change: &Change) {
+fn start(host: &mut Host, unit: &Unit, change: &Change, api: &Api) {
     unit.reads.iter().for_each(|path| host.uses(path));
     if unit.goal == UnitGoal::Stopped {
         let state = host.units.get_mut(&unit.name).unwrap();
@@ -362,6 +362,7 @@ fn start(host: &mut Host, unit: &Unit, change: &Change) {
             assert!(host.users.contains("etcd"), "{}: etcd starts before there is its user", host.name);
             let lost = host.has("/var/lib/kokctl/made/etcd-started") && !host.has("/var/lib/etcd/member/wal");
             assert!(!lost, "{}: a member that lost its data is started", host.name);
+            assert!(api::unit_begins(api, host), "{}: etcd neither founds nor joins by {}", host.name, host.text("/etc/etcd/etcd.yaml"));
             // Written before it has found any other member.
             host.folder("/var/lib/etcd/member/wal", 0o700);
         }

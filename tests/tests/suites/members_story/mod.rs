@@ -1,3 +1,4 @@
 //! What the story of members needs.
 
+pub mod killed;
 pub mod load;

@@ -1,4 +1,4 @@
-//! What a seed begins with: a cluster that works and of which something differs, bare hosts, or workers that are to leave.
+//! What a seed begins with: a cluster that works and of which something differs, bare hosts, or hosts that are to leave.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -25,7 +25,7 @@ pub(super) enum Beginning {
     /// What differs from what is wanted.
     Change,
     Founding,
-    /// A host leaves, a control plane too where its member is a pod. Who applies after that has it back.
+    /// A host leaves, whatever it is. Who applies after that has it back.
     Reset,
 }
 
@@ -63,8 +63,7 @@ impl Beginning {
         if self.is_apply() {
             return world.try_plan();
         }
-        let is_chosen = |host: &&kok_crds::model::Host| !world.cluster.has_etcd_units() || (!host.roles.control_plane && !host.roles.etcd);
-        let hosts: Vec<String> = world.cluster.hosts.iter().filter(is_chosen).map(|host| host.name.clone()).collect();
+        let hosts: Vec<String> = world.cluster.hosts.iter().map(|host| host.name.clone()).collect();
         let chosen = hosts[usize::try_from(random.below(hosts.len() as u64)).unwrap()].clone();
         left_by(world, &chosen)
     }
@@ -105,7 +104,7 @@ pub(super) fn left_by(world: &World, chosen: &str) -> Result<Plan, Vec<Refusal>>
 /// Hosts that have data of a member that is none any more.
 pub(super) fn left_with_data(world: &World) -> Vec<String> {
     let api = &world.api;
-    let is_member = |name: &String| api.etcd_units || api.members.contains(name) || api.learners.contains(name);
+    let is_member = |name: &String| api.members.contains(name) || api.learners.contains(name);
     world.hosts.iter().filter(|(name, host)| host.has(MEMBER_DATA) && !is_member(name)).map(|(name, _)| name.clone()).collect()
 }
 
