@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use semver::Version;
 
 use crate::decode::{Decoder, Field, Wording};
+use crate::message::Kind;
 use crate::model::{Host, Network, Settings};
 use crate::read::ReadHost;
 use crate::words::{quote, with_nearest};
@@ -94,7 +95,11 @@ fn members(decoder: &mut Decoder, hosts: &[ReadHost<'_>]) {
         Problem::new(format!("{} hosts have the role `{role}`", places.len()))
             .at(last)
             .because("each has an etcd member, and etcd works as long as more than half of them do: one more makes it no safer")
-            .hint("give an odd number of hosts that role: one, three or five"),
+            .hint(
+                "give an odd number of hosts that role: one, three or five; where one takes the place of another: `kokctl replace` the old one `--with` the new \
+                 one, or write the old one under `removed`",
+            )
+            .of_kind(Kind::Uneven),
     );
 }
 

@@ -149,6 +149,11 @@ impl Decoder {
         self.problems.is_empty()
     }
 
+    /// Whether nothing was wrong so far but what is of this kind.
+    pub(crate) fn is_clean_but(&self, kind: Kind) -> bool {
+        self.problems.iter().all(|problem| problem.kind == kind)
+    }
+
     /// Problems in the order of the file, and the places of all values.
     pub(crate) fn finish(mut self) -> (Vec<Problem>, Positions) {
         self.problems.sort_by(|a, b| a.position.cmp(&b.position));

@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::decode::{Decoder, Field, Fields, Wording};
+use crate::message::Kind;
 use crate::model::{Cluster, Concealed, Network, Settings};
 use crate::position::Positions;
 use crate::read::{
@@ -15,7 +16,7 @@ use crate::{Position, Problem};
 /// What a file with a cluster says, right or wrong.
 #[derive(Debug, Clone, Default)]
 pub struct Reading {
-    /// The cluster, if nothing is wrong.
+    /// The cluster, if nothing is wrong; of a tree also if nothing is wrong but that etcd has an even number of members.
     pub cluster: Option<Cluster>,
     /// What becomes of each variable.
     pub variables: Vec<Given>,
@@ -41,7 +42,8 @@ pub fn examine_cluster(file_name: &str, text: &str) -> Reading {
     };
     let mut decoder = Decoder::default();
     let cluster = only_document(file_name, &documents, &mut decoder).and_then(|node| read_document(node, &mut decoder));
-    outcome(cluster, decoder)
+    let reading = outcome(cluster, decoder);
+    Reading { cluster: reading.cluster.filter(|_| reading.problems.is_empty()), ..reading }
 }
 
 /// Reads the cluster out of a tree whose `apiVersion` and `kind` are those of a Cluster; problems are told in the words of the file that
@@ -57,7 +59,7 @@ pub(crate) fn read_tree(node: &Node, wording: Wording) -> Reading {
 
 fn outcome(cluster: Option<Cluster>, mut decoder: Decoder) -> Reading {
     let variables = decoder.take_given();
-    let clean = decoder.is_clean();
+    let clean = decoder.is_clean_but(Kind::Uneven);
     let (mut problems, positions) = decoder.finish();
     let cluster = cluster.filter(|_| clean).map(|cluster| Cluster { positions, ..cluster });
     // Cannot happen: whoever returns nothing has said why.

@@ -81,6 +81,8 @@ pub enum Kind {
     Encrypted,
     /// So it is because nobody gave a password.
     Locked,
+    /// etcd would have an even number of members, of which one may be about to leave.
+    Uneven,
 }
 
 impl<W> Message<W> {

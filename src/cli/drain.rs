@@ -3,7 +3,7 @@
 use clap::Args;
 use kok_crds::model::Cluster;
 use kok_crds::operation::Verb;
-use kok_crds::{Input, Intent, Position, listed};
+use kok_crds::{Asked, Input, Intent, Position, listed};
 use kok_tasks::plan::{Aside, How};
 
 use super::changing::{ChangingArguments, Session, failures};
@@ -75,14 +75,16 @@ impl Nodes {
         Ok((cluster, hosts))
     }
 
-    /// The same with all that `apply` takes, and where an operation stands that asks for it, of all of these hosts.
-    pub(super) fn read_whole(&self, verb: Verb) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
-        self.of(verb, self.files.all().whole(&self.extra)?)
-    }
-
     fn of(&self, verb: Verb, (input, mut cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
         self.serial.tell(&mut cluster);
         let asked = input.asked(Intent { verb, dry: false }, &tasks()).map_err(problems)?;
+        let hosts = self.named(verb, &input, &cluster, &asked)?;
+        let agreed = asked.agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
+        Ok((cluster, hosts, agreed))
+    }
+
+    /// The hosts that are meant, by the command line or by what the files ask for.
+    pub(super) fn named(&self, verb: Verb, input: &Input, cluster: &Cluster, asked: &Asked) -> Result<Vec<String>, Vec<Failure>> {
         let nowhere = Position { file: "HOST".into(), line: 1, column: 1 };
         let hosts = match self.hosts.as_slice() {
             [] => asked.hosts.clone(),
@@ -102,8 +104,7 @@ impl Nodes {
             let failure = Failure::new(Kind::Input, format!("{name} is no node")).at(name.clone());
             return Err(vec![failure.because("it has etcd alone, and no pods").hint("name hosts that are control planes or workers")]);
         }
-        let agreed = asked.agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
-        Ok((cluster, hosts, agreed))
+        Ok(hosts)
     }
 }
 

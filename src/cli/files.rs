@@ -86,6 +86,18 @@ impl ClusterFiles {
         self.checked(self.input(extra)?, extra)
     }
 
+    /// The same where hosts are to be gone besides those that the files want gone.
+    pub(super) fn whole_without(
+        &self,
+        extra: &ExtraVars,
+        leaving: impl FnOnce(&Input) -> Vec<String>,
+    ) -> Result<(Input, Cluster), Vec<Failure>> {
+        let (files, notices) = self.texts(extra)?;
+        let input = read_files(&files, notices, &extra.vault)?;
+        let leaving = leaving(&input);
+        self.checked(loaded(input.without(&leaving)), extra)
+    }
+
     /// The same without the objects of addons and the user's own authorities: who asks a cluster or takes it down needs none of these files,
     /// which may be gone by now.
     pub(super) fn without_manifests(&self, extra: &ExtraVars) -> Result<(Input, Cluster), Vec<Failure>> {

@@ -14,7 +14,7 @@ use super::drain_arguments::DrainOptions;
 use super::process;
 use super::reset;
 use super::wanted::{problems, tasks};
-use crate::engine::{self, Options, Removal, ResetDone, ResetRequest, Silent, Verdict};
+use crate::engine::{self, Follows, Options, Removal, ResetDone, ResetRequest, Silent, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 
@@ -57,7 +57,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         None => reset::ask(&cluster, Some(&hosts)).map_err(|failure| vec![failure])?,
     }
     let part = hosts.join(",");
-    let removal = Removal { hosts: &hosts, drain, silent, rejoins: false, even: arguments.yes_even };
+    let removal = Removal { hosts: &hosts, drain, silent, follows: Follows::Nothing, members: None, even: arguments.yes_even };
     let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;
     let (context, store) = (&session.context, &session.store);
     let request = ResetRequest::Hosts { removal: &removal, part: &part };
@@ -135,7 +135,7 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
 }
 
 /// A cluster without control planes, or without a member of etcd, is none.
-pub(super) fn may_leave(cluster: &Cluster, hosts: &[String]) -> Result<(), Vec<Failure>> {
+fn may_leave(cluster: &Cluster, hosts: &[String]) -> Result<(), Vec<Failure>> {
     let leaves = |host: &&Host| hosts.contains(&host.name);
     if cluster.control_planes().all(|host| leaves(&host)) {
         let failure = Failure::new(Kind::Input, "no control plane would be left").at("HOST");

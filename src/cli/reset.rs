@@ -14,7 +14,7 @@ use super::limit::LimitArgument;
 use super::process;
 use super::remove::LEAVE;
 use super::wanted::WantedReset;
-use crate::engine::{self, Options, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, Verdict};
+use crate::engine::{self, Follows, Options, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::state::{Keeping, KeptSnapshot, SnapshotFile};
 use crate::ui::status_line;
@@ -59,7 +59,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
             let part = format!("--limit {written}");
             // Whoever has typed the cluster's name has given up what is on these hosts.
             let drain = DrainSettings { delete_empty_dir: true, delete_unmanaged: true, ..DrainSettings::of(&cluster.settings.drains) };
-            let removal = Removal { hosts, drain, silent: Silent::Refused, rejoins: false, even: false };
+            let removal = Removal { hosts, drain, silent: Silent::Refused, follows: Follows::Nothing, members: None, even: false };
             take_down(arguments, &cluster, ResetRequest::Hosts { removal: &removal, part: &part }).await
         }
     }

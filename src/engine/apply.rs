@@ -13,8 +13,8 @@ use super::converge::{Planned, Tolerance, converge};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
 use super::given::Given;
-use super::replace::LeaveAndApply;
-use super::reset::{Removal, ResetRequest, Silent, TakeDown};
+use super::replace::{Stage, Stages};
+use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
 use super::store::{Lock, Store};
 use crate::artifacts::BundleFolder;
 use crate::event::EventKind;
@@ -23,6 +23,7 @@ use crate::run::{Keepers, Outcome, Secrets, Token};
 use crate::state::KeptSnapshot;
 
 /// What is to be applied.
+#[derive(Clone)]
 pub struct ApplyRequest<'a> {
     /// The cluster as its file says.
     pub cluster: &'a Cluster,
@@ -71,9 +72,9 @@ pub async fn apply(
     };
     let part = request.cluster.removed.join(",");
     let taken = TakeDown::new(before, store, ResetRequest::Hosts { removal, part: &part });
-    let mut order = LeaveAndApply::new(taken, Apply { request });
+    let mut order = Stages::new(Stage::Leave(taken), [Stage::Become(Apply { request })]);
     let driven = run.drive(&mut order).await?;
-    Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome, kept: order.kept() })
+    Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome, kept: order.ended().0 })
 }
 
 /// Whom the file wants gone, of a whole cluster, and the cluster with them. Whoever has written their names has agreed to what is lost with them.
@@ -86,7 +87,7 @@ fn removal<'a>(request: &ApplyRequest<'a>) -> Option<(Cluster, Removal<'a>)> {
 /// How these leave: those that don't answer are taken for dead, if the cluster hears nothing of them, too.
 pub(super) fn removal_of(cluster: &Cluster) -> Removal<'_> {
     let drain = DrainSettings { delete_unmanaged: true, delete_empty_dir: true, ..DrainSettings::of(&cluster.settings.drains) };
-    Removal { hosts: &cluster.removed, drain, silent: Silent::Dead, rejoins: false, even: true }
+    Removal { hosts: &cluster.removed, drain, silent: Silent::Dead, follows: Follows::Nothing, members: None, even: true }
 }
 
 pub(super) struct Apply<'a> {

@@ -1,6 +1,7 @@
 //! From a cluster's file to a plan: connect, probe, decide. Nothing is changed here.
 
 mod away;
+mod swap;
 mod take_out;
 
 use std::collections::BTreeMap;
@@ -22,6 +23,7 @@ use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
 use away::{not_tolerated, passed_over};
+pub(super) use swap::swap;
 pub(super) use take_out::take_out;
 
 /// A plan with what it was made from.

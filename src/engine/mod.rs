@@ -34,8 +34,8 @@ pub use given::Given;
 pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
 pub use reboot::reboot;
-pub use replace::{Replaced, replace};
-pub use reset::{Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
+pub use replace::{Replaced, Replacement, replace};
+pub use reset::{Follows, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,
     Renewal, StatusRequest, status,

@@ -1,24 +1,52 @@
-//! Taking hosts out of the cluster and letting them join anew: machines that lost their disk, or others in their places.
+//! Taking hosts out of the cluster and letting them, or others in their place, join: machines that lost their disk, that moved, that get other roles.
+
+use std::collections::{BTreeSet, VecDeque};
 
 use kok_crds::model::Cluster;
 
 use super::apply::{Apply, ApplyRequest};
 use super::context::{Context, Options};
-use super::converge::Planned;
+use super::converge::{Planned, Tolerance, swap};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
-use super::reset::{Removal, ResetRequest, TakeDown};
+use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
 use super::store::{Lock, Store};
 use crate::failure::Failure;
 use crate::run::Outcome;
 use crate::state::KeptSnapshot;
 
+/// The most members of etcd of which one more may be added (the gate's `MOST_VOTERS`).
+const MOST_MEMBERS: usize = 7;
+
 /// What was replaced.
 pub struct Replaced {
-    /// How the joining ended; nothing, if there was nothing to do.
+    /// How the last stage ended; nothing, if there was nothing to do.
     pub outcome: Option<Outcome>,
     /// The snapshot of etcd that was taken before.
     pub kept: Option<KeptSnapshot>,
+    /// Those that were dead: nothing was done on them.
+    pub dead: BTreeSet<String>,
+}
+
+/// Who is replaced.
+#[derive(Clone, Copy)]
+pub struct Replacement<'a> {
+    /// Who leaves, and how.
+    pub removal: &'a Removal<'a>,
+    /// The same in the caller's words.
+    pub part: &'a str,
+    /// Where another host takes the place of one that leaves for good: the cluster with both.
+    pub with_both: Option<&'a Cluster>,
+}
+
+impl Replacement<'_> {
+    /// Whether the new host joins before the old one leaves, so that there are never fewer members of etcd, and pods have room: one that is dead counts
+    /// against the majority until it has left, so it goes first; and so it is where etcd has as many members as it may.
+    #[must_use]
+    pub fn joins_first(&self) -> bool {
+        let is_dead = self.removal.silent == Silent::AllDead;
+        self.with_both.is_some_and(|both| !is_dead && both.etcd_hosts().count() <= MOST_MEMBERS)
+    }
 }
 
 /// Takes hosts out of the cluster, as [`super::reset()`] does, and brings the cluster to what its file says, as [`super::apply()`] does, in one run. Whoever
@@ -29,51 +57,94 @@ pub struct Replaced {
 pub async fn replace(
     context: &Context,
     (store, lock): (&dyn Store, Lock),
-    (removal, part): (&Removal<'_>, &str),
+    replacement: Replacement<'_>,
     request: &ApplyRequest<'_>,
     options: Options<'_>,
 ) -> Result<Replaced, Error> {
-    let cluster: &Cluster = request.cluster;
+    let (cluster, Replacement { removal, part, with_both }) = (request.cluster, replacement);
     let run = Run::begin("replace", cluster, Some(part.to_owned()), (context, lock), options);
-    let taken = TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part });
-    let mut order = LeaveAndApply::new(taken, Apply { request });
+    let leaves = |cluster, removal| Stage::Leave(TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part }));
+    if let Some(both) = with_both {
+        let between = ApplyRequest { cluster: both, ..request.clone() };
+        let (leave, then) = (leaves(both, removal), Stage::Become(Apply { request }));
+        return match replacement.joins_first() {
+            true => drive(&run, Stage::Become(Apply { request: &between }), [leave, then]).await,
+            false => drive(&run, leave, [then]).await,
+        };
+    }
+    let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
+    let Some(swap) = run.unless_stopped(swap(cluster, removal, tolerance, context)).await? else {
+        return drive(&run, leaves(cluster, removal), [Stage::Become(Apply { request })]).await;
+    };
+    let of = |hosts| Removal { hosts, follows: Follows::Apply, ..removal.clone() };
+    let (first, then) = (of(&swap.first), of(&swap.then));
+    let between = ApplyRequest { cluster: &swap.between, ..request.clone() };
+    let rest = [Stage::Become(Apply { request: &between }), leaves(cluster, &then), Stage::Become(Apply { request })];
+    drive(&run, leaves(&swap.between, &first), rest).await
+}
+
+async fn drive<'a>(run: &Run<'_>, first: Stage<'a>, rest: impl IntoIterator<Item = Stage<'a>>) -> Result<Replaced, Error> {
+    let mut order = Stages::new(first, rest);
     let driven = run.drive(&mut order).await?;
-    Ok(Replaced { outcome: driven.outcome, kept: order.kept() })
+    let (kept, dead) = order.ended();
+    Ok(Replaced { outcome: driven.outcome, kept, dead })
 }
 
-/// Hosts leave, then the cluster becomes what its file says.
-pub(super) struct LeaveAndApply<'a> {
-    taken: TakeDown<'a>,
-    apply: Apply<'a>,
-    /// Whether they have left.
-    joins: bool,
+/// A part of the way.
+pub(super) enum Stage<'a> {
+    /// Hosts leave.
+    Leave(TakeDown<'a>),
+    /// The cluster becomes what its file, or one on the way to it, says.
+    Become(Apply<'a>),
 }
 
-impl<'a> LeaveAndApply<'a> {
-    pub(super) fn new(taken: TakeDown<'a>, apply: Apply<'a>) -> Self {
-        Self { taken, apply, joins: false }
+/// One stage after the other.
+pub(super) struct Stages<'a> {
+    done: Vec<Stage<'a>>,
+    now: Stage<'a>,
+    left: VecDeque<Stage<'a>>,
+}
+
+impl<'a> Stages<'a> {
+    pub(super) fn new(first: Stage<'a>, rest: impl IntoIterator<Item = Stage<'a>>) -> Self {
+        Self { done: Vec::new(), now: first, left: rest.into_iter().collect() }
     }
 
-    /// The snapshot that was taken before.
-    pub(super) fn kept(self) -> Option<KeptSnapshot> {
-        self.taken.kept()
+    /// The first snapshot that was taken, and those that were dead.
+    pub(super) fn ended(self) -> (Option<KeptSnapshot>, BTreeSet<String>) {
+        let all = self.done.into_iter().chain([self.now]).chain(self.left);
+        let taken = all.filter_map(|stage| if let Stage::Leave(taken) = stage { Some(taken.ended()) } else { None });
+        taken.fold((None, BTreeSet::new()), |(kept, dead), (more, others)| (kept.or(more), dead.into_iter().chain(others).collect()))
     }
 }
 
-impl Order for LeaveAndApply<'_> {
+impl Order for Stages<'_> {
     async fn plan(&mut self, run: &Run<'_>) -> Result<Planned, Vec<Failure>> {
-        if self.joins { self.apply.plan(run).await } else { self.taken.plan(run).await }
+        match &mut self.now {
+            Stage::Leave(taken) => taken.plan(run).await,
+            Stage::Become(apply) => apply.plan(run).await,
+        }
     }
 
     async fn prepare(&mut self, run: &Run<'_>, planned: &Planned) -> Result<Work, Error> {
-        if self.joins { self.apply.prepare(run, planned).await } else { self.taken.prepare(run, planned).await }
+        match &mut self.now {
+            Stage::Leave(taken) => taken.prepare(run, planned).await,
+            Stage::Become(apply) => apply.prepare(run, planned).await,
+        }
     }
 
     fn is_done_by(&self, run: &Run<'_>, planned: &Planned) -> bool {
-        if self.joins { self.apply.is_done_by(run, planned) } else { self.taken.is_done_by(run, planned) }
+        match &self.now {
+            Stage::Leave(taken) => taken.is_done_by(run, planned),
+            Stage::Become(apply) => apply.is_done_by(run, planned),
+        }
     }
 
+    /// Without hosts that are dead, and that the file still has, it can't be applied.
     fn goes_on(&mut self) -> bool {
-        !std::mem::replace(&mut self.joins, true)
+        let waits = matches!(&self.now, Stage::Leave(taken) if taken.waits_for_the_dead());
+        let Some(next) = self.left.pop_front().filter(|_| !waits) else { return false };
+        self.done.push(std::mem::replace(&mut self.now, next));
+        true
     }
 }

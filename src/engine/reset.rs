@@ -45,10 +45,35 @@ pub struct Removal<'a> {
     pub drain: DrainSettings,
     /// What becomes of hosts that don't answer.
     pub silent: Silent,
-    /// Whether they join anew, by all that the file says: then nothing may keep it from that, and etcd may be left with an even number of members meanwhile.
-    pub rejoins: bool,
+    /// What comes after it in the same run.
+    pub follows: Follows,
+    /// How many members etcd has at the end of the run, if others join in it.
+    pub members: Option<usize>,
     /// Whether etcd may be left with an even number of members.
     pub even: bool,
+}
+
+/// What comes after hosts have left, in the same run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follows {
+    /// Nothing that needs all hosts.
+    Nothing,
+    /// The cluster becomes what its file says, by which they may join anew: all others have to answer, and nothing may keep it from that.
+    Apply,
+    /// The same, if none of them is dead.
+    ApplyIfAlive,
+}
+
+impl Follows {
+    /// Whether the whole file is applied after these hosts of them were found dead.
+    #[must_use]
+    pub fn is_followed(self, dead: &BTreeSet<String>) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Apply => true,
+            Self::ApplyIfAlive => dead.is_empty(),
+        }
+    }
 }
 
 /// What becomes of hosts that are to leave and don't answer.
@@ -58,7 +83,7 @@ pub enum Silent {
     Refused,
     /// They are taken for dead, if their nodes are silent, too; the others leave as they should.
     Dead,
-    /// The same, and none of them may answer.
+    /// The same, and none of them may answer; where the file is applied afterwards, one that is bare may.
     AllDead,
 }
 
@@ -119,9 +144,15 @@ impl<'a> TakeDown<'a> {
         Self { cluster, store, request, snapshot: None, kept: None, dead: BTreeSet::new() }
     }
 
-    /// The snapshot that was taken before.
-    pub(super) fn kept(self) -> Option<KeptSnapshot> {
-        self.kept
+    /// The snapshot that was taken before, and those that were dead.
+    pub(super) fn ended(self) -> (Option<KeptSnapshot>, BTreeSet<String>) {
+        (self.kept, self.dead)
+    }
+
+    /// Whether the file was to be applied afterwards, and can't be without hosts that are dead.
+    pub(super) fn waits_for_the_dead(&self) -> bool {
+        let follows = if let ResetRequest::Hosts { removal, .. } = self.request { removal.follows } else { Follows::Nothing };
+        follows == Follows::ApplyIfAlive && !follows.is_followed(&self.dead)
     }
 
     /// Keeps the snapshot of etcd, if there is one to be taken.

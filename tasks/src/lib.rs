@@ -41,6 +41,7 @@ mod patches;
 pub mod plan;
 pub mod ports;
 pub mod preconditions;
+pub mod present;
 pub mod pushed;
 pub mod resources;
 pub mod sbom;

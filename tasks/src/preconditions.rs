@@ -11,6 +11,7 @@ mod etcd_authority;
 mod ipv6;
 mod kube_proxy;
 mod machine;
+mod moved;
 mod needed;
 mod network;
 mod node_dns;
@@ -38,6 +39,7 @@ use crate::plan::{Refusal, Seen};
 pub(crate) use bootstrap::has_data as has_etcd_data;
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
 pub(crate) use bundled::bundled;
+pub(crate) use control_planes::{SERVICE_ACCOUNT_KEY, is_marked};
 pub use encryption::encryption_keeper;
 pub use etcd_authority::etcd_keeper;
 pub(crate) use needed::UPGRADE_ETCD;
@@ -171,6 +173,8 @@ const HOST_CHECKS: &[HostCheck] = &[
 
 const FOUNDING: &str = "founding";
 
+const MOVED: &str = "moved";
+
 /// The checks of all hosts together.
 const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("identity", "every host is a machine of its own", together::identity),
@@ -179,6 +183,7 @@ const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
     of_cluster("own-authorities", "the authorities are those of the file, if it has any", own_authorities::check),
     of_cluster("escrow", "the keys that are kept are those of the cluster", own_authorities::check_kept),
+    of_cluster(MOVED, "nodes are at the addresses of the file", moved::check),
     of_cluster(FOUNDING, "the cluster is founded once, with the hosts of the file", bootstrap::check),
     of_cluster("encryption", "what etcd holds stays readable", encryption::check),
     of_cluster("proxy", "kube-proxy goes by what Kubernetes keeps", kube_proxy::mode),
@@ -279,13 +284,15 @@ pub fn reminders(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
 /// Why `apply` would refuse the cluster whatever becomes of these hosts, which leave it before: said before they do.
 #[must_use]
 pub fn check_beside(cluster: &Cluster, seen: &Seen, leaving: &[String]) -> Vec<Refusal> {
-    // What the founding says of a member that is to leave is why it leaves.
+    // What the founding says of a member that is to leave is why it leaves; and so are another role and another address.
     let counts = |examined: &Examined| match &examined.host {
         Some(host) => !leaving.contains(host),
-        None => examined.name != FOUNDING,
+        None => ![FOUNDING, MOVED].contains(&examined.name),
     };
     let findings = examine(cluster, seen).into_iter().filter(counts).flat_map(|examined| examined.findings);
-    findings.filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal).collect()
+    let refusals = findings.filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal);
+    let of_others = control_planes::changed(cluster, seen).into_iter().chain(moved::all(cluster, seen));
+    refusals.chain(of_others.filter(|(host, _)| !leaving.contains(host)).map(|(_, refusal)| refusal)).collect()
 }
 
 /// Hosts that are somebody else's, or of another cluster.

@@ -16,6 +16,7 @@ mod pending;
 mod refused;
 mod remarks;
 mod sealed;
+mod without;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -68,6 +69,8 @@ fn open_sources<'s>(sources: impl Iterator<Item = &'s mut Source>, vault: &dyn V
 pub struct Input {
     /// The cluster, if nothing is wrong.
     pub cluster: Option<Cluster>,
+    /// The same if nothing is wrong but that etcd has an even number of members.
+    uneven: Option<Cluster>,
     /// What is to be done, if the files say it.
     pub operations: Vec<Operation>,
     /// Every variable that somebody set, and what becomes of it.
@@ -142,11 +145,11 @@ pub fn read_input_with(files: &[File], vault: &dyn Vault) -> Input {
     input.problems.dedup_by(|a, b| a.position == b.position && a.message == b.message);
     input.notices.sort_by(|a, b| a.position.cmp(&b.position));
     input.notices.dedup();
-    if !input.problems.is_empty() {
-        input.cluster = None;
-    }
+    let is_uneven = input.problems.iter().all(|problem| problem.kind == Kind::Uneven);
+    let cluster = if input.problems.is_empty() { None } else { input.cluster.take().filter(|_| is_uneven) };
     refused::refuse(&mut input);
     conceal::parts_of_secrets(&mut input);
+    input.uneven = cluster;
     input
 }
 

@@ -55,8 +55,8 @@ fn is_misspelled_inline(spec: &Node) -> bool {
 
 fn read_inline(document: &Document<'_>, unread: &mut Reading) -> Option<ClusterObject> {
     let reading = read_tree(&document.node, Wording::Cluster);
+    unread.problems.extend(reading.problems);
     let Some(cluster) = reading.cluster else {
-        unread.problems.extend(reading.problems);
         unread.variables.extend(reading.variables);
         return None;
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::hosts::Hosts;
 use crate::inventory::Inventory;
+use crate::message::Kind;
 use crate::model::Roles;
 use crate::words::{nearest, quote};
 use crate::{Notice, Position, Problem};
@@ -71,7 +72,7 @@ impl<'a> Groups<'a> {
                 notices.push(Notice::new(message).at(at).because(because));
             } else {
                 let problem = Problem::new(message).at(at).because(because);
-                problems.push(problem.hint("use an odd number of hosts in the group `etcd`"));
+                problems.push(problem.hint("use an odd number of hosts in the group `etcd`").of_kind(Kind::Uneven));
             }
         }
         (problems, notices)

@@ -62,6 +62,8 @@ pub(super) fn founding(view: &HostView<'_>) -> Founding {
     // While not all hosts were asked there may be no id, and what another run has begun with is as good.
     let begun = || hosts().filter_map(text).find_map(token);
     let new = || of_record().or_else(begun).unwrap_or_else(|| view.inputs.new_cluster_id.to_owned());
+    // Those that were started have the list of then, whatever the file has by now.
+    let members = initial_cluster(view.membership().voters.into_iter());
     Founding { members, state: FOUNDING, token: of_started.unwrap_or_else(|| Some(new())), link: Some(FOUNDERS_LINK) }
 }
 

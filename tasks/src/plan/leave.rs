@@ -10,6 +10,7 @@ use super::draft::{Draft, Edge};
 use super::graph::Plan;
 use super::id::StepId;
 use super::leave_etcd;
+use super::machine;
 use super::make::{Making, Seen, compared, defect, enter};
 use super::reason::Reason;
 use super::refusal::Refusal;
@@ -30,6 +31,8 @@ pub struct Leaving<'a> {
     pub dead: &'a BTreeSet<String>,
     /// How their pods leave them.
     pub drain: DrainSettings,
+    /// How many members etcd has at the end of the run, if others join in it after these have left.
+    pub members: Option<usize>,
     /// Whether etcd may be left with an even number of members.
     pub even: bool,
 }
@@ -174,7 +177,7 @@ fn refused(cluster: &Cluster, wanted: &Leaving<'_>, speaker: &Host, seen: &Seen)
         node if leave_etcd::without_line(cluster, name, node).is_some() => leave_etcd::without_line(cluster, name, node),
         Some(node) if !node.silent => Some(still_speaks(name, node.ready)),
         Some(_) => None,
-        None => lost_pods(name, &wanted.drain, seen, speaker),
+        None => machine::another(cluster, name, nodes, seen).or_else(|| lost_pods(name, &wanted.drain, seen, speaker)),
     };
     wanted.hosts.iter().filter_map(of_one).collect()
 }
@@ -212,6 +215,14 @@ fn speaker<'a>(cluster: &'a Cluster, chosen: &[String], seen: &Seen) -> Result<O
     }
     if cluster.control_planes().all(|host| state(host) == Some(ApiServerState::Absent)) {
         return Ok(None);
+    }
+    // One that is to become a control plane is none yet.
+    if cluster.control_planes().filter(stays).all(|host| state(host) == Some(ApiServerState::Absent)) {
+        let nodes = listed(chosen.iter().map(String::as_str));
+        let refusal = Refusal::new("no control plane would be left").at(format!("host {nodes}"));
+        return Err(refusal
+            .because("of the hosts that stay none is one yet, whatever the file says")
+            .hint("give the cluster another control plane first, by a line in the file and `kokctl apply`; to take down the whole cluster: `kokctl reset`"));
     }
     let said = cluster.control_planes().map(|host| match state(host) {
         Some(ApiServerState::NotReady(said)) => format!("{}: {}", host.name, said.lines().next_back().unwrap_or_default()),

@@ -33,6 +33,8 @@ pub(super) struct Member<'a> {
     host: String,
     id: u64,
     leads: bool,
+    /// Whether it knows a leader: one that is cut off from the others leads nobody.
+    takes_part: bool,
     why: Removal,
 }
 
@@ -42,7 +44,8 @@ pub(super) fn member<'a>(cluster: &'a Cluster, wanted: &Leaving<'_>, name: &str,
     let stays = |host: &Host| !wanted.hosts.contains(&host.name);
     let (asked, list) = answering(cluster, seen).find(|(host, member)| stays(host) && member.has_leader)?;
     let peer = list.members.iter().find(|peer| peer.peer_url == peer_url(host))?;
-    Some(Member { asked, host: name.to_owned(), id: peer.id, leads: list.leader == peer.id, why: why(peer, host, seen) })
+    let takes_part = matches!(&seen.observations(name).etcd, Some(EtcdState::Ready(own)) if own.has_leader);
+    Some(Member { asked, host: name.to_owned(), id: peer.id, leads: list.leader == peer.id, takes_part, why: why(peer, host, seen) })
 }
 
 fn why(peer: &EtcdPeer, host: &Host, seen: &Seen) -> Removal {
@@ -65,8 +68,8 @@ pub(super) fn api_server_ends(draft: &mut Draft<'_>, host: &str, before: &StepId
 
 /// Says that the member of a host leaves etcd: after `before`, by the word of another one. The last of the steps.
 pub(super) fn leaves(draft: &mut Draft<'_>, cluster: &Cluster, member: &Member<'_>, before: Option<&StepId>) -> StepId {
-    let Member { asked, host, id, why, leads } = member;
-    let moved = (*why == Removal::Leaving).then(|| moved(draft, cluster, (host, asked, *id, *leads), before));
+    let Member { asked, host, id, why, leads, takes_part } = member;
+    let moved = (*why == Removal::Leaving && *takes_part).then(|| moved(draft, cluster, (host, asked, *id, *leads), before));
     let step = draft.add_on(&asked.name, "member", Operation::RemoveMember(RemoveMember { host: host.clone(), id: *id }));
     draft.within(WITHIN);
     draft.gated(&step, Disruption::RemoveMember { member: *id, why: *why }, Need::Wanted);
@@ -115,8 +118,7 @@ pub(super) fn refused(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> V
         let refusal = Refusal::new("no member of etcd that stays works, and one has to let the others go");
         return vec![refusal.hint("mend etcd first: `kokctl status` shows its members").passing()];
     }
-    let moved = members.iter().filter_map(|host| moved_away(cluster, host, seen));
-    let all = moved.chain(of_planes).chain(unknown).chain(cut_off(cluster, wanted, seen));
+    let all = of_planes.into_iter().chain(unknown).chain(cut_off(cluster, wanted, seen));
     all.chain(even(cluster, wanted, seen)).collect()
 }
 
@@ -150,19 +152,6 @@ fn cut_off(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Vec<Refusal>
         })
     };
     cluster.control_planes().filter(|host| cluster.has_etcd_units() && stays(host)).filter_map(refused).collect()
-}
-
-/// By another address than the one that the others know it by, its host would be cleaned while its member counts.
-fn moved_away(cluster: &Cluster, host: &Host, seen: &Seen) -> Option<Refusal> {
-    let (_, list) = answering(cluster, seen).find(|(other, _)| other.name != host.name)?;
-    let is_there = list.members.iter().any(|peer| peer.peer_url == peer_url(host));
-    let other = list.members.iter().find(|peer| peer.name == host.name && peer.peer_url != peer_url(host)).filter(|_| !is_there)?;
-    Some(
-        Refusal::new(format!("etcd reaches the member of {} at {}, and the file has {}", host.name, other.peer_url, host.address))
-            .at(format!("host {} ({})", host.name, host.address))
-            .because("it can't leave by an address that the others don't know")
-            .hint(format!("write the address of {} as it was; with the new one it joins anew once it has left", host.name)),
-    )
 }
 
 /// Kubelets that ask at the address of what was the only control plane once, and have not been told the name.
@@ -223,10 +212,10 @@ fn even(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refusal>
         host.is_some_and(|host| why(peer, host, seen) == Removal::Leaving)
     };
     // A member that does not work is better gone, whatever is left.
-    if wanted.even || left.len() % 2 == 1 || !gone.iter().any(works) {
+    let left = wanted.members.unwrap_or(left.len());
+    if wanted.even || left % 2 == 1 || !gone.iter().any(works) {
         return None;
     }
-    let left = left.len();
     let (hosts, one) = if cluster.has_etcd_units() { ("members", "member") } else { ("control planes", "control plane") };
     Some(
         Refusal::new(format!("etcd would be left with {left} members"))

@@ -12,6 +12,7 @@ mod leave;
 mod leave_etcd;
 mod lint;
 mod looks;
+mod machine;
 mod make;
 mod missing;
 mod reason;

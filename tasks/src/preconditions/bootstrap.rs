@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::model::{Cluster, Host};
 
 use super::owner::keeper;
-use super::{Findings, control_planes, etcd_authority};
+use super::{Findings, control_planes, etcd_authority, moved};
 use crate::list::founding;
 use crate::list::kubeadm_configuration::initial_cluster;
 use crate::membership::peer_url;
@@ -42,11 +42,12 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     }
     let authority = cluster.has_etcd_units().then(|| etcd_authority::check(cluster, seen)).flatten();
     let roles = control_planes::changed(cluster, seen);
-    // Where each control plane has a member, the lists of these would say the same again.
-    let is_said = !cluster.has_etcd_units() && !roles.is_empty();
+    // Where each control plane has a member, the lists of these would say the same again, and so they would of one that has moved.
+    let is_changed = !roles.is_empty() || !moved::all(cluster, seen).is_empty();
+    let is_said = is_changed && !cluster.has_etcd_units();
     let members = || state.other_members().or_else(|| state.edited_list()).filter(|_| !is_said);
     let together = authority.or_else(|| state.two_clusters()).or_else(members);
-    together.into_iter().chain(roles).for_each(|refusal| found.refuse(refusal));
+    together.into_iter().chain(roles.into_iter().map(|(_, refusal)| refusal)).for_each(|refusal| found.refuse(refusal));
 }
 
 /// Whether etcd counts a host as one of its members, by the first that answers.

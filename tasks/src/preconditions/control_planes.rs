@@ -15,7 +15,7 @@ use crate::plan::{Refusal, Seen};
 use crate::speaker::speaker;
 
 /// Only control planes have it, also where somebody else keeps the keys of the authorities.
-const SERVICE_ACCOUNT_KEY: &str = "/etc/kubernetes/pki/sa.key";
+pub(crate) const SERVICE_ACCOUNT_KEY: &str = "/etc/kubernetes/pki/sa.key";
 
 /// Says of a node that it is a control plane (kubeadm's `mark-control-plane`).
 const LABEL: &str = "node-role.kubernetes.io/control-plane";
@@ -27,15 +27,16 @@ pub(super) fn looks(host: &Host) -> [Look; 2] {
 }
 
 /// Whether a node is a control plane by its label.
-pub(super) fn is_marked(node: &NodeState) -> bool {
+pub(crate) fn is_marked(node: &NodeState) -> bool {
     node.labels.contains_key(LABEL)
 }
 
-/// Compares the control planes of the file with those that there are. Who is no longer in the file at all is seen by its node.
-pub(super) fn changed(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+/// Compares the control planes of the file with those that there are, and says of each host that is to have another role what there is to say. Who is no
+/// longer in the file at all is seen by its node.
+pub(super) fn changed(cluster: &Cluster, seen: &Seen) -> Vec<(String, Refusal)> {
     let state = State::new(cluster, seen);
     let changed = |host: &Host| if host.roles.control_plane { state.added(host) } else { state.removed(host) };
-    cluster.hosts.iter().filter_map(changed).collect()
+    cluster.hosts.iter().filter_map(|host| Some((host.name.clone(), changed(host)?))).collect()
 }
 
 /// Where a field of a host stands.
@@ -59,11 +60,6 @@ fn unknown(name: &str) -> Refusal {
 
 /// Why a control plane with a member of etcd beside it can't be something else by an edit.
 const BOTH: &str = "etcd counts its member, and all hosts know its API server";
-
-/// How it gets the new role all the same, or keeps the old one.
-fn anew(name: &str, back: &str) -> String {
-    format!("{back}; or, for it to join anew: `kokctl remove -f FILE {name}` with the roles as they were, then apply with the new ones")
-}
 
 /// What was seen of control planes.
 struct State<'a> {
@@ -108,20 +104,29 @@ impl<'a> State<'a> {
         self.uploaded.as_ref().is_some_and(|names| names.contains(host.name.as_str()))
     }
 
+    /// Whether nothing says that a host is a control plane.
+    fn has_nothing(&self, host: &Host) -> bool {
+        let has_nothing = self.has(host, MANIFEST) == Some(false) && self.observed(host).api_server == Some(ApiServerState::Absent);
+        has_nothing && !self.is_marked(host)
+    }
+
+    /// Whether a control plane of the file is a worker: the kubelet of a control plane is not started before there are manifests.
+    fn is_worker(&self, host: &Host) -> bool {
+        self.has_nothing(host) && (self.node(host).is_some() || self.has(host, CLIENT_CERTIFICATE) == Some(true))
+    }
+
     /// A control plane of the file that is none, or another one.
     fn added(&self, host: &Host) -> Option<Refusal> {
-        let has_nothing = self.has(host, MANIFEST) == Some(false) && self.observed(host).api_server == Some(ApiServerState::Absent);
-        if !has_nothing || self.is_marked(host) {
+        if !self.has_nothing(host) {
             return self.moved(host);
         }
         let name = &host.name;
-        // The kubelet of a control plane is not started before there are manifests.
-        if self.node(host).is_some() || self.has(host, CLIENT_CERTIFICATE) == Some(true) {
+        if self.is_worker(host) {
             return Some(
                 Refusal::new(format!("{name} is a worker of the cluster, and the file makes it a control plane"))
                     .at(place(self.cluster, host, "roles"))
                     .because("what it has as a worker has to go first")
-                    .hint(anew(name, &format!("take the role `control-plane` from {name} again"))),
+                    .hint(self.anew(name, &format!("take the role `control-plane` from {name} again"))),
             );
         }
         // Where each has a member of etcd, the list of these says more.
@@ -154,23 +159,42 @@ impl<'a> State<'a> {
         )
     }
 
-    /// A control plane that has other roles in the file. A label alone, which anybody may set, makes none.
-    fn removed(&self, host: &Host) -> Option<Refusal> {
+    /// How it gets the new role, or keeps the old one. Whoever is to have another one is named: only together they lead to what the file says.
+    fn anew(&self, name: &str, back: &str) -> String {
+        if self.cluster.has_etcd_units() {
+            return format!(
+                "{back}; or, for it to join anew: `kokctl remove -f FILE {name}` with the roles as they were, then apply with the new ones"
+            );
+        }
+        let has_other_role =
+            |host: &&Host| if host.roles.control_plane { self.is_worker(host) } else { self.was_control_plane(host).is_some() };
+        let names: Vec<&str> = self.cluster.hosts.iter().filter(has_other_role).map(|host| host.name.as_str()).collect();
+        let (names, one) = (names.join(" "), names.len() == 1);
+        let (it, lets) = if one { ("it", "it joins") } else { ("them", "they join") };
+        format!(
+            "`kokctl replace -f FILE {names}` drains {it}, takes {it} out of the cluster and cleans {it}, and {lets} anew as what the file says; or {back}"
+        )
+    }
+
+    /// What says of a host with other roles in the file that it is a control plane, or half of one; a label alone, which anybody may set, makes none.
+    fn was_control_plane(&self, host: &Host) -> Option<String> {
         // Of another cluster it would be refused for that.
         let is_ours = is_recorded(self.cluster, host, self.seen);
         let path = [MANIFEST, SERVICE_ACCOUNT_KEY].into_iter().find(|path| is_ours && self.has(host, path) == Some(true));
         let is_unseen = self.has(host, MANIFEST).is_none() && self.is_marked(host) && self.is_uploaded(host);
-        if path.is_none() && !is_unseen {
-            return None;
-        }
-        let found = path.map(|path| format!("it has {path}; ")).unwrap_or_default();
+        path.map(|path| format!("it has {path}; ")).or_else(|| is_unseen.then(String::new))
+    }
+
+    /// A control plane that has other roles in the file.
+    fn removed(&self, host: &Host) -> Option<Refusal> {
+        let found = self.was_control_plane(host)?;
         let back = format!("give {} the role `control-plane` again", host.name);
         let begin = "; or begin anew: `kokctl reset` with the roles as they were, then apply with the new ones";
         Some(
             Refusal::new(format!("{} was set up as a control plane, and the file gives it other roles", host.name))
                 .at(place(self.cluster, host, "roles"))
                 .because(format!("{found}{}", if self.cluster.has_etcd_units() { "all hosts know its API server" } else { BOTH }))
-                .hint(if self.is_founded() { anew(&host.name, &back) } else { back + begin }),
+                .hint(if self.is_founded() { self.anew(&host.name, &back) } else { back + begin }),
         )
     }
 }

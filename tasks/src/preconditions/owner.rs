@@ -53,11 +53,7 @@ pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let mut refusals: Vec<Refusal> = findings.0.into_iter().map(|finding| finding.refusal).collect();
     for host in &cluster.hosts {
         let Some(facts) = seen.facts(&host.name) else { continue };
-        let foreign = (facts.cluster.is_none() && facts.certificate_authority.is_some()).then(|| {
-            Refusal::new("it is part of a Kubernetes cluster that kokctl did not make")
-                .because("/etc/kubernetes/pki/ca.crt is there, and no record of kokctl")
-                .hint("correct the address; or take that cluster down with the tool that made it")
-        });
+        let foreign = (facts.cluster.is_none() && facts.certificate_authority.is_some()).then(|| joined_by_hand(&host.name, ""));
         let found = busy(facts).or(of_another_cluster(&cluster.name, facts)).or(foreign);
         refusals.extend(found.map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
     }
@@ -108,6 +104,11 @@ pub(super) fn runtime(scope: &Scope<'_>, found: &mut Findings) {
         if scope.is_fresh() { found.refuse(refusal) } else { found.warn(refusal) }
     }
     let ours = units(scope.cluster, scope.host).filter(|_| scope.is_fresh()).filter_map(|unit| Some((unit, state(unit)?))).next();
+    if let Some((unit, active)) = &ours
+        && scope.facts.certificate_authority.is_some()
+    {
+        return found.refuse(joined_by_hand(&scope.host.name, &format!("{unit} is {active}, ")));
+    }
     if let Some((unit, active)) = ours {
         found.refuse(
             Refusal::new(format!("it already has a {unit}, which is {active}"))
@@ -115,6 +116,16 @@ pub(super) fn runtime(scope: &Scope<'_>, found: &mut Findings) {
                 .hint(format!("`systemctl cat {unit}` shows whose it is; use a host without it, or remove its package first")),
         );
     }
+}
+
+/// A node that kokctl has not set up, as by `kubeadm join`: what is on it is somebody else's, and the cluster would keep its node without it.
+fn joined_by_hand(name: &str, found: &str) -> Refusal {
+    Refusal::new("it is a node of a Kubernetes cluster, and kokctl has not set it up")
+        .because(format!("{found}/etc/kubernetes/pki/ca.crt is there, and no record of kokctl: somebody has joined it, as by `kubeadm join`"))
+        .hint(format!(
+            "correct the address; or, if it is to become one of kokctl's: `kubectl drain {name} --ignore-daemonsets`, `kubeadm reset` on the host, `kubectl \
+             delete node {name}`, and take its kubelet and container runtime away; `kokctl apply` lets it join then"
+        ))
 }
 
 /// The control plane whose certificate authorities are the cluster's: the first that has any, and belongs to it. They are made only where

@@ -35,6 +35,7 @@ mod ownership;
 mod packages;
 mod plan;
 mod preconditions;
+mod present;
 mod probe;
 mod reset;
 mod reset_part;

@@ -100,7 +100,7 @@ fn hosts_of_others_are_not_reset() {
     let other_authority = check_reset(&cluster(), &seen("worker1", |facts| facts.certificate_authority = Some("theirs".to_owned())));
     assert_eq!(other_authority[0].what, "it is part of another Kubernetes cluster");
     let foreign = check_reset(&cluster(), &seen("worker1", |facts| facts.cluster = None));
-    assert_eq!(foreign[0].what, "it is part of a Kubernetes cluster that kokctl did not make");
+    assert_eq!(foreign[0].what, "it is a node of a Kubernetes cluster, and kokctl has not set it up");
 }
 
 #[test]

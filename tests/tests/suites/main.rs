@@ -49,6 +49,7 @@ mod prepared;
 mod pulled;
 mod reboots;
 mod release_build;
+mod roles;
 mod two_clusters;
 mod vagrant;
 mod workers;

@@ -3,6 +3,7 @@
 use crate::variables::row::{Variable, flag, number, text, value};
 
 const REMOVAL: &str = "it is read from the `extraArgs` of the action remove-node, and by `kokctl remove`";
+const REPLACEMENT: &str = "it is read from the `extraArgs` of the action replace, and `kokctl replace` has `--with`";
 const RETRIES: &str = "`kokctl remove` asks the API again until it has an answer, within a deadline";
 const ASKED: &str = "an operation is not asked, and `kokctl reset` has `--yes`";
 
@@ -12,6 +13,7 @@ pub(super) static ROWS: &[Variable] = &[
     number("cri_stop_containers_grace_period", "0", "How many seconds containers have for ending at a reset.")
         .moot("`kokctl reset` ends them as it ends the others of the host"),
     value("node", "names with commas", "none", "Which hosts are removed.").moot(REMOVAL),
+    value("with", "name", "none", "Which host takes the place of the one that the action `replace` takes out.").moot(REPLACEMENT),
     flag("reset_nodes", "true", "Whether a host that is removed is also cleaned.")
         .moot("`kokctl remove` cleans every host that it reaches: a kubelet that goes on would make its node again"),
     flag("allow_ungraceful_removal", "false", "Removes hosts that can't be reached.").moot(REMOVAL),

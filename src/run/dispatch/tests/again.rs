@@ -27,7 +27,9 @@ fn kept() -> (World, Plan) {
     let (hosts, dead) = ([WORKER.to_owned()], BTreeSet::new());
     let drain = DrainSettings { timeout: Duration::from_secs(60), ..DrainSettings::default() };
     loop {
-        match leave(&world.cluster, &Leaving { hosts: &hosts, dead: &dead, drain: drain.clone(), even: false }, &seen).unwrap() {
+        match leave(&world.cluster, &Leaving { hosts: &hosts, dead: &dead, drain: drain.clone(), members: None, even: false }, &seen)
+            .unwrap()
+        {
             Making::Made(plan) => return (world, *plan),
             Making::LookFirst(asked) => {
                 asked.into_iter().for_each(|(host, looks)| seen.add_observations(&host, world.look(&host, looks.iter())));

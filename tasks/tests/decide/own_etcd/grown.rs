@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use kok_tasks::gate::Disruption;
 use kok_tasks::plan::{Choice, Plan, Selection};
 
-use super::{MEMBERS, TEXT, refused, stop, told};
+use super::{MEMBERS, TEXT, advance, refused, stop, told};
 use crate::support::world::World;
 use crate::support::{cluster_of, own_etcd_of_five, step_id};
 
@@ -105,6 +105,21 @@ fn an_apply_that_is_cut_off_anywhere_is_gone_on_with() {
             assert_grown(&world.converge(), most);
         }
     }
+}
+
+/// Two of three are started when the file gets five: the third one founds with them by their list, and the others join.
+#[test]
+fn a_founding_that_was_cut_off_ends_by_its_own_list() {
+    let mut world = World::bare_of(cluster_of(&own_etcd_of_five()));
+    world.cluster = cluster_of(TEXT);
+    world.api.members.truncate(3);
+    advance(&mut world, |id| id.starts_with("etcd1/") || id.starts_with("etcd2/"));
+    world.cluster = cluster_of(&own_etcd_of_five());
+    let plan = world.plan();
+    assert!(all_before(&plan, ("etcd4", "etcd", "announced")).contains("etcd3/etcd/member"));
+    let world = world.converge();
+    assert_grown(&world, 0);
+    assert!(!world.hosts["etcd3"].text("/etc/etcd/etcd.yaml").contains("etcd4"));
 }
 
 /// Whoever is asked for one host alone must not found a second etcd there, and API servers are told by the whole.

@@ -145,7 +145,9 @@ pub(crate) fn unit_begins(api: &Api, host: &Host) -> bool {
     match text.contains("initial-cluster-state: existing") {
         _ if host.has(MEMBER_DATA) => true,
         true => api.learners.contains(&host.name) && all.clone().all(is_listed) && text.matches(":2380").count() == all.count() + 2,
-        false => api.members.contains(&host.name) && !api.started.contains(&host.name),
+        false => {
+            api.members.contains(&host.name) && !api.started.contains(&host.name) && text.matches(":2380").count() == api.members.len() + 2
+        }
     }
 }
 

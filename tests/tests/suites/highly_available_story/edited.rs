@@ -35,11 +35,11 @@ const EDITS: [Edit; 8] = [
     },
     Edit {
         edited: |file| role(&role(file, "worker1", "control-plane"), "worker2", "control-plane"),
-        told: &["worker1 is a worker of the cluster, and the file makes it a control plane", "kokctl remove -f FILE worker1"],
+        told: &["worker1 is a worker of the cluster, and the file makes it a control plane", "kokctl replace -f FILE worker1 worker2"],
     },
     Edit {
         edited: |file| role(&role(file, "worker1", "control-plane"), "cp2", "worker"),
-        told: &["cp2 was set up as a control plane, and the file gives it other roles", "kokctl remove -f FILE cp2"],
+        told: &["cp2 was set up as a control plane, and the file gives it other roles", "kokctl replace -f FILE cp2 worker1"],
     },
 ];
 

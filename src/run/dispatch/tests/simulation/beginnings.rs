@@ -77,7 +77,7 @@ impl Beginning {
 pub(super) fn left_by(world: &World, chosen: &str) -> Result<Plan, Vec<Refusal>> {
     let chosen = chosen.to_owned();
     let drain = DrainSettings { delete_unmanaged: true, ..DrainSettings::default() };
-    let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: &BTreeSet::new(), drain, even: true };
+    let leaving = Leaving { hosts: std::slice::from_ref(&chosen), dead: &BTreeSet::new(), drain, members: None, even: true };
     let mut cluster = world.cluster.clone();
     if seeded!(ResetTakesAnyHost) {
         let host = cluster.hosts.iter_mut().find(|host| host.name == chosen).unwrap();
