@@ -86,6 +86,20 @@ impl Cluster {
         Self { hosts, leaving: Vec::new(), ..self.clone() }
     }
 
+    /// The cluster without these hosts, as it is when they are no part of it any more. Where all hosts that serve time are among them, the first control
+    /// plane that is left does.
+    #[must_use]
+    pub fn without(&self, hosts: &[&str]) -> Self {
+        let stays = |name: &str| !hosts.contains(&name);
+        let left: Vec<Host> = self.hosts.iter().filter(|host| stays(&host.name)).cloned().collect();
+        let mut time = self.time.clone();
+        time.sources.retain(|name| stays(name));
+        if time.sources.is_empty() && !self.time.sources.is_empty() {
+            time.sources.extend(left.iter().find(|host| host.roles.control_plane).map(|host| host.name.clone()));
+        }
+        Self { hosts: left, time, ..self.clone() }
+    }
+
     /// Hosts with the role control-plane, in the order of the file.
     pub fn control_planes(&self) -> impl Iterator<Item = &Host> {
         self.hosts.iter().filter(|host| host.roles.control_plane)

@@ -263,3 +263,20 @@ fn whoever_is_removed_is_named() {
     assert_eq!(asked(CLUSTER, &drain, Verb::Drain, false).unwrap().hosts, ["w1"]);
     assert_eq!(asked(CLUSTER, &drain, Verb::Remove, false), Ok(Asked::default()), "that of another verb asks for nothing");
 }
+
+#[test]
+fn a_recovery_names_whom_it_gives_up_and_what_it_begins_with() {
+    let of = |arguments: &str| operation("o", "recover-control-plane.yml", &format!("extraArgs: '{arguments}'"));
+    let found = asked(CLUSTER, &[of("--limit etcd,kube_control_plane -e etcd_retries=10")], Verb::Recover, false).unwrap();
+    assert!(found.hosts.is_empty() && found.snapshot.is_none() && found.agreed_at.is_some(), "{found:?}");
+    let found = asked(CLUSTER, &[of("-e node=cp1 -e etcd_snapshot=/srv/a.db")], Verb::Recover, false).unwrap();
+    assert_eq!((found.hosts.join(","), found.snapshot.unwrap().text), ("cp1".to_owned(), "/srv/a.db".to_owned()));
+    assert!(only(asked(CLUSTER, &[of("-e node=w9")], Verb::Recover, false)).message.contains("w9"));
+    assert_eq!(
+        only(asked(CLUSTER, &[of("--check")], Verb::Recover, false)).message,
+        "the operation `o` cannot be done by `kokctl recover`"
+    );
+    let several = [of("-v"), operation("p", "recover", "")];
+    assert_eq!(only(asked(CLUSTER, &several, Verb::Recover, false)).message, "it is not said which operation counts");
+    assert_eq!(asked(CLUSTER, &[of("-v")], Verb::Remove, false), Ok(Asked::default()), "that of another verb asks for nothing");
+}

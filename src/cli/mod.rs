@@ -21,6 +21,7 @@ mod plan;
 mod plan_json;
 mod process;
 mod reboot;
+mod recover;
 mod remove;
 mod replace;
 mod report;
@@ -83,6 +84,7 @@ enum Verb {
     Drain(drain::DrainArguments),
     Uncordon(drain::UncordonArguments),
     Reboot(reboot::Arguments),
+    Recover(recover::Arguments),
     Remove(remove::Arguments),
     Replace(replace::Arguments),
     Reset(reset::Arguments),
@@ -125,6 +127,7 @@ pub fn main() -> ExitCode {
                 Verb::Drain(arguments) => drain::drain(&arguments).await,
                 Verb::Uncordon(arguments) => drain::uncordon(&arguments).await,
                 Verb::Reboot(arguments) => reboot::run(&arguments).await,
+                Verb::Recover(arguments) => recover::run(&arguments).await,
                 Verb::Remove(arguments) => remove::run(&arguments).await,
                 Verb::Replace(arguments) => replace::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,

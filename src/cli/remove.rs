@@ -176,7 +176,7 @@ fn unknown(failure: Failure, cluster: &Cluster, text: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
     use std::fs;
 

@@ -155,7 +155,7 @@ fn half_way(part: &str, has_other: bool) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
     use clap::Parser;
     use kok_crds::operation::Verb;

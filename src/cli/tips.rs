@@ -48,8 +48,8 @@ const VERBS: Table = &[
     (&["explain", "doc", "docs", "variables", "options", "api-resources"], "`kokctl vars NAME` says what a variable does here"),
     (&["history", "log", "list", "events"], "`kokctl runs` lists earlier runs, and `kokctl run show latest` says what the last one did"),
     (
-        &["recover", "recover-control-plane", "restore"],
-        "this version has no such verb yet; docs/bootstrap.md says what to do about a member that lost its data",
+        &["recover-control-plane", "restore"],
+        "`kokctl recover -f FILE` makes etcd anew that has lost its quorum, from a member or a snapshot",
     ),
     (&["etcd", "snapshot", "backup"], "this version has no verb for it; `etcdctl snapshot save` on a control plane takes a snapshot"),
     (&["keyscan", "ssh-keyscan", "trust"], "`kokctl known-hosts scan FILE` shows the host keys"),

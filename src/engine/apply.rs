@@ -72,7 +72,7 @@ pub async fn apply(
     };
     let part = request.cluster.removed.join(",");
     let taken = TakeDown::new(before, store, ResetRequest::Hosts { removal, part: &part });
-    let mut order = Stages::new(Stage::Leave(taken), [Stage::Become(Apply { request })]);
+    let mut order = Stages::new(Stage::Leave(Box::new(taken)), [Stage::Become(Apply { request })]);
     let driven = run.drive(&mut order).await?;
     Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome, kept: order.ended().0 })
 }
@@ -123,7 +123,7 @@ fn artifacts(plan: &Plan) -> Vec<Artifact> {
     acts.filter_map(|act| if let Act::Stream { artifact, .. } = act { Some(artifact) } else { None }).collect()
 }
 
-fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Error> {
+pub(super) fn verify(run: &Run<'_>, bundle: &BundleFolder, plan: &Plan) -> Result<(), Error> {
     let needed = artifacts(plan);
     let bytes = run.recorded(tokio::task::block_in_place(|| bundle.verify(needed.iter())))?;
     if bytes > 0 {

@@ -1,6 +1,7 @@
 //! From a cluster's file to a plan: connect, probe, decide. Nothing is changed here.
 
 mod away;
+mod recovery;
 mod swap;
 mod take_out;
 
@@ -23,6 +24,8 @@ use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
 use away::{not_tolerated, passed_over};
+pub(super) use recovery::{Means, Next, recover};
+pub use recovery::{Survey, survey};
 pub(super) use swap::swap;
 pub(super) use take_out::take_out;
 

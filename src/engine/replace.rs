@@ -63,7 +63,7 @@ pub async fn replace(
 ) -> Result<Replaced, Error> {
     let (cluster, Replacement { removal, part, with_both }) = (request.cluster, replacement);
     let run = Run::begin("replace", cluster, Some(part.to_owned()), (context, lock), options);
-    let leaves = |cluster, removal| Stage::Leave(TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part }));
+    let leaves = |cluster, removal| Stage::Leave(Box::new(TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part })));
     if let Some(both) = with_both {
         let between = ApplyRequest { cluster: both, ..request.clone() };
         let (leave, then) = (leaves(both, removal), Stage::Become(Apply { request }));
@@ -93,7 +93,7 @@ async fn drive<'a>(run: &Run<'_>, first: Stage<'a>, rest: impl IntoIterator<Item
 /// A part of the way.
 pub(super) enum Stage<'a> {
     /// Hosts leave.
-    Leave(TakeDown<'a>),
+    Leave(Box<TakeDown<'a>>),
     /// The cluster becomes what its file, or one on the way to it, says.
     Become(Apply<'a>),
 }

@@ -43,6 +43,7 @@ pub mod ports;
 pub mod preconditions;
 pub mod present;
 pub mod pushed;
+pub mod recovery;
 pub mod resources;
 pub mod sbom;
 pub mod script;

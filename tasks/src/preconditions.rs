@@ -20,6 +20,7 @@ mod own_authorities;
 mod owner;
 mod ownership;
 mod programs;
+mod recovering;
 mod running;
 mod storage;
 mod together;
@@ -44,8 +45,10 @@ pub use encryption::encryption_keeper;
 pub use etcd_authority::etcd_keeper;
 pub(crate) use needed::UPGRADE_ETCD;
 pub use own_authorities::kind as authority_kind;
-pub use owner::{check_reset, keeper};
+pub use owner::{check_reset, check_strangers, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_distribution};
+pub use recovering::etcd_works;
+pub use recovering::{check_best, check_chosen, check_recovery, recovery_of, room};
 pub(crate) use running::endpoint as uploaded_endpoint;
 pub use versions::is_mixed as has_mixed_versions;
 pub(crate) use versions::kubelets_of_another_patch;
@@ -150,6 +153,7 @@ const fn of_cluster(name: &'static str, about: &'static str, check: fn(&Cluster,
 /// The checks of each host, in the order in which they are shown.
 const HOST_CHECKS: &[HostCheck] = &[
     of_host("idle", "no script of an earlier run is at work", owner::idle),
+    of_host(RECOVERY, "no recovery of etcd is under way", recovering::none),
     of_host("owner", "it belongs to no other cluster", owner::owner),
     of_host("runtime", "no container runtime or Kubernetes of somebody else", owner::runtime),
     of_host("system", "Linux with systemd, of a kernel and an architecture that fit", machine::system),
@@ -174,6 +178,7 @@ const HOST_CHECKS: &[HostCheck] = &[
 const FOUNDING: &str = "founding";
 
 const MOVED: &str = "moved";
+const RECOVERY: &str = "recovery";
 
 /// The checks of all hosts together.
 const CLUSTER_CHECKS: &[ClusterCheck] = &[
@@ -295,14 +300,19 @@ pub fn check_beside(cluster: &Cluster, seen: &Seen, leaving: &[String]) -> Vec<R
     refusals.chain(of_others.filter(|(host, _)| !leaving.contains(host)).map(|(_, refusal)| refusal)).collect()
 }
 
-/// Hosts that are somebody else's, or of another cluster.
+/// Hosts that are somebody else's, or of another cluster, or of one whose etcd is being recovered.
 #[must_use]
 pub fn strangers(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
-    let whose = |examined: &Examined| ["owner", "ownership", "authority"].contains(&examined.name);
+    let whose = |examined: &Examined| [RECOVERY, "owner", "ownership", "authority"].contains(&examined.name);
     examine(cluster, seen).into_iter().filter(whose).flat_map(|examined| examined.findings).map(|finding| finding.refusal).collect()
 }
 
 fn found(cluster: &Cluster, seen: &Seen, (bundle, weight): (Option<&Bundle>, Weight)) -> Vec<Refusal> {
-    let findings = examine_for(cluster, seen, bundle).into_iter().flat_map(|examined| examined.findings);
+    let mut examined = examine_for(cluster, seen, bundle);
+    // What else is wrong meanwhile is how a recovery leaves things until it has ended.
+    if examined.iter().any(|examined| examined.name == RECOVERY && !examined.findings.is_empty()) {
+        examined.retain(|examined| examined.name == RECOVERY);
+    }
+    let findings = examined.into_iter().flat_map(|examined| examined.findings);
     findings.filter(|finding| finding.weight == weight).map(|finding| finding.refusal).collect()
 }

@@ -29,6 +29,8 @@ pub struct Asked {
     pub may_be_dead: bool,
     /// Which host takes the place of the one that is replaced, if it is another one.
     pub with: Option<String>,
+    /// The snapshot that etcd is recovered from (Kubespray's `etcd_snapshot`), as it was written.
+    pub snapshot: Option<Placed>,
 }
 
 /// What is about to run.
@@ -78,6 +80,7 @@ impl Input {
             (_, [], _) => Ok(Asked::default()),
             (Verb::Apply, [only], _) => self.of_operation(only, intent, tasks),
             (verb, several, _) if verb.is_of_named_hosts() => self.of_named_hosts(verb, several),
+            (Verb::Recover, several, _) => self.of_recovery(several),
             (Verb::Reset, resets, _) => self.of_resets(resets),
             (Verb::Apply, several, _) => several_apply(several),
             _ => Ok(Asked::default()),
@@ -120,14 +123,24 @@ impl Input {
         }
     }
 
+    /// Hosts that are given up are named by `-e node=…`. Kubespray's `--limit etcd,kube_control_plane` means the same as none:
+    /// all members take part.
+    fn of_recovery(&self, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
+        let operation = only(Verb::Recover, operations)?;
+        let arguments = &operation.main.arguments;
+        if let Some(problem) = not_by_named(operation, Verb::Recover) {
+            return Err(vec![problem]);
+        }
+        let node = arguments.node();
+        let hosts = node.as_ref().map(|node| self.hosts(&node.text, &node.position)).transpose()?.unwrap_or_default();
+        let snapshot = arguments.variable("etcd_snapshot");
+        let snapshot = snapshot.and_then(|is| Some(Placed { text: is.text()?.to_owned(), position: is.position.clone() }));
+        Ok(Asked { hosts, snapshot, agreed_at: Some(operation.position.clone()), ..Asked::default() })
+    }
+
     /// Hosts are named by `-e node=…`, as Kubespray has it, or by `--limit`.
     fn of_named_hosts(&self, verb: Verb, operations: &[&Operation]) -> Result<Asked, Vec<Problem>> {
-        let [operation] = operations else {
-            let names: Vec<String> = operations.iter().map(|operation| named(operation)).collect();
-            let problem = Problem::new("it is not said which operation counts");
-            let because = format!("{} mean `kokctl {}`, and have not ended", names.join(" and "), verb.as_str());
-            return Err(vec![problem.because(because).hint("give the file of one of them only")]);
-        };
+        let operation = only(verb, operations)?;
         let arguments = &operation.main.arguments;
         if let Some(problem) = not_by_named(operation, verb) {
             return Err(vec![problem]);
@@ -239,6 +252,17 @@ fn not_by_reset(operation: &Operation) -> Option<Problem> {
             .because(because)
             .hint("leave these arguments out; `--limit` names the hosts, if not all are meant"),
     )
+}
+
+/// The only operation for a verb that is done for one at a time.
+fn only<'a>(verb: Verb, operations: &[&'a Operation]) -> Result<&'a Operation, Vec<Problem>> {
+    let [operation] = operations else {
+        let names: Vec<String> = operations.iter().map(|operation| named(operation)).collect();
+        let problem = Problem::new("it is not said which operation counts");
+        let because = format!("{} mean `kokctl {}`, and have not ended", names.join(" and "), verb.as_str());
+        return Err(vec![problem.because(because).hint("give the file of one of them only")]);
+    };
+    Ok(operation)
 }
 
 fn is_yes(variable: &ExtraVar) -> bool {

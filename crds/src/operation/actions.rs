@@ -52,6 +52,8 @@ pub enum Verb {
     Kubeconfig,
     /// Start hosts anew.
     Reboot,
+    /// Make etcd anew that has lost its quorum.
+    Recover,
     /// Take hosts out of the cluster.
     Remove,
     /// Take hosts out of the cluster, and let them join anew.
@@ -75,6 +77,7 @@ impl Verb {
             Self::Drain => "drain",
             Self::Kubeconfig => "kubeconfig",
             Self::Reboot => "reboot",
+            Self::Recover => "recover",
             Self::Remove => "remove",
             Self::Replace => "replace",
             Self::Reset => "reset",
@@ -135,10 +138,8 @@ pub static ACTIONS: &[Action] = &[
     runs("ping", Verb::Check),
     runs("precheck", Verb::Check),
     runs("reboot", Verb::Reboot),
-    planned(
-        "recover-control-plane",
-        "while more than half of etcd's members work: the action `replace` with `-e node=` and the broken control planes; otherwise restore etcd from a snapshot",
-    ),
+    runs("recover", Verb::Recover),
+    runs("recover-control-plane", Verb::Recover),
     runs("remove", Verb::Remove),
     runs("remove-node", Verb::Remove),
     refused("remove-pkgs", "remove the packages yourself; kokctl says which ones are in its way"),

@@ -100,7 +100,7 @@ fn with(cluster: &Cluster, given: &[String], asked: &Asked, new: &str) -> Result
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
     use std::fs;
 

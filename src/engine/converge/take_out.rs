@@ -46,8 +46,10 @@ pub(in super::super) async fn take_out(
     }
     // Where a member leaves, those that are dead are looked for by the others.
     observed.left_out = dead.iter().map(|host| (host.clone(), "it is dead".to_owned())).collect();
+    // Of those that stay: one that leaves may have the data of an etcd that was given up.
+    let leaving: Vec<&str> = removal.hosts.iter().map(String::as_str).collect();
     let is = present(cluster, removal.hosts, &observed.seen);
-    let snapshot = of_etcd.then(|| snapshot::decide(&is, &observed.seen));
+    let snapshot = of_etcd.then(|| snapshot::decide(&is.without(&leaving), &observed.seen));
     Ok((observed.of(&is).planned(plan, Vec::new(), Clock::seconds()), dead, snapshot))
 }
 

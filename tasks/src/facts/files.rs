@@ -19,6 +19,7 @@ pub(super) const RESOLV_CONF: &str = "/etc/resolv.conf";
 pub(super) const RESOLVED: &str = "/run/systemd/resolve/resolv.conf";
 pub(super) const SELINUX: &str = "/sys/fs/selinux/enforce";
 pub(super) const CLUSTER: &str = "/var/lib/kokctl/cluster";
+pub(super) const RECOVERY: &str = crate::recovery::MARKER;
 pub(super) const AUTHORITY: &str = "/etc/kubernetes/pki/ca.crt";
 pub(super) const HOST_KEYS: &str = "/etc/ssh/ssh_host_*_key.pub";
 
@@ -39,6 +40,7 @@ pub(super) const FILES: &[&str] = &[
     RESOLVED,
     SELINUX,
     CLUSTER,
+    RECOVERY,
     AUTHORITY,
     HOST_KEYS,
 ];

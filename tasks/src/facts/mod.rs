@@ -128,6 +128,8 @@ pub struct HostFacts {
     pub cluster: Option<String>,
     /// The random id of that cluster, by which it is told apart from others of its name.
     pub cluster_id: Option<String>,
+    /// What says there that a recovery of etcd has begun, if one has.
+    pub recovery: Option<String>,
     /// The certificate authority of the Kubernetes cluster that this host is a part of, as PEM.
     pub certificate_authority: Option<String>,
     /// Whether scripts of an earlier run still hold the host's lock.

@@ -72,6 +72,7 @@ fn of_files(files: &Files<'_>) -> Result<HostFacts, ParseError> {
             _ => Selinux::Disabled,
         },
         cluster: some(files::CLUSTER),
+        recovery: Some(files.lines(files::RECOVERY)).filter(|lines| !lines.is_empty()).map(|lines| lines.join("\n")),
         cluster_id: files.lines(files::CLUSTER).get(1).map(|id| id.trim().to_owned()).filter(|id| !id.is_empty()),
         certificate_authority: Some(authority).filter(|text| !text.is_empty()),
         ..HostFacts::default()

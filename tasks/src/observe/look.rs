@@ -56,6 +56,8 @@ pub enum Look {
     ApiEndpoint(String),
     /// What this host's etcd says of itself and the other members.
     Etcd,
+    /// What there is of the data of this host's member, whether or not it runs.
+    EtcdData,
     /// Whether the member of etcd at a URL answers this control plane, as long as that has no API server.
     EtcdEndpoint(String),
     /// Whether the member of etcd at a URL answers this host, which has one itself: what somebody else says of a member that is silent.
@@ -111,6 +113,7 @@ pub struct Looks {
     pub(super) load_balancers: bool,
     pub(super) api_endpoints: BTreeSet<String>,
     pub(super) etcd: bool,
+    pub(super) etcd_data: bool,
     pub(super) etcd_endpoints: BTreeSet<String>,
     pub(super) etcd_peers: BTreeSet<String>,
     pub(super) workload: BTreeSet<String>,
@@ -157,6 +160,7 @@ impl Looks {
             Look::LoadBalancers => self.load_balancers = true,
             Look::ApiEndpoint(url) => drop(self.api_endpoints.insert(url)),
             Look::Etcd => self.etcd = true,
+            Look::EtcdData => self.etcd_data = true,
             Look::EtcdEndpoint(url) => drop(self.etcd_endpoints.insert(url)),
             Look::EtcdPeerHealth(url) => drop(self.etcd_peers.insert(url)),
             Look::Workload(node) => drop(self.workload.insert(node)),
@@ -216,6 +220,7 @@ impl Looks {
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));
         let cluster = cluster.chain(asked(self.node_annotations, Look::NodeAnnotations));
         let cluster = cluster.chain(asked(self.load_balancers, Look::LoadBalancers)).chain(asked(self.etcd, Look::Etcd));
+        let cluster = cluster.chain(asked(self.etcd_data, Look::EtcdData));
         let cluster = cluster.chain(self.api_endpoints.iter().cloned().map(Look::ApiEndpoint));
         let cluster = cluster.chain(self.workload.iter().cloned().map(Look::Workload));
         let cluster = cluster.chain(self.network_check.clone().map(Look::NetworkCheck));

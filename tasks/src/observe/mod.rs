@@ -8,6 +8,7 @@ mod addons;
 mod annotations;
 mod api_server;
 mod etcd;
+mod etcd_data;
 mod etcd_urls;
 mod firewall;
 pub(crate) mod ipv6;
@@ -35,6 +36,7 @@ pub(crate) use addons::{FUNCTIONS as ADDON_FUNCTIONS, is_meant, list as object_l
 pub use annotations::Annotations;
 pub use api_server::ApiServerState;
 pub use etcd::{EtcdAlarm, EtcdMember, EtcdPeer, EtcdState, HEALTHY as ETCD_HEALTHY};
+pub use etcd_data::EtcdData;
 pub use firewall::{Firewall, Firewalld, Zone};
 pub use ipv6::{Ipv6Route, Ipv6State};
 pub use kubeconfig::{certificate as kubeconfig_certificate, server as kubeconfig_server};

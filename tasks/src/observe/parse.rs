@@ -129,6 +129,9 @@ fn read_programs(sections: &[Section<'_>], looks: &Looks, seen: &mut Observation
     if looks.etcd {
         seen.etcd = Some(super::etcd::read(sections)?);
     }
+    if looks.etcd_data {
+        seen.etcd_data = Some(super::etcd_data::read(sections)?);
+    }
     seen.etcd_endpoints = super::etcd_urls::read_endpoints(sections, &looks.etcd_endpoints)?;
     seen.etcd_peers = super::etcd_urls::read_peers(sections, &looks.etcd_peers)?;
     if looks.asks_api_server() {

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use super::parse::ParseError;
-use super::versions::API_SERVER;
+use super::versions::{API_SERVER, ETCD};
 
 /// Those that are asked for.
-const PROGRAMS: [&str; 3] = [API_SERVER, "kube-controller-manager", "kube-scheduler"];
+const PROGRAMS: [&str; 4] = [API_SERVER, "kube-controller-manager", "kube-scheduler", ETCD];
 
 /// Asked of containerd by what the kubelet labels containers with: a user's pod may run a program of the same name. What follows the name in
 /// parentheses begins with field 3 of `/proc/PID/stat` (proc(5)).
 pub(super) const SCRIPT: &str = r#"mark programs
 if [ -S /run/containerd/containerd.sock ]; then
   label='labels."io.kubernetes'
-  for program in kube-apiserver kube-controller-manager kube-scheduler; do
+  for program in kube-apiserver kube-controller-manager kube-scheduler etcd; do
     set -- "$@" "$label.pod.namespace\"==kube-system,$label.pod.name\"~=\"^$program-\",$label.container.name\"==$program"
   done
   containers=" $(echo $(/usr/local/bin/ctr -n k8s.io containers ls -q "$@" 2>/dev/null)) "

@@ -16,6 +16,7 @@ fn questions(looks: &Looks) -> Vec<String> {
         (looks.images, IMAGES),
         (looks.programs, super::programs::SCRIPT),
         (looks.etcd, super::etcd::SCRIPT),
+        (looks.etcd_data, super::etcd_data::SCRIPT),
         (looks.asks_api_server() && looks.versions, super::versions::OWN),
         (looks.kubernetes, super::kubernetes::NODES),
         (looks.kubernetes, super::kubernetes::TOKENS),

@@ -8,6 +8,7 @@ use super::addons::LiveObject;
 use super::annotations::Annotations;
 use super::api_server::ApiServerState;
 use super::etcd::EtcdState;
+use super::etcd_data::EtcdData;
 use super::firewall::Firewall;
 use super::ipv6::Ipv6State;
 use super::kubernetes::KubernetesState;
@@ -46,6 +47,8 @@ pub struct Observations {
     pub api_server: Option<ApiServerState>,
     /// This host's member of etcd.
     pub etcd: Option<EtcdState>,
+    /// What there is of that member's data.
+    pub etcd_data: Option<EtcdData>,
     /// Members of etcd by their URLs, as this control plane reaches them: what each said, `healthy` if it is.
     pub etcd_endpoints: BTreeMap<String, String>,
     /// Members of etcd by their URLs, as this host reaches them that has one itself: what was said, `healthy` if it works.
@@ -223,6 +226,7 @@ impl Observations {
             images: None,
             api_server: None,
             etcd: None,
+            etcd_data: None,
             etcd_endpoints: BTreeMap::new(),
             etcd_peers: BTreeMap::new(),
             node_annotations: None,
@@ -267,6 +271,7 @@ impl Observations {
         self.images = later.images.or(self.images.take());
         self.api_server = later.api_server.or(self.api_server.take());
         self.etcd = later.etcd.or(self.etcd.take());
+        self.etcd_data = later.etcd_data.or(self.etcd_data.take());
         self.etcd_endpoints.extend(later.etcd_endpoints);
         self.etcd_peers.extend(later.etcd_peers);
         self.api_endpoints.extend(later.api_endpoints);

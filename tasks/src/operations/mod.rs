@@ -33,6 +33,7 @@ mod read_kubeconfigs;
 mod ready;
 mod reboot;
 mod record;
+mod recovery;
 mod remove_addons;
 mod remove_node;
 mod reset;
@@ -79,6 +80,7 @@ pub use ready::{
     API_SERVER_MANIFEST, ApiServerReady, CredentialReady, NodesReady, SubnetReady, WorkloadReady, said_briefly, without_means,
 };
 pub use reboot::{REBOOT_REQUIRED, Reboot};
+pub use recovery::{EndRecovery, KeepData, NewEtcd, StandStill, StartAnew, TakeBack, TakeSnapshot};
 pub use remove_addons::RemoveAddons;
 pub use remove_node::RemoveNode;
 pub use reset::{RESET_BEGUN, Reset};
@@ -229,6 +231,20 @@ operations! {
     TrustStore,
     /// The host is what it was before it became part of the cluster.
     Reset,
+    /// Nothing of the control plane runs on a host.
+    StandStill,
+    /// The data of a member are aside.
+    KeepData,
+    /// A snapshot is on the host that etcd is made anew from.
+    TakeSnapshot,
+    /// There are data of a new etcd with one member.
+    NewEtcd,
+    /// The control plane beside the new etcd is started.
+    StartAnew,
+    /// A recovery has come to its end on a host.
+    EndRecovery,
+    /// A host is as it was before a recovery began.
+    TakeBack,
 }
 
 /// What an operation does not say of itself. One that does has a function of this name, `pub(super)`, which comes first; its signature is this one.

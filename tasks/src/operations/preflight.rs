@@ -22,15 +22,18 @@ pub struct Preflight {
 const MANIFEST: &str = "/etc/kubernetes/manifests/kube-apiserver.yaml";
 const ETCD_MANIFEST: &str = "/etc/kubernetes/manifests/etcd.yaml";
 const RECORD: &str = "/var/lib/kokctl/made/preflight";
+/// Says that the kubelet of a control plane was set up here. Where its manifests are gone all the same, as those are that a recovery of etcd has put
+/// aside, kubeadm would take that kubelet for somebody else's.
+const KUBELET: &str = "/var/lib/kokctl/made/kubelet";
 
 impl Preflight {
     pub(super) fn looks(&self) -> Vec<Look> {
-        let paths = [MANIFEST, ETCD_MANIFEST].map(|path| Look::Path(path.to_owned()));
+        let paths = [MANIFEST, ETCD_MANIFEST, KUBELET].map(|path| Look::Path(path.to_owned()));
         paths.into_iter().chain([Look::Content(RECORD.to_owned())]).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
-        for path in [MANIFEST, ETCD_MANIFEST] {
+        for path in [MANIFEST, ETCD_MANIFEST, KUBELET] {
             if *seen!(seen.paths.get(path)) != PathState::Missing {
                 return Verdict::Same;
             }

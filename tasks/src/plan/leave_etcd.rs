@@ -116,7 +116,8 @@ pub(super) fn refused(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> V
     }
     if answering(cluster, seen).all(|(host, member)| wanted.hosts.contains(&host.name) || !member.has_leader) {
         let refusal = Refusal::new("no member of etcd that stays works, and one has to let the others go");
-        return vec![refusal.hint("mend etcd first: `kokctl status` shows its members").passing()];
+        let hint = "mend etcd first: `kokctl status` shows its members; if more than half of them are gone for good, `kokctl recover`";
+        return vec![refusal.hint(hint).passing()];
     }
     let all = of_planes.into_iter().chain(unknown).chain(cut_off(cluster, wanted, seen));
     all.chain(even(cluster, wanted, seen)).collect()

@@ -35,7 +35,8 @@ pub fn reset_looks(host: &Host, whole: bool) -> Looks {
 /// # Errors
 /// [`Refusal`] for each host that belongs to another cluster.
 pub fn reset(cluster: &Cluster, seen: &Seen) -> Result<Making, Vec<Refusal>> {
-    let refusals = preconditions::check_reset(cluster, seen);
+    // Whoever gives up the whole cluster gives up its recovery, too.
+    let refusals = preconditions::check_strangers(cluster, seen);
     if !refusals.is_empty() {
         return Err(refusals);
     }

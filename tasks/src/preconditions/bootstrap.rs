@@ -139,7 +139,7 @@ impl<'a> State<'a> {
             Some(peer) if peer.is_started => Some(self.has_lost(host, "the other members still count it as one of them")),
             None if self.founded && is_alone => {
                 Some(self.has_lost(host, "the cluster was set up with it").hint(
-                    "restore /var/lib/etcd from a backup; or, if the cluster can go, take it down with `kokctl reset` and make it anew",
+                    "give it a snapshot back, `kokctl recover --from`; or, if the cluster can go, take it down with `kokctl reset` and make it anew",
                 ))
             }
             // Of a part of the hosts, those that may answer are asked before anything is planned.
@@ -148,7 +148,11 @@ impl<'a> State<'a> {
                     .because(format!(
                         "{DATA} is not there, the cluster was set up, and no other member answers; an empty one could undo what was stored"
                     ))
-                    .hint(format!("start the other members first (`journalctl -u {}` on their hosts), and apply again", self.unit()))
+                    .hint(format!(
+                        "start the other members first (`journalctl -u {}` on their hosts), and apply again; if more than half of them are gone for good, \
+                         `kokctl recover` makes etcd anew from what is left",
+                        self.unit()
+                    ))
                     .passing(),
             ),
             _ => None,
@@ -186,7 +190,7 @@ impl<'a> State<'a> {
             Refusal::new(format!("the members of etcd belong to {} clusters", by_id.len()))
                 .at(format!("host {}", self.members.keys().copied().collect::<Vec<_>>().join(", ")))
                 .because(groups.join("; "))
-                .hint("correct the addresses; or, if one of these clusters can go, take it down with `kokctl reset` and its own file")
+                .hint("correct the addresses; or, if the hosts of one were given up when etcd was recovered: `kokctl replace` makes them afresh; or, if one of these clusters can go, take it down with `kokctl reset` and its own file")
         })
     }
 

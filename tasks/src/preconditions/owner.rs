@@ -3,7 +3,7 @@
 use kok_crds::model::{Cluster, Host};
 use kok_pki::{AuthorityKind, trust_one};
 
-use super::{Findings, Scope, ownership};
+use super::{Findings, Scope, ownership, recovering};
 use crate::facts::HostFacts;
 use crate::issued;
 use crate::plan::{Refusal, Seen};
@@ -41,9 +41,20 @@ fn of_another_cluster(ours: &str, facts: &HostFacts) -> Option<Refusal> {
     )
 }
 
-/// What must hold before hosts are taken out of a cluster: none of them belongs to another one.
+/// What must hold before hosts are taken out of a cluster that goes on: none of them belongs to another one, and its etcd is not being recovered.
 #[must_use]
 pub fn check_reset(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
+    let mut refusals = check_strangers(cluster, seen);
+    for host in &cluster.hosts {
+        let found = seen.facts(&host.name).and_then(recovering::under_way);
+        refusals.extend(found.map(|refusal| refusal.at(format!("host {} ({})", host.name, host.address))));
+    }
+    refusals
+}
+
+/// What must hold before anything is done on hosts: none of them belongs to another cluster, or is at work.
+#[must_use]
+pub fn check_strangers(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let mut findings = Findings::default();
     // Where the control plane is bare already, an earlier reset did not reach all hosts; then their records say whose they are.
     if cluster.control_planes().any(|host| authority(host, seen).is_some()) {

@@ -37,6 +37,7 @@ mod plan;
 mod preconditions;
 mod present;
 mod probe;
+mod recovery;
 mod reset;
 mod reset_part;
 mod resources;

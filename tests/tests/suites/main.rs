@@ -48,6 +48,7 @@ mod packages;
 mod prepared;
 mod pulled;
 mod reboots;
+mod recovers;
 mod release_build;
 mod roles;
 mod two_clusters;

@@ -24,7 +24,6 @@ pub(super) static ROWS: &[Variable] = &[
     flag("reset_restart_network", "false", "Restarts the host's network at a reset."),
     flag("undo", "false", "Reverses an action of kubean's.").moot("it belongs to actions of kubean that change one thing on hosts"),
     text("etcd_snapshot", "none", "A backup to restore etcd from.")
-        .moot("it belongs to the action recover-control-plane, which this version does not have"),
-    flag("recover_*", "none", "A setting of recover-control-plane.")
-        .moot("it belongs to the action recover-control-plane, which this version does not have"),
+        .moot("it is read from the `extraArgs` of the action recover-control-plane; `kokctl recover` has `--from`"),
+    flag("recover_*", "none", "A setting of recover-control-plane.").moot("`kokctl recover` decides by what it sees of the hosts"),
 ];

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use kok_crds::model::{NETWORK_ADDON, ObjectName};
 use kok_tasks::drain::{Budget, Pod};
 use kok_tasks::observe::{
-    ApiServerState, BootstrapTokenState, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject, NodeState,
+    ApiServerState, BootstrapTokenState, EtcdData, EtcdMember, EtcdPeer, EtcdState, KubernetesObject, KubernetesState, LiveObject,
+    NodeState,
 };
 use kok_tasks::operations::{ApplyAddon, FOUNDERS_LINK, MEMBER_DATA, RemoveAddons};
 use serde_json::{Value, json};
@@ -194,6 +195,11 @@ pub(crate) fn api_server(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>)
         KubernetesState::NotReady(said) => ApiServerState::NotReady(said),
         KubernetesState::Unanswered(_) | KubernetesState::Ready { .. } => ApiServerState::Ready,
     }
+}
+
+/// What there is of a member's data.
+pub(crate) fn etcd_data(host: &Host) -> EtcdData {
+    EtcdData { bytes: host.has(MEMBER_DATA).then_some(1 << 20), free: 1 << 40, last_write: Some(1_780_000_000), revision: Some(7) }
 }
 
 /// What a member says of itself.

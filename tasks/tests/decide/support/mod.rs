@@ -4,6 +4,7 @@ pub(crate) mod api;
 pub(crate) mod host;
 mod leaving;
 mod operation;
+mod recovering;
 pub(crate) mod secrets;
 pub(crate) mod shell;
 mod uses;

@@ -174,6 +174,13 @@ impl World {
             Operation::MoveLeader(_) => self.move_leader(host),
             Operation::RemoveMember(member) => self.remove_member(host, &member.host),
             Operation::Reset(_) => self.leave(host),
+            Operation::StandStill(_)
+            | Operation::KeepData(_)
+            | Operation::TakeSnapshot(_)
+            | Operation::NewEtcd(_)
+            | Operation::StartAnew(_)
+            | Operation::EndRecovery(_)
+            | Operation::TakeBack(_) => self.recovering(host, operation),
             Operation::RemoveNode(node) => self.forget(host, &node.node),
             Operation::Reboot(_) => panic!("hosts of the model are not started anew"),
             Operation::KeepOut(KeepOut { node }) => self.keep_out(host, |names| names.push(node.clone())),

@@ -15,6 +15,7 @@ use kok_tasks::issued;
 use kok_tasks::observe::{BLOCK_BEGIN, BLOCK_END, Firewall, ImageState, Look, Observations, SwapState, TimeTracking};
 use kok_tasks::operations::Operation;
 use kok_tasks::plan::{Action, Inputs, Making, Plan, Refusal, Seen, Selection, Step, looks, make_part};
+use kok_tasks::recovery::MARKER;
 use kok_tasks::resources::{Act, File, FileContent, Resource, Unit, UnitGoal};
 use kok_tasks::secret_name::SecretName;
 
@@ -132,6 +133,7 @@ impl World {
                 cluster: text("/var/lib/kokctl/cluster").and_then(|text| text.lines().next().map(str::to_owned)),
                 cluster_id: text("/var/lib/kokctl/cluster").and_then(|text| text.lines().nth(1).map(str::to_owned)),
                 certificate_authority: text("/etc/kubernetes/pki/ca.crt"),
+                recovery: text(MARKER),
                 ..good_facts(&host.name, number)
             };
             let mut facts = facts;
@@ -156,6 +158,7 @@ impl World {
             host.look(&look, &mut seen);
             match look {
                 Look::ApiServer => seen.api_server = Some(api::api_server(&self.api, host, &self.hosts)),
+                Look::EtcdData => seen.etcd_data = Some(api::etcd_data(host)),
                 Look::Etcd => seen.etcd = Some(api::etcd(&self.api, host, &self.hosts)),
                 Look::EtcdEndpoint(url) => {
                     drop(seen.etcd_endpoints.insert(url.clone(), api::etcd_endpoint(&self.api, host, &self.hosts, &url)))

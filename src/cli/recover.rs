@@ -1,0 +1,180 @@
+//! `kokctl recover`
+
+mod ask;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use kok_crds::model::Cluster;
+use kok_crds::operation::Verb;
+use kok_crds::{Intent, Position};
+use kok_tasks::artifact::Artifact;
+use kok_tasks::plan::Selection;
+use kok_tasks::preconditions::{check_best, check_chosen};
+use kok_tasks::recovery::{Origin, Recovery};
+
+use super::changing::{ChangingArguments, Session, failures};
+use super::common::BundleArgument;
+use super::files::{ExtraVars, NamedFiles};
+use super::process;
+use super::wanted::{problems, tasks};
+use crate::clock::Clock;
+use crate::engine::{self, ApplyRequest, Error, Given, Options, RecoverRequest, RecoverWish, Recovered, Survey, Verdict};
+use crate::failure::{Failure, Kind};
+use crate::randomness::random_bytes;
+
+/// Make etcd anew that has lost its quorum, from what a member has or from a snapshot, and let the others join it
+///
+/// Shows what each member has, and asks. Everything that writes to etcd stands still first, and the data of every member are kept as they are, under
+/// another name. Nothing is recovered while more than half of the members work. While a recovery is under way, every other verb says so and does nothing.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    files: NamedFiles,
+    #[command(flatten)]
+    extra: ExtraVars,
+    /// The snapshot that etcd is made from: as `reset` and `remove` leave one, or as `etcdctl snapshot save` does
+    #[arg(long, value_name = "SNAPSHOT")]
+    from: Option<PathBuf>,
+    /// The host whose data are taken, or on which the snapshot is restored; by default the one that has most
+    #[arg(long, value_name = "HOST")]
+    member: Option<String>,
+    /// Hosts that are gone for good, with commas between them: what they had and no other one has is lost, and they are kept out
+    #[arg(long, value_name = "HOST", value_delimiter = ',')]
+    lost: Vec<String>,
+    /// Go on with the recovery that has begun
+    #[arg(long = "continue", conflicts_with = "member")]
+    goes_on: bool,
+    /// Put everything back as it was before the recovery, as long as the new etcd was not started
+    #[arg(long, conflicts_with_all = ["goes_on", "from", "member"])]
+    undo: bool,
+    /// Don't ask
+    #[arg(long)]
+    yes: bool,
+    #[command(flatten)]
+    bundle: BundleArgument,
+    #[command(flatten)]
+    changing: ChangingArguments,
+}
+
+/// What was asked for, by the command line or an operation.
+struct Wanted {
+    cluster: Cluster,
+    lost: Vec<String>,
+    from: Option<PathBuf>,
+    agreed: Option<Position>,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    let Wanted { mut cluster, lost, from, agreed } = wanted(arguments)?;
+    arguments.bundle.tell_hosts(&mut cluster);
+    let (transport, given) = (process::transport(), Given::new(false)?);
+    let snapshot = from.as_deref().map(snapshot::artifact).transpose().map_err(|failure| vec![failure])?;
+    // What the bundle lacks is said before anything stands still.
+    let bundle = Arc::new(arguments.bundle.open_or_fetch(&cluster, &transport).await?);
+    let begun = match (arguments.goes_on, arguments.undo) {
+        (false, false) => Some(begin(arguments, (&cluster, &lost, agreed.as_ref()), snapshot.as_ref()).await?),
+        _ => None,
+    };
+    let wish = begun.as_ref().map_or(if arguments.undo { RecoverWish::TakeBack } else { RecoverWish::GoOn }, RecoverWish::Begin);
+    let (session, lock) = Session::open(&cluster, &arguments.changing, transport).map_err(|failure| vec![failure])?;
+    let selection = Selection::whole();
+    let apply =
+        ApplyRequest { cluster: &cluster, selection: &selection, part: None, bundle, given: &given, most_failed: None, noted: None };
+    let request = RecoverRequest { apply: &apply, lost: &lost, snapshot: snapshot.as_ref(), wish };
+    let context = &session.context;
+    let work = async |options: Options<'_>| engine::recover(context, lock, &request, options).await;
+    let recovered = session.with_options(|_| Verdict::Go, work).await;
+    let left = |error: &Error| matches!(error, Error::HalfWay(_)).then(half_way);
+    let Recovered { recovery, outcome } =
+        recovered.map_err(|error| left(&error).into_iter().chain(failures(error, "recover --continue")).collect::<Vec<_>>())?;
+    match (arguments.undo, &recovery, outcome) {
+        (true, ..) => session.say("the recovery is taken back: the hosts have what they had, and etcd has no quorum"),
+        (false, None, None) => session.say("nothing to do"),
+        (false, recovery, _) => ask::done(&cluster, recovery.as_ref(), session.seconds()).iter().for_each(|text| session.say(text)),
+    }
+    Ok(())
+}
+
+fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
+    let (input, cluster) = arguments.files.all().whole(&arguments.extra)?;
+    let asked = input.asked(Intent { verb: Verb::Recover, dry: false }, &tasks()).map_err(problems)?;
+    if cluster.has_etcd_units() {
+        let failure = Failure::new(Kind::Input, "this cluster's etcd can't be recovered")
+            .because("it runs as units, for which this version has no such operation");
+        return Err(vec![failure.hint("restore it by hand: docs/apply.md says how")]);
+    }
+    let lost = if arguments.lost.is_empty() { asked.hosts.clone() } else { arguments.lost.clone() };
+    let named = lost.iter().map(|host| ("--lost", host)).chain(arguments.member.iter().map(|host| ("--member", host)));
+    let is_member = |name: &str| cluster.host(name).is_some_and(|host| host.roles.etcd);
+    if let Some((option, host)) = named.into_iter().find(|(_, host)| !is_member(host)) {
+        let known = cluster.etcd_hosts().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ");
+        let failure = Failure::new(Kind::Input, format!("{host} is no host with a member of etcd")).at(option);
+        return Err(vec![failure.because(format!("those of the file are {known}")).hint("name one of these")]);
+    }
+    if let Some(host) = arguments.member.as_ref().filter(|host| lost.contains(host)) {
+        let failure = Failure::new(Kind::Input, format!("{host} is given up, and its data are to be taken")).at("--lost");
+        return Err(vec![failure.hint("name it with one of --lost and --member")]);
+    }
+    let from = arguments.from.clone().or_else(|| asked.snapshot.as_ref().map(|snapshot| PathBuf::from(&snapshot.text)));
+    // Whoever wrote the operation has agreed to that, and to nothing else.
+    let is_same = arguments.lost.is_empty() && arguments.from.is_none() && arguments.member.is_none();
+    Ok(Wanted { cluster, lost, from, agreed: asked.agreed_at.filter(|_| is_same) })
+}
+
+/// Shows what there is, and asks whether a recovery is to begin with it.
+async fn begin(
+    arguments: &Arguments,
+    (cluster, lost, agreed): (&Cluster, &[String], Option<&Position>),
+    snapshot: Option<&Artifact>,
+) -> Result<Recovery, Vec<Failure>> {
+    let context = process::context(process::controller().map_err(|failure| vec![failure])?);
+    let Survey { candidates, begun, refused, .. } = engine::survey(&context, cluster, lost).await?;
+    if let Some(begun) = begun {
+        return Err(vec![has_begun(&begun)]);
+    }
+    if !refused.is_empty() {
+        return Err(refused);
+    }
+    let host = |failure| vec![Failure::refusal(Kind::Host, failure)];
+    // A snapshot is as good on one host as on another.
+    let first = || candidates.iter().max_by_key(|candidate| candidate.free).map(|candidate| candidate.host.clone());
+    let chosen = match (&arguments.member, snapshot) {
+        (Some(member), _) => member.clone(),
+        (None, Some(_)) => first().unwrap_or_default(),
+        (None, None) => {
+            let best = check_best(&candidates);
+            if best.is_err() {
+                ask::show(&candidates, lost, None);
+            }
+            best.map_err(host)?.host.clone()
+        }
+    };
+    let origin = snapshot.map_or(Origin::Member, |snapshot| Origin::Snapshot { sha256: snapshot.sha256.clone() });
+    let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
+    let recovery = Recovery { id, host: chosen, origin, lost: lost.iter().cloned().collect() };
+    let mut refusals = check_chosen(&recovery, &candidates);
+    refusals.extend(snapshot.and_then(|snapshot| snapshot::room(snapshot, &recovery.host, &candidates)));
+    if !refusals.is_empty() {
+        return Err(refusals.into_iter().flat_map(host).collect());
+    }
+    ask::agreed((cluster, &recovery), &candidates, arguments.yes, agreed).map_err(|failure| vec![failure])?;
+    Ok(recovery)
+}
+
+fn has_begun(begun: &Recovery) -> Failure {
+    Failure::new(Kind::Host, "a recovery of etcd has begun and not come to its end")
+        .at(format!("host {}", begun.host))
+        .because(format!("{} has begun it", begun.id))
+        .hint("go on with it: --continue; or take it back, as long as the new etcd was not started: --undo")
+}
+
+/// What has come about where the rest can't be begun.
+fn half_way() -> Failure {
+    let failure = Failure::new(Kind::Incomplete, "a part of the recovery is done, and what follows can't be begun");
+    failure.hint("mend what is said below, then `kokctl recover --continue`")
+}

@@ -1,0 +1,169 @@
+//! What is known of an etcd that may have lost its quorum, and the plans that make it anew.
+
+use kok_crds::model::Cluster;
+use kok_tasks::artifact::Artifact;
+use kok_tasks::gate::member_url;
+use kok_tasks::observe::Look;
+use kok_tasks::plan::{self, Inputs, Plan, Recovering, RecoveryStage, Refusal};
+use kok_tasks::preconditions;
+use kok_tasks::recovery::{self, Candidate, Recovery};
+
+use super::super::context::Context;
+use super::super::given::Given;
+use super::{Observed, Planned, Tolerance, refused};
+use crate::artifacts::BundleFolder;
+use crate::clock::Clock;
+use crate::event::EventKind;
+use crate::failure::{Failure, Kind};
+use crate::run::connect_each;
+
+/// What is known of etcd before anything is done about it.
+pub struct Survey {
+    /// What the members that answer have.
+    pub candidates: Vec<Candidate>,
+    /// The recovery that has begun, if one has.
+    pub begun: Option<Recovery>,
+    /// Whether etcd works.
+    pub works: bool,
+    /// Why none may begin.
+    pub refused: Vec<Failure>,
+}
+
+/// What is to be done about etcd now.
+pub(in super::super) enum Next<'a> {
+    /// A recovery is begun, and is at its first stage.
+    Begin(&'a Recovery),
+    /// The one that has begun goes on with a stage.
+    GoOn(RecoveryStage),
+    /// The one that has begun is taken back.
+    TakeBack,
+}
+
+/// By what a plan is made besides the hosts.
+pub(in super::super) struct Means<'a> {
+    pub(in super::super) cluster: &'a Cluster,
+    pub(in super::super) bundle: &'a BundleFolder,
+    pub(in super::super) given: &'a Given,
+    pub(in super::super) snapshot: Option<&'a Artifact>,
+    /// Hosts that the caller gives up.
+    pub(in super::super) lost: &'a [String],
+}
+
+/// Asks the members what they have. Nothing is changed.
+///
+/// # Errors
+/// [`Failure`]s of hosts that don't answer and are not given up, and of hosts that are given up and answer.
+pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String]) -> Result<Survey, Vec<Failure>> {
+    let tolerance = Tolerance { holder: true, ..Tolerance::default() };
+    let (observed, begun) = members(cluster, lost, tolerance, context).await?;
+    let seen = &observed.seen;
+    let refusals = preconditions::check_recovery(cluster, lost, seen);
+    let works = cluster.etcd_hosts().any(|host| preconditions::etcd_works(&host.name, seen));
+    Ok(Survey { candidates: recovery::candidates(cluster, seen), begun, works, refused: refused(Kind::Host)(refusals) })
+}
+
+/// Makes the plan of what is next, with the recovery that it is of; none of any where there is nothing left to do of one, and etcd works.
+pub(in super::super) async fn recover(
+    means: &Means<'_>,
+    next: Next<'_>,
+    tolerance: Tolerance,
+    context: &Context,
+) -> Result<(Planned, Option<Recovery>), Vec<Failure>> {
+    let Means { cluster, bundle, given, snapshot, lost } = *means;
+    let now_seconds = Clock::seconds();
+    let (mut observed, begun) = members(cluster, lost, tolerance, context).await?;
+    let failed = |refusals: Vec<Refusal>| Err(refused(Kind::Host)(refusals));
+    let recovery = match (&next, begun) {
+        // A plan may have to be made anew.
+        (Next::Begin(recovery), Some(begun)) if begun.id == recovery.id => begun,
+        (Next::Begin(_), Some(begun)) => return failed(vec![has_begun(&begun)]),
+        (Next::Begin(recovery), None) => {
+            let mut refusals = preconditions::check_recovery(cluster, lost, &observed.seen);
+            refusals.extend(preconditions::check_chosen(recovery, &recovery::candidates(cluster, &observed.seen)));
+            if !refusals.is_empty() {
+                return failed(refusals);
+            }
+            (*recovery).clone()
+        }
+        (Next::GoOn(_) | Next::TakeBack, Some(begun)) => begun,
+        (Next::GoOn(_), None) if cluster.etcd_hosts().any(|host| preconditions::etcd_works(&host.name, &observed.seen)) => {
+            return Ok((observed.planned(Plan::default(), Vec::new(), now_seconds), None));
+        }
+        (Next::GoOn(_) | Next::TakeBack, None) => return failed(vec![none_has_begun()]),
+    };
+    let Given { token, new_cluster_id, prune } = given;
+    let inputs = Inputs { cluster, bundle: bundle.bundle(), token_id: &token.id, new_cluster_id, now_seconds, prune: *prune };
+    let wanted = Recovering { recovery: &recovery, snapshot };
+    let plan = observed.repeat(|seen| match next {
+        Next::Begin(_) => plan::recover(&inputs, wanted, RecoveryStage::Aside, seen),
+        Next::GoOn(stage) => plan::recover(&inputs, wanted, stage, seen),
+        Next::TakeBack => plan::take_back(cluster, &recovery, seen),
+    });
+    let plan = plan.await?;
+    Ok((observed.planned(plan, Vec::new(), now_seconds), Some(recovery)))
+}
+
+/// What the hosts of etcd that answer say, and which recovery has begun.
+async fn members<'a>(
+    cluster: &'a Cluster,
+    lost: &[String],
+    tolerance: Tolerance,
+    context: &'a Context,
+) -> Result<(Observed<'a>, Option<Recovery>), Vec<Failure>> {
+    let mut observed = Observed::to_reset(cluster, false, tolerance, context);
+    observed.looks = cluster.etcd_hosts().map(|host| (host.name.clone(), plan::recovery_looks(host))).collect();
+    let urls: Vec<String> = lost.iter().filter_map(|name| cluster.host(name)).map(member_url).collect();
+    observed.looks.values_mut().for_each(|looks| looks.extend(urls.iter().cloned().map(Look::EtcdPeerHealth)));
+    let is_member = |host: &str| cluster.host(host).is_some_and(|host| host.roles.etcd);
+    let hosts = cluster.etcd_hosts().map(|host| host.name.clone()).collect();
+    context.events.send(EventKind::HostsAwaited { hosts });
+    let (links, silent) = connect_each(cluster, is_member, &context.transport, &context.events).await?;
+    let mut wrong: Vec<Failure> = links.keys().filter(|host| lost.contains(host)).map(|host| answers(host)).collect();
+    observed.look_first(links).await?;
+    let begun = preconditions::recovery_of(cluster, &observed.seen);
+    let begun = begun.map_err(|refusal| refused(Kind::Host)(vec![refusal]))?.map(|recovery| with(recovery, lost));
+    let is_given_up = |host: &String| lost.contains(host) || begun.as_ref().is_some_and(|begun| begun.lost.contains(host));
+    for (host, failure) in silent {
+        if failure.is_doubt() || !is_given_up(&host) {
+            wrong.push(or_lost(failure, &host));
+        } else {
+            context.events.send(EventKind::HostLeftOut { host, because: failure.one_line() });
+        }
+    }
+    if wrong.is_empty() { Ok((observed, begun)) } else { Err(wrong) }
+}
+
+/// Who goes on may have to give up further hosts.
+fn with(mut recovery: Recovery, lost: &[String]) -> Recovery {
+    recovery.lost.extend(lost.iter().cloned());
+    recovery
+}
+
+fn answers(host: &str) -> Failure {
+    let failure = Failure::new(Kind::Host, format!("{host} is not lost")).at(format!("host {host}")).because("it answers by SSH");
+    failure.hint(format!("leave {host} out of --lost: what it has is kept, and it joins anew"))
+}
+
+fn or_lost(failure: Failure, host: &str) -> Failure {
+    if failure.is_doubt() {
+        return failure;
+    }
+    let lost = format!("if the host is gone for good, give it up with --lost {host}: what it has and no other member has is lost then");
+    match failure.hint.clone() {
+        None => failure.hint(lost),
+        Some(hint) => failure.hint(format!("{hint}; or, {lost}")),
+    }
+}
+
+fn has_begun(begun: &Recovery) -> Refusal {
+    Refusal::new("a recovery of etcd has begun and not come to its end")
+        .at(format!("host {}", begun.host))
+        .because(format!("{} has begun it", begun.id))
+        .hint("go on with it: --continue; or take it back, as long as the new etcd was not started: --undo")
+}
+
+fn none_has_begun() -> Refusal {
+    let refusal =
+        Refusal::new("no recovery of etcd is under way").because("no host with a member that answers says so, and etcd does not work");
+    refusal.hint("leave --continue and --undo out to begin one")
+}

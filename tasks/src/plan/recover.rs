@@ -1,0 +1,269 @@
+//! The plans by which an etcd is made anew that has lost its quorum, and the one that takes this back.
+//!
+//! No step of them asks the gate: it rules about what works, and nothing does.
+
+use std::time::Duration;
+
+use kok_crds::model::{Cluster, Host};
+
+use super::draft::{Draft, Edge};
+use super::graph::Plan;
+use super::id::StepId;
+use super::make::{Inputs, Making, Seen, compared, defect, enter};
+use super::reason::Reason;
+use super::refusal::Refusal;
+use super::select::Selection;
+use crate::artifact::Artifact;
+use crate::facts::HostFacts;
+use crate::list::etcd;
+use crate::membership::peer_url;
+use crate::observe::{Look, Looks};
+use crate::operations::{
+    ApiServerReady, EndRecovery, EtcdMemberReady, KeepData, KeepOut, MEMBER_DATA, NewEtcd, Operation, RemoveNode, StandStill, StartAnew,
+    TakeBack, TakeSnapshot,
+};
+use crate::preconditions;
+use crate::recovery::{ASIDE, MARKER, Origin, Recovery, STARTED};
+use crate::resources::{File, Resource};
+
+const TASK: &str = "recovery";
+
+/// The kubelet starts nothing any more by then, and etcd has written what it had to.
+const STILL: Duration = Duration::from_secs(180);
+/// 8 GiB, the most that etcd is made for, are copied, read and written, at some 30 MB/s.
+const MADE: Duration = Duration::from_secs(1800);
+/// What a snapshot may come by, as other artifacts.
+const BYTES_PER_SECOND: u64 = 300_000;
+/// As long as kubeadm gives a control plane.
+const READY: Duration = Duration::from_secs(300);
+
+/// A part of a recovery. The one after it is planned when it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecoveryStage {
+    /// Everything stands still, and what there is of etcd is put aside.
+    Aside,
+    /// A new etcd is made, and the control plane beside it starts.
+    Anew,
+}
+
+/// What is recovered.
+#[derive(Debug, Clone, Copy)]
+pub struct Recovering<'a> {
+    /// The order.
+    pub recovery: &'a Recovery,
+    /// The snapshot that it begins with, where that has to be sent.
+    pub snapshot: Option<&'a Artifact>,
+}
+
+/// What a first look at a host asks.
+#[must_use]
+pub fn recovery_looks(host: &Host) -> Looks {
+    let mut looks = Looks::default();
+    if host.roles.etcd {
+        looks.extend([Look::Etcd, Look::EtcdData, Look::Content(STARTED.to_owned()), Look::Content(ASIDE.to_owned())]);
+        looks.extend([MEMBER_DATA, STARTED, ASIDE].map(|path| Look::Path(path.to_owned())));
+    }
+    if host.roles.control_plane {
+        looks.add(Look::ApiServer);
+    }
+    looks
+}
+
+/// The hosts that take part: those that answer, and belong to the cluster. One that has nothing has nothing to keep.
+fn parties<'a>(cluster: &'a Cluster, recovery: &Recovery, seen: &Seen) -> Vec<&'a Host> {
+    let is_ours = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
+    cluster.etcd_hosts().filter(is_ours).filter(|host| !recovery.lost.contains(&host.name)).collect()
+}
+
+/// Whether the new etcd of this recovery was started on its host.
+fn is_started(recovery: &Recovery, seen: &Seen) -> bool {
+    let text = seen.observations(&recovery.host).contents.get(STARTED);
+    text.is_some_and(|text| text.trim_ascii() == recovery.id.as_bytes())
+}
+
+/// Whether this recovery has come to its end on its host.
+fn has_ended(recovery: &Recovery, seen: &Seen) -> bool {
+    seen.facts(&recovery.host).is_some_and(|facts| facts.recovery.is_none()) && preconditions::etcd_works(&recovery.host, seen)
+}
+
+/// The plan for a stage.
+///
+/// # Errors
+/// [`Refusal`] where a host is another cluster's, where the host of the new etcd does not answer, and where a snapshot is missing that is still needed.
+pub fn recover(inputs: &Inputs<'_>, wanted: Recovering<'_>, stage: RecoveryStage, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let (cluster, recovery) = (inputs.cluster, wanted.recovery);
+    let mut refusals = preconditions::check_strangers(cluster, seen);
+    refusals.extend(no_host(cluster, recovery, seen));
+    refusals.extend(no_snapshot(wanted, seen));
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let parties = parties(cluster, recovery, seen);
+    let drafts = match stage {
+        RecoveryStage::Aside => aside(recovery, &parties, seen),
+        RecoveryStage::Anew => anew(inputs, wanted, &parties, seen).map_err(|refusal| vec![refusal])?,
+    };
+    made(drafts, seen)
+}
+
+/// The plan that takes back what a recovery has done so far.
+///
+/// # Errors
+/// [`Refusal`] where a host is another cluster's, and once the new etcd was started or nobody knows whether it was.
+pub fn take_back(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let mut refusals = preconditions::check_strangers(cluster, seen);
+    refusals.extend(no_host(cluster, recovery, seen).filter(|_| !recovery.lost.contains(&recovery.host)));
+    if is_started(recovery, seen) || has_ended(recovery, seen) {
+        let refusal = Refusal::new("this recovery can't be taken back any more").at(format!("host {}", recovery.host));
+        let refusal = refusal.because("the new etcd was started, and may have been written to; what was there before would undo that");
+        refusals.push(refusal.hint("go on with it: `kokctl recover --continue`"));
+    }
+    if !refusals.is_empty() {
+        return Err(refusals);
+    }
+    let is_marked = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.recovery.is_some());
+    let mut drafts = Vec::new();
+    for host in cluster.etcd_hosts().filter(is_marked) {
+        let mut draft = Draft::new(&host.name, TASK);
+        draft.add("taken-back", Operation::TakeBack(TakeBack { recovery: recovery.clone() }));
+        draft.within(STILL);
+        drafts.push(draft);
+    }
+    made(drafts, seen)
+}
+
+fn made(drafts: Vec<Draft<'_>>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
+    let (mut plan, mut edges) = (Plan::default(), Vec::new());
+    for draft in drafts {
+        edges.extend(enter(&mut plan, draft).map_err(|refusal| vec![refusal])?);
+    }
+    for Edge { later, earlier, reason } in edges {
+        plan.order(&later, &earlier, reason).map_err(|sentence| vec![defect(sentence)])?;
+    }
+    compared(plan, seen, &Selection::whole())
+}
+
+/// Only that host knows how far the recovery has come. Where it is lost, with all that may have been written there, what the others had can be put back.
+fn no_host(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
+    let is_known = cluster.host(&recovery.host).is_some_and(|host| host.roles.etcd);
+    let refusal = Refusal::new(format!("etcd is made anew on {}, and that host does not take part", recovery.host));
+    let (because, hint) = if !is_known {
+        ("the file has no such host with a member of etcd", "put its line back as it was")
+    } else if seen.facts(&recovery.host).is_none() {
+        (
+            "nobody knows how far it has come there",
+            "mend that host; or, if it is gone for good, take the recovery back with --undo and --lost, and begin anew",
+        )
+    } else {
+        return None;
+    };
+    Some(refusal.because(because).hint(hint))
+}
+
+fn no_snapshot(wanted: Recovering<'_>, seen: &Seen) -> Option<Refusal> {
+    let Recovering { recovery, snapshot } = wanted;
+    let Origin::Snapshot { sha256 } = &recovery.origin else { return None };
+    let is_made = is_started(recovery, seen) || has_ended(recovery, seen);
+    if is_made || snapshot.is_some_and(|snapshot| snapshot.sha256 == *sha256) {
+        return None;
+    }
+    let what = if snapshot.is_some() {
+        "this is another snapshot than the one that the recovery began with"
+    } else {
+        "the snapshot is needed once more"
+    };
+    let refusal = Refusal::new(what).at("--from").because(format!("the recovery began with one that has the sha256 {sha256}"));
+    Some(refusal.hint("name that file with --from; or take the recovery back with --undo"))
+}
+
+/// One host after another would do, but none has anything to lose by all of them at once.
+fn aside<'a>(recovery: &Recovery, parties: &[&'a Host], seen: &Seen) -> Vec<Draft<'a>> {
+    let begun = |host: &Host| StepId::new(&host.name, TASK, "begun");
+    let still = |host: &Host| StepId::new(&host.name, TASK, "still");
+    // Once the new etcd was started, it is what runs on its host, and where nothing says any more that this is under way, nothing is left to do.
+    let was_started = is_started(recovery, seen) || has_ended(recovery, seen);
+    let is_marked = |host: &Host| seen.facts(&host.name).is_some_and(|facts| facts.recovery.is_some());
+    let stays = |host: &&&Host| was_started && (host.name == recovery.host || !is_marked(host));
+    let hosts: Vec<&Host> = parties.iter().filter(|host| !stays(host)).copied().collect();
+    let draft = |host: &&'a Host| {
+        let mut draft = Draft::new(&host.name, TASK);
+        draft.add("begun", Resource::File(File::text(MARKER, recovery.text())));
+        let stands = draft.add("still", Operation::StandStill(StandStill));
+        draft.within(STILL);
+        for other in &hosts {
+            draft.needs(&stands, &begun(other), Reason::Because("whatever becomes of it, all hosts say what is under way"));
+        }
+        let kept = draft.add("kept", Operation::KeepData(KeepData { recovery: recovery.clone() }));
+        for other in &hosts {
+            draft.needs(&kept, &still(other), Reason::Because("nothing may write to etcd any more"));
+        }
+        draft
+    };
+    parties.iter().filter(|host| !stays(host)).map(draft).collect()
+}
+
+fn anew<'a>(inputs: &Inputs<'_>, wanted: Recovering<'_>, parties: &[&'a Host], seen: &Seen) -> Result<Vec<Draft<'a>>, Refusal> {
+    let recovery = wanted.recovery;
+    let ended = |host: &Host| StepId::new(&host.name, TASK, "ended");
+    let (own, others): (Vec<&Host>, Vec<&Host>) = parties.iter().copied().partition(|host| host.name == recovery.host);
+    let mut drafts = Vec::new();
+    let mut ready = None;
+    for host in own.into_iter().filter(|_| !has_ended(recovery, seen)) {
+        let mut draft = Draft::new(&host.name, TASK);
+        let works = of_new_etcd(&mut draft, inputs, wanted, host, seen)?;
+        let last = draft.add("ended", Operation::EndRecovery(EndRecovery));
+        draft.needs(&last, &works, Reason::Because("until then it can't be done without"));
+        for other in &others {
+            draft.needs(&last, &ended(other), Reason::Because("as long as any host says so, this one knows how far it has come"));
+        }
+        for lost in &recovery.lost {
+            let gone = fenced(&mut draft, lost, &works);
+            draft.needs(&last, &gone, Reason::Because("what is lost must not come back as it was"));
+        }
+        ready = Some(works);
+        drafts.push(draft);
+    }
+    for host in others {
+        let mut draft = Draft::new(&host.name, TASK);
+        let last = draft.add("ended", Operation::EndRecovery(EndRecovery));
+        if let Some(ready) = &ready {
+            draft.needs(&last, ready, Reason::Because("until then all of it can be taken back"));
+        }
+        drafts.push(draft);
+    }
+    Ok(drafts)
+}
+
+/// The new etcd, up to an API server that answers: that step.
+fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_>, host: &Host, seen: &Seen) -> Result<StepId, Refusal> {
+    let Recovering { recovery, snapshot } = wanted;
+    let made = draft.add("new-etcd", Operation::NewEtcd(NewEtcd { recovery: recovery.clone(), peer_url: peer_url(host) }));
+    draft.within(MADE);
+    if let Some(snapshot) = snapshot {
+        let taken = draft.add("snapshot", Operation::TakeSnapshot(TakeSnapshot { path: recovery.sent(), artifact: snapshot.clone() }));
+        draft.within(STILL + Duration::from_secs(snapshot.size / BYTES_PER_SECOND));
+        draft.needs(&made, &taken, Reason::Reads);
+    }
+    let started = draft.add("started", Operation::StartAnew(StartAnew { recovery: recovery.clone() }));
+    draft.needs(&started, &made, Reason::Reads);
+    let expected = HostFacts::expected();
+    let architecture = &seen.facts(&host.name).unwrap_or(&expected).architecture;
+    let version = etcd::version(&inputs.release_image("etcd", architecture)?.reference).to_owned();
+    let joining = inputs.cluster.etcd_hosts().filter(|other| other.name != host.name).map(peer_url).collect();
+    let member = draft.add("member", Operation::EtcdMemberReady(EtcdMemberReady { version, members: vec![host.name.clone()], joining }));
+    draft.within(READY);
+    draft.needs(&member, &started, Reason::Because("the kubelet starts it by its manifest"));
+    let ready = draft.add("api-server", Operation::ApiServerReady(ApiServerReady));
+    draft.within(READY);
+    draft.needs(&ready, &member, Reason::Because("it is not ready before etcd is"));
+    Ok(ready)
+}
+
+/// A host that is given up makes its node no more: as one that was removed as dead. The last of the steps.
+fn fenced(draft: &mut Draft<'_>, lost: &str, works: &StepId) -> StepId {
+    let kept_out = draft.add(&*format!("{lost}-kept-out"), Operation::KeepOut(KeepOut { node: lost.to_owned() }));
+    draft.needs(&kept_out, works, Reason::TalksTo);
+    let gone = draft.add(&*format!("{lost}-gone"), Operation::RemoveNode(RemoveNode { node: lost.to_owned() }));
+    draft.needs(&gone, &kept_out, Reason::Because("its kubelet, should it start again, would make it anew"));
+    gone
+}

@@ -1,0 +1,185 @@
+//! Recovery of an etcd that has lost its quorum: when it may begin, and that nothing else is done while it is under way.
+
+use kok_crds::listed;
+use kok_crds::model::{Cluster, Host};
+
+use super::{Findings, Scope};
+use crate::facts::HostFacts;
+use crate::gate::member_url;
+use crate::observe::{ETCD_HEALTHY, EtcdMember, EtcdState};
+use crate::plan::{Refusal, Seen};
+use crate::recovery::{Candidate, Origin, Recovery, best};
+
+/// Files of etcd's logs have this length from the beginning on, and a new etcd makes two of them.
+const LOGS: u64 = 2 * 64_000_000;
+
+pub(super) fn none(scope: &Scope<'_>, found: &mut Findings) {
+    if let Some(refusal) = under_way(scope.facts) {
+        found.refuse(refusal);
+    }
+}
+
+/// Why nothing else is begun on a host.
+pub(super) fn under_way(facts: &HostFacts) -> Option<Refusal> {
+    let text = facts.recovery.as_ref()?;
+    let which =
+        Recovery::parse(text).map_or_else(|| "nobody can tell which".to_owned(), |recovery| format!("{} has begun it", recovery.id));
+    Some(
+        Refusal::new("a recovery of etcd has begun and not come to its end").because(which).hint(
+            "go on with it: `kokctl recover -f FILE --continue`; or take it back, as long as the new etcd was not started, with --undo",
+        ),
+    )
+}
+
+/// The recovery that has begun, as all hosts say that say one, with all whom any of them gives up.
+///
+/// # Errors
+/// [`Refusal`] where what a host says is no order of ours, and where they say different ones.
+pub fn recovery_of(cluster: &Cluster, seen: &Seen) -> Result<Option<Recovery>, Refusal> {
+    let mut all: Option<(Recovery, &str)> = None;
+    for host in &cluster.hosts {
+        let Some(text) = seen.facts(&host.name).and_then(|facts| facts.recovery.as_deref()) else { continue };
+        let Some(recovery) = Recovery::parse(text) else { return Err(unreadable(host)) };
+        let (mut known, first) = all.take().unwrap_or((recovery.clone(), &host.name));
+        if (&known.id, &known.host, &known.origin) != (&recovery.id, &recovery.host, &recovery.origin) {
+            let refusal = Refusal::new("two recoveries of etcd have begun").at(format!("host {first}, {}", host.name));
+            let refusal = refusal.because(format!("{first} says {}, and {} says {}", known.id, host.name, recovery.id));
+            return Err(refusal.hint(format!("take one of them back: give {first} or {} up with --lost, and add --undo", host.name)));
+        }
+        known.lost.extend(recovery.lost);
+        all = Some((known, first));
+    }
+    Ok(all.map(|(recovery, _)| recovery))
+}
+
+fn unreadable(host: &Host) -> Refusal {
+    Refusal::new(format!("what {} says of a recovery can't be read", crate::recovery::MARKER))
+        .at(format!("host {} ({})", host.name, host.address))
+        .hint("put the file back as another host has it")
+}
+
+fn member<'a>(host: &str, seen: &'a Seen) -> Option<&'a EtcdMember> {
+    match &seen.observations(host).etcd {
+        Some(EtcdState::Ready(member)) if !member.is_learner => Some(member),
+        _ => None,
+    }
+}
+
+/// Whether the member of a host works as part of more than half of them.
+#[must_use]
+pub fn etcd_works(host: &str, seen: &Seen) -> bool {
+    member(host, seen).is_some_and(|member| member.has_leader)
+}
+
+/// What keeps a recovery from being begun: that of `lost` hosts somebody works, that etcd does, or will by itself.
+#[must_use]
+pub fn check_recovery(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Refusal> {
+    let mut refusals = super::check_strangers(cluster, seen);
+    refusals.extend(cluster.has_etcd_units().then(units));
+    let works = || cluster.etcd_hosts().find(|host| etcd_works(&host.name, seen));
+    if let Some(host) = works() {
+        refusals.push(quorum(host));
+    } else {
+        refusals.extend(half(cluster, seen));
+    }
+    refusals.extend(lost.iter().filter_map(|name| still_there(cluster, name, seen)));
+    refusals
+}
+
+fn units() -> Refusal {
+    Refusal::new("this cluster's etcd can't be recovered")
+        .because("it runs as units, for which this version has no such operation")
+        .hint("restore it by hand: docs/apply.md says how")
+}
+
+fn quorum(host: &Host) -> Refusal {
+    Refusal::new("etcd works, and nothing is recovered that does")
+        .at(format!("host {} ({})", host.name, host.address))
+        .because("its member has a leader: more than half of the members answer each other")
+        .hint("what is broken beside them is made afresh by `kokctl replace`, or leaves by `kokctl remove`")
+}
+
+/// More than half of them run, so they may find each other yet.
+fn half(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let running: Vec<&Host> = cluster.etcd_hosts().filter(|host| member(&host.name, seen).is_some()).collect();
+    let voters = running
+        .iter()
+        .filter_map(|host| member(&host.name, seen))
+        .map(|member| member.members.iter().filter(|peer| !peer.is_learner).count());
+    let voters = voters.max()?;
+    (running.len() > voters / 2).then(|| {
+        let names = listed(running.iter().map(|host| host.name.as_str()));
+        Refusal::new("etcd has no leader, and more than half of its members run")
+            .at(format!("host {names}"))
+            .because(format!("{names} are {} of {voters} members, which can choose a leader by themselves once they reach each other", running.len()))
+            .hint("wait a minute and look at `kokctl status`; otherwise look for what keeps them apart: network, firewall, clocks, certificates")
+            .passing()
+    })
+}
+
+/// It may be out of reach from here, and work with others.
+fn still_there(cluster: &Cluster, name: &str, seen: &Seen) -> Option<Refusal> {
+    let host = cluster.host(name)?;
+    let url = member_url(host);
+    let says = |other: &&Host| seen.observations(&other.name).etcd_peers.get(&url).is_some_and(|said| said == ETCD_HEALTHY);
+    let by = cluster.etcd_hosts().find(says)?;
+    Some(
+        Refusal::new(format!("{name} is not lost"))
+            .at(format!("host {name} ({})", host.address))
+            .because(format!("{} reaches its member of etcd, which works", by.name))
+            .hint("mend the way to that host; etcd has a quorum"),
+    )
+}
+
+/// What keeps a recovery from being begun with what was chosen.
+#[must_use]
+pub fn check_chosen(recovery: &Recovery, candidates: &[Candidate]) -> Vec<Refusal> {
+    let host = &recovery.host;
+    let Some(chosen) = candidates.iter().find(|candidate| candidate.host == *host) else {
+        let refusal = Refusal::new(format!("{host} does not answer as a member of etcd of this cluster")).at("--member");
+        let names = listed(candidates.iter().map(|candidate| candidate.host.as_str()));
+        return vec![refusal.because(format!("those that do are {names}")).hint("name one of these")];
+    };
+    let needed = match (&recovery.origin, chosen.bytes) {
+        (Origin::Member, None) => {
+            let refusal = Refusal::new(format!("{host} has no data of etcd")).at("--member");
+            return vec![
+                refusal.because("/var/lib/etcd/member/wal is not there").hint("name a host that has some; or give a snapshot with --from"),
+            ];
+        }
+        // What is sent is counted by whoever sends it.
+        (Origin::Member, Some(bytes)) => 3 * bytes + LOGS,
+        (Origin::Snapshot { .. }, _) => LOGS,
+    };
+    room(host, chosen.free, needed).into_iter().collect()
+}
+
+/// What keeps a snapshot of so many bytes from being restored on a host with so many free ones.
+#[must_use]
+pub fn room(host: &str, free: u64, needed: u64) -> Option<Refusal> {
+    (free < needed).then(|| {
+        let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
+        Refusal::new(format!("/var/lib/etcd has {} MB free", megabytes(free)))
+            .at(format!("host {host}"))
+            .because(format!("a new etcd is made beside the data that are kept, which needs {} MB for a while", megabytes(needed)))
+            .hint("make room there, or take another member with --member")
+    })
+}
+
+/// Whose data are taken where nobody has said it.
+///
+/// # Errors
+/// [`Refusal`] where none has any, and where it can't be told who has most.
+pub fn check_best(candidates: &[Candidate]) -> Result<&Candidate, Refusal> {
+    best(candidates).ok_or_else(|| {
+        if candidates.iter().all(|candidate| candidate.bytes.is_none()) {
+            let refusal = Refusal::new("no host that answers has data of etcd").because("/var/lib/etcd/member/wal is on none of them");
+            return refusal.hint(
+                "give a snapshot with --from; `reset` and `remove` have left some in kokctl's folder of the cluster, if they were used",
+            );
+        }
+        Refusal::new("it can't be told which member has most")
+            .because("one of them does not run, and its data can't be read; or they are of different etcds")
+            .hint("look at what each has, above, and name one with --member")
+    })
+}

@@ -1,0 +1,106 @@
+//! Recovery of an etcd that has lost its quorum: what was ordered, as it stands on every host that takes part until it has come to its end.
+//!
+//! The data of every member that answers are put aside as they are, and never written to again. From one of them, or from a snapshot, an etcd of one
+//! member is made, with ids of its own and revisions far beyond those that anybody has seen; the other members join that by `apply`.
+
+mod choice;
+
+use std::collections::BTreeSet;
+
+pub use choice::{Candidate, best, candidates};
+
+/// Says on a host that a recovery has begun, and which.
+pub const MARKER: &str = "/var/lib/kokctl/recover";
+
+/// What a recovery keeps on a host besides: the manifests of its control plane, and how far it has come.
+pub const FOLDER: &str = "/var/lib/kokctl/recovery";
+
+/// Says that the member's data are aside.
+pub const ASIDE: &str = "/var/lib/kokctl/recovery/aside";
+
+/// Says that the new etcd was started: from then on it may have been written to.
+pub const STARTED: &str = "/var/lib/kokctl/recovery/started";
+
+/// No host's word is longer.
+const MOST_BYTES: usize = 4096;
+
+/// What a new etcd is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The data that the host has.
+    Member,
+    /// A snapshot that is sent to the host.
+    Snapshot {
+        /// Sha256 of the whole file.
+        sha256: String,
+    },
+}
+
+/// A recovery that was ordered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovery {
+    /// Its name, by which what is put aside is called: the run that began it.
+    pub id: String,
+    /// The host of the new etcd's first member.
+    pub host: String,
+    /// What that is made from.
+    pub origin: Origin,
+    /// Hosts that are given up.
+    pub lost: BTreeSet<String>,
+}
+
+impl Recovery {
+    /// As it stands on hosts.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let from = match &self.origin {
+            Origin::Member => "member".to_owned(),
+            Origin::Snapshot { sha256 } => format!("snapshot {sha256}"),
+        };
+        let lost: String = self.lost.iter().map(|name| format!("lost {name}\n")).collect();
+        format!("id {}\nhost {}\nfrom {from}\n{lost}", self.id, self.host)
+    }
+
+    /// What a host says; nothing where that is no order of ours.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > MOST_BYTES {
+            return None;
+        }
+        let values = |wanted: &str| -> Vec<&str> {
+            let pairs = text.lines().filter_map(|line| line.split_once(' '));
+            pairs.filter(|(key, _)| *key == wanted).map(|(_, value)| value).collect()
+        };
+        let one = |wanted: &str| if let [value] = values(wanted).as_slice() { Some(*value) } else { None };
+        let is_name = |text: &&str| !text.is_empty() && text.len() <= 253 && text.bytes().all(is_of_name);
+        let origin = match one("from")?.split_once(' ') {
+            None if one("from") == Some("member") => Origin::Member,
+            Some(("snapshot", sha256)) if is_sha256(sha256) => Origin::Snapshot { sha256: sha256.to_owned() },
+            _ => return None,
+        };
+        let (id, host) = (one("id").filter(is_name)?.to_owned(), one("host").filter(is_name)?.to_owned());
+        let lost = values("lost");
+        lost.iter().all(is_name).then(|| Self { id, host, origin, lost: lost.into_iter().map(str::to_owned).collect() })
+    }
+
+    /// Where the host's data of before are, beside those of the new etcd: on one file system with them, whatever is mounted there.
+    #[must_use]
+    pub fn kept(&self) -> String {
+        format!("/var/lib/etcd/before-{}", self.id)
+    }
+
+    /// Where a snapshot is that was sent.
+    #[must_use]
+    pub fn sent(&self) -> String {
+        format!("{}/snapshot.db", self.kept())
+    }
+}
+
+/// Names of hosts and runs.
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
+}
+
+fn is_sha256(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}

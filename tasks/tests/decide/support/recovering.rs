@@ -1,0 +1,127 @@
+//! Hosts of the model whose etcd is made anew.
+
+use std::collections::BTreeMap;
+
+use kok_tasks::observe::Kind;
+use kok_tasks::operations::{FOUNDERS_LINK, MEMBER_DATA, Operation};
+use kok_tasks::recovery::{ASIDE, FOLDER, MARKER, Origin, Recovery, STARTED};
+
+use super::api::MANIFESTS;
+use super::host::{Entry, Host};
+use super::world::World;
+
+const DATA: &str = "/var/lib/etcd/member";
+
+fn manifest(name: &str) -> (String, String) {
+    (format!("/etc/kubernetes/manifests/{name}.yaml"), format!("{FOLDER}/manifests/{name}.yaml"))
+}
+
+/// Moves everything below a path.
+fn rename(host: &mut Host, from: &str, to: &str) {
+    let is_below = |path: &str| path == from || path.starts_with(&format!("{from}/"));
+    let moved: BTreeMap<String, Entry> =
+        host.paths.iter().filter(|(path, _)| is_below(path)).map(|(path, entry)| (path.clone(), entry.clone())).collect();
+    host.paths.retain(|path, _| !is_below(path));
+    host.paths.extend(moved.into_iter().map(|(path, entry)| (path.replacen(from, to, 1), entry)));
+}
+
+fn remove(host: &mut Host, path: &str) {
+    let below = format!("{path}/");
+    host.paths.retain(|there, _| there != path && !there.starts_with(&below));
+}
+
+impl World {
+    pub(super) fn recovering(&mut self, host: &str, operation: &Operation) {
+        match operation {
+            Operation::StandStill(_) => self.stand_still(host),
+            Operation::KeepData(keep) => self.keep_data(host, &keep.recovery),
+            Operation::TakeSnapshot(taken) => {
+                let sum = taken.artifact.sha256.clone();
+                self.host(host).place(&taken.path, 0o600, "", sum);
+            }
+            Operation::NewEtcd(new) => self.new_etcd(host, &new.recovery),
+            Operation::StartAnew(start) => self.start_anew(host, &start.recovery),
+            Operation::EndRecovery(_) => {
+                let host = self.host(host);
+                host.paths.remove(MARKER);
+                remove(host, FOLDER);
+            }
+            Operation::TakeBack(back) => self.take_back(host, &back.recovery),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn stand_still(&mut self, host: &str) {
+        let host = self.host(host);
+        host.uses(MARKER);
+        host.folder(&format!("{FOLDER}/manifests"), 0o700);
+        for (there, aside) in MANIFESTS.map(manifest) {
+            if host.has(&there) {
+                rename(host, &there, &aside);
+            }
+        }
+        host.programs.clear();
+    }
+
+    fn keep_data(&mut self, host: &str, recovery: &Recovery) {
+        let running: Vec<&String> = self.hosts.iter().filter(|(_, host)| super::api::runs_etcd(host)).map(|(name, _)| name).collect();
+        assert!(running.is_empty(), "{running:?} write while the data of {host} are put aside");
+        let host = self.host(host);
+        host.folder(&recovery.kept(), 0o700);
+        if host.has(DATA) {
+            rename(host, DATA, &format!("{}/member", recovery.kept()));
+        }
+        host.write(ASIDE, 0o600, &format!("{}\n", recovery.id));
+    }
+
+    /// Of the members of before none takes part.
+    fn new_etcd(&mut self, host: &str, recovery: &Recovery) {
+        let it = self.host(host);
+        assert!(it.text(ASIDE).trim() == recovery.id && !it.has(MEMBER_DATA), "what {host} has is not kept");
+        match &recovery.origin {
+            Origin::Member => it.uses(&format!("{}/member/wal", recovery.kept())),
+            Origin::Snapshot { .. } => it.uses(&recovery.sent()),
+        }
+        it.folder("/var/lib/etcd/member/wal", 0o700);
+        it.paths.insert(
+            FOUNDERS_LINK.to_owned(),
+            Entry { kind: Kind::Symlink, mode: 0o777, content: String::new(), sum: String::new(), changed: it.now },
+        );
+        self.api.members = vec![host.to_owned()];
+        self.api.learners.clear();
+        self.api.started = [host.to_owned()].into();
+    }
+
+    fn start_anew(&mut self, host: &str, recovery: &Recovery) {
+        let it = self.host(host);
+        it.uses(MEMBER_DATA);
+        it.write(STARTED, 0o600, &format!("{}\n", recovery.id));
+        for (there, aside) in MANIFESTS.map(manifest) {
+            if let Some(entry) = it.paths.get(&aside).cloned() {
+                it.paths.insert(there, entry);
+            }
+        }
+        let now = it.now;
+        it.programs.extend(MANIFESTS.map(|name| (name.to_owned(), now)));
+        it.programs.remove("etcd");
+        self.settle();
+    }
+
+    fn take_back(&mut self, host: &str, recovery: &Recovery) {
+        let it = self.host(host);
+        assert!(!it.has(STARTED), "{host} is taken back after its new etcd was started");
+        let kept = recovery.kept();
+        if it.has(&format!("{kept}/member")) {
+            remove(it, DATA);
+            rename(it, &format!("{kept}/member"), DATA);
+        }
+        remove(it, &kept);
+        for (there, aside) in MANIFESTS.map(manifest) {
+            if it.has(&aside) {
+                rename(it, &aside, &there);
+            }
+        }
+        it.paths.remove(MARKER);
+        remove(it, FOLDER);
+    }
+}
