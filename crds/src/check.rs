@@ -7,6 +7,7 @@ mod implied;
 mod known;
 mod network;
 mod node_dns;
+mod virtual_address;
 
 use std::collections::BTreeMap;
 
@@ -25,6 +26,7 @@ pub(crate) use etcd::etcd_deployment;
 pub(crate) use implied::{OF_ADDRESS, dns_server, implied, max_pods, max_pods_ipv6, other_address};
 pub(crate) use network::{blocks, network, sysctls};
 pub(crate) use node_dns::node_dns;
+pub(crate) use virtual_address::virtual_address;
 
 /// Where it may be written how etcd runs.
 const DEPLOYMENT: [&str; 2] = ["spec.vars.etcd_deployment_type", "spec.etcd.deployment"];

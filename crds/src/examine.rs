@@ -155,6 +155,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
     check::etcd_deployment(decoder, &settings, &hosts, fields.position());
     check::endpoint(decoder, &settings, &hosts, fields.position());
+    check::virtual_address(decoder, &settings, network.as_ref(), &hosts, fields.position());
     check::components(decoder, &settings, &hosts, kubernetes_version.as_ref(), fields.position());
     if let Some(network) = &network {
         check::network(decoder, network, &hosts, fields.position());

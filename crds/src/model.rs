@@ -32,7 +32,7 @@ pub use components::{
 pub use concealed::Concealed;
 pub use delivery::Delivery;
 pub use disruption::{Drains, Serial};
-pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint};
+pub use endpoint::{API_ENDPOINT_NAME, API_SERVER_PORT, ApiEndpoint, ExternalEndpoint, KubeVip};
 pub use etcd::{EtcdOption, EtcdValue};
 pub use host::{Host, Roles, Taint, TaintEffect};
 pub use network::{FlannelBackend, Ipv6Network, Network, NetworkPlugin};

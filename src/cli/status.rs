@@ -61,6 +61,7 @@ fn whole(input: Input) -> Result<Cluster, String> {
 fn print(status: &ClusterStatus) {
     line(&format!("cluster {}: API server {}", status.cluster, status.api_server));
     line(&text::endpoint(&status.endpoint));
+    status.endpoint.virtual_address.iter().for_each(|address| line(&text::virtual_address(address)));
     let serving = status.hosts.iter().filter(|host| host.api_server.is_some() || host.etcd.is_some());
     // Of the only control plane the API server was told already.
     let several = serving.clone().nth(1).is_some();

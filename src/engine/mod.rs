@@ -40,7 +40,7 @@ pub use replace::{Replaced, Replacement, replace};
 pub use reset::{Follows, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,
-    Renewal, StatusRequest, status,
+    Renewal, StatusRequest, VirtualAddress, status,
 };
 pub use store::{FolderStore, Lock, Store};
 pub use support::support;

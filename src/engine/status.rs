@@ -24,7 +24,7 @@ use crate::failure::{Failure, Kind};
 use crate::run::{LookAt, connect_each, probe_all};
 pub use certificates::{Certificate, Renewal};
 pub use drift::Drift;
-pub use endpoint::{Endpoint, LoadBalancers};
+pub use endpoint::{Endpoint, LoadBalancers, VirtualAddress};
 pub use health::{ApiServerHealth, EtcdHealth};
 pub use host::{Cordoned, HostStatus};
 pub use versions::ProgramVersions;
@@ -116,7 +116,7 @@ fn seen_of(cluster: &Cluster, seen: &Seen, drift: Drift) -> ClusterStatus {
     ClusterStatus {
         cluster: cluster.name.clone(),
         api_server: ApiServerHealth::of(cluster, seen, speaker),
-        endpoint: Endpoint::new(cluster, told),
+        endpoint: Endpoint::new(cluster, seen, told),
         drift,
         hosts,
         certificates: certificates::certificates(cluster, seen, Clock::seconds()),

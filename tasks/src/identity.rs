@@ -39,13 +39,20 @@ pub fn endpoint_url(cluster: &Cluster) -> String {
     format!("https://{}", endpoint_text(cluster))
 }
 
+/// Where clients outside reach the API by an address that moves, if there is one.
+#[must_use]
+pub fn virtual_url(cluster: &Cluster) -> Option<String> {
+    Some(format!("https://{}", SocketAddr::new(cluster.virtual_address()?.into(), cluster.api_server_port())))
+}
+
 /// Names and addresses in the certificates of all API servers, besides those that kubeadm gives them.
 #[must_use]
 pub fn certificate_names(cluster: &Cluster) -> Vec<String> {
     let given = &cluster.settings.api_endpoint;
     let mut names: Vec<String> = LOOPBACK_SANS.map(str::to_owned).to_vec();
     let external = cluster.external_endpoint().map(|external| &external.address);
-    for name in given.name.iter().chain(external).chain(&given.certificate_names) {
+    let moving = cluster.virtual_address().map(|address| address.to_string());
+    for name in given.name.iter().chain(external).chain(&moving).chain(&given.certificate_names) {
         if !names.contains(name) {
             names.push(name.clone());
         }

@@ -3,6 +3,7 @@
 //! Each check looks at one subject, of one host or of all together, and finds nothing, warnings, or reasons to refuse. `plan` and `apply`
 //! stop at the latter; `kokctl check` shows all of it.
 
+mod beside;
 mod bootstrap;
 mod bundled;
 mod control_planes;
@@ -25,6 +26,7 @@ mod running;
 mod storage;
 mod together;
 mod versions;
+mod virtual_address;
 
 use kok_crds::model::{Cluster, FirewallPolicy, Host, Settings};
 
@@ -37,6 +39,7 @@ use crate::observe::{Look, Observations};
 use crate::operations::NODE_DNS_UNIT_FILE;
 use crate::plan::{Refusal, Seen};
 
+pub use beside::check_beside;
 pub(crate) use bootstrap::has_data as has_etcd_data;
 pub use bootstrap::{CONFIGURATIONS, ETCD_CONFIGURATION, ETCD_STARTED};
 pub(crate) use bundled::bundled;
@@ -103,7 +106,7 @@ impl<'a> Scope<'a> {
 
     /// What of packages the bundle has for the host, if it lacks any.
     fn bundled(&self) -> Option<bundled::Bundled<'a>> {
-        bundled::bundled(self.bundle?, self.facts, (self.cluster, self.settings()))
+        bundled::bundled(self.bundle?, self.facts, (self.cluster, self.host))
     }
 
     /// Whether kokctl has not been here yet: later our own programs run, listen and take space.
@@ -171,6 +174,7 @@ const HOST_CHECKS: &[HostCheck] = &[
     of_host("routes", "no route leads into the ranges of pods and services", network::routes),
     of_host("subnet", "the pods' network reaches the other hosts as it needs it", network::subnet),
     of_host("ipv6", "it has what dual stack needs of IPv6, where that is asked for", ipv6::check),
+    of_host("virtual-address", "the address that is to move is one of its network", virtual_address::network),
     of_host("packets", "its interface sends packets as large as the pods' network needs", network::packets),
     of_host("names", "name servers that pods can ask", network::name_servers),
 ];
@@ -184,6 +188,7 @@ const RECOVERY: &str = "recovery";
 const CLUSTER_CHECKS: &[ClusterCheck] = &[
     of_cluster("identity", "every host is a machine of its own", together::identity),
     of_cluster("clocks", "the clocks agree", together::clocks),
+    of_cluster("free-address", "nobody else has the address that is to move", virtual_address::free),
     of_cluster("ownership", "hosts that are part of the cluster are part of the same one", ownership::ownership),
     of_cluster("authority", "no host is part of another Kubernetes cluster", owner::authorities),
     of_cluster("own-authorities", "the authorities are those of the file, if it has any", own_authorities::check),
@@ -218,6 +223,7 @@ pub fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
         looks.extend((plugin(&cluster.network).looks)());
     }
     looks.extend((cluster.network.is_dual_stack() && host.roles.is_node()).then_some(Look::Ipv6));
+    looks.extend(virtual_address::looks(cluster, host));
     if host.roles.control_plane {
         looks.extend(api_server::looks());
     }
@@ -284,20 +290,6 @@ pub fn reminders(cluster: &Cluster, seen: &Seen) -> Vec<Refusal> {
     let of_running =
         examine(cluster, seen).into_iter().filter(|examined| examined.name == "running").flat_map(|examined| examined.findings);
     of_running.filter(|finding| finding.weight == Weight::Warning).map(|finding| finding.refusal).collect()
-}
-
-/// Why `apply` would refuse the cluster whatever becomes of these hosts, which leave it before: said before they do.
-#[must_use]
-pub fn check_beside(cluster: &Cluster, seen: &Seen, leaving: &[String]) -> Vec<Refusal> {
-    // What the founding says of a member that is to leave is why it leaves; and so are another role and another address.
-    let counts = |examined: &Examined| match &examined.host {
-        Some(host) => !leaving.contains(host),
-        None => ![FOUNDING, MOVED].contains(&examined.name),
-    };
-    let findings = examine(cluster, seen).into_iter().filter(counts).flat_map(|examined| examined.findings);
-    let refusals = findings.filter(|finding| finding.weight == Weight::Refusal).map(|finding| finding.refusal);
-    let of_others = control_planes::changed(cluster, seen).into_iter().chain(moved::all(cluster, seen));
-    refusals.chain(of_others.filter(|(host, _)| !leaving.contains(host)).map(|(_, refusal)| refusal)).collect()
 }
 
 /// Hosts that are somebody else's, or of another cluster, or of one whose etcd is being recovered.

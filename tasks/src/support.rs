@@ -19,7 +19,7 @@ pub fn script(host: &Host, most_bytes: usize) -> String {
     let each = most_bytes / 12;
     format!(
         "part() {{ printf '\\n==== %s\\n' \"$*\"; \"$@\" 2>&1 | tail -c {each}; }}\n\
-         {HOST}for unit in {units}{etcd} kokctl-node-dns kokctl-pod-network; do\n\
+         {HOST}for unit in {units}{etcd} kokctl-node-dns kokctl-pod-network kokctl-keepalived kokctl-keepalived-check; do\n\
          \x20 systemctl cat \"$unit\" >/dev/null 2>&1 || continue\n\
          \x20 part systemctl status --no-pager --lines=0 \"$unit\"\n\
          \x20 part journalctl --no-pager --quiet --lines={LINES} --unit=\"$unit\"\n\

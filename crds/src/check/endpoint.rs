@@ -5,11 +5,10 @@ use std::net::IpAddr;
 use crate::decode::Decoder;
 use crate::model::{ExternalEndpoint, Settings};
 use crate::read::ReadHost;
+use crate::variables::ADDRESS_OF_EXTERNAL;
 use crate::words::quote;
 use crate::{Position, Problem};
 
-/// Where the address of an external endpoint may be written.
-const ADDRESS: [&str; 2] = ["spec.apiEndpoint.address", "spec.vars.loadbalancer_apiserver.address"];
 const IN_HOSTS_FILE: &str = "populate_loadbalancer_apiserver_to_hosts_file";
 
 /// What an external endpoint can't be together with.
@@ -25,7 +24,7 @@ pub(crate) fn endpoint(decoder: &mut Decoder, settings: &Settings, hosts: &[Read
         decoder.report(problem);
     }
     let Some(external) = &given.external else { return };
-    let at = at(decoder, &ADDRESS);
+    let at = at(decoder, &ADDRESS_OF_EXTERNAL);
     if given.local_load_balancers == Some(true) {
         let problem = Problem::new("hosts cannot have load balancers of their own here")
             .at(&at)

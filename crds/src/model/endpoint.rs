@@ -1,6 +1,6 @@
 //! Where the API is reached.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 
 use super::Cluster;
 
@@ -14,6 +14,12 @@ pub struct ApiEndpoint {
     pub server_port: Option<u16>,
     /// A load balancer or a moving address before all API servers that its owner runs.
     pub external: Option<ExternalEndpoint>,
+    /// An address that moves between the control planes, for clients outside of the cluster.
+    pub virtual_address: Option<Ipv4Addr>,
+    /// The number by which the programs that move it know each other; without a word [`Cluster::virtual_router`] has one.
+    pub virtual_router: Option<u8>,
+    /// The same as Kubespray says it, until all of that is read.
+    pub kube_vip: KubeVip,
     /// Whether each node without an API server has a load balancer of its own before those of several control planes. Without a word it has,
     /// unless there is an external one.
     pub local_load_balancers: Option<bool>,
@@ -25,6 +31,17 @@ pub struct ApiEndpoint {
     pub certificate_names: Vec<String>,
     /// Whether the cluster has had several control planes, and its API keeps the name that it got by that. No file says it, but the cluster.
     pub is_named: bool,
+}
+
+/// What Kubespray's variables say of an address that moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KubeVip {
+    /// Whether there is one.
+    pub enabled: bool,
+    /// Whether it leads to the API servers.
+    pub control_plane: bool,
+    /// Which.
+    pub address: Option<Ipv4Addr>,
 }
 
 /// A way to the API servers that kokctl does not make.
@@ -61,6 +78,20 @@ impl Cluster {
     pub fn api_endpoint_name(&self) -> Option<&str> {
         let own = (self.is_highly_available() || self.settings.api_endpoint.is_named) && self.external_endpoint().is_none();
         own.then(|| self.settings.api_endpoint.name.as_deref().unwrap_or(API_ENDPOINT_NAME))
+    }
+
+    /// The address that moves between the control planes.
+    #[must_use]
+    pub fn virtual_address(&self) -> Option<Ipv4Addr> {
+        self.settings.api_endpoint.virtual_address
+    }
+
+    /// The number of the virtual router (RFC 5798: 1 to 255) that has that address. Two that have one number in one network must not be. By itself
+    /// it is the last number of the address, which nobody else of a /24 has.
+    #[must_use]
+    pub fn virtual_router(&self) -> Option<u8> {
+        let [.., last] = self.virtual_address()?.octets();
+        Some(self.settings.api_endpoint.virtual_router.unwrap_or(if last == 0 { u8::MAX } else { last }))
     }
 
     /// Whether each node without an API server has a load balancer of its own before those of the control planes.

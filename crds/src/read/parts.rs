@@ -48,8 +48,13 @@ const fn leaf(name: &'static str, variable: &'static str, kind: Kind, about: &'s
 pub(crate) const API_ENDPOINT: Part = Part {
     form: Form {
         what: "the endpoint of the API",
-        fields: &["address", "port", "loadBalancer"],
-        refused: &[("host", "write it as `address`"), ("controlPlaneEndpoint", "write it as `address` and `port`")],
+        fields: &["address", "port", "loadBalancer", "vip", "routerId"],
+        refused: &[
+            ("host", "write it as `address`"),
+            ("controlPlaneEndpoint", "write it as `address` and `port`"),
+            ("virtualAddress", "write it as `vip`"),
+            ("virtualRouterId", "write it as `routerId`"),
+        ],
     },
     leaves: &[
         leaf("port", "kube_apiserver_port", Kind::Number(1, 65535), "Port of that address; without one, that of the API servers."),
@@ -58,6 +63,13 @@ pub(crate) const API_ENDPOINT: Part = Part {
             "loadbalancer_apiserver_localhost",
             Kind::Word(&LOAD_BALANCERS),
             "With several control planes: whether each host without an API server has a load balancer before theirs.",
+        ),
+        leaf("vip", "api_virtual_address", Kind::Text, "An address that moves between the control planes, for clients outside."),
+        leaf(
+            "routerId",
+            "api_virtual_router_id",
+            Kind::Number(1, 255),
+            "The virtual router's number in the hosts' network (VRRP); without it the last number of `vip`.",
         ),
     ],
 };

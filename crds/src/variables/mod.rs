@@ -29,7 +29,7 @@ pub(crate) use of_hosts::{OfHost, OwnField};
 pub(crate) use plain::{flag, plain, spelled};
 pub(crate) use read::calico::OFF as WITHOUT_CALICO;
 pub(crate) use read::host::url;
-pub(crate) use read::load_balancing::LOAD_BALANCERS;
+pub(crate) use read::load_balancing::{ADDRESS_OF_EXTERNAL, LOAD_BALANCERS};
 pub(crate) use read::policies::STATIC_POLICY_OPTIONS;
 pub(crate) use readers::Readers;
 pub(crate) use row::{Rule, Shape, Switch};

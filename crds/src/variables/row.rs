@@ -33,7 +33,7 @@ pub struct Variable {
     pub(crate) secret: bool,
     /// The variable that has to be switched on for this one to count, and whether it is.
     pub(crate) beside: Option<Switch>,
-    /// What is to be known, beyond a line of the table, of a value that is not done yet.
+    /// What is to be known, beyond a line of the table, of a value that is not done yet, or done by other means.
     pub(crate) note: Option<Remark>,
 }
 
@@ -224,7 +224,7 @@ impl Variable {
         self
     }
 
-    /// A value that is not done yet is worth a note.
+    /// A value that is not done yet, or done by other means, is worth a note.
     pub(crate) const fn noting(mut self, note: Remark) -> Self {
         self.note = Some(note);
         self

@@ -87,6 +87,7 @@ impl<'a> Sayings<'a> {
         super::read::security::check(decoder, &given, &settings);
         super::read::together::check(decoder, &given, &settings);
         super::read::calico::check(decoder, &given, &mut settings);
+        super::read::virtual_address::check(decoder, &given, &mut settings);
         let mode = settings.kube_proxy_mode;
         settings.components.kube_proxy.retain(|name, _| mode.reads(name));
         super::read::certificates::check(decoder, &given, &settings);

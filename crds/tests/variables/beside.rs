@@ -47,12 +47,14 @@ const DUAL_STACK: (&str, &str) = ("ipv6_stack", "true");
 const FIRST: [(&str, &str); 1] = [(EVENTS, "{first: {type: Server, qps: 1, burst: 1}}")];
 
 /// What variables, of which most are switches, can't be without.
-const NEEDED: [(&str, &[(&str, &str)]); 28] = [
+const NEEDED: [(&str, &[(&str, &str)]); 30] = [
     ("issued_certificates", &[("certificate_authorities", "{frontProxy: {certificate: front.crt}}")]),
     (
         "populate_loadbalancer_apiserver_to_hosts_file",
         &[("loadbalancer_apiserver", "{address: 192.0.2.100}"), ("apiserver_loadbalancer_domain_name", "first.example")],
     ),
+    ("api_virtual_router_id", &[("api_virtual_address", "10.0.0.100")]),
+    ("kube_vip_controlplane_enabled", &[("kube_vip_enabled", "true"), ("kube_vip_address", "10.0.0.100")]),
     ("kube_oidc_auth", &[("kube_oidc_url", "https://first.example"), ("kube_oidc_client_id", "first")]),
     ("kube_webhook_token_auth", &[("kube_webhook_token_auth_url", "https://first.example")]),
     (

@@ -2,7 +2,7 @@
 
 use kok_crds::{count, counted};
 
-use crate::engine::{Cordoned, Drift, Endpoint};
+use crate::engine::{Cordoned, Drift, Endpoint, VirtualAddress};
 
 /// Where clients are sent.
 pub(super) fn endpoint(endpoint: &Endpoint) -> String {
@@ -14,6 +14,16 @@ pub(super) fn endpoint(endpoint: &Endpoint) -> String {
         "  endpoint {}: {}; load balancers of workers ready: {} of {}{missing}",
         endpoint.url, endpoint.state, balancers.ready, balancers.of
     )
+}
+
+/// Who has the address that moves.
+pub(super) fn virtual_address(address: &VirtualAddress) -> String {
+    let holders = match address.holders.as_slice() {
+        [] => "no host has it".to_owned(),
+        [one] => format!("{one} has it"),
+        several => format!("{} have it at once", several.join(" and ")),
+    };
+    format!("  virtual address {}: {holders}", address.url)
 }
 
 /// Why a node takes no new pods.

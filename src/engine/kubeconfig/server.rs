@@ -32,6 +32,12 @@ impl Server {
         Some(Self { address: endpoint.host, port: endpoint.port, ..Self::own(cluster, host) })
     }
 
+    /// The address that moves between them.
+    fn moving(cluster: &Cluster) -> Option<Self> {
+        let (address, host) = (cluster.virtual_address()?, cluster.control_planes().next()?);
+        Some(Self { address: address.to_string(), ..Self::own(cluster, host) })
+    }
+
     fn own(cluster: &Cluster, host: &Host) -> Self {
         Self { host: host.name.clone(), address: host.address.to_string(), port: cluster.api_server_port(), tls_server_name: None }
     }
@@ -48,7 +54,7 @@ impl Server {
             .control_planes()
             .map(|host| Self::own(cluster, host))
             .chain(cluster.control_planes().filter_map(|host| Self::by_ssh(cluster, host)));
-        Self::external(cluster).into_iter().chain(of_hosts).collect()
+        Self::external(cluster).into_iter().chain(Self::moving(cluster)).chain(of_hosts).collect()
     }
 
     /// As a kubeconfig names it.

@@ -1,9 +1,12 @@
 //! Where clients of the cluster are sent, and whether somebody answers there.
 
-use kok_crds::model::Cluster;
-use kok_tasks::identity::endpoint_text;
+use std::net::IpAddr;
+
+use kok_crds::model::{Cluster, Host};
+use kok_tasks::identity::{endpoint_text, virtual_url};
 use kok_tasks::observe::{ApiServerState, Look, Observations};
 use kok_tasks::operations::said_briefly;
+use kok_tasks::plan::Seen;
 use serde::Serialize;
 
 /// The API endpoint.
@@ -17,6 +20,27 @@ pub struct Endpoint {
     /// Nodes with a load balancer of their own that has an API server to send its clients to, of all that should have one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_balancers: Option<LoadBalancers>,
+    /// The address that moves between the control planes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_address: Option<VirtualAddress>,
+}
+
+/// An address that moves between the control planes.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VirtualAddress {
+    /// Where clients outside reach the API by it.
+    pub url: String,
+    /// The hosts that have it: one, where all is well.
+    pub holders: Vec<String>,
+}
+
+impl VirtualAddress {
+    fn new(cluster: &Cluster, seen: &Seen) -> Option<Self> {
+        let (url, address) = (virtual_url(cluster)?, IpAddr::V4(cluster.virtual_address()?));
+        let has = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.addresses().any(|own| own == address));
+        Some(Self { url, holders: cluster.hosts.iter().filter(has).map(|host| host.name.clone()).collect() })
+    }
 }
 
 /// The load balancers of nodes.
@@ -46,7 +70,7 @@ pub(super) fn looks(cluster: &Cluster) -> impl Iterator<Item = Look> {
 
 impl Endpoint {
     /// As the control plane saw it that speaks for the cluster, if there is one.
-    pub(super) fn new(cluster: &Cluster, seen: Option<&Observations>) -> Self {
+    pub(super) fn new(cluster: &Cluster, all: &Seen, seen: Option<&Observations>) -> Self {
         let url = url(cluster);
         let state = match seen.and_then(|seen| seen.api_endpoints.get(&url)) {
             None => "not asked".to_owned(),
@@ -68,6 +92,6 @@ impl Endpoint {
             let not_ready: Vec<String> = nodes.iter().filter(|node| !is_ready(node)).map(|node| (*node).to_owned()).collect();
             LoadBalancers { ready: nodes.len() - not_ready.len(), of: nodes.len(), not_ready }
         });
-        Self { url, state, load_balancers }
+        Self { url, state, load_balancers, virtual_address: VirtualAddress::new(cluster, all) }
     }
 }

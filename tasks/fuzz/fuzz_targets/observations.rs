@@ -31,6 +31,7 @@ static LOOKS: LazyLock<Looks> = LazyLock::new(|| {
         Look::LoadBalancers,
         Look::TimeTracking,
         Look::Ipv6,
+        Look::Neighbour(std::net::Ipv4Addr::new(10, 0, 0, 9)),
     ]
     .into_iter()
     .collect()

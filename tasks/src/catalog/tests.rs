@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::facts::{CHRONY, COMMANDS, TRUST_DEBIAN};
+use crate::facts::{CHRONY, COMMANDS, CURL, KEEPALIVED, TRUST_DEBIAN};
 
 const DIGITS: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
@@ -87,7 +87,7 @@ const ESSENTIAL: [&str; 6] = ["coreutils", "gzip", "mount", "systemd", "tar", "u
 #[test]
 fn packages_are_those_that_hosts_are_asked_for() {
     let catalog = Catalog::built_in().unwrap();
-    let programs = COMMANDS.iter().chain([&CHRONY, &TRUST_DEBIAN]).map(|program| program.debian);
+    let programs = COMMANDS.iter().chain([&CHRONY, &CURL, &KEEPALIVED, &TRUST_DEBIAN]).map(|program| program.debian);
     let asked: BTreeSet<&str> = programs.filter(|package| !ESSENTIAL.contains(package)).collect();
     for source in &catalog.distributions {
         assert_eq!(source.packages.iter().map(String::as_str).collect::<BTreeSet<_>>(), asked, "{}", source.name);

@@ -40,6 +40,9 @@ pub const CHRONY: Program = Program { name: "chronyc", debian: "chrony", rhel: "
 /// What fetches files on hosts that fetch for themselves.
 pub const CURL: Program = Program { name: "curl", debian: "curl", rhel: "curl" };
 
+/// What moves an address between control planes.
+pub const KEEPALIVED: Program = Program { name: "keepalived", debian: "keepalived", rhel: "keepalived" };
+
 /// What makes the file of all trusted authorities on Debian and Ubuntu.
 pub const TRUST_DEBIAN: Program = Program { name: "update-ca-certificates", debian: "ca-certificates", rhel: "ca-certificates" };
 
@@ -50,7 +53,8 @@ pub const TRUST_RHEL: Program = Program { name: "update-ca-trust", debian: "ca-c
 pub const INDISPENSABLE: &[&str] = &["base64", "flock", "mount", "sha256sum", "stat", "systemctl", "systemd-run"];
 
 /// What tells one host from another: where a command is only asked for, not needed.
-const OTHER_COMMANDS: &[&str] = &["apt-get", "dnf", "chronyc", "conntrack", "curl", "update-ca-certificates", "update-ca-trust"];
+const OTHER_COMMANDS: &[&str] =
+    &["apt-get", "dnf", "chronyc", "conntrack", "curl", "keepalived", "update-ca-certificates", "update-ca-trust"];
 
 /// A command and the packages that have it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -179,7 +183,8 @@ impl HostFacts {
     /// facts that were read.
     #[must_use]
     pub fn expected() -> Self {
-        let commands = COMMANDS.iter().map(|program| program.name).chain(["chronyc", "curl", "apt-get"]).map(str::to_owned).collect();
+        let commands =
+            COMMANDS.iter().map(|program| program.name).chain(["chronyc", "curl", "keepalived", "apt-get"]).map(str::to_owned).collect();
         Self { architecture: "amd64".to_owned(), os_id: "debian".to_owned(), commands, ..Self::default() }
     }
 

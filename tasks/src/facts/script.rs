@@ -7,10 +7,11 @@ use std::fmt::Write as _;
 
 use super::files::FILES;
 use super::storage::{FOLDERS, MOUNT_POINTS};
-use super::{CHRONY, COMMANDS, CURL, OTHER_COMMANDS, Program, TARGETS, TRUST_DEBIAN};
+use super::{CHRONY, COMMANDS, CURL, KEEPALIVED, OTHER_COMMANDS, Program, TARGETS, TRUST_DEBIAN};
 
 /// The script. It reads files, and of commands meant for people only `ip`, `df` and, where they are active, the firewall's.
-pub(crate) fn script() -> String {
+/// With `moves`, of a host that an address is to move to.
+pub(crate) fn script(moves: bool) -> String {
     let mut script = format!("mark fact-files\ngrep -Ha '' {} 2>/dev/null\n", FILES.join(" "));
     script.push_str("mark fact-machine\nuname -m\n");
     let mounts = MOUNT_POINTS.join("|");
@@ -19,7 +20,7 @@ pub(crate) fn script() -> String {
     script.push_str("mark fact-addresses\nip addr show 2>/dev/null\n");
     push_space(&mut script);
     push_commands(&mut script);
-    push_packages(&mut script);
+    push_packages(&mut script, moves);
     script
 }
 
@@ -61,12 +62,12 @@ fn push_commands(script: &mut String) {
 
 /// Whether a package could be installed is asked only where a command is missing. Debian's package manager knows it from its lists,
 /// which an image may come without; the one of the RHEL family fetches them when it is asked. What these could do shows when it is done.
-fn push_packages(script: &mut String) {
+fn push_packages(script: &mut String, moves: bool) {
     script.push_str(
         "mark fact-packages\nfor file in /var/lib/dpkg/updates/[0-9]*; do [ -e \"$file\" ] && { echo interrupted; break; }; done\n",
     );
     script.push_str("lacking=\n");
-    for Program { name, debian, .. } in COMMANDS.iter().chain([&CHRONY, &CURL, &TRUST_DEBIAN]) {
+    for Program { name, debian, .. } in COMMANDS.iter().chain([&CHRONY, &CURL, &TRUST_DEBIAN]).chain(moves.then_some(&KEEPALIVED)) {
         let _ = writeln!(script, "command -v {name} >/dev/null 2>&1 || lacking=\"$lacking {debian}\"");
     }
     script.push_str("for file in /var/lib/apt/lists/*Packages*; do [ -e \"$file\" ] || echo no-lists; break; done\n");

@@ -36,6 +36,8 @@ pub enum Writer {
     Time,
     /// One that trusts authorities of the user's.
     Trust,
+    /// A control plane that an address moves to.
+    VirtualAddress,
 }
 
 /// A folder that files are put into.
@@ -69,6 +71,7 @@ pub const TARGETS: &[Target] = &[
     of(Writer::Host, "/etc/kubernetes"),
     of(Writer::ControlPlane, "/etc/kubernetes/apiserver"),
     of(Writer::LoadBalancer, "/etc/kubernetes/haproxy"),
+    of(Writer::VirtualAddress, "/etc/kubernetes/keepalived"),
     of(Writer::ControlPlane, "/etc/kubernetes/kokctl"),
     of(Writer::StaticPods, "/etc/kubernetes/manifests"),
     of(Writer::Host, "/etc/kubernetes/pki"),

@@ -13,7 +13,7 @@ use crate::documents::ControlPlaneDocument;
 use crate::membership::peer_url;
 use crate::operations::BINARIES;
 use crate::patches;
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
+use crate::plan::{Draft, HostView, Inputs, Reason, Refusal, StepId, StepName};
 use crate::resources::{Binary, Directory, File, Resource};
 use crate::templates::render;
 
@@ -52,7 +52,9 @@ pub(super) struct Configuration {
     text: String,
     /// The sum of what counts of it: what is made from it is made anew when this changes.
     pub(super) source: String,
-    /// What that was as long as the host was the only control plane, and its address the endpoint. What is made from it was the same.
+    /// The same of what kube-proxy and CoreDNS are made from.
+    of_addons: String,
+    /// What the sum was as long as the host was the only control plane, and its address the endpoint. What is made from it was the same.
     pub(super) source_alone: Option<String>,
 }
 
@@ -62,10 +64,13 @@ pub(super) fn bootstrap(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = BOOTSTRAP;
     let founding = (!view.cluster().has_etcd_units()).then(|| founding(view));
     let text = whole(view, Of::Host, founding)?;
-    let source = sha256(whole(view, Of::Host, None)?.as_bytes());
-    let alone = view.cluster().api_endpoint_name().map(|_| whole(view, Of::Alone, None)).transpose()?;
-    let source_alone = alone.map(|text| sha256(text.as_bytes()));
-    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, source, source_alone })
+    let (source, source_alone) = unmoved(view, |view| {
+        let source = sha256(whole(view, Of::Host, None)?.as_bytes());
+        let alone = view.cluster().api_endpoint_name().map(|_| whole(view, Of::Alone, None)).transpose()?;
+        Ok((source, alone.map(|text| sha256(text.as_bytes()))))
+    })?;
+    let path = format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name());
+    Ok(Configuration { step, path, text, of_addons: source.clone(), source, source_alone })
 }
 
 /// The configuration that is uploaded and that later joins and upgrades read: an etcd member that has lost its data must not found a
@@ -74,14 +79,24 @@ pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
     let step = CLUSTER;
     let text = whole(view, Of::Cluster, None)?;
     // With one control plane there is no other to upload it, and clusters that are there have the sum of the whole.
-    let counts = if view.cluster().is_highly_available() { common(view, Of::Cluster, None)? } else { text.clone() };
-    Ok(Configuration {
-        step,
-        path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()),
-        text,
-        source: sha256(counts.as_bytes()),
-        source_alone: None,
-    })
+    let sum = |view: &HostView<'_>| {
+        let counts = if view.cluster().is_highly_available() { common(view, Of::Cluster, None)? } else { whole(view, Of::Cluster, None)? };
+        Ok(sha256(counts.as_bytes()))
+    };
+    let (source, of_addons) = (sum(view)?, unmoved(view, sum)?);
+    Ok(Configuration { step, path: format!("{CONFIGURATION_FOLDER}/{}.yaml", step.name()), text, of_addons, source, source_alone: None })
+}
+
+/// What comes of a cluster without an address that moves. That one is in certificates alone: no manifest is another one for it, and none is made
+/// anew when it comes, changes or goes.
+fn unmoved<T>(view: &HostView<'_>, of: impl FnOnce(&HostView<'_>) -> Result<T, Refusal>) -> Result<T, Refusal> {
+    if view.cluster().virtual_address().is_none() {
+        return of(view);
+    }
+    let mut cluster = view.cluster().clone();
+    cluster.settings.api_endpoint.virtual_address = None;
+    let inputs = Inputs { cluster: &cluster, ..*view.inputs };
+    of(&HostView { inputs: &inputs, ..*view })
 }
 
 /// The sum of what kube-proxy and CoreDNS are made from: of the configuration, and of how CoreDNS is patched. Where one control plane speaks
@@ -89,7 +104,7 @@ pub(super) fn cluster(view: &HostView<'_>) -> Result<Configuration, Refusal> {
 pub(super) fn addons_source(view: &HostView<'_>, configuration: &Configuration) -> String {
     let patches = patches::patches(view.cluster(), view.host);
     let of_dns: String = patches.iter().filter(|(name, _)| name.starts_with(DNS)).map(|(name, text)| format!("{name}\n{text}")).collect();
-    if of_dns.is_empty() { configuration.source.clone() } else { sha256(format!("{}\n{of_dns}", configuration.source).as_bytes()) }
+    if of_dns.is_empty() { configuration.of_addons.clone() } else { sha256(format!("{}\n{of_dns}", configuration.of_addons).as_bytes()) }
 }
 
 /// Members of etcd with their addresses (etcd's `--initial-cluster`).

@@ -30,6 +30,7 @@ mod swap;
 mod time_sync;
 pub(crate) mod trust;
 mod uncordoned;
+pub(crate) mod virtual_address;
 
 use crate::plan::{Draft, HostView, Refusal};
 
@@ -65,6 +66,7 @@ pub const TASKS: &[Task] = &[
     kubelet::TASK,
     control_plane::TASK,
     load_balancer::TASK,
+    virtual_address::TASK,
     kubelet_join::TASK,
     network::TASK,
     node_dns::TASK,

@@ -21,7 +21,7 @@ const DEADLINE: Duration = Duration::from_secs(900);
 
 fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let facts = view.facts;
-    let missing = missing_programs(facts, view.cluster(), view.settings());
+    let missing = missing_programs(facts, view.cluster(), view.host);
     if missing.is_empty() {
         return Ok(());
     }
@@ -30,7 +30,7 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let command = |program: &&Program| (program.name.to_owned(), (distribution.package_of)(program).to_owned());
     let commands: Vec<(String, String)> = missing.iter().copied().map(|program| command(&program)).collect();
     let environment = super::proxy::environment(view).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    let bundled = bundled(view.inputs.bundle, facts, (view.cluster(), view.settings()));
+    let bundled = bundled(view.inputs.bundle, facts, (view.cluster(), view.host));
     let source = bundled.map(|bundled| PackageSource::of(bundled.packages, bundled.keyring));
     let installed = draft.add(INSTALLED, Resource::Packages(Packages { manager, commands: commands.clone(), environment, source }));
     draft.within(DEADLINE);

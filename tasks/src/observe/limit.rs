@@ -62,7 +62,7 @@ impl Looks {
 
     fn of_host(&self, hosts: usize) -> usize {
         let words = [self.time, self.swap, self.firewall, self.ipv6, self.programs, self.versions];
-        let words = words.into_iter().filter(|asked| *asked).count() * WORDS + self.patterns.len() * WORDS;
+        let words = words.into_iter().filter(|asked| *asked).count() * WORDS + (self.patterns.len() + self.neighbours.len()) * WORDS;
         let of_hosts = hosts.saturating_mul(NAMED).saturating_add(WORDS);
         let named = (self.blocks.len() + usize::from(self.pod_network.is_some())).saturating_mul(of_hosts);
         let values = (self.units.len() + self.sysctls.len()) * VALUE;

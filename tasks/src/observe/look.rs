@@ -1,6 +1,7 @@
 //! What a probe is asked to look at.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use ipnet::IpNet;
 use kok_crds::model::ObjectName;
@@ -88,6 +89,8 @@ pub enum Look {
     PodNetwork(Vec<IpNet>),
     /// IPv6: whether it is there, its routes, and what interfaces make of advertisements.
     Ipv6,
+    /// Whether somebody in the host's network has an address that is to move.
+    Neighbour(Ipv4Addr),
     /// An object of an addon, asked from this host's API server.
     AddonObject(ObjectName),
 }
@@ -129,6 +132,7 @@ pub struct Looks {
     pub(super) firewall: bool,
     pub(super) pod_network: Option<Vec<IpNet>>,
     pub(super) ipv6: bool,
+    pub(super) neighbours: BTreeSet<Ipv4Addr>,
     pub(super) addon_objects: BTreeSet<ObjectName>,
 }
 
@@ -176,6 +180,7 @@ impl Looks {
             Look::Firewall => self.firewall = true,
             Look::PodNetwork(ranges) => self.pod_network = Some(ranges),
             Look::Ipv6 => self.ipv6 = true,
+            Look::Neighbour(address) => drop(self.neighbours.insert(address)),
             Look::AddonObject(name) => drop(self.addon_objects.insert(name)),
         }
     }
@@ -231,6 +236,7 @@ impl Looks {
         let services = services.chain(asked(self.programs, Look::Programs)).chain(asked(self.versions, Look::Versions));
         let host = asked(self.swap, Look::Swap).chain(asked(self.firewall, Look::Firewall));
         let host = host.chain(self.pod_network.clone().map(Look::PodNetwork)).chain(asked(self.ipv6, Look::Ipv6));
+        let host = host.chain(self.neighbours.iter().copied().map(Look::Neighbour));
         let host = host.chain(self.blocks.iter().cloned().map(Look::Block)).chain(self.users.iter().cloned().map(Look::User));
         let host = host.chain(self.commands.iter().cloned().map(Look::Command)).chain(self.patterns.iter().cloned().map(Look::Matching));
         paths.chain(files).chain(edited).chain(large).chain(contents).chain(units).chain(kernel).chain(services).chain(host).chain(cluster)

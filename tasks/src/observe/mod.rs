@@ -18,6 +18,7 @@ mod last_words;
 mod limit;
 mod list;
 mod look;
+mod neighbour;
 mod network_check;
 mod parse;
 pub(crate) mod pod_network;
@@ -43,6 +44,7 @@ pub use kubeconfig::{certificate as kubeconfig_certificate, server as kubeconfig
 pub use kubernetes::{KubernetesObject, KubernetesState, NodeState};
 pub(crate) use list::list;
 pub use look::{Look, Looks};
+pub use neighbour::Neighbour;
 pub use network_check::{NOT_ASKED, script as network_check_script};
 pub(crate) use parse::text_of;
 pub use parse::{ParseError, Section, parse, sections};

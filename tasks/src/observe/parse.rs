@@ -192,6 +192,7 @@ fn read_host(sections: &[Section<'_>], looks: &Looks, seen: &mut Observations) -
         seen.firewall = Some(super::firewall::read(text).ok_or_else(|| ParseError::new("firewall", text))?);
     }
     seen.pod_network = looks.pod_network.as_ref().map(|_| body("pod-network").map(super::pod_network::read)).transpose()?;
+    seen.neighbours = super::neighbour::read(sections, looks.neighbours.iter().copied())?;
     if looks.ipv6 {
         let state = super::ipv6::read(body("ipv6")?);
         // So that a step that sets one of them knows it without another look.

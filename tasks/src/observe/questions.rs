@@ -34,6 +34,7 @@ fn questions(looks: &Looks) -> Vec<String> {
     };
     made(&|script| super::etcd_urls::push_endpoints(script, &looks.etcd_endpoints));
     made(&|script| super::api_server::push_endpoints(script, &looks.api_endpoints));
+    made(&|script| super::neighbour::push(script, looks.neighbours.iter().copied()));
     made(&|script| super::workload::push(script, &looks.workload));
     made(&|script| super::addons::push(script, &looks.addon_objects));
     made(&|script| {

@@ -45,7 +45,7 @@ pub fn section_marker(nonce: &Nonce) -> String {
 pub fn probe_script(nonce: &Nonce, looks: &Looks, with_facts: bool) -> String {
     let mut script = section_marker(nonce);
     if with_facts {
-        script.push_str(&facts::script());
+        script.push_str(&facts::script(!looks.neighbours.is_empty()));
     }
     script.push_str(CLOCK);
     push_paths(&mut script, looks);

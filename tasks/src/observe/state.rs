@@ -1,6 +1,7 @@
 //! What a probe saw.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use kok_crds::model::ObjectName;
 
@@ -12,6 +13,7 @@ use super::etcd_data::EtcdData;
 use super::firewall::Firewall;
 use super::ipv6::Ipv6State;
 use super::kubernetes::KubernetesState;
+use super::neighbour::Neighbour;
 use super::pod_network::PodNetwork;
 use super::swap::SwapState;
 use super::time::TimeTracking;
@@ -87,6 +89,8 @@ pub struct Observations {
     pub pod_network: Option<PodNetwork>,
     /// IPv6.
     pub ipv6: Option<Ipv6State>,
+    /// Who has addresses that are to move.
+    pub neighbours: BTreeMap<Ipv4Addr, Neighbour>,
     /// Objects of addons that were asked for; `None` for one that does not exist.
     pub addon_objects: BTreeMap<ObjectName, Option<LiveObject>>,
     /// When kubelets were started that this run has looked at, by host, in nanoseconds since 1970 by the host's clock. No probe sees that; who
@@ -246,6 +250,7 @@ impl Observations {
             firewall: None,
             pod_network: None,
             ipv6: None,
+            neighbours: BTreeMap::new(),
             addon_objects: BTreeMap::new(),
             kubelets_started: BTreeMap::new(),
             written: BTreeMap::new(),
@@ -291,6 +296,7 @@ impl Observations {
         self.firewall = later.firewall.or(self.firewall.take());
         self.pod_network = later.pod_network.or(self.pod_network.take());
         self.ipv6 = later.ipv6.or(self.ipv6.take());
+        self.neighbours.extend(later.neighbours);
         self.addon_objects.extend(later.addon_objects);
         self.kubelets_started.extend(later.kubelets_started);
         self.written.extend(later.written);

@@ -44,6 +44,7 @@ mod tokens;
 mod trust;
 mod uncordon;
 mod upload;
+pub(crate) mod virtual_router;
 
 pub use addons::Addons;
 pub use apply_addon::ApplyAddon;
@@ -91,6 +92,10 @@ pub use trust::TrustStore;
 pub use uncordon::UncordonNodes;
 pub(crate) use upload::{CONTROL_PLANES_ANNOTATION, founded, names};
 pub use upload::{FOUNDED, UploadConfiguration};
+pub use virtual_router::{
+    NoVirtualRouter, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ,
+    VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter,
+};
 
 use std::time::Duration;
 
@@ -217,6 +222,10 @@ operations! {
     NodesReady,
     /// Routes to the pods of other hosts.
     PodRoutes,
+    /// keepalived goes by its configuration.
+    VirtualRouter,
+    /// No address of ours moves to the host any more.
+    NoVirtualRouter,
     /// Nodes say which share of the pods' range is theirs.
     NodeShares,
     /// A node has the link of its DNS cache, or none any more.

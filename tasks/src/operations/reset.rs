@@ -5,6 +5,7 @@ use crate::components::AUDIT_FOLDER;
 use crate::network_plugins::{self, Leftovers};
 use crate::observe::{Look, Observations, PathState, STATE_DIRECTORY};
 use crate::operations::node_dns::UNIT_FILE;
+use crate::operations::virtual_router::{VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
@@ -33,6 +34,8 @@ const ETCD_DATA: &str = "/var/lib/etcd/member";
 const PATHS: &[&str] = &[
     "/etc/kubernetes",
     UNIT_FILE,
+    VIRTUAL_ROUTER_UNIT_FILE,
+    VIRTUAL_ROUTER_CHECK_FILE,
     "/sys/class/net/nodelocaldns",
     "/etc/containerd/config.toml",
     "/etc/systemd/system/containerd.service",
@@ -56,7 +59,7 @@ const PATHS: &[&str] = &[
     AUDIT_FOLDER,
 ];
 
-const UNITS: [&str; 2] = ["kubelet.service", "containerd.service"];
+const UNITS: [&str; 3] = ["kubelet.service", "containerd.service", VIRTUAL_ROUTER_UNIT];
 
 /// The same where etcd is a unit.
 const PATHS_OF_ETCD: [&str; 3] = ["/etc/systemd/system/etcd.service", "/etc/etcd", "/usr/local/bin/etcd"];
@@ -70,6 +73,10 @@ const UNIT_OF_ETCD: &str = "etcd.service";
 /// frozen can be killed, so it is thawed first. systemd alone would give each of them 90 s for a signal that it may not hear.
 const SCRIPT: &str = r#"set +e
 kubeadm=/usr/local/bin/kubeadm
+# First of all: clients are with another control plane before this one ends.
+systemctl disable --now kokctl-keepalived.service 2>/dev/null
+rm -f /etc/systemd/system/kokctl-keepalived.service /etc/systemd/system/kokctl-keepalived-check.service
+if [ -e /var/lib/kokctl/made/user-kokctl-vip ] && id -u kokctl-vip >/dev/null 2>&1; then userdel kokctl-vip || exit 1; fi
 systemctl disable --now kubelet.service 2>&1
 thaw() { for state in $(find /sys/fs/cgroup/freezer/kubepods* -name freezer.state 2>/dev/null); do echo THAWED >"$state"; done; }
 thaw

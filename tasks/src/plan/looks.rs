@@ -24,6 +24,7 @@ pub fn looks(inputs: &Inputs<'_>) -> Result<BTreeMap<String, Looks>, Vec<Refusal
         entry.extend(crate::list::certificates::looks(inputs.cluster, host));
         entry.extend(preconditions::looks(inputs.cluster, host));
         entry.extend(crate::list::names::looks());
+        entry.extend(crate::list::virtual_address::looks(host));
     }
     Ok(looks)
 }

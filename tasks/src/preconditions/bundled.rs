@@ -6,7 +6,7 @@ use crate::catalog::{Catalog, DistributionSource};
 use crate::distribution::Distribution;
 use crate::facts::{HostFacts, INDISPENSABLE, Program};
 use crate::resources::Manager;
-use kok_crds::model::{Cluster, Settings};
+use kok_crds::model::{Cluster, Host};
 
 /// Packages that a host is given.
 #[derive(Debug, Clone, Copy)]
@@ -24,11 +24,11 @@ pub(super) fn release_of(facts: &HostFacts) -> String {
 
 /// What the bundle has for a host that lacks commands: all of them, or nothing. It goes before the host's own sources: whoever has put it into the
 /// bundle means it, and what is installed does not depend on what a host reaches on that day.
-pub(crate) fn bundled<'a>(bundle: &'a Bundle, facts: &HostFacts, (cluster, settings): (&Cluster, &Settings)) -> Option<Bundled<'a>> {
+pub(crate) fn bundled<'a>(bundle: &'a Bundle, facts: &HostFacts, (cluster, host): (&Cluster, &Host)) -> Option<Bundled<'a>> {
     let distribution = facts.distribution().filter(|distribution| has_manager(facts, distribution))?;
     let keyring = (distribution.keyring_of)(&facts.os_id)?;
     let packages = bundle.packages_of(&release_of(facts), &facts.architecture)?;
-    let missing = missing(facts, cluster, settings);
+    let missing = missing(facts, cluster, host);
     let has = |program: &&Program| packages.names.iter().any(|name| name == (distribution.package_of)(program));
     let is_whole = !missing.is_empty() && missing.iter().filter(|program| !INDISPENSABLE.contains(&program.name)).all(has);
     is_whole.then_some(Bundled { packages, keyring })

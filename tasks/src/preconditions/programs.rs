@@ -1,21 +1,36 @@
 //! Commands, packages, and what keeps the clock.
 
-use kok_crds::model::{Cluster, Delivery, Settings};
+use kok_crds::model::{Cluster, Delivery, Host};
 
 use super::bundled::{release_of, way};
 use super::{Findings, Scope};
 use crate::distribution::FAMILIES;
-use crate::facts::{CHRONY, COMMANDS, CURL, HostFacts, INDISPENSABLE, Program};
+use crate::facts::{CHRONY, COMMANDS, CURL, HostFacts, INDISPENSABLE, KEEPALIVED, Program};
 use crate::plan::Refusal;
 use crate::resources::Manager;
 
+/// Whether an address moves to a host.
+pub(super) fn has_virtual_address(cluster: &Cluster, host: &Host) -> bool {
+    host.roles.control_plane && cluster.virtual_address().is_some()
+}
+
 /// Commands that are missing on a host, for what its cluster asks for.
-pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, settings: &Settings) -> Vec<&'static Program> {
+pub(crate) fn missing(facts: &HostFacts, cluster: &Cluster, host: &Host) -> Vec<&'static Program> {
+    let settings = cluster.settings_of(host);
     let chrony = cluster.time.is_managed().then_some(&CHRONY);
-    let curl = (settings.delivery == Delivery::Pull).then_some(&CURL);
+    let moves = has_virtual_address(cluster, host);
+    let keepalived = moves.then_some(&KEEPALIVED);
+    let curl = (moves || settings.delivery == Delivery::Pull).then_some(&CURL);
     let trust = facts.distribution().map(|distribution| distribution.trust.program);
     let trust = trust.filter(|_| !settings.host.trusted_certificates.is_empty());
-    COMMANDS.iter().chain(chrony).chain(curl).chain(trust).filter(|program| !facts.commands.contains(program.name)).collect()
+    COMMANDS
+        .iter()
+        .chain(chrony)
+        .chain(curl)
+        .chain(keepalived)
+        .chain(trust)
+        .filter(|program| !facts.commands.contains(program.name))
+        .collect()
 }
 
 /// Whether the host's package manager could install what is missing, as far as it knows. That of the RHEL family is not asked, and one
@@ -55,7 +70,7 @@ fn places(scope: &Scope<'_>, found: &mut Findings) {
 pub(super) fn commands(scope: &Scope<'_>, found: &mut Findings) {
     let (facts, settings) = (scope.facts, &scope.settings().host);
     places(scope, found);
-    let missing = missing(facts, scope.cluster, scope.settings());
+    let missing = missing(facts, scope.cluster, scope.host);
     let bundled = scope.bundled();
     let comes = |program: &Program| match bundled {
         Some(_) => !INDISPENSABLE.contains(&program.name),

@@ -62,10 +62,11 @@ fn is_written(scope: &Scope<'_>, folder: &str) -> bool {
         Writer::StaticPods => roles.control_plane || balanced,
         Writer::Mirrors => roles.is_node() && !settings.containerd_registries_mirrors.is_empty(),
         Writer::Name => settings.host.override_system_hostname,
-        Writer::Packages => !missing_programs(scope.facts, scope.cluster, settings).is_empty(),
+        Writer::Packages => !missing_programs(scope.facts, scope.cluster, scope.host).is_empty(),
         Writer::Proxy => roles.is_node() && settings.host.has_proxy(),
         Writer::Selinux => settings.host.preinstall_selinux_state.is_some(),
         Writer::Time => scope.cluster.time.is_managed(),
+        Writer::VirtualAddress => roles.control_plane && scope.cluster.virtual_address().is_some(),
         Writer::Trust => !settings.host.trusted_certificates.is_empty(),
     };
     TARGETS.iter().find(|target| target.path == folder).is_none_or(|target| writes(target.writer))

@@ -54,4 +54,5 @@ mod templates;
 mod tokens;
 mod validity;
 mod versions;
+mod virtual_address;
 mod why;

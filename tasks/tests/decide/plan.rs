@@ -11,7 +11,7 @@ use kok_tasks::ports;
 use kok_tasks::resources::Resource;
 
 use crate::support::world::World;
-use crate::support::{bundle, cluster, highly_available, inputs, step_id};
+use crate::support::{bundle, cluster, cluster_of, highly_available, inputs, step_id};
 
 fn bare() -> Plan {
     World::bare().plan()
@@ -232,7 +232,8 @@ fn no_secret_stands_in_a_plan() {
 
 #[test]
 fn every_task_has_steps_and_a_sentence() {
-    let plans = [World::with_everything().plan(), World::bare_of(highly_available()).plan()];
+    let moves = cluster_of(&format!("{}  vars: {{api_virtual_address: 10.20.0.100}}\n", include_str!("../fixtures/highly-available.yaml")));
+    let plans = [World::with_everything().plan(), World::bare_of(highly_available()).plan(), World::bare_of(moves).plan()];
     for task in TASKS {
         assert!(plans.iter().flat_map(Plan::steps).any(|step| step.task == task.name), "{} has no step", task.name);
         assert!(!task.about.is_empty() && !task.about.ends_with('.'), "{}", task.name);

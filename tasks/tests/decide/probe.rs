@@ -207,6 +207,7 @@ fn any_look() -> impl Strategy<Value = Look> {
         Just(Look::Swap),
         Just(Look::Firewall),
         Just(Look::TimeTracking),
+        any::<std::net::Ipv4Addr>().prop_map(Look::Neighbour),
     ]
 }
 

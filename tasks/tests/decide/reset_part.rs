@@ -46,8 +46,8 @@ fn made_of(
     let chosen: Vec<String> = chosen.iter().map(|name| (*name).to_owned()).collect();
     loop {
         let dead = if dead { chosen.iter().cloned().collect() } else { BTreeSet::new() };
-        match leave(&cluster, &Leaving { hosts: &chosen, dead: &dead, drain: DrainSettings::default(), members: None, even: false }, &seen)?
-        {
+        let wanted = Leaving { hosts: &chosen, dead: &dead, drain: DrainSettings::default(), members: None, even: false };
+        match leave(&cluster, &wanted, &seen)? {
             Making::Made(plan) => return Ok(*plan),
             Making::LookFirst(looks) => looks.into_iter().for_each(|(host, looks)| {
                 let mut there = Observations::default();

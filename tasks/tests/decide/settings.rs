@@ -38,7 +38,8 @@ const OF_DISRUPTIONS: [&str; 4] = ["serial", "drain_grace_period", "drain_timeou
 const WITHOUT_FLANNEL: [&str; 2] = ["kube_proxy_remove", "kube_controller_manager_allocate_node_cidrs"];
 
 /// What has to be said besides for a setting to say something.
-const BESIDE: [(&str, &str); 4] = [
+const BESIDE: [(&str, &str); 5] = [
+    ("kube_vip_enabled", "kube_vip_controlplane_enabled: true, kube_vip_address: 10.0.0.100, "),
     ("no_proxy", "http_proxy: \"http://other:3128\", "),
     ("additional_no_proxy", "http_proxy: \"http://other:3128\", "),
     ("additional_no_proxy_list", "http_proxy: \"http://other:3128\", "),
@@ -55,7 +56,8 @@ const CALICO: &str = "kube_network_plugin: calico, ";
 /// Everything that is decided about hosts that lack a program: all steps with all that they write, or why not.
 fn decided(cluster: &str, vars: &str) -> Result<String, String> {
     let cluster = if vars.contains(CALICO) { cluster.replace("plugin: flannel", "plugin: calico") } else { cluster.to_owned() };
-    let vars = vars.replace(CALICO, "");
+    // The address that moves has to be of the network of these hosts.
+    let vars = vars.replace(CALICO, "").replace(": 10.0.0.10", ": 10.20.0.10");
     let mut world = World::bare_of(cluster_of(&format!("{cluster}\n  vars: {{{vars}}}\n")));
     for host in world.hosts.values_mut() {
         host.lacks = ["tar"].map(str::to_owned).into();

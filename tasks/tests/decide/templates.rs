@@ -59,6 +59,17 @@ fn context(name: &str, text: &str) -> Value {
             json!({"port": 6443, "health_port": 8081, "servers": [{"name": "cp1", "address": "10.20.0.11:6443"}]})
         }
         "haproxy/haproxy.yaml.j2" => json!({"image": text, "health_port": 8081, "configuration_sum": text}),
+        "keepalived/keepalived.conf.j2" => json!({
+            "name": "cp1", "state": "/run/x", "interface": "eth0", "router": 200, "priority": 250, "address": "10.20.0.11",
+            "peers": ["10.20.0.12"], "virtual_address": "10.20.0.200",
+        }),
+        "keepalived/ready.sh.j2" => {
+            json!({"address": "10.20.0.11", "authority": "/run/ca.crt", "state": "/run/x", "url": "https://10.20.0.11:6443"})
+        }
+        "keepalived/kokctl-keepalived.service.j2" | "keepalived/kokctl-keepalived-check.service.j2" => json!({
+            "configuration": "/etc/x", "read": "/run/y", "authority": "/etc/ca.crt", "known": "/run/ca.crt", "state": "/run/x", "user": "u",
+            "check": "/etc/x.sh", "check_unit": "x.service",
+        }),
         "kubeadm/cluster.yaml.j2" => json!({
             "cluster_name": text, "initial_cluster": text, "initial_cluster_token": text, "founders_link": text, "etcd_endpoints": [],
             "kubernetes_version": text, "endpoint": text, "pod_cidr": text, "service_cidr": text, "cluster_domain": text,

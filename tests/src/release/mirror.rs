@@ -22,13 +22,19 @@ const HELPER: &str = "/usr/lib/apt/apt-helper";
 /// The lists of security updates hold for a week.
 const KEPT: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
+/// The packages that were asked for.
+const WANTED: &str = "wanted";
+
 /// The folder of what has been fetched within the last days, which lies at `HOST/PATH` below it.
 ///
 /// # Errors
 /// When it can't be fetched.
 pub fn ensure() -> Result<PathBuf> {
-    let folder = cache_root()?.join("debian");
-    if fs::metadata(&folder).and_then(|about| about.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age < KEPT)) {
+    let (folder, item) = (cache_root()?.join("debian"), item()?);
+    // One that was made for a shorter list lacks what came to it.
+    let wanted = item.packages.join("\n");
+    let has_all = fs::read_to_string(folder.join(WANTED)).is_ok_and(|had| had == wanted);
+    if has_all && fs::metadata(&folder).and_then(|about| about.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age < KEPT)) {
         return Ok(folder);
     }
     let partial = folder.with_extension("partial");
@@ -37,7 +43,9 @@ pub fn ensure() -> Result<PathBuf> {
             fs::remove_dir_all(old).map_err(ReleaseError::io("remove", old))?;
         }
     }
-    fetch(&partial, &item()?)?;
+    fetch(&partial, &item)?;
+    let list = partial.join(WANTED);
+    fs::write(&list, wanted).map_err(ReleaseError::io("write", &list))?;
     fs::rename(&partial, &folder).map_err(ReleaseError::io("rename", &partial))?;
     Ok(folder)
 }

@@ -8,7 +8,7 @@ use crate::cluster_support::cluster::{self, Kind};
 use crate::cluster_support::kokctl::Kokctl;
 use crate::cluster_support::{again, bare, hosts, node_dns, ok, snapshot};
 use crate::highly_available_story::endpoint;
-use crate::networks_cases::{balanced, both, flannel, manifest, take_over};
+use crate::networks_cases::{balanced, both, flannel, manifest, moving, take_over};
 use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Lab, LabSpec};
 
 #[test]
@@ -111,6 +111,31 @@ fn a_load_balancer_of_the_owner() {
     clock.lap("checks of the cluster");
     balanced::answers_without_any_one(&lab);
     clock.lap("a control plane without power");
+}
+
+/// An address for clients outside, by keepalived out of the bundle.
+#[test]
+fn an_address_that_moves() {
+    let lab = Lab::up(LabSpec::unique(4).control_planes(3)).unwrap_or_else(|error| panic!("{error}"));
+    let mut clock = Clock::start();
+    let kokctl = moving::kokctl(&lab);
+    clock.lap("packages are fetched");
+    moving::what_is_not_free_is_refused(&lab, &kokctl);
+    clock.lap("what is not free is refused");
+    kokctl.converge("apply");
+    clock.lap("apply");
+    cluster::assert_complete(&lab, DEFAULT_KUBERNETES_VERSION);
+    kokctl.has_nothing_to_do();
+    moving::answers_outside(&lab, &kokctl, moving::ADDRESS);
+    clock.lap("checks of the cluster");
+    let client = moving::Client::begin(&lab, moving::ADDRESS);
+    moving::moves_when_its_host_dies(&lab, &client);
+    clock.lap("its host dies");
+    moving::moves_when_its_api_server_ends(&lab, &client);
+    client.end();
+    clock.lap("its API server ends");
+    moving::changes_and_goes(&lab, &kokctl);
+    clock.lap("another address, and none");
 }
 
 /// Any text may be one's annotation, and none is taken for anything else on its way.

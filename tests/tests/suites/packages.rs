@@ -1,19 +1,17 @@
 //! Packages for closed sites: Debian's own signed lists and packages by way of a bundle, onto a host that has no source of them.
 
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use kok_tasks::bundle::Bundle;
-use kok_tasks::catalog::Catalog;
 use kok_tasks::digest::sha256;
-use kok_tests::lab::{DEFAULT_KUBERNETES_VERSION, Host};
-use kok_tests::release::mirror::{self, DISTRIBUTION};
-use kok_tests::upstream::{Isolated, catalog_of, index_of};
+use kok_tests::lab::Host;
+use kok_tests::release::mirror::DISTRIBUTION;
+use kok_tests::upstream::index_of;
 
 use crate::cluster_support::clock::Clock;
-use crate::cluster_support::kokctl::{Kokctl, Said, bundle, program};
-use crate::cluster_support::{hosts, ok, up};
+use crate::cluster_support::kokctl::{Kokctl, Said};
+use crate::cluster_support::{hosts, ok, site, up};
 
 /// What a minimal installation lacks; the packages that they need go with them.
 const LACKS: &str = "chrony nftables libnftables1 iptables libip6tc2";
@@ -30,30 +28,11 @@ struct Site<'a> {
 
 impl Site<'_> {
     fn create(&self, faults: &[&str]) -> Said {
-        let debian = mirror::ensure().unwrap();
-        let options = [&["--files", debian.to_str().unwrap()], faults].concat();
-        let server = Isolated::start(&program().with_file_name("upstream"), &bundle(), &options).unwrap();
-        // The others have stories of their own.
-        let catalog = Catalog { files: Vec::new(), images: Vec::new(), ..catalog_of(&index_of(&bundle()).unwrap()).unwrap() };
-        fs::write(server.file("packages.json"), serde_json::to_string(&catalog).unwrap()).unwrap();
-        let mut command = server.command("timeout");
-        command.args(["--kill-after=5", "300"]).arg(program()).args(["bundle", "create", "--packages", DISTRIBUTION]);
-        command.args(["--kubernetes", DEFAULT_KUBERNETES_VERSION, "--catalog", "packages.json", "--ca", "ca.crt"]);
-        command.arg("--output").arg(&self.folder);
-        let output = command.output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Said { code: output.status.code().unwrap_or(-1), stdout: text(output.stdout), stderr: text(output.stderr) }
-    }
-
-    /// Puts what the lab installs from beside the packages.
-    fn complete(&self) {
-        let packages = index_of(&self.folder).unwrap().packages;
-        ["files", "images"].iter().for_each(|name| symlink(bundle().join(name), self.folder.join(name)).unwrap());
-        self.write_index(&Bundle { packages, ..index_of(&bundle()).unwrap() });
+        site::of_packages(&self.folder, faults)
     }
 
     fn write_index(&self, index: &Bundle) {
-        fs::write(self.folder.join("bundle.json"), serde_json::to_string(index).unwrap()).unwrap();
+        site::write_index(&self.folder, index);
     }
 
     fn apply(&self) -> Said {
@@ -97,7 +76,7 @@ fn a_host_without_a_source_gets_its_packages_out_of_the_bundle() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     clock.lap("packages are fetched");
     is_whole(&site);
-    site.complete();
+    site::complete(&site.folder);
     what_was_tampered_with_is_refused(&site, host);
     clock.lap("what was tampered with is refused");
     let said = site.apply();

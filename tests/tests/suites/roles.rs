@@ -137,6 +137,8 @@ fn a_node_of_somebody_else_is_told(lab: &Lab, kokctl: &Kokctl<'_>) {
     let prepared = ["--only", "host,names,container-runtime,images,kubelet,kubeadm-configuration", "--limit", "cp3", "--bundle", bundle];
     let said = kokctl.verb("apply", &prepared);
     assert_eq!(said.code, 0, "{said:?}");
+    // It was removed as dead, and is kept out since.
+    kubectl(lab, "-n kube-system delete configmap kokctl-cluster");
     let join = ok(&lab.host("cp1").unwrap(), "kubeadm token create --print-join-command --kubeconfig=/etc/kubernetes/admin.conf");
     ok(&cp3, &format!("rm -rf /var/lib/kokctl; {} --ignore-preflight-errors=all", join.trim()));
     let said = refused(kokctl);

@@ -9,6 +9,9 @@ use crate::model::{ExternalEndpoint, Settings};
 use crate::syntax::name::dns_name;
 use crate::words::quote;
 
+/// Where the address of an external endpoint may be written.
+pub(crate) const ADDRESS_OF_EXTERNAL: [&str; 2] = ["spec.apiEndpoint.address", "spec.vars.loadbalancer_apiserver.address"];
+
 /// Words of `spec.apiEndpoint.loadBalancer`, which says the same.
 pub(crate) const LOAD_BALANCERS: [&str; 2] = ["none", "localhost"];
 
@@ -16,7 +19,7 @@ const EXTERNAL: Form = Form { what: "a load balancer before the API servers", fi
 
 /// The field of a Cluster that says the same; what else it holds is read elsewhere.
 pub(crate) const FIELD: &str = "spec.apiEndpoint";
-const OF_FIELD: Form = Form { fields: &["address", "port", "loadBalancer"], ..EXTERNAL };
+const OF_FIELD: Form = Form { fields: &["address", "port", "loadBalancer", "vip", "routerId"], ..EXTERNAL };
 
 pub(crate) fn localhost(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     let words = LOAD_BALANCERS.map(|word| (word, word == "localhost"));

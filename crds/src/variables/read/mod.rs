@@ -22,3 +22,4 @@ pub(crate) mod security;
 mod structure;
 pub(crate) mod together;
 pub(crate) mod values;
+pub(crate) mod virtual_address;

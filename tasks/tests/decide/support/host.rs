@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use kok_tasks::digest::sha256;
 use kok_tasks::observe::{
-    BLOCK_BEGIN, BLOCK_END, ETCD, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look, Metadata, ModuleState, Observations,
-    PathState, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate, kubeconfig_server,
-    version_of,
+    BLOCK_BEGIN, BLOCK_END, ETCD, Firewall, ImageState, ImageStore, Installed, KUBELET, Kind, Look, Metadata, ModuleState, Neighbour,
+    Observations, PathState, PodNetwork, ProgramVersions, STATIC_PODS, SwapState, TimeTracking, UnitState, kubeconfig_certificate,
+    kubeconfig_server, version_of,
 };
 
 /// Something at a path.
@@ -260,6 +260,13 @@ impl Host {
             }
             Look::Matching(pattern) => {
                 seen.matching.insert(pattern.clone(), self.paths.keys().filter(|path| matches(pattern, path)).cloned().collect());
+            }
+            Look::Neighbour(address) => {
+                let ours = self
+                    .paths
+                    .get("/etc/kubernetes/keepalived/keepalived.conf")
+                    .is_some_and(|it| it.content.contains(&format!(" {address}/32 ")));
+                seen.neighbours.insert(*address, if ours { Neighbour::Ours } else { Neighbour::Silent });
             }
             Look::Swap => seen.swap = Some(self.swap.clone()),
             Look::Firewall => seen.firewall = Some(self.firewall.clone()),

@@ -116,8 +116,11 @@ pub(crate) fn inputs<'a>(cluster: &'a Cluster, bundle: &'a Bundle) -> Inputs<'a>
 
 /// Facts of a host with which nothing is wrong.
 pub(crate) fn good_facts(name: &str, number: u8) -> HostFacts {
-    let commands =
-        COMMANDS.iter().map(|program| program.name).chain(["chronyc", "curl", "apt-get", "update-ca-certificates"]).map(str::to_owned);
+    let commands = COMMANDS
+        .iter()
+        .map(|program| program.name)
+        .chain(["chronyc", "curl", "keepalived", "apt-get", "update-ca-certificates"])
+        .map(str::to_owned);
     let root = Storage {
         mount: "/".to_owned(),
         free_bytes: 20 << 30,

@@ -9,7 +9,8 @@ use kok_tasks::identity;
 use kok_tasks::observe::{ETCD, NodeState, PodNetwork};
 use kok_tasks::operations::{
     Component, FOUNDERS_LINK, Join, KeepOut, KubeletStart, LetIn, MEMBER_DATA, NetworkCheck, Operation, Preflight, Stage, StaticPods,
-    TOKEN_VALIDITY,
+    TOKEN_VALIDITY, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ,
+    VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE,
 };
 
 use kok_tasks::secret_name::SecretName;
@@ -142,6 +143,22 @@ impl World {
                     host.units.remove(link.unit);
                     host.paths.retain(|there, _| *there != path && *there != unit);
                 }
+            }
+            Operation::VirtualRouter(router) => {
+                let host = self.host(host);
+                host.uses(VIRTUAL_ROUTER_CONFIGURATION);
+                host.folder("/run/kokctl-keepalived", 0o755);
+                host.write(VIRTUAL_ROUTER_READ, 0o644, &router.configuration);
+            }
+            Operation::NoVirtualRouter(_) => {
+                let host = self.host(host);
+                host.units.remove(VIRTUAL_ROUTER_UNIT);
+                host.paths.retain(|path, _| {
+                    !path.starts_with(VIRTUAL_ROUTER_FOLDER)
+                        && !path.starts_with("/run/kokctl-keepalived")
+                        && path != VIRTUAL_ROUTER_UNIT_FILE
+                        && path != VIRTUAL_ROUTER_CHECK_FILE
+                });
             }
             Operation::RemoveNodeDns(dns) => {
                 self.uses_api(host, true);

@@ -56,7 +56,8 @@ fn files(cluster: &Cluster) -> Files {
 
 /// Those of a cluster with as many control planes. One that has more names in its certificates gets its own, which stay until the test ends.
 pub(crate) fn of(cluster: &Cluster) -> &'static Files {
-    if cluster.external_endpoint().is_some() || cluster.api_server_port() != API_SERVER_PORT {
+    let more = cluster.external_endpoint().is_some() || cluster.virtual_address().is_some();
+    if more || cluster.api_server_port() != API_SERVER_PORT {
         return Box::leak(Box::new(files(cluster)));
     }
     if cluster.network.is_dual_stack() {

@@ -369,6 +369,10 @@ fn start(host: &mut Host, unit: &Unit, change: &Change, api: &Api) {
             // Written before it has found any other member.
             host.folder("/var/lib/etcd/member/wal", 0o700);
         }
+        "kokctl-keepalived.service" => {
+            host.uses("/etc/kubernetes/keepalived/ready.sh");
+            assert!(host.users.contains("kokctl-vip"), "{}: keepalived starts before there is the user of its check", host.name);
+        }
         // What it reads is there, as for each.
         "chrony.service" | "kokctl-pod-network.service" => {}
         other => panic!("the model does not know {other}"),

@@ -198,7 +198,7 @@ fn host_is_as_it_should_be(host: &Host, load_balancer: &str, own_etcd: bool, dae
             // Half-written files of a run that was killed.
             "find /etc /usr/local /opt /run/kokctl /var/lib/kokctl -name '.kokctl-*'",
             // But for those that make a part of the network at each start of the host.
-            "systemctl list-units --all --plain --no-legend 'kokctl-*' | grep -v -e '^kokctl-pod-network.service ' -e '^kokctl-node-dns.service '",
+            "systemctl list-units --all --plain --no-legend 'kokctl-*' | grep -v -e '^kokctl-pod-network.service ' -e '^kokctl-node-dns.service ' -e '^kokctl-keepalived'",
             "systemctl --failed --plain --no-legend",
             "find /etc/kubernetes /var/lib/kubelet/pki \\( -name '*.key' -o -name '*.conf' \\) -type f ! -perm 0600",
             "ctr -n k8s.io images ls | grep -v -e ^REF -e ^sha256:",

@@ -12,6 +12,7 @@ pub mod kokctl;
 pub mod kubelets;
 pub mod node_dns;
 pub mod secrets;
+pub mod site;
 pub mod snapshot;
 pub mod workload;
 

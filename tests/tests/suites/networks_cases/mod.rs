@@ -4,4 +4,5 @@ pub mod balanced;
 pub mod both;
 pub mod flannel;
 pub mod manifest;
+pub mod moving;
 pub mod take_over;
