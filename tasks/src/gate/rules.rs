@@ -83,7 +83,8 @@ pub(super) fn judge(op: &Disruption, need: Need, view: &View) -> Judged {
 
 /// Whether nothing is disturbed any more, for what is asked for has come about: a change of members may take effect after its reply was lost.
 fn is_so(op: &Disruption, view: &View) -> bool {
-    let of = |host: &str| view.members.iter().find(|member| member.host.as_deref() == Some(host));
+    // While no list is known, those of the file are taken for members, which says nothing of them.
+    let of = |host: &str| view.members.iter().find(|member| member.id != 0 && member.host.as_deref() == Some(host));
     match op {
         Disruption::AddLearner { host } => of(host).is_some(),
         Disruption::Promote { host } => of(host).is_some_and(|member| !member.learner),

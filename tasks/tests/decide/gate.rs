@@ -279,3 +279,14 @@ fn who_is_ill_is_waited_for_as_long_as_that_is_not_certain() {
     let Ruling::Refuse(cause) = gate(&restart(0), Need::Wanted, &view_of(&[Kind::Well; 2], Some(0))) else { panic!("of two") };
     assert_eq!(cause.to_string(), "etcd has 2 members, and losing either stops the cluster");
 }
+
+/// While no member answers, those of the file are taken for members: one that is to join is none because of that.
+#[test]
+fn who_is_in_no_list_has_neither_joined_nor_got_a_vote() {
+    let mut view = view_of(&[Kind::Doubtful, Kind::Doubtful, Kind::Doubtful], None);
+    let ops = [Disruption::AddLearner { host: host(2) }, Disruption::Promote { host: host(2) }];
+    let is_allowed = |view: &View| ops.each_ref().map(|op| gate(op, Need::Wanted, view) == Ruling::Allow);
+    assert_eq!(is_allowed(&view), [true, true], "it is in the list, so nothing is disturbed any more");
+    view.members.iter_mut().for_each(|member| member.id = 0);
+    assert_eq!(is_allowed(&view), [false, false]);
+}
