@@ -33,6 +33,8 @@ mod saved_plan;
 mod signals;
 mod status;
 mod support;
+#[cfg(test)]
+mod test_files;
 mod tips;
 mod validate;
 mod vars;

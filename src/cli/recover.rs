@@ -133,10 +133,7 @@ async fn begin(
     snapshot: Option<&Artifact>,
 ) -> Result<Recovery, Vec<Failure>> {
     let context = process::context(process::controller().map_err(|failure| vec![failure])?);
-    let Survey { candidates, begun, refused, .. } = engine::survey(&context, cluster, lost).await?;
-    if let Some(begun) = begun {
-        return Err(vec![has_begun(&begun)]);
-    }
+    let Survey { candidates, refused } = engine::survey(&context, cluster, lost).await?;
     if !refused.is_empty() {
         return Err(refused);
     }
@@ -164,13 +161,6 @@ async fn begin(
     }
     ask::agreed((cluster, &recovery), &candidates, arguments.yes, agreed).map_err(|failure| vec![failure])?;
     Ok(recovery)
-}
-
-fn has_begun(begun: &Recovery) -> Failure {
-    Failure::new(Kind::Host, "a recovery of etcd has begun and not come to its end")
-        .at(format!("host {}", begun.host))
-        .because(format!("{} has begun it", begun.id))
-        .hint("go on with it: --continue; or take it back, as long as the new etcd was not started: --undo")
 }
 
 /// What has come about where the rest can't be begun.

@@ -178,39 +178,19 @@ fn unknown(failure: Failure, cluster: &Cluster, text: &str) -> Failure {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
-    use std::fs;
-
-    use clap::Parser;
-
-    use super::{Arguments, BTreeSet, Failure, Silent, Wanted, removed_words, wanted};
+    use super::super::test_files::read_line;
+    use super::{BTreeSet, Failure, Silent, Wanted, removed_words, wanted};
 
     const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.12, roles: [worker]}\n
   - {name: w2, address: 10.0.0.13, roles: [worker]}\n";
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
 
     fn read(operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
         read_of(FILES, operation, line)
     }
 
     fn read_of(files: &str, operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("c.yaml");
-        let operation = match operation {
-            "" => String::new(),
-            arguments => format!(
-                "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {{name: o}}\nspec: {{cluster: c, actionType: playbook, \
-                 action: remove-node.yml, extraArgs: '{arguments}'}}\n"
-            ),
-        };
-        fs::write(&path, format!("{files}{operation}")).unwrap();
-        let line = ["remove", "-f", path.to_str().unwrap()].into_iter().chain(line.iter().copied());
-        wanted(&Line::try_parse_from(line).unwrap().arguments).map_err(|mut failures| failures.remove(0))
+        read_line(files, ("remove-node.yml", operation), line, wanted)
     }
 
     #[test]

@@ -155,31 +155,21 @@ fn half_way(part: &str, has_other: bool) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-    use clap::Parser;
     use kok_crds::operation::Verb;
 
+    use super::super::test_files::read_line;
     use super::{Arguments, wanted};
-
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
 
     /// It has no pods that could leave, and a member that does.
     #[test]
     fn a_host_of_etcd_alone_is_replaced_and_not_drained() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("c.yaml");
         let text = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: e1, address: 10.0.0.12, roles: [etcd]}\n";
-        std::fs::write(&path, text).unwrap();
-        let line = Line::try_parse_from(["replace", "-f", path.to_str().unwrap(), "e1"]).unwrap();
-        let is = wanted(&line.arguments).map_err(|failures| format!("{failures:?}")).unwrap();
+        let is = read_line(text, ("replace", ""), &["e1"], wanted).map_err(|failure| format!("{failure:?}")).unwrap();
         assert_eq!(is.hosts, ["e1"]);
-        let drained = line.arguments.nodes.read(Verb::Drain);
-        assert_eq!(drained.err().unwrap()[0].what, "e1 is no node");
+        let drained = read_line(text, ("replace", ""), &["e1"], |arguments: &Arguments| arguments.nodes.read(Verb::Drain));
+        assert_eq!(drained.err().unwrap().what, "e1 is no node");
     }
 }

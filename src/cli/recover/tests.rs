@@ -1,34 +1,14 @@
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
-use std::fs;
-
-use clap::Parser;
-
+use super::super::test_files::{parse, read_line};
 use super::{Arguments, Failure, Wanted, wanted};
 
 const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: cp2, address: 10.0.0.12, roles: [control-plane]}\n
   - {name: cp3, address: 10.0.0.13, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.14, roles: [worker]}\n";
 
-#[derive(Debug, Parser)]
-struct Line {
-    #[command(flatten)]
-    arguments: Arguments,
-}
-
 fn read(operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("c.yaml");
-    let operation = match operation {
-        "" => String::new(),
-        arguments => format!(
-            "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {{name: o}}\nspec: {{cluster: c, actionType: playbook, \
-             action: recover-control-plane.yml, extraArgs: '{arguments}'}}\n"
-        ),
-    };
-    fs::write(&path, format!("{FILES}{operation}")).unwrap();
-    let line = ["recover", "-f", path.to_str().unwrap()].into_iter().chain(line.iter().copied());
-    wanted(&Line::try_parse_from(line).unwrap().arguments).map_err(|mut failures| failures.remove(0))
+    read_line(FILES, ("recover-control-plane.yml", operation), line, wanted)
 }
 
 #[test]
@@ -56,6 +36,6 @@ fn what_can_not_be_meant_is_said_before_any_host_is_asked() {
     assert_eq!(refused("", &["--member", "cp9"]).1, "--member");
     assert!(refused("", &["--member", "cp1", "--lost", "cp1,cp2"]).0.contains("given up"));
     for (one, other) in [("--continue", "--undo"), ("--undo", "--from=/s.db"), ("--continue", "--member=cp1")] {
-        assert!(Line::try_parse_from(["recover", "-f", "c.yaml", one, other]).is_err(), "{one} {other}");
+        assert!(parse::<Arguments>(["recover", "-f", "c.yaml", one, other]).is_err(), "{one} {other}");
     }
 }

@@ -102,11 +102,8 @@ fn with(cluster: &Cluster, given: &[String], asked: &Asked, new: &str) -> Result
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-    use std::fs;
-
-    use clap::Parser;
-
-    use super::{Arguments, Failure, Silent, Wanted, With, wanted};
+    use super::super::super::test_files::read_line;
+    use super::{Failure, Silent, Wanted, With, wanted};
 
     const FILES: &str = "apiVersion: kubean.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  hosts:\n
   - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: cp2, address: 10.0.0.12, roles: [control-plane]}\n
@@ -115,25 +112,8 @@ mod tests {
 
     const CP6: &str = "  - {name: cp6, address: 10.0.0.16, roles: [control-plane]}\n";
 
-    #[derive(Parser)]
-    struct Line {
-        #[command(flatten)]
-        arguments: Arguments,
-    }
-
     fn read(more: &str, operation: &str, line: &[&str]) -> Result<Wanted, Failure> {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("c.yaml");
-        let operation = match operation {
-            "" => String::new(),
-            arguments => format!(
-                "---\napiVersion: kubean.io/v1alpha1\nkind: ClusterOperation\nmetadata: {{name: o}}\nspec: {{cluster: c, actionType: playbook, \
-                 action: replace, extraArgs: '{arguments}'}}\n"
-            ),
-        };
-        fs::write(&path, format!("{FILES}{more}{operation}")).unwrap();
-        let line = ["replace", "-f", path.to_str().unwrap()].into_iter().chain(line.iter().copied());
-        wanted(&Line::try_parse_from(line).unwrap().arguments).map_err(|mut failures| failures.remove(0))
+        read_line(&format!("{FILES}{more}"), ("replace", operation), line, wanted)
     }
 
     fn names(wanted: &Wanted) -> Vec<&str> {

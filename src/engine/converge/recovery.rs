@@ -21,10 +21,6 @@ use crate::run::connect_each;
 pub struct Survey {
     /// What the members that answer have.
     pub candidates: Vec<Candidate>,
-    /// The recovery that has begun, if one has.
-    pub begun: Option<Recovery>,
-    /// Whether etcd works.
-    pub works: bool,
     /// Why none may begin.
     pub refused: Vec<Failure>,
 }
@@ -57,9 +53,8 @@ pub async fn survey(context: &Context, cluster: &Cluster, lost: &[String]) -> Re
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let (observed, begun) = members(cluster, lost, tolerance, context).await?;
     let seen = &observed.seen;
-    let refusals = preconditions::check_recovery(cluster, lost, seen);
-    let works = cluster.etcd_hosts().any(|host| preconditions::etcd_works(&host.name, seen));
-    Ok(Survey { candidates: recovery::candidates(cluster, seen), begun, works, refused: refused(Kind::Host)(refusals) })
+    let refusals = begun.map_or_else(|| preconditions::check_recovery(cluster, lost, seen), |begun| vec![has_begun(&begun)]);
+    Ok(Survey { candidates: recovery::candidates(cluster, seen), refused: refused(Kind::Host)(refusals) })
 }
 
 /// Makes the plan of what is next, with the recovery that it is of; none of any where there is nothing left to do of one, and etcd works.

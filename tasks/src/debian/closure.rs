@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::list::Need;
 use super::{ArchiveError, Deb};
 
-/// The packages of these names, and all that they need and not every installation has: each in all versions that the lists have, for apt chooses
+/// The packages of these names, and all that they need and not every installation has in the version that they need: each in all versions that the lists have, for apt chooses
 /// among them. No more than that is decided here: which of them a host lacks, and in which version, its apt knows.
 ///
 /// # Errors
@@ -14,10 +15,11 @@ pub fn closure<'a>(debs: &'a [Deb], wanted: &'a [String]) -> Result<Vec<&'a Deb>
     if let Some(name) = wanted.iter().find(|name| index.of_name(name).is_empty()) {
         return Err(ArchiveError::NoPackage { name: name.clone() });
     }
-    let mut names: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    let names = wanted.iter().map(String::as_str).filter(|name| !index.is_everywhere(name));
+    let mut names: Vec<&str> = names.collect();
     let (mut known, mut taken) = (BTreeSet::new(), Vec::new());
     while let Some(name) = names.pop() {
-        if !known.insert(name) || index.is_everywhere(name) {
+        if !known.insert(name) {
             continue;
         }
         for deb in index.of_name(name) {
@@ -64,9 +66,9 @@ impl<'a> Index<'a> {
 
     /// The package to take for a need: none if one is there anyway, else the first. None as well if the lists have none: then it is of another
     /// archive, and whether it is there only the host knows.
-    fn choose(&self, alternatives: &[&str], known: &BTreeSet<&str>) -> Option<&'a str> {
-        let ways: Vec<&str> = alternatives.iter().flat_map(|name| self.ways(name)).collect();
-        let is_there = ways.iter().any(|name| known.contains(name) || self.is_everywhere(name));
-        if is_there { None } else { ways.first().copied() }
+    fn choose(&self, alternatives: &[Need<'_>], known: &BTreeSet<&str>) -> Option<&'a str> {
+        let ways = || alternatives.iter().flat_map(|need| self.ways(need.name).into_iter().map(|name| (name, need.is_exact)));
+        let is_there = ways().any(|(name, is_exact)| known.contains(name) || (!is_exact && self.is_everywhere(name)));
+        if is_there { None } else { ways().next().map(|(name, _)| name) }
     }
 }

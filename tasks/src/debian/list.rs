@@ -2,6 +2,14 @@
 
 use super::{is_plain_path, is_word};
 
+/// A package that another one needs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Need<'a> {
+    pub(super) name: &'a str,
+    /// Whether it has to have one certain version. An installation may have another one, also of what every installation has.
+    pub(super) is_exact: bool,
+}
+
 /// A package of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deb {
@@ -52,9 +60,10 @@ impl Deb {
         Self { path: format!("{folder}/{}", self.path), ..self }
     }
 
-    /// What it needs: of each the names of which one is enough.
-    pub(super) fn needs(&self) -> impl Iterator<Item = Vec<&str>> {
-        self.needs.split(',').map(|one| one.split('|').filter_map(bare).collect())
+    /// What it needs: of each those of which one is enough.
+    pub(super) fn needs(&self) -> impl Iterator<Item = Vec<Need<'_>>> {
+        let need = |text| Some(Need { name: bare(text)?, is_exact: text.contains("(=") });
+        self.needs.split(',').map(move |one| one.split('|').filter_map(need).collect())
     }
 
     pub(super) fn provides(&self) -> impl Iterator<Item = &str> {

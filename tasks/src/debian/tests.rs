@@ -80,6 +80,14 @@ fn what_is_needed_comes_along_and_what_every_host_has_does_not() {
     assert_eq!(names(&debs, &["ntp"]), Err(ArchiveError::NoPackage { name: "ntp".to_owned() }));
 }
 
+/// As perl-base is, of which perl needs its own version, which a host that was installed earlier may not have.
+#[test]
+fn what_every_host_has_comes_along_where_one_version_of_it_is_needed() {
+    let base = deb("perl-base", "Essential: yes\nPre-Depends: libc6 (>= 2.35)\n");
+    let debs = [deb("perl", "Depends: perl-base (= 1-1), dpkg (>= 1.20.6)\n"), base, deb("dpkg", "Essential: yes\n"), deb("libc6", "")];
+    assert_eq!(names(&debs, &["perl"]).unwrap(), ["libc6 1-1", "perl 1-1", "perl-base 1-1"]);
+}
+
 #[test]
 fn every_version_of_the_lists_comes_along_with_what_it_needs() {
     let newer = deb("openssl", "Depends: libssl3\n").replace("1-1", "1-1+deb12u2").replace(&sum("openssl"), &sum("newer"));

@@ -91,7 +91,7 @@ mkdir -m 700 "$work"
 
 /// Entries that stand in the member's log alone count too: an etcd of its own takes them for decided. It is started on a copy.
 const FROM_MEMBER: &str = r#"cp -a "$kept/member" "$work/member"
-ctr run -d --mount "type=bind,src=$work,dst=/work,options=rbind:rw" "$image" kokctl-recover-etcd /usr/local/bin/etcd --data-dir=/work \
+ctr run -d --mount "type=bind,src=$work,dst=/new,options=rbind:rw" "$image" kokctl-recover-etcd /usr/local/bin/etcd --data-dir=/new \
   "--name=$member" --force-new-cluster --listen-client-urls=http://127.0.0.1:2379 --advertise-client-urls=http://127.0.0.1:2379 \
   --listen-peer-urls=http://127.0.0.1:2380 --log-level=error
 tries=0
@@ -103,7 +103,7 @@ until ctr tasks exec --exec-id "health-$tries" kokctl-recover-etcd /usr/local/bi
   sleep 0.5
 done
 ctr tasks exec --exec-id snapshot kokctl-recover-etcd /usr/local/bin/etcdctl --endpoints=http://127.0.0.1:2379 \
-  snapshot save /work/snapshot.db >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
+  snapshot save /new/snapshot.db >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
 end
 rm -rf "$work/member"
 snapshot=work/snapshot.db

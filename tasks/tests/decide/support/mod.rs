@@ -2,6 +2,7 @@
 
 pub(crate) mod api;
 pub(crate) mod host;
+mod kubeadm;
 mod leaving;
 mod operation;
 mod recovering;
