@@ -61,7 +61,10 @@ fn outcome(cluster: Option<Cluster>, mut decoder: Decoder) -> Reading {
     let variables = decoder.take_given();
     let clean = decoder.is_clean_but(Kind::Uneven);
     let (mut problems, positions) = decoder.finish();
-    let cluster = cluster.filter(|_| clean).map(|cluster| Cluster { positions, ..cluster });
+    let cluster = cluster.filter(|_| clean).map(|mut cluster| {
+        let hosts = cluster.positions.take_hosts();
+        Cluster { positions: positions.with_hosts(hosts), ..cluster }
+    });
     // Cannot happen: whoever returns nothing has said why.
     if cluster.is_none() && problems.is_empty() {
         problems.push(Problem::new("the file holds no cluster").hint("give the file of a Cluster; docs/cluster.md shows one"));
@@ -150,8 +153,10 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         check::key_algorithm(decoder, &settings, version, fields.position());
     }
     let removed = fields.get("removed").map(|field| removed::read(decoder, &field)).unwrap_or_default();
+    let hosts = hosts?;
+    let names = hosts.iter().filter_map(|read| read.host.as_ref()).map(|host| host.name.clone()).collect();
     let (leaving, hosts): (Vec<_>, Vec<_>) =
-        hosts?.into_iter().partition(|read| read.host.as_ref().is_some_and(|host| removed.contains(&host.name)));
+        hosts.into_iter().partition(|read| read.host.as_ref().is_some_and(|host| removed.contains(&host.name)));
     check::hosts(decoder, &hosts, fields.get("hosts").as_ref());
     check::etcd_deployment(decoder, &settings, &hosts, fields.position());
     check::endpoint(decoder, &settings, &hosts, fields.position());
@@ -177,7 +182,7 @@ fn read_spec(decoder: &mut Decoder, spec: &Field<'_>) -> Option<Cluster> {
         addons: of_network.flatten().into_iter().chain(addons).collect(),
         settings,
         concealed: Concealed::default(),
-        positions: Positions::default(),
+        positions: Positions::default().with_hosts(names),
     })
 }
 

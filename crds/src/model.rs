@@ -161,8 +161,7 @@ impl Cluster {
     /// left to its default. `None` only for a host that the cluster doesn't have.
     #[must_use]
     pub fn host_position(&self, host: &str, field: &str) -> Option<&Position> {
-        let index = self.hosts.iter().position(|candidate| candidate.name == host)?;
-        let found = self.positions.get(&format!("spec.hosts[{index}].{field}"));
-        found.or_else(|| self.hosts.get(index).map(|host| &host.origin))
+        let origin = || self.hosts.iter().chain(&self.leaving).find(|candidate| candidate.name == host).map(|host| &host.origin);
+        self.positions.of_host(host, field).or_else(origin)
     }
 }

@@ -23,22 +23,50 @@ impl fmt::Display for Position {
 
 /// The places of a file's values by their path, for example `spec.hosts[0].address`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Positions(BTreeMap<String, Position>);
+pub struct Positions {
+    places: BTreeMap<String, Position>,
+    /// The names of all hosts of the file in its order, also of those that are to leave.
+    hosts: Vec<String>,
+}
 
 impl Positions {
     /// The place of the value at `path`.
     #[must_use]
     pub fn get(&self, path: &str) -> Option<&Position> {
-        self.0.get(path)
+        self.places.get(path)
     }
 
     /// The places of every value of that name, whatever it belongs to.
     pub(crate) fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Position> {
-        self.0.iter().filter(move |(path, _)| path.rsplit('.').next() == Some(name)).map(|(_, position)| position)
+        self.places.iter().filter(move |(path, _)| path.rsplit('.').next() == Some(name)).map(|(_, position)| position)
+    }
+
+    /// The place of a field of a host.
+    pub(crate) fn of_host(&self, host: &str, field: &str) -> Option<&Position> {
+        self.get(&self.path(host, field)?)
+    }
+
+    pub(crate) fn insert_of_host(&mut self, host: &str, field: &str, position: Position) {
+        if let Some(path) = self.path(host, field) {
+            self.insert(path, position);
+        }
+    }
+
+    fn path(&self, host: &str, field: &str) -> Option<String> {
+        let index = self.hosts.iter().position(|name| name == host)?;
+        Some(format!("spec.hosts[{index}].{field}"))
+    }
+
+    pub(crate) fn with_hosts(self, hosts: Vec<String>) -> Self {
+        Self { hosts, ..self }
+    }
+
+    pub(crate) fn take_hosts(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.hosts)
     }
 
     pub(crate) fn insert(&mut self, path: String, position: Position) {
-        self.0.insert(path, position);
+        self.places.insert(path, position);
     }
 }
 

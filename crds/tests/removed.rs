@@ -24,7 +24,14 @@ fn they_count_for_nothing_else() {
     let cluster = read_cluster("c.yaml", &FILE.replace("REMOVED", "cp2, w9")).unwrap();
     assert_eq!((names(&cluster.hosts), names(&cluster.leaving)), (vec!["cp1", "w1"], vec!["cp2"]));
     assert_eq!(cluster.removed, ["cp2", "w9"]);
-    assert_eq!(names(&cluster.before_removal().hosts), ["cp1", "w1", "cp2"]);
+    let before = cluster.before_removal();
+    assert_eq!(names(&before.hosts), ["cp1", "w1", "cp2"]);
+    // Lines are those of the file, whoever leaves.
+    let line = |host: &str| FILE.lines().position(|line| line.contains(&format!("name: {host},"))).unwrap() as u64 + 1;
+    for host in ["cp1", "cp2", "w1"] {
+        let at = |cluster: &kok_crds::model::Cluster| cluster.host_position(host, "address").unwrap().line;
+        assert_eq!((at(&cluster), at(&before)), (line(host), line(host)), "{host}");
+    }
     assert!(!cluster.is_highly_available(), "the rest is what is wanted");
 }
 

@@ -25,6 +25,10 @@ pub(super) fn load(input: &mut Input, files: &dyn Files) {
             Err(found) => problems.extend(found),
         }
     }
+    for host in &cluster.leaving {
+        // Who leaves needs nothing new. Where it is a part of the cluster until another one has joined, what it has must not look as if it were to go.
+        all.extend(read(cluster, host, folder, files).ok().map(|found| (host.name.clone(), found)));
+    }
     if let Some(issued) = &mut cluster.settings.certificates.issued {
         issued.files = Some(all);
     }

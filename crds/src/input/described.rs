@@ -133,9 +133,10 @@ fn of_inventory(
 /// A key that the host itself names wins, as with Ansible.
 fn with_key(mut cluster: Cluster, key: Option<&SshKey>) -> Cluster {
     let Some(key) = key else { return cluster };
-    for (index, host) in cluster.hosts.iter_mut().enumerate().filter(|(_, host)| host.ssh.private_key_file.is_none()) {
+    // Hosts that are to leave are reached, too.
+    for host in cluster.hosts.iter_mut().chain(&mut cluster.leaving).filter(|host| host.ssh.private_key_file.is_none()) {
         host.ssh.private_key = Some(key.key.clone());
-        cluster.positions.insert(format!("spec.hosts[{index}].ssh.privateKey"), key.position.clone());
+        cluster.positions.insert_of_host(&host.name, "ssh.privateKey", key.position.clone());
     }
     cluster
 }
