@@ -25,8 +25,6 @@ pub(super) struct Nodes {
     #[command(flatten)]
     pub(super) extra: ExtraVars,
     #[command(flatten)]
-    pub(super) serial: SerialOption,
-    #[command(flatten)]
     pub(super) changing: ChangingArguments,
 }
 
@@ -46,6 +44,8 @@ pub(super) struct DrainArguments {
     drain: DrainOptions,
     #[command(flatten)]
     empty_dir: EmptyDirOption,
+    #[command(flatten)]
+    serial: SerialOption,
 }
 
 /// Let pods come again to nodes that kokctl has cordoned
@@ -56,16 +56,16 @@ pub(super) struct UncordonArguments {
 }
 
 pub(super) async fn cordon(arguments: &CordonArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Cordon, |_| How::Cordon).await
+    set_aside(&arguments.nodes, Verb::Cordon, (&SerialOption::default(), |_| How::Cordon)).await
 }
 
 pub(super) async fn drain(arguments: &DrainArguments) -> Result<(), Vec<Failure>> {
     let how = |cluster: &Cluster| How::Drain(arguments.drain.settings(cluster, arguments.empty_dir.delete_emptydir));
-    set_aside(&arguments.nodes, Verb::Drain, how).await
+    set_aside(&arguments.nodes, Verb::Drain, (&arguments.serial, how)).await
 }
 
 pub(super) async fn uncordon(arguments: &UncordonArguments) -> Result<(), Vec<Failure>> {
-    set_aside(&arguments.nodes, Verb::Uncordon, |_| How::Uncordon).await
+    set_aside(&arguments.nodes, Verb::Uncordon, (&SerialOption::default(), |_| How::Uncordon)).await
 }
 
 impl Nodes {
@@ -75,8 +75,7 @@ impl Nodes {
         Ok((cluster, hosts))
     }
 
-    fn of(&self, verb: Verb, (input, mut cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
-        self.serial.tell(&mut cluster);
+    fn of(&self, verb: Verb, (input, cluster): (Input, Cluster)) -> Result<(Cluster, Vec<String>, Option<Position>), Vec<Failure>> {
         let asked = input.asked(Intent { verb, dry: false }, &tasks()).map_err(problems)?;
         let hosts = self.named(verb, &input, &cluster, &asked)?;
         let agreed = asked.agreed_at.filter(|_| hosts.iter().all(|host| asked.hosts.contains(host)));
@@ -108,8 +107,9 @@ impl Nodes {
     }
 }
 
-async fn set_aside(nodes: &Nodes, verb: Verb, how: impl FnOnce(&Cluster) -> How) -> Result<(), Vec<Failure>> {
-    let (cluster, hosts) = nodes.read(verb)?;
+async fn set_aside(nodes: &Nodes, verb: Verb, (serial, how): (&SerialOption, impl FnOnce(&Cluster) -> How)) -> Result<(), Vec<Failure>> {
+    let (mut cluster, hosts) = nodes.read(verb)?;
+    serial.tell(&mut cluster);
     let aside = Aside { hosts: &hosts, how: how(&cluster) };
     let part = hosts.join(",");
     let (session, lock) = Session::open(&cluster, &nodes.changing, process::transport()).map_err(|failure| vec![failure])?;

@@ -24,7 +24,7 @@ pub(super) struct DrainOptions {
 }
 
 /// How many hosts at a time.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(super) struct SerialOption {
     /// How many workers may be away at a time, as a number or as a share of all, one at least; by default what the file says, or 20%. Control planes
     /// go one after the other

@@ -9,7 +9,7 @@ use kok_tasks::plan::Reboots;
 
 use super::changing::{Session, failures};
 use super::drain::Nodes;
-use super::drain_arguments::{DrainOptions, EmptyDirOption};
+use super::drain_arguments::{DrainOptions, EmptyDirOption, SerialOption};
 use super::process;
 use crate::engine::{self, Options, Verdict};
 use crate::failure::Failure;
@@ -29,10 +29,13 @@ pub(super) struct Arguments {
     drain: DrainOptions,
     #[command(flatten)]
     empty_dir: EmptyDirOption,
+    #[command(flatten)]
+    serial: SerialOption,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
-    let (cluster, hosts) = arguments.nodes.read(Verb::Reboot)?;
+    let (mut cluster, hosts) = arguments.nodes.read(Verb::Reboot)?;
+    arguments.serial.tell(&mut cluster);
     let back_within = Duration::from_secs(arguments.back_within);
     let reboots = Reboots {
         hosts: &hosts,

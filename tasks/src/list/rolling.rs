@@ -150,7 +150,7 @@ fn worker_before<'a>(view: &HostView<'a>) -> Option<&'a Host> {
         |host: &&Host| !host.roles.control_plane && view.seen.facts(&host.name).is_some() && still_ready::was_ready(view, host);
     let workers: Vec<&Host> = view.cluster().nodes().filter(is_in_turn).collect();
     let own = workers.iter().position(|host| host.name == view.host.name)?;
-    own.checked_sub(view.settings().serial.of(workers.len())).and_then(|before| workers.get(before).copied())
+    own.checked_sub(view.cluster().settings.serial.of(workers.len())).and_then(|before| workers.get(before).copied())
 }
 
 /// Says that containerd of a host of a working cluster, and what it reads, is changed only when control planes have gone through it: their API
