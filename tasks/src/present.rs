@@ -23,7 +23,7 @@ pub fn looks_at_leaving(host: &Host) -> Looks {
 }
 
 /// The cluster as it is, as far as it was seen: hosts that leave have the roles that they have now, whoever is a member of etcd is a control plane, and hosts
-/// that leave have the address by which the others know them. Where etcd runs as units, roles are those of the file.
+/// that leave have the address by which the others know them.
 #[must_use]
 pub fn present(cluster: &Cluster, leaving: &[String], seen: &Seen) -> Cluster {
     let present = Present { cluster, seen, list: list(cluster, seen), kubernetes: kubernetes(cluster, seen) };
@@ -84,8 +84,10 @@ impl<'a> Present<'a> {
     }
 
     fn roles(&self, host: &Host, leaves: bool) -> Roles {
+        if self.cluster.has_etcd_units() {
+            return self.roles_beside_units(host, leaves);
+        }
         let is_plane = match leaves {
-            _ if self.cluster.has_etcd_units() => return host.roles,
             _ if self.peer(host).is_some() => true,
             true => self.is_control_plane(host).unwrap_or(host.roles.control_plane),
             // One that is to become a control plane is none that could be missed.
@@ -95,6 +97,16 @@ impl<'a> Present<'a> {
         Roles { control_plane: is_plane, etcd: is_plane, worker }
     }
 
+    /// The same where members are units: any host may have one, whatever else it is. What the file says besides does no harm: who has nothing loses nothing.
+    fn roles_beside_units(&self, host: &Host, leaves: bool) -> Roles {
+        let etcd = host.roles.etcd || self.peer(host).is_some() || (leaves && self.has(host, MEMBER_DATA) == Some(true));
+        if !leaves {
+            return Roles { etcd, ..host.roles };
+        }
+        let control_plane = self.is_control_plane(host).unwrap_or(host.roles.control_plane);
+        Roles { etcd, control_plane, worker: host.roles.worker || (self.node(host).is_some() && !control_plane) }
+    }
+
     /// Whether a host that leaves is a control plane, or half of one, whose member has left; nothing if nobody can say.
     fn is_control_plane(&self, host: &Host) -> Option<bool> {
         let said = self.node(host).map(is_marked);
@@ -102,7 +114,8 @@ impl<'a> Present<'a> {
         let has = |path| self.has(host, path) == Some(true);
         let runs = self.seen.observations(&host.name).api_server == Some(ApiServerState::Ready);
         // A label is anybody's to set. With it, or with what the file says, the data that are left are those of its member.
-        let had_member = has(MEMBER_DATA) && (host.roles.etcd || said == Some(true) || self.is_uploaded(host));
+        let had_member =
+            !self.cluster.has_etcd_units() && has(MEMBER_DATA) && (host.roles.etcd || said == Some(true) || self.is_uploaded(host));
         Some(self.is_ours(host) && (has_manifest || runs || has(SERVICE_ACCOUNT_KEY) || had_member))
     }
 

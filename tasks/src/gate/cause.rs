@@ -106,9 +106,11 @@ impl Cause {
     pub fn hint(&self) -> String {
         match self {
             Self::ListsDiffer(_) => "see `etcdctl member list` on each of them".to_owned(),
-            Self::Corrupt(member) => format!("take {member} out of etcd and let it join anew, or restore a snapshot"),
+            Self::Corrupt(member) => {
+                format!("`kokctl replace` the host of {member}: its member leaves, and it joins anew with the data of the others")
+            }
             Self::NoSpace(_) => "defragment the members one by one (`etcdctl defrag`), then `etcdctl alarm disarm`".to_owned(),
-            Self::NeverStarted(member) => format!("start {member}'s member, or remove it: `etcdctl member remove`"),
+            Self::NeverStarted(member) => format!("`kokctl apply` goes on with {member}, if the file has it; or `kokctl remove` it"),
             Self::Ill { members, .. } => {
                 format!("mend etcd on {} first", listed(members.iter().map(|ill| ill.name.as_str())))
             }

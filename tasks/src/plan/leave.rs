@@ -185,7 +185,7 @@ fn refused(cluster: &Cluster, wanted: &Leaving<'_>, speaker: &Host, seen: &Seen)
 fn still_speaks(name: &str, is_ready: bool) -> Refusal {
     let because = if is_ready { "its kubelet says that the node is Ready" } else { "its kubelet still speaks with the API" };
     Refusal::new(format!("{name} is not dead")).at(format!("node {name}")).because(because).hint(format!(
-        "leave --dead out, so that {name} is drained and cleaned; or, if it was switched off a moment ago, wait a minute: the cluster gives a node up after 50 s"
+        "let it be reached by SSH, and leave --dead out, so that {name} is drained and cleaned; or, if it was switched off a moment ago, wait a minute: the cluster gives a node up after 50 s"
     ))
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
+use kok_crds::{counted, listed};
 
 use super::draft::Draft;
 use super::id::StepId;
@@ -97,10 +98,10 @@ fn moved(draft: &mut Draft<'_>, cluster: &Cluster, (host, asked, id, leads): (&s
     step
 }
 
-/// Whether the members of etcd are asked before these hosts leave: one of them is a member, or has no line in the file that says what it is.
+/// Whether the members of etcd are asked before these hosts leave: one of them may be a member. Where members are units, any host may, whatever the file says.
 #[must_use]
 pub fn asks_members(cluster: &Cluster, hosts: &[String]) -> bool {
-    hosts.iter().any(|name| cluster.host(name).map_or(cluster.has_etcd_units(), |host| host.roles.etcd))
+    cluster.has_etcd_units() || hosts.iter().any(|name| cluster.host(name).is_some_and(|host| host.roles.etcd))
 }
 
 /// What keeps control planes and members from leaving, said before anything is begun.
@@ -119,7 +120,7 @@ pub(super) fn refused(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> V
         let hint = "mend etcd first: `kokctl status` shows its members; if more than half of them are gone for good, `kokctl recover`";
         return vec![refusal.hint(hint).passing()];
     }
-    let all = of_planes.into_iter().chain(unknown).chain(cut_off(cluster, wanted, seen));
+    let all = of_planes.into_iter().chain(unknown).chain(cut_off(cluster, wanted, seen)).chain(too_few(cluster, wanted, seen));
     all.chain(even(cluster, wanted, seen)).collect()
 }
 
@@ -131,6 +132,24 @@ fn member_without_line(cluster: &Cluster, name: &str, seen: &Seen) -> Option<Ref
             .at(format!("host {name}"))
             .because("its member is known by the address that stands there")
             .hint(format!("put the line of {name} back, and remove it then"))
+    })
+}
+
+/// What the gate would say when it comes to the member, said before the pods of the host are elsewhere and its API server has ended.
+fn too_few(cluster: &Cluster, wanted: &Leaving<'_>, seen: &Seen) -> Option<Refusal> {
+    let stays = |host: &&Host| !wanted.hosts.contains(&host.name);
+    let (_, list) = answering(cluster, seen).find(|(host, member)| stays(host) && member.has_leader)?;
+    let goes = |peer: &&EtcdPeer| cluster.etcd_hosts().any(|host| !stays(&host) && peer.peer_url == peer_url(host));
+    let (gone, left): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = list.members.iter().filter(|peer| has_vote(peer)).partition(goes);
+    let works = |peer: &&EtcdPeer| answering(cluster, seen).any(|(host, member)| member.has_leader && peer.peer_url == peer_url(host));
+    let (well, ill): (Vec<&EtcdPeer>, Vec<&EtcdPeer>) = left.iter().copied().partition(works);
+    let need = left.len() / 2 + 1;
+    let names = listed(ill.iter().map(|peer| peer.name.as_str()));
+    (!gone.is_empty() && well.len() < need).then(|| {
+        Refusal::new(format!("of the {} that etcd would be left with {} would vote, and {need} have to", counted(left.len(), "member", "members"), well.len()))
+            .because(format!("on {names} it does not work"))
+            .hint("mend it there first (`kokctl status` shows the members); or, where a machine is gone for good, take that one out first, with --dead")
+            .passing()
     })
 }
 

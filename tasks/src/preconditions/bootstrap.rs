@@ -35,19 +35,31 @@ pub(super) fn looks(cluster: &Cluster, host: &Host) -> Vec<Look> {
 /// Checks what there is of etcd on all hosts together.
 pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     let state = State::new(cluster, seen);
-    for host in cluster.etcd_hosts() {
-        let refusal = state.foreign_data(host).or_else(|| state.lost_authority(host));
-        let refusal = refusal.or_else(|| state.lost_data(host)).or_else(|| state.left_data(host));
-        found.0.extend(refusal.map(|refusal| super::refused(refusal.at(format!("host {} ({})", host.name, host.address)))));
-    }
-    let authority = cluster.has_etcd_units().then(|| etcd_authority::check(cluster, seen)).flatten();
+    of_hosts(cluster, seen).into_iter().for_each(|(_, refusal)| found.refuse(refusal));
     let roles = control_planes::changed(cluster, seen);
     // Where each control plane has a member, the lists of these would say the same again, and so they would of one that has moved.
     let is_changed = !roles.is_empty() || !moved::all(cluster, seen).is_empty();
     let is_said = is_changed && !cluster.has_etcd_units();
     let members = || state.other_members().or_else(|| state.edited_list()).filter(|_| !is_said);
-    let together = authority.or_else(|| state.two_clusters()).or_else(members);
+    let together = apart(cluster, seen).or_else(members);
     together.into_iter().chain(roles.into_iter().map(|(_, refusal)| refusal)).for_each(|refusal| found.refuse(refusal));
+}
+
+/// What is said of single members, with their hosts.
+pub(super) fn of_hosts(cluster: &Cluster, seen: &Seen) -> Vec<(String, Refusal)> {
+    let state = State::new(cluster, seen);
+    let of_one = |host: &Host| {
+        let refusal = state.foreign_data(host).or_else(|| state.lost_authority(host));
+        let refusal = refusal.or_else(|| state.lost_data(host)).or_else(|| state.left_data(host))?;
+        Some((host.name.clone(), refusal.at(format!("host {} ({})", host.name, host.address))))
+    };
+    cluster.etcd_hosts().filter_map(of_one).collect()
+}
+
+/// Members that are not of one cluster.
+pub(super) fn apart(cluster: &Cluster, seen: &Seen) -> Option<Refusal> {
+    let authority = cluster.has_etcd_units().then(|| etcd_authority::check(cluster, seen)).flatten();
+    authority.or_else(|| State::new(cluster, seen).two_clusters())
 }
 
 /// Whether etcd counts a host as one of its members, by the first that answers.

@@ -26,16 +26,6 @@ pub(crate) const UPGRADE_ETCD: Needed = needed(
     "an upgrade of etcd by a minor version",
     "a snapshot; one minor version after the other, from its newest patch; each member in turn while all others are healthy",
 );
-pub(super) const ADD_CONTROL_PLANE: Needed = needed(
-    "adding a control plane",
-    "certificates; with etcd beside it a learner that gets its vote; its static pods; then every load balancer learns its address",
-);
-pub(super) const REMOVE_CONTROL_PLANE: Needed = needed(
-    "removing a control plane",
-    "every load balancer forgets its address; its member of etcd leaves, if it has one; its node is drained and deleted, and its keys go",
-);
-pub(super) const MOVE_CONTROL_PLANE: Needed =
-    needed("moving a control plane", "one is added at the new address, then the one at the old address is removed");
 pub(super) const MOVE_ETCD: Needed =
     needed("moving etcd", "new members of the other kind join one by one, every API server learns their addresses, and the old ones leave");
 pub(super) const RANGE_OF_PODS: Needed =

@@ -48,12 +48,14 @@ pub(super) fn check(cluster: &Cluster, seen: &Seen, found: &mut Findings) {
     other_network(cluster, state).into_iter().for_each(|refusal| found.refuse(refusal));
     // Of a control plane with a member of etcd, the list of these has said it.
     let is_said = |name: &str| !cluster.has_etcd_units() && bootstrap::is_member(cluster, seen, name);
-    let is_known = |name: &str| cluster.host(name).is_some() || cluster.removed.iter().any(|removed| removed == name);
-    for (name, node) in nodes.iter().filter(|(name, _)| !is_known(name) && !is_said(name)) {
+    for (name, node) in nodes.iter().filter(|(name, _)| cluster.host(name).is_none() && !is_said(name)) {
         let is_control_plane = control_planes::is_marked(node);
-        match needs_every_host(cluster).filter(|_| !is_control_plane) {
+        let leaves = cluster.removed.contains(name);
+        match needs_every_host(cluster) {
+            Some(because) if leaves => found.refuse(still_there(cluster, name).because(because)),
+            None if leaves => found.warn(still_there(cluster, name).because("only a part of the file is meant, or it could not leave yet")),
+            _ if is_control_plane => found.refuse(left_out_control_plane(cluster, name)),
             Some(because) => found.refuse(left_out(cluster, name).because(because)),
-            None if is_control_plane => found.refuse(left_out_control_plane(cluster, name)),
             None => found.warn(left_out(cluster, name).because("a node does not leave the cluster because a line of the file is lost")),
         }
     }
@@ -90,6 +92,13 @@ fn or_remove(name: &str) -> String {
         "put {name} back into the file; or, if it is to leave: `kokctl remove -f FILE {name}` with the file as it was, and with --dead if the host is gone \
          for good"
     )
+}
+
+/// A node whose host the file wants gone.
+fn still_there(cluster: &Cluster, name: &str) -> Refusal {
+    let place = cluster.position_of("spec.removed").map_or_else(|| "spec.removed".to_owned(), ToString::to_string);
+    let refusal = Refusal::new(format!("the node {name} is to leave the cluster, and is still there")).at(place);
+    refusal.hint(format!("`kokctl apply` of the whole file takes it out, or `kokctl remove -f FILE {name}`"))
 }
 
 /// Why no host may be missing in the file while its node works, if so: `apply` would take something away from it.
@@ -204,12 +213,11 @@ fn needed_for(cluster: &Cluster, field: &str, is: &str) -> String {
         "spec.network.nodePrefix" | "spec.network.nodePrefixIPv6" => needed::SHARE_OF_NODES,
         "spec.network.clusterDomain" => needed::DOMAIN,
         // The endpoint follows from the hosts: a name where there are several control planes, the address of the only one.
-        "spec.hosts" => match (is.parse::<SocketAddr>().is_ok(), cluster.is_highly_available()) {
-            (true, true) => needed::ADD_CONTROL_PLANE,
-            (true, false) => needed::MOVE_CONTROL_PLANE,
-            (false, true) => needed::ENDPOINT,
-            (false, false) => needed::REMOVE_CONTROL_PLANE,
-        },
+        "spec.hosts" if is.parse::<SocketAddr>().is_ok() => {
+            return "all ask the API at the address of what was the only control plane, and the file has none there; with others beside it `kokctl apply` gives \
+                    the API a name, and it can be removed, replaced or moved then"
+                .to_owned();
+        }
         _ => needed::ENDPOINT,
     };
     needed.because()

@@ -187,6 +187,10 @@ fn what_would_keep_a_host_from_joining_anew_is_known_before() {
     let (of_apply, beside) = said(&world);
     assert!(of_apply.contains("its member of etcd has lost its data"), "{of_apply}");
     assert_eq!(beside, "");
+    let mut another = world.clone();
+    another.host("cp3").paths.retain(|path, _| !path.starts_with("/var/lib/etcd"));
+    let (_, beside) = said(&another);
+    assert!(beside.contains("its member of etcd has lost its data") && beside.contains("host cp3"), "{beside}");
     for (field, range) in [("podCIDR", "10.245.0.0/16"), ("serviceCIDR", "10.97.0.0/16")] {
         let edited = TEXT.replace("plugin: flannel\n", &format!("plugin: flannel\n    {field}: {range}\n"));
         assert_ne!(edited, TEXT);

@@ -51,7 +51,7 @@ fn planned(world: &World, (hosts, dead): (&[&str], &[&str]), mut seen: Seen) -> 
     }
 }
 
-fn leaving(world: &World, hosts: &[&str], dead: &[&str]) -> Result<Plan, Vec<Refusal>> {
+pub(crate) fn leaving(world: &World, hosts: &[&str], dead: &[&str]) -> Result<Plan, Vec<Refusal>> {
     planned(world, (hosts, dead), seen(world, hosts, dead))
 }
 

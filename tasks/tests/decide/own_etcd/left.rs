@@ -8,6 +8,7 @@ use kok_tasks::plan::Plan;
 use super::grown::five;
 use super::{DATA, bare, refused, told};
 use crate::leave_members::{leaving, order};
+use crate::present;
 use crate::support::world::World;
 use crate::support::{cluster_of, own_etcd_of_five, own_etcd_of_three, step_id};
 
@@ -180,4 +181,34 @@ fn nobody_removes_the_address_that_all_ask() {
     map["data"]["ClusterConfiguration"] = text.into();
     let said = told(&leaving(&world, &["cp1"], (&[], true)).unwrap_err());
     assert!(said.contains("the whole cluster asks the API at the address of cp1"), "{said}");
+}
+
+/// What a host is counts, whatever the file makes of it by now.
+#[test]
+fn a_member_leaves_that_the_file_calls_something_else() {
+    let mut world = five();
+    let line = |name: &str| own_etcd_of_five().lines().find(|line| line.contains(&format!("name: {name},"))).unwrap().to_owned();
+    let lines = ["etcd4", "etcd5", "cp2"].map(line);
+    let roles = |line: &str| line.split("roles: [").nth(1).unwrap().split(']').next().unwrap().to_owned();
+    let as_worker = |line: &str| line.replace(&format!("roles: [{}]", roles(line)), "roles: [worker]");
+    world.cluster = cluster_of(&lines.iter().fold(own_etcd_of_five(), |text, line| text.replace(line.as_str(), &as_worker(line))));
+    let plan = present::leaving(&world, &["etcd5"], &[]).unwrap();
+    assert!(order(&plan, ("etcd5", "member"), ("etcd5", "reset")), "{:?}", steps(&plan, "etcd5"));
+    world.carry_out_all(&plan);
+    assert!(!members(&world).contains("etcd5"));
+    let plan = present::leaving(&world, &["cp2"], &[]).unwrap();
+    assert!(order(&plan, ("cp2", "api-server"), ("cp2", "reset")), "it is a control plane: {:?}", steps(&plan, "cp2"));
+}
+
+/// Pods and the API server of a host would be away before the gate says no.
+#[test]
+fn nobody_leaves_where_those_that_stay_would_not_be_enough() {
+    let mut world = five();
+    for dead in ["etcd3", "etcd4"] {
+        world.leave_host(dead);
+    }
+    let said = told(&leaving(&world, &["etcd2"], (&[], true)).unwrap_err());
+    assert!(said.contains("of the 4 members that etcd would be left with 2 would vote, and 3 have to"), "{said}");
+    assert!(said.contains("on etcd3, etcd4 it does not work"), "{said}");
+    assert!(leaving(&world, &["etcd3"], (&["etcd3"], true)).is_ok(), "a dead one makes it better");
 }
