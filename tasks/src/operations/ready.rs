@@ -214,7 +214,7 @@ fn keeping_away<'a>(taints: impl IntoIterator<Item = &'a String>) -> Option<(&'s
     KEEPING_AWAY.into_iter().find(|(key, _)| keys.contains(key))
 }
 
-/// A DaemonSet or Deployment whose pods are all there, current and available.
+/// A DaemonSet or Deployment whose pods are all there, current and available; of a DaemonSet those on nodes that are Ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkloadReady {
     /// `DaemonSet` or `Deployment`.
@@ -235,9 +235,7 @@ impl WorkloadReady {
 
     pub(crate) fn diff(&self, seen: &Observations) -> Verdict {
         let state = seen!(&seen.kubernetes);
-        if !matches!(state, KubernetesState::Ready { .. }) {
-            return unanswered(ChangeKind::Wait, state);
-        }
+        let KubernetesState::Ready { nodes, .. } = state else { return unanswered(ChangeKind::Wait, state) };
         let Some(object) = state.object(self.kind, self.namespace, self.name) else {
             return Verdict::differs(ChangeKind::Wait, "it does not exist");
         };
@@ -247,7 +245,10 @@ impl WorkloadReady {
         let available = object.number(if daemon { "/status/numberAvailable" } else { "/status/availableReplicas" });
         let observed = object.number("/status/observedGeneration") >= object.number("/metadata/generation");
         let wanted = wanted.max(self.at_least);
-        if observed && updated >= wanted && available >= wanted {
+        // A node that is away, and that nobody wants back, has a pod that nobody waits for: those of all others are counted by `at_least`.
+        let away = if daemon { nodes.values().filter(|node| !node.ready).count() as u64 } else { 0 };
+        let enough = wanted.saturating_sub(away).max(self.at_least);
+        if observed && updated >= enough && available >= enough {
             return Verdict::Same;
         }
         Verdict::differs(

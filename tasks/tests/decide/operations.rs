@@ -229,7 +229,15 @@ fn nodes_and_workloads_are_ready_when_all_are() {
     assert_ne!(said(&daemon, &status(1, 1, 1, 3)), "same", "a daemon set that does not know all nodes is taken at its word");
     assert_ne!(said(&daemon, &status(2, 2, 2, 2)), "same", "the status is of an older generation");
     assert_ne!(said(&daemon, &status(2, 1, 2, 3)), "same", "old pods count");
-    assert_ne!(said(&daemon, &status(3, 3, 2, 3)), "same");
+    let mut all_ready = status(3, 3, 2, 3);
+    if let Some(KubernetesState::Ready { nodes, .. }) = &mut all_ready.kubernetes {
+        nodes.values_mut().for_each(|node| node.ready = true);
+    }
+    assert_ne!(said(&daemon, &all_ready), "same", "a pod is missing on a node that is Ready");
+    assert_eq!(said(&daemon, &status(3, 3, 2, 3)), "same", "node b is away, and the file has two others");
+    for (desired, updated, available) in [(4, 4, 2), (3, 1, 2), (3, 3, 1), (2, 2, 1)] {
+        assert_ne!(said(&daemon, &status(desired, updated, available, 3)), "same", "{desired} {updated} {available}: only one is away");
+    }
     assert_eq!(said(&daemon, &ready(&[], &[])), "it does not exist");
 }
 
