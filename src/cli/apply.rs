@@ -96,7 +96,9 @@ fn removed_words(cluster: &Cluster, selection: &Selection) -> Option<String> {
     let names = cluster.removed.join(", ");
     match (cluster.removed.is_empty(), selection.is_whole()) {
         (true, _) => None,
-        (false, true) => Some(format!("{names}: gone; take the lines out of `removed`, and out of `hosts`")),
+        (false, true) => {
+            Some(format!("{names}: no part of the cluster {}; the names may go from `removed`, and their lines from `hosts`", cluster.name))
+        }
         (false, false) => Some(format!("note: {names} stay, for only a part is meant; `apply` of the whole takes them out")),
     }
 }

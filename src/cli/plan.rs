@@ -87,7 +87,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         line(&format!("\n{} of {} would change something", plan.changes().count(), count(plan.steps().count(), "step")));
     }
     if is_first {
-        line("then the rest of the file is applied: what that changes can be planned when these have left");
+        line("then the rest of the file is applied: what that changes can be planned when this is done");
     }
     say_kept(&cluster);
     report::assumed(&plan).iter().for_each(|text| status_line(text));

@@ -10,7 +10,7 @@ use kok_tasks::drain::DrainSettings;
 
 use super::changing::{Session, failures};
 use super::drain::Nodes;
-use super::drain_arguments::DrainOptions;
+use super::drain_arguments::{DrainOptions, SerialOption};
 use super::process;
 use super::reset;
 use super::wanted::{problems, tasks};
@@ -34,6 +34,8 @@ pub(super) struct Arguments {
     yes_even: bool,
     #[command(flatten)]
     drain: DrainOptions,
+    #[command(flatten)]
+    serial: SerialOption,
 }
 
 /// Who is removed.
@@ -118,6 +120,9 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -
 fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
     let Nodes { hosts: given, files, extra, .. } = &arguments.nodes;
     let (input, cluster) = files.all().without_manifests(extra)?;
+    // Those that stand in `removed`, too.
+    let mut cluster = cluster.before_removal();
+    arguments.serial.tell(&mut cluster);
     let asked = input.asked(Intent { verb: Verb::Remove, dry: false }, &tasks()).map_err(problems)?;
     let hosts = if given.is_empty() { asked.hosts.clone() } else { named(&input, &cluster, given, arguments.dead)? };
     if hosts.is_empty() {
@@ -223,6 +228,8 @@ mod tests {
         let files = format!("{FILES}{}{}{}", more(1), more(2), more(3));
         let Wanted { cluster, hosts, .. } = read_of(&files, "", &["e1", "e2"]).map_err(|failure| format!("{failure:?}")).unwrap();
         assert_eq!(hosts, ["e1", "e2"]);
+        let slowly = read_of(&files, "", &["e1", "--serial", "3"]).map_err(|failure| format!("{failure:?}")).unwrap();
+        assert_eq!((cluster.settings.serial.to_string(), slowly.cluster.settings.serial.to_string()), ("20%".to_owned(), "3".to_owned()));
         let words = removed_words(&cluster, &hosts, &BTreeSet::new()).join("\n");
         assert!(words.contains("so that API servers and /etc/hosts name them no more"), "{words}");
         let words = removed_words(&cluster, &hosts[..1], &BTreeSet::new()).join("\n");

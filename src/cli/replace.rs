@@ -14,11 +14,11 @@ use kok_tasks::plan::Selection;
 use super::changing::{Session, failures};
 use super::common::BundleArgument;
 use super::drain::Nodes;
-use super::drain_arguments::DrainOptions;
+use super::drain_arguments::{DrainOptions, SerialOption};
 use super::process;
 use super::remove::LEAVE;
 use super::reset;
-use crate::engine::{self, ApplyRequest, Error, Follows, Given, Options, Removal, Replaced, Replacement, Silent, Verdict};
+use crate::engine::{self, ApplyRequest, Error, First, Follows, Given, Options, Removal, Replaced, Replacement, Silent, Verdict};
 use crate::failure::{Failure, Kind};
 use crate::ui::status_line;
 use wanted::{Wanted, With, wanted};
@@ -45,6 +45,8 @@ pub(super) struct Arguments {
     yes_even: bool,
     #[command(flatten)]
     drain: DrainOptions,
+    #[command(flatten)]
+    serial: SerialOption,
 }
 
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
@@ -63,7 +65,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let removal = Removal { hosts: &hosts, drain, silent, follows, members, even: arguments.yes_even };
     let (part, selection) = (part(&hosts, with.as_ref()), Selection::whole());
     let replacement = Replacement { removal: &removal, part: &part, with_both: both.as_ref() };
-    with.iter().for_each(|with| status_line(&order_words(with, replacement.joins_first(), &cluster)));
+    with.iter().zip(replacement.first()).for_each(|(with, first)| status_line(&order_words(with, first, &cluster)));
     match &agreed {
         _ if arguments.yes => {}
         Some(at) => status_line(&format!("note: nobody is asked, for the operation at {at} asks for it")),
@@ -92,18 +94,27 @@ fn part(hosts: &[String], with: Option<&With>) -> String {
 }
 
 /// In which order another host takes the place of one, and why.
-fn order_words(With { old, new, .. }: &With, joins_first: bool, cluster: &Cluster) -> String {
+fn order_words(With { old, new, .. }: &With, first: First, cluster: &Cluster) -> String {
     let is_plane = cluster.host(new).is_some_and(|host| host.roles.control_plane);
-    match (joins_first, is_plane) {
-        (true, true) => format!(
+    let joins_first = || match is_plane {
+        true => format!(
             "first {new} joins, so that etcd never has fewer members than before; then {old} is drained, leaves etcd, is cleaned and forgotten; then the other \
              hosts learn that it is gone"
         ),
-        (true, false) => format!("first {new} joins, so that pods have room; then {old} is drained, cleaned and forgotten"),
-        (false, true) => format!(
+        false => format!("first {new} joins, so that pods have room; then {old} is drained, cleaned and forgotten"),
+    };
+    match first {
+        First::New => joins_first(),
+        First::AsItAnswers => format!("{}. If {old} does not answer, it is forgotten first", joins_first()),
+        First::OldForRoom => {
+            format!(
+                "first {old} is drained, leaves etcd, is cleaned and forgotten, for etcd has as many members as it may; then {new} joins in its place"
+            )
+        }
+        First::OldForItIsDead if is_plane => format!(
             "first {old} leaves etcd and is forgotten, for a member that does not work counts against the majority; then {new} joins in its place"
         ),
-        (false, false) => format!("first {old} is forgotten; then {new} joins"),
+        First::OldForItIsDead => format!("first {old} is forgotten; then {new} joins"),
     }
 }
 

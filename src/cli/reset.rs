@@ -132,7 +132,9 @@ fn say_kept(cluster: &Cluster) {
 
 /// The name of the cluster is asked for, because a `y` is typed too easily.
 pub(super) fn ask(cluster: &Cluster, part: Option<&[String]>) -> Result<(), Failure> {
-    let meant = cluster.hosts.iter().filter(|host| part.is_none_or(|part| part.contains(&host.name)));
+    // With the whole go those that the file wants gone anyway.
+    let leaving = cluster.leaving.iter().filter(|_| part.is_none());
+    let meant = cluster.hosts.iter().filter(|host| part.is_none_or(|part| part.contains(&host.name))).chain(leaving);
     let hosts = meant.map(|host| format!("{} ({})", host.name, host.address)).collect::<Vec<_>>().join(", ");
     let data = if part.is_some() { "volumes on the hosts included" } else { "etcd and volumes on the hosts included" };
     ask_words(

@@ -9,7 +9,7 @@ use kok_tasks::plan::{Plan, Selection};
 use kok_tasks::resources::Act;
 
 use super::context::{Context, Options};
-use super::converge::{Planned, Tolerance, converge};
+use super::converge::{Planned, Tolerance, converge, mute};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
 use super::given::Given;
@@ -43,9 +43,9 @@ pub struct ApplyRequest<'a> {
 
 /// What was applied.
 pub struct Applied {
-    /// The plan.
+    /// The plan; of the last stage, where hosts left before.
     pub plan: Plan,
-    /// How it ended; nothing, if there was nothing to do.
+    /// How it ended, with what all stages have done; nothing, if there was nothing to do.
     pub outcome: Option<Outcome>,
     /// The snapshot of etcd that was taken before a member left, because the file says so.
     pub kept: Option<KeptSnapshot>,
@@ -72,7 +72,14 @@ pub async fn apply(
     };
     let part = request.cluster.removed.join(",");
     let taken = TakeDown::new(before, store, ResetRequest::Hosts { removal, part: &part });
-    let mut order = Stages::new(Stage::Leave(Box::new(taken)), [Stage::Become(Apply { request })]);
+    let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
+    let leave = Stage::Leave(Box::new(taken));
+    let mended = run.unless_stopped(mute(request.cluster, tolerance, context)).await?;
+    let first = mended.as_ref().map(|cluster| ApplyRequest { cluster, ..request.clone() });
+    let mut order = match &first {
+        Some(first) => Stages::new(Stage::Become(Apply { request: first }), [leave, Stage::Become(Apply { request })]),
+        None => Stages::new(leave, [Stage::Become(Apply { request })]),
+    };
     let driven = run.drive(&mut order).await?;
     Ok(Applied { plan: driven.planned.plan, outcome: driven.outcome, kept: order.ended().0 })
 }

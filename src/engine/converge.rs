@@ -1,5 +1,6 @@
 //! From a cluster's file to a plan: connect, probe, decide. Nothing is changed here.
 
+mod answers;
 mod away;
 mod recovery;
 mod swap;
@@ -23,6 +24,7 @@ use crate::clock::Clock;
 use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
+pub(super) use answers::{all_answer, mute};
 use away::{not_tolerated, passed_over};
 pub(super) use recovery::{Means, Next, recover};
 pub use recovery::{Survey, survey};
@@ -45,7 +47,8 @@ pub struct Planned {
     pub standing: BTreeMap<String, Standing>,
     /// The boot id of each host when it was probed.
     pub boots: BTreeMap<String, String>,
-    /// Whether it takes out whom the file wants gone, and what is to be done after that is planned when they are.
+    /// Whether it is what has to be done before the rest of the file can be planned: hosts leave that the file wants gone, or an API is mended that could be
+    /// told of it.
     pub is_first: bool,
     /// Hosts that could not be reached and are left out, and why.
     pub left_out: BTreeMap<String, String>,
@@ -104,15 +107,21 @@ pub(super) async fn converge(
     Ok(observed.planned(plan, warnings, now_seconds))
 }
 
-/// Makes the plan that takes every host out of the cluster, and says of which member a snapshot is to be taken before that.
+/// Makes the plan that takes every host out of the cluster, and says of which member a snapshot is to be taken before that. Of those that the file wants gone
+/// anyway, whoever can't be reached is passed over.
 pub(super) async fn take_down(
     cluster: &Cluster,
     tolerance: Tolerance,
     context: &Context,
 ) -> Result<(Planned, Result<Snapshot, Refusal>), Vec<Failure>> {
-    let mut observed = Observed::to_reset(cluster, true, tolerance, context);
-    observed.ask(|_| true).await?;
-    let plan = observed.repeat(|seen| plan::reset(cluster, seen)).await?;
+    let all = cluster.before_removal();
+    let mut observed = Observed::to_reset(&all, true, tolerance, context);
+    observed.ask(|host| cluster.host(host).is_some()).await?;
+    observed.ask_who_answers(|host| cluster.host(host).is_none()).await?;
+    let silent: Vec<&str> =
+        cluster.leaving.iter().map(|host| host.name.as_str()).filter(|host| !observed.links.contains_key(*host)).collect();
+    let answering = all.without(&silent);
+    let plan = observed.repeat(|seen| plan::reset(&answering, seen)).await?;
     let snapshot = snapshot::decide(cluster, &observed.seen);
     Ok((observed.planned(plan, Vec::new(), Clock::seconds()), snapshot))
 }

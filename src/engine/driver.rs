@@ -48,10 +48,11 @@ pub(super) struct Work {
     pub(super) most_failed: Option<usize>,
 }
 
-/// How the last stage ended.
+/// How an order ended.
 pub(super) struct Driven {
+    /// The plan of the last stage.
     pub(super) planned: Planned,
-    /// Nothing, if there was nothing to do.
+    /// What all stages together have done; nothing, if there was nothing to do in any.
     pub(super) outcome: Option<Outcome>,
 }
 
@@ -99,11 +100,16 @@ impl<'a> Run<'a> {
     }
 
     async fn stages(&self, order: &mut impl Order, held: &mut Held) -> Result<Driven, Error> {
+        let mut before: Option<Outcome> = None;
         for _ in 0..MOST_STAGES {
-            let driven = self.stage(order, held).await?;
+            let mut driven = self.stage(order, held).await?;
             self.has_done.fetch_or(driven.outcome.is_some(), Ordering::SeqCst);
+            before = match (before, driven.outcome.take()) {
+                (Some(before), Some(outcome)) => Some(Outcome { done: before.done + outcome.done, ..outcome }),
+                (before, outcome) => outcome.or(before),
+            };
             if !order.goes_on() {
-                return Ok(driven);
+                return Ok(Driven { outcome: before, ..driven });
             }
         }
         self.recorded(Err(vec![Failure::new(Kind::Internal, format!("after {MOST_STAGES} stages there was still something to do"))]))

@@ -36,7 +36,7 @@ pub use kubeconfig::{Administrator, Server, kubeconfig};
 pub use plan::{PlanRequest, plan};
 pub use reboot::reboot;
 pub use recover::{RecoverRequest, RecoverWish, Recovered, recover};
-pub use replace::{Replaced, Replacement, replace};
+pub use replace::{First, Replaced, Replacement, replace};
 pub use reset::{Follows, Removal, ResetDone, ResetRequest, Silent, SnapshotWish, reset};
 pub use status::{
     ApiServerHealth, Certificate, ClusterStatus, Cordoned, Drift, Endpoint, EtcdHealth, HostStatus, LoadBalancers, ProgramVersions,

@@ -5,7 +5,7 @@ use kok_tasks::plan::Selection;
 
 use super::apply::removal_of;
 use super::context::Context;
-use super::converge::{Planned, Tolerance, converge, take_out};
+use super::converge::{Planned, Tolerance, converge, mute, take_out};
 use super::given::Given;
 use crate::artifacts::BundleFolder;
 use crate::failure::Failure;
@@ -31,6 +31,10 @@ pub async fn plan(context: &Context, request: PlanRequest<'_>) -> Result<Planned
     let tolerance = Tolerance { holder: true, ..Tolerance::default() };
     let PlanRequest { cluster, selection, bundle, given } = request;
     if selection.is_whole() && !cluster.removed.is_empty() {
+        if let Some(cluster) = mute(cluster, tolerance, context).await? {
+            let planned = converge(&cluster, bundle.bundle(), selection, given, tolerance, context).await?;
+            return Ok(Planned { is_first: true, ..planned });
+        }
         let (planned, ..) = take_out(&cluster.before_removal(), &removal_of(cluster), tolerance, context).await?;
         if !planned.plan.is_empty() {
             return Ok(Planned { is_first: true, ..planned });

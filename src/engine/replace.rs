@@ -6,7 +6,7 @@ use kok_crds::model::Cluster;
 
 use super::apply::{Apply, ApplyRequest};
 use super::context::{Context, Options};
-use super::converge::{Planned, Tolerance, swap};
+use super::converge::{Planned, Tolerance, all_answer, swap};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
 use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
@@ -16,11 +16,11 @@ use crate::run::Outcome;
 use crate::state::KeptSnapshot;
 
 /// The most members of etcd of which one more may be added (the gate's `MOST_VOTERS`).
-const MOST_MEMBERS: usize = 7;
+pub(super) const MOST_MEMBERS: usize = 7;
 
 /// What was replaced.
 pub struct Replaced {
-    /// How the last stage ended; nothing, if there was nothing to do.
+    /// How it ended, with what all stages have done; nothing, if there was nothing to do.
     pub outcome: Option<Outcome>,
     /// The snapshot of etcd that was taken before.
     pub kept: Option<KeptSnapshot>,
@@ -39,13 +39,30 @@ pub struct Replacement<'a> {
     pub with_both: Option<&'a Cluster>,
 }
 
+/// Who goes first where one host takes the place of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum First {
+    /// The new one joins, so that there are never fewer members of etcd, and pods have room.
+    New,
+    /// The old one leaves, for it is dead: its member counts against the majority until then.
+    OldForItIsDead,
+    /// The old one leaves, for etcd has as many members as it may.
+    OldForRoom,
+    /// The new one, if the old one answers.
+    AsItAnswers,
+}
+
 impl Replacement<'_> {
-    /// Whether the new host joins before the old one leaves, so that there are never fewer members of etcd, and pods have room: one that is dead counts
-    /// against the majority until it has left, so it goes first; and so it is where etcd has as many members as it may.
+    /// Who goes first, if another host takes the place of one.
     #[must_use]
-    pub fn joins_first(&self) -> bool {
-        let is_dead = self.removal.silent == Silent::AllDead;
-        self.with_both.is_some_and(|both| !is_dead && both.etcd_hosts().count() <= MOST_MEMBERS)
+    pub fn first(&self) -> Option<First> {
+        let both = self.with_both?;
+        Some(match self.removal.silent {
+            Silent::AllDead => First::OldForItIsDead,
+            _ if both.etcd_hosts().count() > MOST_MEMBERS => First::OldForRoom,
+            Silent::Dead => First::AsItAnswers,
+            Silent::Refused => First::New,
+        })
     }
 }
 
@@ -64,15 +81,19 @@ pub async fn replace(
     let (cluster, Replacement { removal, part, with_both }) = (request.cluster, replacement);
     let run = Run::begin("replace", cluster, Some(part.to_owned()), (context, lock), options);
     let leaves = |cluster, removal| Stage::Leave(Box::new(TakeDown::new(cluster, store, ResetRequest::Hosts { removal, part })));
+    let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
     if let Some(both) = with_both {
         let between = ApplyRequest { cluster: both, ..request.clone() };
         let (leave, then) = (leaves(both, removal), Stage::Become(Apply { request }));
-        return match replacement.joins_first() {
+        let joins_first = match replacement.first() {
+            Some(First::AsItAnswers) => run.unless_stopped(all_answer(both, removal.hosts, tolerance, context)).await?,
+            first => first == Some(First::New),
+        };
+        return match joins_first {
             true => drive(&run, Stage::Become(Apply { request: &between }), [leave, then]).await,
             false => drive(&run, leave, [then]).await,
         };
     }
-    let tolerance = Tolerance { holder: run.options.take_over, ..Tolerance::default() };
     let Some(swap) = run.unless_stopped(swap(cluster, removal, tolerance, context)).await? else {
         return drive(&run, leaves(cluster, removal), [Stage::Become(Apply { request })]).await;
     };

@@ -46,7 +46,8 @@ pub(super) fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
         (None, []) => input.replaced_by_another(),
         (None, _) => Vec::new(),
     };
-    let (input, cluster) = files.all().whole_without(extra, leaves)?;
+    let (input, mut cluster) = files.all().whole_without(extra, leaves)?;
+    arguments.serial.tell(&mut cluster);
     let asked = input.asked(Intent { verb: Verb::Replace, dry: false }, &tasks()).map_err(problems)?;
     let new = arguments.with.clone().or_else(|| asked.with.clone().filter(|_| given.is_empty()));
     let (hosts, with) = match new {
@@ -128,6 +129,8 @@ mod tests {
         assert_eq!((is.with.as_ref(), is.silent), (Some(&with), Silent::Refused));
         let both = with.both(&is.cluster);
         assert_eq!((both.hosts.len(), both.host("cp2").is_some(), both.removed.is_empty()), (6, true, true));
+        let slowly = read("", "", &["w1", "--serial", "50%"]).unwrap_or_else(|failure| panic!("{failure:?}"));
+        assert_eq!(slowly.cluster.settings.serial.to_string(), "50%");
         assert!(read(CP6, "", &["cp2"]).err().unwrap().what.contains("4 hosts have the role"), "nobody leaves for good");
         assert_eq!(read("", "", &["w1", "--with", "w2"]).unwrap().cluster.removed, ["w1"]);
     }
