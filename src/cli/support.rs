@@ -1,16 +1,16 @@
 //! `kokctl support`
 
-use std::fs::OpenOptions;
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::PathBuf;
+mod archive;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use kok_crds::count;
+use kok_crds::{count, listed};
 use kok_tasks::support::redacted;
 
+use self::archive::Archive;
 use super::files::{ClusterFiles, ExtraVars};
 use super::process;
 use crate::engine::{self, StatusRequest};
@@ -36,92 +36,96 @@ const RUNS: usize = 10;
 /// So much of the journal of a run, its end.
 const MOST_OF_A_RUN: usize = 2 << 20;
 
+/// What the hosts have said, or why they said nothing.
+type Said = BTreeMap<String, Result<String, Failure>>;
+
 pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
     let (_, cluster) = arguments.cluster.without_manifests(&arguments.extra)?;
     let context = process::context(process::controller().unwrap_or_else(|_| Controller::nobody()));
-    let one = |failure: Failure| vec![failure];
-    let mut archive = Archive::create(&arguments.output).map_err(|error| one(not_written(&arguments.output, &error)))?;
-    let said = engine::support(&context, &cluster).await?;
+    let path = arguments.output.as_path();
+    let not_written = |error: &std::io::Error| vec![not_written(path, error)];
+    // Before anybody is asked: that the file can be written.
+    let mut archive = Archive::create(path).map_err(|error| not_written(&error))?;
+    let said = engine::support(&context, &cluster).await.inspect_err(|_| drop(fs::remove_file(path)))?;
     let request = StatusRequest { cluster: &cluster, bundle: Err("it was not asked for"), whole: Box::new(|| Err(String::new())) };
     let status = engine::status(&context, request).await.map(|(status, _)| status);
     let mut parts = vec![("version.txt".to_owned(), format!("kokctl {}\n", env!("CARGO_PKG_VERSION")))];
     if let Ok(status) = &status {
-        parts.push(("status.json".to_owned(), serde_json::to_string_pretty(status).unwrap_or_default()));
-    }
-    let silent: Vec<&Failure> = said.values().filter_map(|said| said.as_ref().err()).collect();
-    for (host, said) in &said {
-        let text = said.as_ref().map_or_else(Failure::one_line, Clone::clone);
-        parts.push((format!("hosts/{host}.txt"), text));
+        parts.push(("status.json".to_owned(), redacted(&serde_json::to_string_pretty(status).unwrap_or_default())));
     }
     parts.extend(runs(&cluster.name));
+    let told = |said: &Result<String, Failure>| said.as_ref().map_or_else(|failure| redacted(&failure.one_line()), Clone::clone);
+    parts.extend(said.iter().map(|(host, said)| (format!("hosts/{host}.txt"), told(said))));
     for (name, text) in &parts {
-        archive.add(name, redacted(text).as_bytes()).map_err(|error| one(not_written(&arguments.output, &error)))?;
+        archive.add(name, text).map_err(|error| not_written(&error))?;
     }
-    let bytes = archive.finish().map_err(|error| one(not_written(&arguments.output, &error)))?;
-    let path = arguments.output.display();
-    line(&format!("{path}: {} of {}, {} kB", count(parts.len(), "file"), cluster.name, bytes.div_ceil(1000)));
+    let (bytes, left_out) = archive.finish().map_err(|error| not_written(&error))?;
+    line(&format!("{}: {} of {}, {} kB", path.display(), count(parts.len() - left_out.len(), "file"), cluster.name, bytes.div_ceil(1000)));
     status_line("what looks like a secret was left out; look at it before you give it away: names, addresses and logs of yours are in it");
-    silent.iter().for_each(|failure| status_line(&format!("not asked: {}", failure.one_line())));
-    Ok(())
+    if !left_out.is_empty() {
+        status_line(&format!("left out, for the archive would be too large: {}", listed(left_out.iter().map(String::as_str))));
+    }
+    answered(path, &said)
 }
 
-/// The journals of the last runs of a cluster.
+/// That some host has said something: else there is nothing in it of the cluster.
+fn answered(path: &Path, said: &Said) -> Result<(), Vec<Failure>> {
+    let failures: Vec<&Failure> = said.values().filter_map(|said| said.as_ref().err()).collect();
+    if said.values().any(|said| said.as_ref().is_ok_and(|text| !text.trim().is_empty())) {
+        failures.iter().for_each(|failure| status_line(&format!("not asked: {}", failure.one_line())));
+        return Ok(());
+    }
+    let failure = Failure::new(Kind::Host, "no host has said anything")
+        .because(format!("{} has the journals of kokctl's runs, and why no host was asked, and nothing else", path.display()))
+        .hint("`kokctl check -f FILE` says what keeps kokctl from the hosts");
+    Err(failures.into_iter().cloned().chain([failure]).collect())
+}
+
+/// The journals of the last runs of a cluster, without what looks like a secret.
 fn runs(cluster: &str) -> Vec<(String, String)> {
     let Ok(state) = process::state() else { return Vec::new() };
     let names = state.run_names().unwrap_or_default();
     let is_its = |name: &&String| state.read_run(name).is_ok_and(|story| Record::of(&story).cluster == cluster);
-    let end = |text: String| {
-        let from = text.len().saturating_sub(MOST_OF_A_RUN);
-        let from = text.char_indices().map(|(index, _)| index).find(|index| *index >= from).unwrap_or_default();
-        text.get(from..).unwrap_or_default().to_owned()
-    };
     let last = names.iter().rev().filter(is_its).take(RUNS);
-    last.filter_map(|name| Some((format!("runs/{name}.jsonl"), end(state.journal_of(name)?)))).collect()
+    last.filter_map(|name| Some((format!("runs/{name}.jsonl"), redacted(end(&state.journal_of(name)?))))).collect()
 }
 
-fn not_written(path: &std::path::Path, error: &std::io::Error) -> Failure {
+/// The end of a journal, in whole lines: what is left of one may be the half of a secret, which nobody knows as one.
+fn end(text: &str) -> &str {
+    let Some(from) = text.len().checked_sub(MOST_OF_A_RUN) else { return text };
+    let line = text.as_bytes().iter().enumerate().skip(from).find(|(_, byte)| **byte == b'\n').map(|(index, _)| index + 1);
+    line.and_then(|line| text.get(line..)).unwrap_or_default()
+}
+
+fn not_written(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(Kind::Internal, format!("{} can't be written", path.display()))
         .because(error.to_string())
         .hint("name another file, that is not there yet")
 }
 
-/// A compressed archive that nobody else may read.
-struct Archive(tar::Builder<GzEncoder<Counted>>);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-struct Counted {
-    file: std::fs::File,
-    bytes: u64,
-}
-
-impl Write for Counted {
-    fn write(&mut self, piece: &[u8]) -> std::io::Result<usize> {
-        let written = self.file.write(piece)?;
-        self.bytes += written as u64;
-        Ok(written)
+    #[test]
+    fn where_nobody_has_said_anything_it_is_an_error() {
+        let silent = || Err(Failure::new(Kind::Host, "cannot connect to cp1").hint("h"));
+        let of = |said: Vec<Result<String, Failure>>| {
+            answered(Path::new("a.tar.gz"), &said.into_iter().enumerate().map(|(n, said)| (n.to_string(), said)).collect())
+        };
+        assert!(of(vec![silent(), Ok("==== uname\n".to_owned())]).is_ok());
+        for said in [vec![], vec![silent(), silent()], vec![Ok(" \n".to_owned())]] {
+            let failures = of(said).unwrap_err();
+            let last = failures.last().unwrap();
+            assert!(last.kind == Kind::Host && last.what == "no host has said anything" && last.hint.is_some());
+        }
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Archive {
-    fn create(path: &std::path::Path) -> std::io::Result<Self> {
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-        Ok(Self(tar::Builder::new(GzEncoder::new(Counted { file, bytes: 0 }, Compression::default()))))
-    }
-
-    fn add(&mut self, name: &str, content: &[u8]) -> std::io::Result<()> {
-        let mut header = tar::Header::new_gnu();
-        header.set_size(content.len() as u64);
-        header.set_mode(0o600);
-        header.set_mtime(0);
-        self.0.append_data(&mut header, format!("support/{name}"), content)
-    }
-
-    fn finish(self) -> std::io::Result<u64> {
-        let counted = self.0.into_inner()?.finish()?;
-        counted.file.sync_all()?;
-        Ok(counted.bytes)
+    #[test]
+    fn of_a_long_journal_the_last_whole_lines_are_left() {
+        assert_eq!(end("short\n"), "short\n");
+        let long = format!("\"token\":\"c4n4ry\"{}", "ä\n".repeat(MOST_OF_A_RUN));
+        assert!(end(&long).len() < MOST_OF_A_RUN && end(&long).starts_with("ä\n") && !end(&long).contains("c4n4ry"));
+        assert_eq!(end(&"x".repeat(MOST_OF_A_RUN + 1)), "", "no line of it is whole");
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kok_crds::model::Cluster;
-use kok_tasks::support::{redacted, script};
+use kok_tasks::support::{SECONDS, redacted, script};
 use tokio::task::JoinSet;
 
 use super::context::Context;
@@ -12,8 +12,8 @@ use crate::failure::Failure;
 use crate::remote::Script;
 use crate::run::connect_each;
 
-/// All journals of a busy host.
-const DEADLINE: Duration = Duration::from_secs(90);
+/// A host ends by itself, unless what it runs can't be ended: then nothing of it is heard.
+const DEADLINE: Duration = Duration::from_secs(SECONDS + 30);
 
 /// What is kept of all hosts together, before it is compressed, which makes a tenth of it.
 const MOST_BYTES: usize = 100 << 20;
@@ -32,15 +32,35 @@ pub async fn support(context: &Context, cluster: &Cluster) -> Result<BTreeMap<St
     let mut asking: JoinSet<(String, Result<String, Failure>)> = JoinSet::new();
     for host in &cluster.hosts {
         let Some(link) = links.get(&host.name).cloned() else { continue };
-        let (name, script) = (host.name.clone(), Script::new(script(host, most)));
+        let (name, script) = (host.name.clone(), Script::new(script(host, most)).stdout_limit(most));
         asking.spawn(async move {
             let asked = async { Ok::<_, Failure>(link.scripts().await?.run(script, DEADLINE).await?) };
-            let text = asked.await.map(|output| redacted(&String::from_utf8_lossy(&output.stdout)));
-            (name, text)
+            (name, asked.await.map(|output| told(&output.stdout, output.stdout_truncated)))
         });
     }
     while let Some(asked) = asking.join_next().await {
         said.extend(asked.ok());
     }
     Ok(said)
+}
+
+/// What a host has said, as it is passed on. Where it was cut off, so is its last line: what is left of one may be the half of a secret.
+fn told(stdout: &[u8], is_cut: bool) -> String {
+    let text = String::from_utf8_lossy(stdout);
+    match text.rsplit_once('\n').filter(|_| is_cut) {
+        Some((whole, _)) => redacted(whole) + "\n\n==== the rest of what it said was too much\n",
+        None => redacted(&text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn no_half_of_a_line_is_passed_on() {
+        assert_eq!(told(b"a\npassword=c4n4ry\nb", false), "a\npassword=(left out)\nb");
+        let cut = told(b"a\nHTTPS_PROXY=http://ann:c4n4ry", true);
+        assert!(cut.starts_with("a\n") && cut.contains("too much") && !cut.contains("c4n4ry"), "{cut}");
+    }
 }

@@ -239,8 +239,17 @@ fn support_has_what_somebody_needs_and_no_secret(lab: &Lab, kokctl: &Kokctl<'_>)
     assert!(Command::new("tar").args(["-xzf"]).arg(&path).arg("-C").arg(kokctl.folder()).status().unwrap().success());
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
     let host = read("hosts/cp1.txt");
-    for words in ["==== journalctl", "kubelet", "==== kube get events", "node/worker1", "etcd.yaml", "it asks with the password=(left out)"]
-    {
+    for words in [
+        "==== journalctl",
+        "kubelet",
+        "==== kube get events",
+        "node/worker1",
+        "etcd.yaml",
+        "it asks with the password=(left out)",
+        "/etcd/0.log\n",
+        "/kube-apiserver/0.log\n",
+        "\"caller\":\"",
+    ] {
         assert!(host.contains(words), "{words}: {}", host.len());
     }
     assert!(read("status.json").contains("\"apiServer\"") && read("hosts/worker1.txt").contains("==== df"));
