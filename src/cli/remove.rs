@@ -95,6 +95,10 @@ fn removed_words(cluster: &Cluster, hosts: &[String], dead: &BTreeSet<String>) -
         words.push(format!(
             "nothing was cleaned on {names}: before it is used again, erase its disk, or put it back into the file and `kokctl reset` it"
         ));
+        let is_plane = |name: &String| cluster.host(name).is_none_or(|host| host.roles.control_plane);
+        if let Some(address) = cluster.virtual_address().filter(|_| dead.iter().any(is_plane)) {
+            words.push(format!("until then it has to stay off the network: an API server that still runs there takes the virtual address {address} for itself"));
+        }
     }
     let has = |role: fn(Roles) -> bool| hosts.iter().any(|name| cluster.host(name).is_some_and(|host| role(host.roles)));
     let (is_plane, is_member) = (has(|roles| roles.control_plane), has(|roles| roles.etcd));
@@ -219,6 +223,21 @@ mod tests {
         assert!(read("", &["w9;", "--dead"]).is_err(), "no pattern, and no name");
         assert_eq!(read("", &[]).err().unwrap().what, "no host is named");
         assert_eq!(read("", &["cp1"]).err().unwrap().what, "no control plane would be left");
+    }
+
+    /// Those that go on don't hear it any more, and it does not hear them.
+    #[test]
+    fn a_control_plane_that_was_given_up_may_take_the_address_that_moves() {
+        let text = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  APIhosts:\n  \
+                    - {name: cp1, address: 10.0.0.11, roles: [control-plane]}\n  - {name: cp2, address: 10.0.0.12, roles: [control-plane]}\n  \
+                    - {name: cp3, address: 10.0.0.13, roles: [control-plane]}\n  - {name: w1, address: 10.0.0.14, roles: [worker]}\n";
+        let words = |api: &str, host: &str| {
+            let cluster = kok_crds::read_cluster("c.yaml", &text.replace("API", api)).unwrap();
+            removed_words(&cluster, &[host.to_owned()], &[host.to_owned()].into()).join("\n")
+        };
+        let vip = "apiEndpoint: {vip: 10.0.0.200}\n  ";
+        assert!(words(vip, "cp1").contains("takes the virtual address 10.0.0.200 for itself"), "{}", words(vip, "cp1"));
+        assert!(!words(vip, "w1").contains("virtual address") && !words("", "cp1").contains("virtual address"));
     }
 
     /// Members that are units, on hosts of their own: they leave as control planes do, and one has to be left.

@@ -36,6 +36,7 @@ templates![
     "keepalived/kokctl-keepalived-check.service.j2",
     "keepalived/kokctl-keepalived.service.j2",
     "keepalived/ready.sh.j2",
+    "keepalived/release.sh.j2",
     "kernel/modules.conf.j2",
     "kernel/sysctl.conf.j2",
     "kube-apiserver/audit-policy.yaml.j2",

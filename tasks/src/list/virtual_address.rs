@@ -3,7 +3,7 @@
 //! The API server listens at all addresses of its host, so that whoever has this one answers by the API server beside it. keepalived lets go of it as
 //! soon as that one is not ready; no load balancer is needed between the two. Hosts of the cluster don't use it: they have ways of their own.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
 use kok_crds::model::Host;
@@ -15,9 +15,9 @@ use crate::identity;
 use crate::observe::{Look, PathState};
 use crate::operations::{
     EndpointReady, NoVirtualRouter, Operation, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER,
-    VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter,
+    VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter, VirtualRouterReady,
 };
-use crate::plan::{Draft, HostView, Reason, Refusal, StepId, StepName};
+use crate::plan::{Draft, HostView, Reason, Refusal, Seen, StepId, StepName};
 use crate::resources::{Directory, File, Resource, Unit, UnitGoal, User};
 use crate::templates::render;
 
@@ -29,6 +29,9 @@ pub(super) const TASK: Task =
 /// Step after which keepalived goes by the configuration of the host.
 const READ: StepName<'static> = StepName::new(NAME, "read");
 
+/// Step after which keepalived lets the host have the address.
+const ABLE: StepName<'static> = StepName::new(NAME, "able");
+
 /// As whom it asks the API server whether that is ready.
 pub(crate) const CHECKER: &str = "kokctl-vip";
 
@@ -36,8 +39,8 @@ pub(crate) const CHECKER: &str = "kokctl-vip";
 const CHECK_UNIT: &str = "kokctl-keepalived-check.service";
 /// What it asks by.
 const CHECK: &str = "/etc/kubernetes/keepalived/ready.sh";
-/// Where it says so.
-const STATE: &str = "/run/kokctl-keepalived/api-server";
+/// What takes the address away that keepalived left behind.
+const RELEASE: &str = "/etc/kubernetes/keepalived/release.sh";
 /// The authority of the API server, where others than root may read it.
 const KNOWN: &str = "/run/kokctl-keepalived/ca.crt";
 
@@ -46,6 +49,12 @@ const KNOWN: &str = "/run/kokctl-keepalived/ca.crt";
 const HIGHEST: usize = 250;
 const APART: usize = 20;
 const LOWEST: usize = 10;
+
+/// Whom the only control plane speaks to: keepalived without anybody to speak to speaks to a group, and listens to whoever is in it.
+const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+
+/// An API server may read a new certificate a minute after it was written.
+const WITHIN: Duration = Duration::from_secs(150);
 
 #[derive(Serialize)]
 struct Configuration<'a> {
@@ -61,10 +70,11 @@ struct Configuration<'a> {
 
 #[derive(Serialize)]
 struct Check {
-    address: IpAddr,
+    address: String,
     authority: &'static str,
+    port: u16,
+    read: &'static str,
     state: &'static str,
-    url: String,
 }
 
 #[derive(Serialize)]
@@ -77,6 +87,7 @@ struct Service {
     user: &'static str,
     check: &'static str,
     check_unit: &'static str,
+    release: &'static str,
 }
 
 impl Service {
@@ -86,17 +97,18 @@ impl Service {
             read: VIRTUAL_ROUTER_READ,
             authority: certificates::absolute(Material::AuthorityCertificate(AuthorityKind::Kubernetes)),
             known: KNOWN,
-            state: STATE,
+            state: VIRTUAL_ROUTER_STATE,
             user: CHECKER,
             check: CHECK,
             check_unit: CHECK_UNIT,
+            release: RELEASE,
         }
     }
 }
 
 /// What decides which steps there are.
 pub(crate) fn looks(host: &Host) -> impl Iterator<Item = Look> {
-    let paths = [VIRTUAL_ROUTER_UNIT_FILE, VIRTUAL_ROUTER_FOLDER].map(|path| Look::Path(path.to_owned()));
+    let paths = [VIRTUAL_ROUTER_UNIT_FILE, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ].map(|path| Look::Path(path.to_owned()));
     paths.into_iter().filter(|_| host.roles.control_plane)
 }
 
@@ -114,13 +126,53 @@ fn plan(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
     let (unit, file, text) = unit(view, draft)?;
     let ready = view.id(control_plane::READY);
     draft.needs(&unit, &ready, Reason::Because("the address leads to the API server beside it, by a certificate that has it"));
+    after_others(view, draft, &unit);
     let read = draft.add(READ, Operation::VirtualRouter(VirtualRouter { configuration: text }));
     draft.follows(&read, &unit, Reason::Runs);
     draft.follows(&read, &file, Reason::Reads);
-    if view.is_speaker() {
-        answers(view, draft);
+    let able = draft.add(ABLE, Operation::VirtualRouterReady(VirtualRouterReady));
+    draft.within(WITHIN);
+    draft.follows(&able, &read, Reason::Because("what it read may keep the address from it"));
+    answers(view, draft)
+}
+
+/// Whether keepalived went before the run.
+fn runs(seen: &Seen, host: &Host) -> bool {
+    matches!(seen.observations(&host.name).paths.get(VIRTUAL_ROUTER_READ), Some(PathState::Present(_)))
+}
+
+/// Which steps of other hosts come before keepalived is started. One that begins would take the address for itself if those who know who has it did not
+/// speak to it yet. One that is started anew gives the address up, and somebody has to be there who takes it.
+fn after_others(view: &HostView<'_>, draft: &mut Draft<'_>, unit: &StepId) {
+    if runs(view.seen, view.host) {
+        let turns = turns(view);
+        let own = turns.iter().position(|host| host.name == view.host.name);
+        if let Some(before) = own.and_then(|own| own.checked_sub(1)).and_then(|before| turns.get(before)) {
+            draft.needs(unit, &ABLE.on(&before.name), Reason::While("whoever has the address gives it to one who may have it"));
+        }
+    } else if view.seen.facts(&view.host.name).is_some() {
+        for other in speaking(view) {
+            draft.needs(unit, &READ.on(&other.name), Reason::Because("it has to hear of them who has the address"));
+        }
     }
-    Ok(())
+}
+
+/// Hosts whose keepalived goes, in the order in which it is started anew: whoever has the address comes last.
+fn turns<'a>(view: &HostView<'a>) -> Vec<&'a Host> {
+    let moving = view.cluster().virtual_address().map(IpAddr::V4);
+    let has_it = |host: &Host| view.seen.facts(&host.name).is_some_and(|facts| facts.addresses().any(|own| Some(own) == moving));
+    let mut turns: Vec<&Host> = view.cluster().control_planes().filter(|host| runs(view.seen, host)).collect();
+    turns.sort_by_key(|host| (has_it(host), host.address));
+    turns
+}
+
+/// The others that may have the address: those whose keepalived goes, those that nobody has asked yet, and where there are any of these, those that can't
+/// be asked.
+fn speaking<'a>(view: &HostView<'a>) -> Vec<&'a Host> {
+    let others = || view.cluster().control_planes().filter(|host| host.name != view.host.name);
+    let is_away = |host: &Host| view.seen.is_unreachable(&host.name);
+    let may_go = |host: &Host| runs(view.seen, host) || (view.seen.facts(&host.name).is_none() && !is_away(host));
+    if others().any(may_go) { others().filter(|host| may_go(host) || is_away(host)).collect() } else { Vec::new() }
 }
 
 /// The step that starts keepalived, the one that writes its configuration, and that.
@@ -129,12 +181,11 @@ fn unit(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(StepId, StepId, S
     let user = draft.add("user", Resource::User(User { name: CHECKER.to_owned() }));
     let folder = draft.add("folder", Resource::Directory(Directory { path: VIRTUAL_ROUTER_FOLDER.to_owned(), mode: 0o755 }));
     draft.needs(&folder, &view.id(kubeadm_configuration::FOLDER), Reason::Inside);
-    let url = format!("https://{}", identity::address(view.cluster(), view.host));
-    let check = render("keepalived/ready.sh.j2", &Check { address: view.host.address, authority: KNOWN, state: STATE, url })?;
-    let check = draft.add("check", Resource::File(File::text(CHECK, check)));
+    let check = draft.add("check", Resource::File(File::text(CHECK, check(view)?)));
+    let release = render("keepalived/release.sh.j2", &Service::new())?;
+    let release = draft.add("release", Resource::File(File::text(RELEASE, release)));
     let file = draft.add("configuration", Resource::File(File::text(VIRTUAL_ROUTER_CONFIGURATION, text.clone())));
-    draft.needs(&check, &folder, Reason::Inside);
-    draft.needs(&file, &folder, Reason::Inside);
+    [&check, &release, &file].into_iter().for_each(|file| draft.needs(file, &folder, Reason::Inside));
     let service = Service::new();
     let check_unit = render("keepalived/kokctl-keepalived-check.service.j2", &service)?;
     let check_unit = draft.add("check-unit", Resource::File(File::text(VIRTUAL_ROUTER_CHECK_FILE, check_unit)));
@@ -143,11 +194,19 @@ fn unit(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(StepId, StepId, S
     let reads = [VIRTUAL_ROUTER_UNIT_FILE, VIRTUAL_ROUTER_CHECK_FILE, CHECK].map(str::to_owned).to_vec();
     let unit = draft.add("service", Resource::Unit(Unit { name: VIRTUAL_ROUTER_UNIT.to_owned(), goal: UnitGoal::Running, reads }));
     draft.needs(&unit, &file, Reason::Reads);
+    draft.needs(&unit, &release, Reason::Runs);
     draft.needs(&unit, &user, Reason::Because("its check runs as that user"));
     for read in [&check, &check_unit, &unit_file] {
         draft.follows(&unit, read, Reason::Reads);
     }
     Ok((unit, file, text))
+}
+
+/// The address of the host's API server, as curl wants it.
+fn check(view: &HostView<'_>) -> Result<String, Refusal> {
+    let address = identity::address(view.cluster(), view.host);
+    let port = view.cluster().api_server_port();
+    Ok(render("keepalived/ready.sh.j2", &Check { address, authority: KNOWN, port, read: VIRTUAL_ROUTER_READ, state: VIRTUAL_ROUTER_STATE })?)
 }
 
 /// The interface that has the host's own address: there it is known that the others are. Its name comes from the host, and goes into a file that is
@@ -166,13 +225,15 @@ fn interface<'a>(view: &HostView<'a>) -> Result<&'a str, Refusal> {
 
 fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
     let (cluster, host) = (view.cluster(), view.host);
-    let place = cluster.control_planes().position(|other| other.name == host.name).unwrap_or_default();
-    let mut peers: Vec<IpAddr> = cluster.control_planes().filter(|other| other.name != host.name).map(|other| other.address).collect();
     // In which order hosts stand in the file is no reason to read it again.
-    peers.sort_unstable();
+    let mut all: Vec<IpAddr> = cluster.control_planes().map(|other| other.address).collect();
+    all.sort_unstable();
+    let place = all.iter().position(|address| *address == host.address).unwrap_or_default();
+    all.retain(|address| *address != host.address);
+    let peers = if all.is_empty() { vec![NOBODY] } else { all };
     let context = Configuration {
         name: &host.name,
-        state: STATE,
+        state: VIRTUAL_ROUTER_STATE,
         interface: interface(view)?,
         router: cluster.virtual_router().unwrap_or(u8::MAX),
         priority: HIGHEST.saturating_sub(place * APART).max(LOWEST),
@@ -183,14 +244,16 @@ fn configuration(view: &HostView<'_>) -> Result<String, Refusal> {
     Ok(render("keepalived/keepalived.conf.j2", &context)?)
 }
 
-/// An API server answers there. One of them is enough, and of a host that is away nobody waits for.
-fn answers(view: &HostView<'_>, draft: &mut Draft<'_>) {
-    let Some(url) = identity::virtual_url(view.cluster()) else { return };
+/// An API server answers there, whoever asks: the one that has the address reaches itself without the network, and the others don't. One of them is
+/// enough, and of a host that is away nobody waits for.
+fn answers(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(), Refusal> {
+    let Some(url) = identity::virtual_url(view.cluster()) else { return Ok(()) };
     let step = draft.add("answers", Operation::EndpointReady(EndpointReady { url }));
-    draft.needs(&step, &view.id(control_plane::ADMINISTRATORS), Reason::Because("they may ask"));
+    draft.within(WITHIN);
+    draft.needs(&step, &control_plane::ADMINISTRATORS.on(&view.speaker()?.name), Reason::Because("they may ask"));
+    draft.needs(&step, &view.id(control_plane::READY), Reason::Because("it asks whether that one is of the same cluster"));
     for host in view.cluster().control_planes().filter(|host| !view.seen.is_unreachable(&host.name)) {
-        draft.follows(&step, &READ.on(&host.name), Reason::Because("one of these hosts has the address"));
+        draft.follows(&step, &READ.on(&host.name), Reason::While("one of these hosts has the address"));
     }
-    // An API server may read a new certificate a minute after it was written.
-    draft.within(Duration::from_secs(150));
+    Ok(())
 }

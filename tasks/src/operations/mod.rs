@@ -94,7 +94,7 @@ pub(crate) use upload::{CONTROL_PLANES_ANNOTATION, founded, names};
 pub use upload::{FOUNDED, UploadConfiguration};
 pub use virtual_router::{
     NoVirtualRouter, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ,
-    VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter,
+    VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter, VirtualRouterReady,
 };
 
 use std::time::Duration;
@@ -224,6 +224,8 @@ operations! {
     PodRoutes,
     /// keepalived goes by its configuration.
     VirtualRouter,
+    /// keepalived lets the host have the address.
+    VirtualRouterReady,
     /// No address of ours moves to the host any more.
     NoVirtualRouter,
     /// Nodes say which share of the pods' range is theirs.

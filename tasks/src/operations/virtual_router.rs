@@ -20,6 +20,9 @@ pub const VIRTUAL_ROUTER_CONFIGURATION: &str = "/etc/kubernetes/keepalived/keepa
 /// What it has read of that. The unit copies it when keepalived starts, and when it is to read it again.
 pub const VIRTUAL_ROUTER_READ: &str = "/run/kokctl-keepalived/keepalived.conf";
 
+/// Where it stands whether the host may have the address: `0` as long as its API server is ready.
+pub const VIRTUAL_ROUTER_STATE: &str = "/run/kokctl-keepalived/api-server";
+
 /// keepalived, which runs, goes by this configuration. To read it again does not move the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VirtualRouter {
@@ -54,6 +57,37 @@ impl VirtualRouter {
 
     pub(super) fn title(&self) -> String {
         "keepalived goes by its configuration".to_owned()
+    }
+}
+
+/// keepalived runs and lets the host have the address, for its API server is ready and shows a certificate that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VirtualRouterReady;
+
+impl VirtualRouterReady {
+    pub(super) fn looks(&self) -> Vec<Look> {
+        vec![Look::Path(VIRTUAL_ROUTER_STATE.to_owned()), Look::Content(VIRTUAL_ROUTER_STATE.to_owned())]
+    }
+
+    pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        if *seen!(seen.paths.get(VIRTUAL_ROUTER_STATE)) == PathState::Missing {
+            return Verdict::differs(ChangeKind::Wait, format!("{VIRTUAL_ROUTER_UNIT} does not run"));
+        }
+        match seen.contents.get(VIRTUAL_ROUTER_STATE) {
+            Some(state) if state.trim_ascii() == b"0" => Verdict::Same,
+            _ => Verdict::differs(
+                ChangeKind::Wait,
+                "kokctl-keepalived-check.service has not found yet that its API server is ready and shows a certificate with the address",
+            ),
+        }
+    }
+
+    pub(super) fn act(&self, _: &Change) -> Act {
+        Act::Wait
+    }
+
+    pub(super) fn title(&self) -> String {
+        "keepalived lets the host have the address".to_owned()
     }
 }
 

@@ -123,7 +123,8 @@ fn draft<'a>(
     let member = leave_etcd::member(cluster, wanted, name, seen);
     let is_plane = host.is_some_and(|host| host.roles.control_plane) && (member.is_some() || cluster.has_etcd_units());
     let ended = drained.as_ref().zip(reset.as_ref()).filter(|_| is_plane).map(|(drained, reset)| {
-        let ended = leave_etcd::api_server_ends(&mut draft, name, drained);
+        let before = leave_etcd::address_moves(&mut draft, cluster, drained);
+        let ended = leave_etcd::api_server_ends(&mut draft, name, before.as_ref().unwrap_or(drained));
         draft.needs(reset, &ended, Reason::Because("clients have to find the others before"));
         ended
     });

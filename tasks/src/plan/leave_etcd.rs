@@ -15,7 +15,7 @@ use crate::gate::{Disruption, Need, Removal, member_url};
 use crate::identity;
 use crate::membership::{answering, has_vote, peer_url};
 use crate::observe::{EtcdPeer, EtcdState, Look, Looks, NodeState};
-use crate::operations::{API_SERVER_MANIFEST, EndApiServer, MoveLeader, Operation, RemoveMember};
+use crate::operations::{API_SERVER_MANIFEST, EndApiServer, MoveLeader, NoVirtualRouter, Operation, RemoveMember};
 use crate::preconditions::uploaded_endpoint;
 
 /// Where a kubelet has where it asks.
@@ -58,12 +58,20 @@ fn why(peer: &EtcdPeer, host: &Host, seen: &Seen) -> Removal {
     }
 }
 
+/// Says that the address that moves leaves a host after `before`, while its API server still answers those who have found it there.
+pub(super) fn address_moves(draft: &mut Draft<'_>, cluster: &Cluster, before: &StepId) -> Option<StepId> {
+    cluster.virtual_address()?;
+    let step = draft.add("virtual-address", Operation::NoVirtualRouter(NoVirtualRouter));
+    draft.needs(&step, before, Reason::Because("a host that stays keeps it, if its pods can't leave"));
+    Some(step)
+}
+
 /// Says that the API server of a host that works ends after `before`, while clients find the others: that is the gate's word.
 pub(super) fn api_server_ends(draft: &mut Draft<'_>, host: &str, before: &StepId) -> StepId {
     let step = draft.add("api-server", Operation::EndApiServer(EndApiServer));
     draft.within(WITHIN);
     draft.gated(&step, Disruption::RestartApiServer { host: host.to_owned() }, Need::Wanted);
-    draft.needs(&step, before, Reason::Because("its pods have to be elsewhere before"));
+    draft.needs(&step, before, Reason::Because("its pods, and the address that moves, have to be elsewhere before"));
     step
 }
 

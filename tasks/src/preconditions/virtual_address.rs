@@ -37,7 +37,21 @@ pub(super) fn network(scope: &Scope<'_>, found: &mut Findings) {
                 .hint(format!("{FREE}; where the control planes are in several, put a load balancer of yours before them (`address`)")),
         );
     }
+    if let Some((network, what)) = networks.iter().find_map(|network| Some((network, nobodys(*network, address)?))) {
+        found.refuse(
+            Refusal::new(format!("the virtual address {address} is {what}"))
+                .because(format!("{interface}, which has {own}, is in the network {network}, and no host of that can have this one"))
+                .hint(FREE),
+        );
+    }
     closed(scope, found);
+}
+
+/// What an address is that no host of a network has. A network of two or of one has none of these (RFC 3021).
+fn nobodys(network: Ipv4Net, address: Ipv4Addr) -> Option<&'static str> {
+    let is_small = network.prefix_len() > 30;
+    let what = [(network.network(), "the one of the network itself"), (network.broadcast(), "the one by which all of its network are spoken to")];
+    what.into_iter().find(|(other, _)| !is_small && *other == address).map(|(_, what)| what)
 }
 
 /// Whoever hears nothing of the others takes the address for himself, and then two have it. Neither firewall says in what is looked at whether a

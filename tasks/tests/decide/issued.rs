@@ -6,6 +6,7 @@ use kok_crds::model::{AuthorityName, AuthorityPair, Cluster, Host, IssuedFolder,
 use kok_crds::{Position, Secret};
 use kok_pki::{Authorities, Credentials, KubeconfigUser, Leaf, Policy, Profile, issue, kubeconfig};
 use kok_tasks::issued::{self, Files};
+use kok_tasks::operations::FOUNDED;
 use kok_tasks::preconditions::authority_kind;
 use kok_tasks::secret_name::SecretName;
 use time::{Duration, OffsetDateTime};
@@ -152,6 +153,27 @@ fn what_is_issued_anew_replaces_what_is_there_and_starts_what_has_read_it() {
     assert!(!changed.iter().any(|step| step.contains("ca.crt") || step.contains("pki/sa") || step.ends_with("/uploaded")), "{changed:?}");
     let world = world.converge();
     assert!(world.plan().is_empty());
+}
+
+/// Where kubelets make no certificates of their own, nothing else on such a host would say that it was part of a cluster, and not of one that is still to be
+/// founded.
+#[test]
+fn a_host_that_lost_the_record_of_the_founding_gets_it_again() {
+    let without_record = |mut world: World| {
+        for host in world.hosts.values_mut() {
+            host.paths.remove(FOUNDED);
+        }
+        let plan = world.plan();
+        let because = plan.changes().find(|(step, _)| step.id.as_str().ends_with("/control-plane/uploaded")).map(|(_, change)| change.because.clone());
+        (because, world.converge())
+    };
+    let mut cluster = cluster();
+    Owner::of(&AuthorityName::ALL).issue(&mut cluster);
+    let (because, world) = without_record(World::bare_of(cluster).converge());
+    assert!(because.is_some_and(|because| because.contains(FOUNDED) && because.contains("does not exist")));
+    assert!(world.hosts["cp1"].has(FOUNDED) && world.plan().is_empty());
+    let (because, _) = without_record(World::converged());
+    assert_eq!(because, None, "elsewhere other things say so");
 }
 
 /// systemd hands a unit its certificates when it starts: members have to be started again in the run that writes new ones.

@@ -64,11 +64,11 @@ fn context(name: &str, text: &str) -> Value {
             "peers": ["10.20.0.12"], "virtual_address": "10.20.0.200",
         }),
         "keepalived/ready.sh.j2" => {
-            json!({"address": "10.20.0.11", "authority": "/run/ca.crt", "state": "/run/x", "url": "https://10.20.0.11:6443"})
+            json!({"address": "10.20.0.11:6443", "authority": "/run/ca.crt", "port": 6443, "read": "/run/y", "state": "/run/x"})
         }
-        "keepalived/kokctl-keepalived.service.j2" | "keepalived/kokctl-keepalived-check.service.j2" => json!({
+        "keepalived/kokctl-keepalived.service.j2" | "keepalived/kokctl-keepalived-check.service.j2" | "keepalived/release.sh.j2" => json!({
             "configuration": "/etc/x", "read": "/run/y", "authority": "/etc/ca.crt", "known": "/run/ca.crt", "state": "/run/x", "user": "u",
-            "check": "/etc/x.sh", "check_unit": "x.service",
+            "check": "/etc/x.sh", "check_unit": "x.service", "release": "/etc/y.sh",
         }),
         "kubeadm/cluster.yaml.j2" => json!({
             "cluster_name": text, "initial_cluster": text, "initial_cluster_token": text, "founders_link": text, "etcd_endpoints": [],

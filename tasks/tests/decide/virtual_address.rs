@@ -38,6 +38,7 @@ fn control_planes_have_it_by_peers_of_their_own() {
             "{text}"
         );
         assert!(!text.contains("auth_"), "there is nothing secret in it: {text}");
+        assert!(text.contains("\n  vrrp_check_unicast_src\n"), "who is no peer any more is not heard: {text}");
         assert!(world.hosts[name].is_active("kokctl-keepalived.service"));
     }
     assert!(!world.hosts["worker1"].has(CONFIGURATION));
@@ -56,8 +57,11 @@ fn it_waits_for_the_api_server_beside_it() {
     for host in ["cp1", "cp2", "cp3"] {
         let needs = plan.needs(&step_id(host, "virtual-address", "service"));
         assert!(needs.iter().any(|(need, _)| need.id == step_id(host, "control-plane", "api-server")), "{host}");
-        let asked = plan.needs(&step_id("cp1", "virtual-address", "answers"));
-        assert!(asked.iter().any(|(need, _)| need.id == step_id(host, "virtual-address", "read")), "{host}");
+        // Whoever has the address reaches himself without the network.
+        for asks in ["cp1", "cp2", "cp3"] {
+            let asked = plan.needs(&step_id(asks, "virtual-address", "answers"));
+            assert!(asked.iter().any(|(need, _)| need.id == step_id(host, "virtual-address", "read")), "{asks}, {host}");
+        }
     }
 }
 
@@ -93,10 +97,11 @@ fn it_comes_changes_and_goes_while_the_cluster_works() {
 }
 
 #[test]
-fn the_only_control_plane_has_it_without_peers() {
+fn the_only_control_plane_speaks_to_nobody() {
     let world = World::bare_of(moving(ONE)).converge();
     let text = world.hosts["cp1"].text(CONFIGURATION);
-    assert!(text.contains("10.20.0.200/32") && !text.contains("unicast_peer"), "{text}");
+    assert!(text.contains("10.20.0.200/32") && text.contains("unicast_src_ip 10.20.0.11\n"), "{text}");
+    assert!(text.contains("unicast_peer {\n    127.0.0.1\n  }"), "without anybody it would be a group: {text}");
     assert!(world.plan().is_empty());
 }
 
@@ -109,6 +114,16 @@ fn refused(change: impl Fn(&mut kok_tasks::plan::Seen)) -> String {
         format!("{}: {}", refusal.what, refusal.because.unwrap_or_default())
     };
     check(&moving(ONE), &seen).into_iter().map(told).collect::<Vec<_>>().join("\n")
+}
+
+/// What is refused where the control plane is in this network.
+fn in_network(network: &str, cluster: kok_crds::model::Cluster) -> String {
+    let seen = seen_with(|name, facts| {
+        if name == "cp1" {
+            facts.routes = vec![Route { to: network.parse().unwrap(), interface: "eth0".to_owned(), via: None }];
+        }
+    });
+    check(&cluster, &seen).into_iter().map(|refusal| refusal.what).collect()
 }
 
 fn answer(neighbour: Neighbour) -> Observations {
@@ -138,6 +153,18 @@ fn it_is_free_and_of_the_network_of_the_control_planes() {
         seen.add_facts("cp1", facts);
     });
     assert!(told.contains("is not of its network") && told.contains("10.20.0.0/26"), "{told}");
+    for (network, what) in [
+        ("10.20.0.200/29", "the virtual address 10.20.0.200 is the one of the network itself"),
+        ("10.20.0.192/28", ""),
+        ("10.20.0.192/27", ""),
+        ("10.20.0.200/31", ""),
+        ("10.20.0.200/32", ""),
+    ] {
+        let told = in_network(network, moving(ONE));
+        assert!(told.contains(what) && (told.is_empty() == what.is_empty()), "{network}: {told}");
+    }
+    let last = cluster_of(&format!("{ONE}  apiEndpoint: {{vip: 10.20.0.255}}\n"));
+    assert!(in_network("10.20.0.0/24", last).contains("the one by which all of its network are spoken to"));
 }
 
 #[test]

@@ -62,7 +62,12 @@ pub(super) static ROWS: &[Variable] = &[
         .reads(virtual_address::kube_vip_address)
         .beside("kube_vip_controlplane_enabled", virtual_address::is_on)
         .noting(BY_KEEPALIVED),
-    text("kube_vip_interface", "none", "The interface that has it.").moot("it is the one that has the host's own address"),
+    text("kube_vip_interface", "none", "The interface that has it.")
+        .moot("it is the one that has the host's own address, and the address has to be of a network of that one"),
+    flag("kube_vip_lb_enable", "false", "Whether clients who are sent to it are spread over all API servers."),
+    flag("kube_vip_ddns_enabled", "false", "An address of DHCP, by whose name clients find it.")
+        .needed("nobody would ask for an address")
+        .instead("leave it out, and write a fixed one in `kube_vip_address`"),
     flag("kube_vip_services_enabled", "false", "Such addresses for services.").needed("services of type LoadBalancer would get no address"),
     value("kube_vip_*", "none", "none", "A setting of kube-vip.").moot("the address moves by keepalived, and there is no kube-vip"),
     value("nginx_*", "none", "none", "A setting of the load balancer on each node.")

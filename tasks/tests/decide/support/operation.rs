@@ -8,7 +8,7 @@ use kok_tasks::given::without_value;
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
     KeepOut, LetIn, NetworkCheck, Operation, Stage, TOKEN_VALIDITY, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION,
-    VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE,
+    VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE,
 };
 
 use kok_tasks::secret_name::SecretName;
@@ -145,6 +145,7 @@ impl World {
                 host.uses(VIRTUAL_ROUTER_CONFIGURATION);
                 host.folder("/run/kokctl-keepalived", 0o755);
                 host.write(VIRTUAL_ROUTER_READ, 0o644, &router.configuration);
+                host.write(VIRTUAL_ROUTER_STATE, 0o644, "0\n");
             }
             Operation::NoVirtualRouter(_) => {
                 let host = self.host(host);
@@ -170,6 +171,7 @@ impl World {
             // Nothing is done: what is waited for has to be true once everything is done that the step needs.
             Operation::ApiServerReady(_)
             | Operation::EndpointReady(_)
+            | Operation::VirtualRouterReady(_)
             | Operation::EtcdMemberReady(_)
             | Operation::EtcdAnswers(_)
             | Operation::LoadBalancersReady(_)
