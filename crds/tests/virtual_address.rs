@@ -4,7 +4,7 @@
 use std::net::Ipv4Addr;
 
 use kok_crds::model::Cluster;
-use kok_crds::{File, Input, Role, read_cluster, read_input};
+use kok_crds::{File, Input, Outcome, Role, read_cluster, read_input};
 
 const FILE: &str = "apiVersion: kubeonkube.clay.io/v1alpha1
 kind: Cluster
@@ -110,6 +110,11 @@ fn what_is_not_switched_on_says_nothing() {
     assert!(without.problems.iter().any(|problem| problem.message.contains("needs `kube_vip_address`")), "{:?}", without.problems);
     let twice = of_inventory(&format!("{KUBE_VIP}\napi_virtual_address: 10.0.0.101"));
     assert!(twice.problems.iter().any(|problem| problem.message.contains("`kube_vip_address` cannot be")), "{:?}", twice.problems);
-    let by_bgp = of_inventory(&format!("{KUBE_VIP}\nkube_vip_bgp_enabled: true"));
-    assert!(!by_bgp.problems.is_empty());
+    for other in ["kube_vip_bgp_enabled", "kube_vip_ddns_enabled"] {
+        let asked = of_inventory(&format!("{KUBE_VIP}\n{other}: true"));
+        assert!(asked.problems.iter().any(|problem| problem.message.contains(other)), "{:?}", asked.problems);
+    }
+    let spread = of_inventory(&format!("{KUBE_VIP}\nkube_vip_lb_enable: true"));
+    let given = spread.variables.iter().find(|given| given.name == "kube_vip_lb_enable").unwrap();
+    assert!(spread.problems.is_empty() && given.outcome == Outcome::NotYet, "clients are not spread, and that is said: {given:?}");
 }

@@ -14,7 +14,8 @@ use super::process;
 use crate::engine::{self, Options, Verdict};
 use crate::failure::Failure;
 
-/// Start hosts anew, one after the other: each is drained before, and has to be Ready again before the next one goes
+/// Start hosts anew, control planes one after the other and then some workers at a time: each is drained before, and has to be Ready again before another one
+/// goes
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]

@@ -145,9 +145,7 @@ fn runs(seen: &Seen, host: &Host) -> bool {
 /// speak to it yet. One that is started anew gives the address up, and somebody has to be there who takes it.
 fn after_others(view: &HostView<'_>, draft: &mut Draft<'_>, unit: &StepId) {
     if runs(view.seen, view.host) {
-        let turns = turns(view);
-        let own = turns.iter().position(|host| host.name == view.host.name);
-        if let Some(before) = own.and_then(|own| own.checked_sub(1)).and_then(|before| turns.get(before)) {
+        for before in turns(view).into_iter().take_while(|host| host.name != view.host.name) {
             draft.needs(unit, &ABLE.on(&before.name), Reason::While("whoever has the address gives it to one who may have it"));
         }
     } else if view.seen.facts(&view.host.name).is_some() {
@@ -206,7 +204,10 @@ fn unit(view: &HostView<'_>, draft: &mut Draft<'_>) -> Result<(StepId, StepId, S
 fn check(view: &HostView<'_>) -> Result<String, Refusal> {
     let address = identity::address(view.cluster(), view.host);
     let port = view.cluster().api_server_port();
-    Ok(render("keepalived/ready.sh.j2", &Check { address, authority: KNOWN, port, read: VIRTUAL_ROUTER_READ, state: VIRTUAL_ROUTER_STATE })?)
+    Ok(render(
+        "keepalived/ready.sh.j2",
+        &Check { address, authority: KNOWN, port, read: VIRTUAL_ROUTER_READ, state: VIRTUAL_ROUTER_STATE },
+    )?)
 }
 
 /// The interface that has the host's own address: there it is known that the others are. Its name comes from the host, and goes into a file that is

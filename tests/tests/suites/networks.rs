@@ -134,6 +134,8 @@ fn an_address_that_moves() {
     moving::moves_when_its_api_server_ends(&lab, &client);
     client.end();
     clock.lap("its API server ends");
+    moving::moves_when_what_watches_ends(&lab);
+    clock.lap("what watches over it ends");
     moving::changes_and_goes(&lab, &kokctl);
     clock.lap("another address, and none");
 }

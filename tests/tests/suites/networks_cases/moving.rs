@@ -161,6 +161,25 @@ pub fn moves_when_its_api_server_ends(lab: &Lab, client: &Client) {
     wait_for("its API server is back", 120, || ok(&host, "curl -sk --max-time 5 https://127.0.0.1:6443/readyz || :") == "ok");
 }
 
+/// What asks the API server has ended, or keepalived itself: nobody knows any more whether the host may have the address, and it stays with nobody.
+pub fn moves_when_what_watches_ends(lab: &Lab) {
+    let host = holder(lab, ADDRESS);
+    ok(&host, "systemctl stop kokctl-keepalived-check.service");
+    wait_for("another one has the address", 20, || holder(lab, ADDRESS).name() != host.name());
+    ok(&host, "systemctl start kokctl-keepalived-check.service");
+    let may_have_it = |host: &Host| wait_for("it may have it again", 20, || ok(host, "cat /run/kokctl-keepalived/api-server || :") == "0");
+    may_have_it(&host);
+    let host = holder(lab, ADDRESS);
+    // More often than systemd starts by itself what ends in ten seconds.
+    for _ in 0..7 {
+        ok(&host, "systemctl kill --signal=KILL kokctl-keepalived.service");
+        wait_for("it is away or has begun anew", 5, || ok(&host, "ip -o address show to 10.20.0.200").is_empty());
+        wait_for("it runs again", 10, || ok(&host, "systemctl is-active kokctl-keepalived.service || :") == "active");
+    }
+    may_have_it(&host);
+    holder(lab, ADDRESS);
+}
+
 fn daemons(lab: &Lab) -> Vec<String> {
     control_planes(lab).iter().map(|host| ok(host, "systemctl show -P MainPID kokctl-keepalived.service")).collect()
 }
