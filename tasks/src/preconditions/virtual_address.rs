@@ -50,7 +50,8 @@ pub(super) fn network(scope: &Scope<'_>, found: &mut Findings) {
 /// What an address is that no host of a network has. A network of two or of one has none of these (RFC 3021).
 fn nobodys(network: Ipv4Net, address: Ipv4Addr) -> Option<&'static str> {
     let is_small = network.prefix_len() > 30;
-    let what = [(network.network(), "the one of the network itself"), (network.broadcast(), "the one by which all of its network are spoken to")];
+    let what =
+        [(network.network(), "the one of the network itself"), (network.broadcast(), "the one by which all of its network are spoken to")];
     what.into_iter().find(|(other, _)| !is_small && *other == address).map(|(_, what)| what)
 }
 

@@ -24,7 +24,11 @@ static SECRETS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\b[a-z0-9]{6}\.[a-z0-9]{16}\b".to_owned(), "(a token)"),
         (r"\b(?:gh[pousr]_|github_pat_|glpat-|xox[a-z]-|AKIA|ASIA|hvs\.|s\.)[A-Za-z0-9_-]{14,}".to_owned(), "(a token)"),
         (r"\$(?:2[aby]|1|5|6|y|7|apr1|argon2id?)\$[^\s:,]+".to_owned(), "(a hash)"),
-        (r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:token|key))(\\?[\x22']?\s*[:=][^\S\n]*\\?[\x22']?)[^\n\x22\\]+".to_owned(), "$1$2(left out)"),
+        (
+            r"(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-[a-z-]*(?:token|key))(\\?[\x22']?\s*[:=][^\S\n]*\\?[\x22']?)[^\n\x22\\]+"
+                .to_owned(),
+            "$1$2(left out)",
+        ),
         (r"(?i)\b(bearer|basic) +[A-Za-z0-9+/._~=-]{8,}".to_owned(), "$1 (left out)"),
         (r"(?i)\b([a-z][a-z0-9+.-]*://)[^\s\x22'<>]*@".to_owned(), "$1(left out)@"),
         (format!(r#"(?i)((?:{NAMES})(?:\\?["'])?\s*[:=]\s*)(?:{VALUE})"#), "$1(left out)"),
@@ -53,7 +57,9 @@ mod tests {
             format!("-----BEGIN RSA PRIVATE KEY-----\n{CANARY}\n-----END RSA PRIVATE KEY-----"),
             format!("-----BEGIN OPENSSH PRIVATE KEY-----\n{CANARY}"),
             format!("\"-----BEGIN EC PRIVATE KEY-----\\n{CANARY}\\n-----END EC PRIVATE KEY-----\\n\""),
-            format!("\nNov 26 01:02:03 cp1 x[1]: {LINE}\nNov 26 01:02:03 cp1 x[1]: {LINE}\nNov 26 01:02:03 cp1 x[1]: -----END PRIVATE KEY-----"),
+            format!(
+                "\nNov 26 01:02:03 cp1 x[1]: {LINE}\nNov 26 01:02:03 cp1 x[1]: {LINE}\nNov 26 01:02:03 cp1 x[1]: -----END PRIVATE KEY-----"
+            ),
             format!("    client-key-data: {CANARY}=="),
             format!("    client-key-data: \"LS0tLS1CRUdJTi{CANARY}==\""),
             format!("data: LS0tLS1CRUdJTi{CANARY}=="),

@@ -9,16 +9,16 @@ use crate::support::shell::{Folder, SHELLS, run};
 use crate::support::{cluster, highly_available};
 
 /// Programs that tell nothing of the machine that the test runs on.
-const SILENT: [&str; 13] = [
-    "uname", "uptime", "timedatectl", "free", "df", "ip", "systemctl", "journalctl", "find", "env", "grep", "cat", "hostname",
-];
+const SILENT: [&str; 13] =
+    ["uname", "uptime", "timedatectl", "free", "df", "ip", "systemctl", "journalctl", "find", "env", "grep", "cat", "hostname"];
 
 fn folder() -> Folder {
     let folder = Folder::new();
     for name in SILENT {
         program(&folder, name, "#!/bin/sh\necho \"this is ${0##*/}\"\n");
     }
-    for (pod, container) in [("etcd-cp1_1", "etcd"), ("kube-apiserver-cp1_2", "kube-apiserver"), ("kube-scheduler-cp1_3", "kube-scheduler")] {
+    for (pod, container) in [("etcd-cp1_1", "etcd"), ("kube-apiserver-cp1_2", "kube-apiserver"), ("kube-scheduler-cp1_3", "kube-scheduler")]
+    {
         let logs = folder.path(&format!("kube-system_{pod}/{container}"));
         fs::create_dir_all(&logs).unwrap();
         fs::write(logs.join("0.log"), format!("{container} ended\n")).unwrap();
@@ -65,7 +65,11 @@ fn no_answer_takes_for_ever_or_all_the_room() {
         program(&folder, "timedatectl", "#!/bin/sh\nexec sleep 100\n");
         // The clock of the host, so that nobody waits here.
         program(&folder, "timeout", "#!/bin/sh\nshift 3\n[ \"${1##*/}\" != timedatectl ] || exit 124\nexec \"$@\"\n");
-        program(&folder, "journalctl", "#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8 9; do echo \"password=c4n4ry$n of many words, and more of them\"; done\n");
+        program(
+            &folder,
+            "journalctl",
+            "#!/bin/sh\nfor n in 1 2 3 4 5 6 7 8 9; do echo \"password=c4n4ry$n of many words, and more of them\"; done\n",
+        );
         let all = said(shell, &folder, 4096);
         assert!(all.contains("==== timedatectl\n(cut off after 15 s)\n"), "{shell:?}: {all}");
         let (_, part) = all.split_once("==== journalctl").unwrap();

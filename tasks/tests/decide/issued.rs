@@ -164,7 +164,10 @@ fn a_host_that_lost_the_record_of_the_founding_gets_it_again() {
             host.paths.remove(FOUNDED);
         }
         let plan = world.plan();
-        let because = plan.changes().find(|(step, _)| step.id.as_str().ends_with("/control-plane/uploaded")).map(|(_, change)| change.because.clone());
+        let because = plan
+            .changes()
+            .find(|(step, _)| step.id.as_str().ends_with("/control-plane/uploaded"))
+            .map(|(_, change)| change.because.clone());
         (because, world.converge())
     };
     let mut cluster = cluster();

@@ -7,9 +7,9 @@ use kok_tasks::change::Verdict;
 use kok_tasks::observe::{Observations, PathState};
 use kok_tasks::operations::{Operation, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VirtualRouterReady};
 
+use crate::support::cluster_of;
 use crate::support::shell::{Folder, SHELLS, run};
 use crate::support::world::World;
-use crate::support::cluster_of;
 
 const ONE: &str = include_str!("../fixtures/cluster.yaml");
 const CONFIGURATION: &str = "/etc/kubernetes/keepalived/keepalived.conf";

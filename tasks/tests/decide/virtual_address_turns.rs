@@ -75,7 +75,11 @@ fn whoever_joins_begins_when_the_others_speak_to_it() {
     let world = asked_to_grow();
     let plan = world.plan();
     for host in ["cp4", "cp5"] {
-        assert_eq!(before(&plan, host), steps(&["cp1/virtual-address/read", "cp2/virtual-address/read", "cp3/virtual-address/read"]), "{host}");
+        assert_eq!(
+            before(&plan, host),
+            steps(&["cp1/virtual-address/read", "cp2/virtual-address/read", "cp3/virtual-address/read"]),
+            "{host}"
+        );
     }
     for host in ["cp1", "cp2", "cp3"] {
         assert!(plan.change(&step_id(host, "virtual-address", "read")).is_some(), "{host} learns of them");
