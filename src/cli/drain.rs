@@ -35,8 +35,8 @@ pub(super) struct CordonArguments {
     nodes: Nodes,
 }
 
-/// Have the pods of nodes leave them, as PodDisruptionBudgets allow it: of control planes one after the other, then of some workers at a time; the nodes take
-/// no new ones afterwards
+/// Have the pods of nodes leave them, as PodDisruptionBudgets allow it: of control planes one after the other, of workers some at a time; the nodes take no
+/// new ones afterwards
 #[derive(Debug, Args)]
 pub(super) struct DrainArguments {
     #[command(flatten)]
