@@ -105,6 +105,8 @@ fn not_written(path: &Path, error: &std::io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
     use super::*;
 
     #[test]

@@ -73,6 +73,8 @@ impl Archive {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
     use std::os::unix::fs::MetadataExt as _;
 
     use super::*;
