@@ -40,7 +40,8 @@ impl PackageSource {
     }
 
     /// How apt is to be called so that it knows these packages and no others, and keeps nothing of them: neither the host's list of sources nor what
-    /// it has fetched by that is touched. It reads the folder as root, for nobody else may. Its index stays in memory.
+    /// it has fetched by that is touched. It reads the folder as root, for nobody else may. Its index stays in memory. What is installed stays in its
+    /// version: apt would upgrade all that is made from the same source as a new package (since 2.5.3), and has nothing to do it from.
     fn script(&self, packages: &str) -> String {
         format!(
             "folder={folder}\ntrap 'rm -rf \"$folder\"' EXIT\n\
@@ -49,6 +50,7 @@ impl PackageSource {
              own() {{ apt-get -qq -y {OPTIONS} -o Dir::Etc::sourcelist=\"$folder/sources.list\" -o Dir::Etc::sourceparts=/dev/null \
              -o Dir::State::lists=\"$folder/state\" -o Dir::Cache=\"$folder/cache\" -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= \
              -o APT::Sandbox::User=root -o Acquire::Languages=none -o Acquire::GzipIndexes=true -o APT::Update::Error-Mode=any \
+             -o APT::Get::Upgrade-By-Source-Package=false \
              -o Acquire::AllowInsecureRepositories=false -o APT::Get::AllowUnauthenticated=false \"$@\"; }}\n\
              own update\nown install --no-install-recommends -- {packages}\n",
             folder = quote(&self.folder),

@@ -68,6 +68,7 @@ fn a_host_gets_its_packages_out_of_the_bundle_and_keeps_its_own_sources() {
         "-o Dir::Etc::sourcelist=\"$folder/sources.list\" -o Dir::Etc::sourceparts=/dev/null",
         "-o Dir::State::lists=\"$folder/state\"",
         "AllowInsecureRepositories=false",
+        "-o APT::Get::Upgrade-By-Source-Package=false ",
         "own update\nown install --no-install-recommends -- 'iptables' 'nftables'\n",
         "noninteractive",
         "trap 'rm -rf \"$folder\"' EXIT",
