@@ -53,8 +53,10 @@ fn without(manifest: &str, host: &str) -> String {
 
 /// The nodes that are control planes, and each has a member of etcd. A mirror pod goes when the garbage collector has heard that its node is gone.
 fn planes(lab: &Lab) -> String {
-    let nodes = kubectl(lab, "get nodes -l node-role.kubernetes.io/control-plane -o jsonpath='{.items[*].metadata.name}'").trim().to_owned();
-    let members = || kubectl(lab, "-n kube-system get pods -l component=etcd --sort-by=.spec.nodeName -o jsonpath='{.items[*].spec.nodeName}'");
+    let nodes =
+        kubectl(lab, "get nodes -l node-role.kubernetes.io/control-plane -o jsonpath='{.items[*].metadata.name}'").trim().to_owned();
+    let members =
+        || kubectl(lab, "-n kube-system get pods -l component=etcd --sort-by=.spec.nodeName -o jsonpath='{.items[*].spec.nodeName}'");
     wait_for(&format!("members of etcd on {nodes}"), 60, || members().trim() == nodes);
     nodes
 }
