@@ -2,20 +2,21 @@
 
 use super::document::Document;
 use super::holder::Holders;
-use super::{ClusterForm, ClusterObject, head, reference};
-use crate::decode::{Decoder, Form, Wording};
+use super::{ClusterForm, ClusterObject, SshKey, head, reference};
+use crate::decode::{Decoder, Field, Form, Wording};
 use crate::examine::{Reading, read_tree};
-use crate::read::SPEC;
+use crate::model::{Ssh, Via};
+use crate::read::{OPERATOR, SPEC, SSH_AUTH_REF};
 use crate::tree::{Entry, Node, Value};
 use crate::words::{nearest, quote};
-use crate::{Notice, Problem};
+use crate::{Notice, Problem, Secret};
 
 const CLUSTER: Form = Form { what: "a Cluster", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
 
 /// The spec of a Cluster that is described elsewhere.
 pub(crate) const REFERENCES: Form = Form {
     what: "the spec of a Cluster",
-    fields: &["hostsConfRef", "varsConfRef", "sshAuthRef", "kubeConfRef", "kubeconfRef", "preCheckRef"],
+    fields: &["hostsConfRef", "varsConfRef", "sshAuthRef", "kubeConfRef", "kubeconfRef", "preCheckRef", OPERATOR],
     refused: &[],
 };
 
@@ -30,10 +31,10 @@ const RESULTS: [(&str, &str); 3] = [
 pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder, unread: &mut Reading) -> Option<ClusterObject> {
     let spec = document.node.entry("spec").map(|entry| &entry.node);
     let given = |name: &str| spec.and_then(|spec| spec.entry(name));
-    let inline: Vec<&Entry> = SPEC.fields.iter().filter_map(|name| given(name)).collect();
+    let inline: Vec<&Entry> = inline_fields().filter_map(given).collect();
     let Some(first) = inline.first().filter(|_| given("hostsConfRef").is_some()) else {
         let is_inline = !inline.is_empty() || (given("hostsConfRef").is_none() && spec.is_some_and(is_misspelled_inline));
-        return if is_inline { read_inline(document, unread) } else { referenced(document, holders, decoder) };
+        return if is_inline { read_inline(document, holders, decoder, unread) } else { referenced(document, holders, decoder) };
     };
     let names: Vec<String> = inline.iter().map(|entry| quote(&entry.key)).collect();
     let problem = Problem::new("the cluster is described twice").at(&first.key_position);
@@ -45,25 +46,46 @@ pub(super) fn read(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut
     None
 }
 
+/// The fields that only the inline form has.
+fn inline_fields() -> impl Iterator<Item = &'static str> {
+    SPEC.fields.iter().copied().filter(|name| !REFERENCES.fields.contains(name))
+}
+
 /// Whether each field that could tell the form is misspelled, and is nearest to one of the inline form.
 fn is_misspelled_inline(spec: &Node) -> bool {
     let Value::Map(entries) = &spec.value else { return false };
-    let all: Vec<&str> = SPEC.fields.iter().chain(REFERENCES.fields).copied().collect();
-    let near = |entry: &Entry| nearest(&entry.key, &all).is_some_and(|name| SPEC.fields.contains(&name));
+    let all: Vec<&str> = inline_fields().chain(REFERENCES.fields.iter().copied()).collect();
+    let near = |entry: &Entry| nearest(&entry.key, &all).is_some_and(|name| !REFERENCES.fields.contains(&name));
     entries.iter().any(near) && !entries.iter().any(|entry| REFERENCES.fields.contains(&entry.key.as_str()))
 }
 
-fn read_inline(document: &Document<'_>, unread: &mut Reading) -> Option<ClusterObject> {
+fn read_inline(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder, unread: &mut Reading) -> Option<ClusterObject> {
+    let key = document.node.entry("spec").and_then(|spec| spec.node.entry(SSH_AUTH_REF));
+    let key = key.map(|entry| Field { path: format!("spec.{SSH_AUTH_REF}"), node: &entry.node });
+    let key = key.and_then(|field| reference::key(&field, holders, decoder));
     let reading = read_tree(&document.node, Wording::Cluster);
     unread.problems.extend(reading.problems);
-    let Some(cluster) = reading.cluster else {
+    let Some(mut cluster) = reading.cluster else {
         unread.variables.extend(reading.variables);
         return None;
     };
+    if let Some(SshKey { key, .. }) = key {
+        cluster.hosts.iter_mut().for_each(|host| give(&mut host.ssh, &key));
+    }
     let position = cluster.position_of("metadata.name").unwrap_or(&document.node.position).clone();
     let name = cluster.name.clone();
     let form = ClusterForm::Inline { cluster: Box::new(cluster), variables: reading.variables };
     Some(ClusterObject { name, position, form })
+}
+
+/// The key for a login that has none of its own, nor a password; and for those on the way to it.
+fn give(ssh: &mut Ssh, key: &Secret) {
+    if ssh.private_key_file.is_none() && ssh.password.is_none() {
+        ssh.private_key = Some(key.clone());
+    }
+    if let Some(Via::Bastion(bastion)) = &mut ssh.via {
+        give(&mut bastion.ssh, key);
+    }
 }
 
 fn referenced(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<ClusterObject> {

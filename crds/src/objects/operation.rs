@@ -7,6 +7,7 @@ use super::place::Lines;
 use super::reference::{self, source_of};
 use crate::decode::{Decoder, Field, Fields, Form};
 use crate::operation::{Arguments, Invocation, Operation, Placed, action_problem, check_chain, find, read_arguments};
+use crate::read::OPERATOR;
 use crate::{Notice, Problem};
 
 const OPERATION: Form = Form { what: "a ClusterOperation", fields: &["apiVersion", "kind", "metadata", "spec", "status"], refused: &[] };
@@ -27,6 +28,7 @@ pub(crate) const SPEC: Form = Form {
         "hostsConfRef",
         "varsConfRef",
         "sshAuthRef",
+        OPERATOR,
     ],
     refused: &[
         ("image", "kokctl does itself what the image's playbooks did"),

@@ -28,7 +28,17 @@ pub(super) struct DataRef {
 
 /// A field that is a reference; one without a name counts as absent, as in the operators.
 pub(super) fn read(fields: &Fields<'_>, name: &str, decoder: &mut Decoder) -> Option<DataRef> {
-    let fields = decoder.fields_but(&fields.get(name)?, &DATA_REF, &["name", "namespace"])?;
+    read_field(&fields.get(name)?, decoder)
+}
+
+/// The private key that a reference leads to.
+pub(super) fn key(field: &Field<'_>, holders: &Holders<'_>, decoder: &mut Decoder) -> Option<SshKey> {
+    let reference = read_field(field, decoder)?;
+    ssh_key(&reference, holders, decoder)
+}
+
+fn read_field(field: &Field<'_>, decoder: &mut Decoder) -> Option<DataRef> {
+    let fields = decoder.fields_but(field, &DATA_REF, &["name", "namespace"])?;
     let mut text = |name: &str| {
         let field = fields.get(name)?;
         let text = decoder.text(&field)?;

@@ -52,6 +52,12 @@ pub(crate) const METADATA: Form = Form {
     refused: &[],
 };
 
+/// The field that is only about `kokctl operator`, and says nothing of the cluster.
+pub(crate) const OPERATOR: &str = "operator";
+
+/// The field that names a Secret with a private key. Whoever has all objects of the files reads it.
+pub(crate) const SSH_AUTH_REF: &str = "sshAuthRef";
+
 pub(crate) const SPEC: Form = Form {
     what: "the spec of a Cluster",
     fields: &[
@@ -69,6 +75,8 @@ pub(crate) const SPEC: Form = Form {
         "certificates",
         "addons",
         "vars",
+        SSH_AUTH_REF,
+        OPERATOR,
     ],
     refused: REFERENCES,
 };
@@ -77,7 +85,6 @@ pub(crate) const SPEC: Form = Form {
 const REFERENCES: &[(&str, &str)] = &[
     ("hostsConfRef", "this version reads everything from one file: write the hosts under `spec.hosts`"),
     ("varsConfRef", "this version reads everything from one file: write the variables under `spec.vars`"),
-    ("sshAuthRef", "name the key's file in `spec.ssh.privateKeyFile`"),
     ("kubeconfRef", "leave it out; `kokctl kubeconfig` prints the kubeconfig"),
 ];
 

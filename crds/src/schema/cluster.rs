@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::property::{Property, fields, integer, map, property, text, texts, time, word};
-use super::{Kind, column, object, parts, rule};
+use super::{Kind, column, object, operator, parts, rule, wide_column};
 use crate::model::{Delivery, FlannelBackend, LEAST_MTU, MOST_MTU, NetworkPlugin, TaintEffect};
 use crate::objects::{DATA_REF, REFERENCES};
 use crate::read::SPEC;
@@ -27,17 +27,21 @@ pub(super) fn kind() -> Kind {
         short: "kok",
         columns: vec![
             column("Version", "string", ".spec.kubernetesVersion"),
+            column("Phase", "string", ".status.phase"),
+            column("Hosts", "string", ".status.hostSummary.text"),
             column("Operation", "string", ".status.conditions[0].clusterOps"),
             column("Status", "string", ".status.conditions[0].status"),
             column("Age", "date", ".metadata.creationTimestamp"),
+            wide_column("Message", ".status.lastError.what"),
         ],
         schema: object(about, &spec(), &status(), &[]),
     }
 }
 
 fn spec() -> Value {
-    let names = [fields(&SPEC), fields(&REFERENCES)].concat();
-    let mut spec = map(&names, &[], inline().into_iter().chain(references()).collect());
+    let own = fields(&SPEC).into_iter().filter(|name| !REFERENCES.fields.contains(name));
+    let names: Vec<&str> = own.chain(fields(&REFERENCES)).collect();
+    let mut spec = map(&names, &[], inline().into_iter().chain(references()).chain([operator::of_cluster()]).collect());
     if let Value::Object(schema) = &mut spec {
         schema.insert("description".to_owned(), json!("What the cluster is: by fields of its own, or by an inventory and its variables."));
         schema.insert("x-kubernetes-validations".to_owned(), rules().into());
@@ -47,7 +51,7 @@ fn spec() -> Value {
 
 fn rules() -> Vec<Value> {
     let any = |names: &[&str]| names.iter().map(|name| format!("has(self.{name})")).collect::<Vec<_>>().join(" || ");
-    let others: Vec<&str> = SPEC.fields.iter().copied().filter(|name| *name != "hosts").collect();
+    let others: Vec<&str> = SPEC.fields.iter().copied().filter(|name| *name != "hosts" && !REFERENCES.fields.contains(name)).collect();
     vec![
         rule("has(self.hosts) != has(self.hostsConfRef)", "a Cluster has either `hosts` or `hostsConfRef`"),
         rule("!has(self.hosts) || has(self.kubernetesVersion)", "`kubernetesVersion` is missing beside `hosts`"),
@@ -55,10 +59,7 @@ fn rules() -> Vec<Value> {
             &format!("!has(self.hostsConfRef) || !({})", any(&others)),
             &format!("`hostsConfRef` excludes {}: they stand in the inventory and its variables", others.join(", ")),
         ),
-        rule(
-            &format!("!has(self.hosts) || !({})", any(&["varsConfRef", "sshAuthRef"])),
-            "`hosts` excludes `varsConfRef` and `sshAuthRef`: write `vars` and `ssh`",
-        ),
+        rule("!has(self.hosts) || !has(self.varsConfRef)", "`hosts` excludes `varsConfRef`: write `vars`"),
     ]
 }
 
@@ -202,5 +203,7 @@ fn status() -> Value {
     ];
     let condition = map(&["clusterOps", "status", "startTime", "endTime"], &["clusterOps"], condition);
     let conditions = property("conditions", "One for each operation, the newest first.", json!({"type": "array", "items": condition}));
-    map(&["conditions"], &[], vec![conditions])
+    let (names, properties) = operator::cluster_status();
+    let names: Vec<&str> = ["conditions"].into_iter().chain(names).collect();
+    map(&names, &[], [conditions].into_iter().chain(properties).collect())
 }

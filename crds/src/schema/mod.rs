@@ -5,6 +5,7 @@
 
 mod cluster;
 mod operation;
+mod operator;
 mod parts;
 mod property;
 
@@ -91,6 +92,11 @@ impl Kind {
 
 fn column(name: &str, kind: &str, path: &str) -> Value {
     json!({"name": name, "type": kind, "jsonPath": path})
+}
+
+/// A column that only `-o wide` shows.
+fn wide_column(name: &str, path: &str) -> Value {
+    json!({"name": name, "type": "string", "jsonPath": path, "priority": 1})
 }
 
 /// Apart from spec and status, what every object has.

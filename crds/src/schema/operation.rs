@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::cluster::reference;
 use super::property::{Property, fields, map, property, text, time, tolerated, word};
-use super::{Kind, column, object, rule};
+use super::{Kind, column, object, operator, rule, wide_column};
 use crate::objects::{HOOK, OPERATION_SPEC};
 
 pub(super) fn kind() -> Kind {
@@ -20,8 +20,12 @@ pub(super) fn kind() -> Kind {
             column("Cluster", "string", ".spec.cluster"),
             column("Action", "string", ".spec.action"),
             column("Status", "string", ".status.status"),
+            column("Phase", "string", ".status.phase"),
+            column("Progress", "string", ".status.progress.text"),
             column("Started", "date", ".status.startTime"),
             column("Age", "date", ".metadata.creationTimestamp"),
+            wide_column("Run", ".status.run"),
+            wide_column("Message", ".status.lastError.what"),
         ],
         schema: object(about, &spec(), &status(), &rules),
     }
@@ -46,6 +50,7 @@ fn spec() -> Value {
         reference("entrypointSHRef", "Accepted, and not used: there is no Job."),
         property("resources", "Accepted, and not used: there is no Job.", json!({"type": "object"}))
             .with("x-kubernetes-preserve-unknown-fields", true),
+        operator::of_operation(),
     ]);
     let spec = map(&tolerated(&OPERATION_SPEC), &["cluster", "actionType", "action"], properties);
     described(spec, "What is done, and to which cluster.")
@@ -78,7 +83,9 @@ fn status() -> Value {
         text("digest", "Digest of the spec when it began."),
         property("hasModified", "Whether the spec was changed afterwards.", json!({"type": "boolean"})),
     ];
-    described(map(&names, &[], properties), "How far it is.")
+    let (more, of_operator) = operator::operation_status();
+    let names: Vec<&str> = names.into_iter().chain(more).collect();
+    described(map(&names, &[], properties.into_iter().chain(of_operator).collect()), "How far it is.")
 }
 
 fn described(mut schema: Value, about: &str) -> Value {

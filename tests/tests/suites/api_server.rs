@@ -74,7 +74,7 @@ fn good_objects_are_taken(server: &ApiServer) {
 
 fn columns_say_what_matters(server: &ApiServer) {
     let words = |text: &str| text.lines().next().unwrap_or_default().split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(words(&server.ok(&["get", "kok"], "")), ["NAME", "VERSION", "OPERATION", "STATUS", "AGE"]);
+    assert_eq!(words(&server.ok(&["get", "kok"], "")), ["NAME", "VERSION", "PHASE", "HOSTS", "OPERATION", "STATUS", "AGE"]);
     let operations = server.ok(&["get", "kokop", "berlin-add-a-worker", "--no-headers"], "");
     assert_eq!(words(&operations)[..3], ["berlin-add-a-worker", "berlin", "scale.yml"]);
 }
@@ -112,7 +112,7 @@ fn bad_objects() -> Vec<(Value, &'static str)> {
             "either `hosts` or `hostsConfRef`",
         ),
         (cluster("mixed", json!({"hostsConfRef": reference, "network": {}})), "`hostsConfRef` excludes"),
-        (cluster("mixed-too", json!({"kubernetesVersion": "1.37.1", "hosts": hosts, "sshAuthRef": reference})), "`hosts` excludes"),
+        (cluster("mixed-too", json!({"kubernetesVersion": "1.37.1", "hosts": hosts, "varsConfRef": reference})), "`hosts` excludes"),
         (cluster("no-version", json!({"hosts": hosts})), "`kubernetesVersion` is missing"),
         (cluster("half-a-version", json!({"kubernetesVersion": "1.37", "hosts": hosts})), "spec.kubernetesVersion"),
         (cluster("twice", json!({"kubernetesVersion": "1.37.1", "hosts": [hosts[0], hosts[0]]})), "Duplicate value"),
@@ -126,6 +126,14 @@ fn bad_objects() -> Vec<(Value, &'static str)> {
         (operation("type", json!({"cluster": "a", "actionType": "script", "action": "cluster.yml"})), "Unsupported value"),
         (operation("no-action", json!({"cluster": "a", "actionType": "playbook"})), "spec.action"),
         (operation("source", json!({"cluster": "a", "actionType": "playbook", "action": "b", "actionSource": "git"})), "Unsupported value"),
+        (
+            cluster("suspended", json!({"kubernetesVersion": "1.37.1", "hosts": hosts, "operator": {"suspend": "yes"}})),
+            "spec.operator.suspend",
+        ),
+        (
+            operation("retries", json!({"cluster": "a", "actionType": "playbook", "action": "b", "operator": {"retries": 11}})),
+            "spec.operator.retries",
+        ),
         (
             operation("hook", json!({"cluster": "a", "actionType": "playbook", "action": "b", "preHook": [{"action": "c"}]})),
             "spec.preHook[0].actionType",

@@ -1,0 +1,168 @@
+//! What `kokctl operator` is told by objects, and what it writes into them.
+
+use serde_json::{Value, json};
+
+use super::cluster::reference;
+use super::property::{Property, integer, map, property, text, texts, time, word};
+
+/// Operations and hosts that a status names at the most.
+const MOST_NAMED: u32 = 200;
+
+/// How the operator serves a Cluster.
+pub(super) fn of_cluster() -> Property {
+    let properties = vec![
+        property("suspend", "Whether nothing is begun; a run that is under way ends.", json!({"type": "boolean"})),
+        reference("knownHostsRef", "ConfigMap with the hosts' keys under `known_hosts`; by default NAME-known-hosts."),
+        reference("filesRef", "ConfigMap with files that the cluster names, such as manifests of addons: a path is a key of it."),
+        reference("secretFilesRef", "Secret with such files, for those that are secret."),
+    ];
+    let names = ["suspend", "knownHostsRef", "filesRef", "secretFilesRef"];
+    property("operator", "How `kokctl operator` serves the cluster; nothing else reads it.", map(&names, &[], properties))
+}
+
+/// How the operator carries out an operation.
+pub(super) fn of_operation() -> Property {
+    let retries =
+        integer("retries", "How often it is tried again where hosts can't be reached and nothing was changed; 5 by default.", 0, 10);
+    let approval = word(
+        "approval",
+        "Whether each plan waits until somebody approves it (`Manual`), or not (`Auto`, the default).",
+        &["Auto", "Manual"],
+    );
+    let dry_run = property("dryRun", "Whether the plan is only shown.", json!({"type": "boolean"}));
+    let names = ["approval", "dryRun", "retries"];
+    property("operator", "How `kokctl operator` carries it out; nothing else reads it.", map(&names, &[], vec![approval, dry_run, retries]))
+}
+
+/// What the operator says of a Cluster, with the names of the fields.
+pub(super) fn cluster_status() -> (Vec<&'static str>, Vec<Property>) {
+    let names = vec!["clusterConditions", "phase", "observedGeneration", "hostSummary", "hosts", "hostKeys", "certificates", "lastError"];
+    let properties = vec![
+        conditions("clusterConditions", "How it is: Ready, Progressing, InputsReady, HostKeysTrusted, HeldByAnother."),
+        word("phase", "How far it is.", &["Pending", "Provisioning", "Ready", "Degraded"]),
+        count("observedGeneration", "Version of the spec that this is about."),
+        property("hostSummary", "Its hosts in the last run that changed something.", host_summary()),
+        property("hosts", "Hosts in trouble.", list(map(&["name", "state", "offeredHostKey"], &["name"], of_host(Vec::new())))),
+        property("hostKeys", "Host keys that nobody has compared yet.", host_keys()),
+        property("certificates", "What gives access to it.", certificates()),
+        last_error(),
+    ];
+    (names, properties)
+}
+
+fn host_summary() -> Value {
+    let numbers =
+        [("total", "All."), ("ready", "As they are to be."), ("failed", "On which something failed."), ("unreachable", "Not reached.")];
+    let numbers = numbers.into_iter().map(|(name, about)| count(name, about));
+    map(&["total", "ready", "failed", "unreachable", "text"], &[], numbers.chain([text("text", "The same in short.")]).collect())
+}
+
+fn host_keys() -> Value {
+    let digest = text("digest", "What stands for exactly these keys: the annotation kokctl.io/trusted-host-keys with it trusts them.");
+    map(&["unknown", "digest"], &[], vec![count("unknown", "How many hosts offer one."), digest])
+}
+
+fn certificates() -> Value {
+    let secret = reference("kubeconfigSecret", "Secret with the administrator's kubeconfig under `value`.");
+    map(&["kubeconfigSecret"], &[], vec![secret])
+}
+
+/// What the operator says of an operation, with the names of the fields.
+pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
+    let names = vec!["conditions", "phase", "observedGeneration", "run", "attempt", "plan", "progress", "hosts", "inputs", "lastError"];
+    const PHASES: [&str; 10] =
+        ["Pending", "Queued", "Planning", "AwaitingApproval", "Running", "Resuming", "Cancelling", "Succeeded", "Failed", "Cancelled"];
+    let of_run = vec![count("done", "Steps done."), count("total", "Steps to be done."), text("now", "The step at work.")];
+    let host = map(&["name", "done", "total", "now", "state", "message"], &["name"], of_host(of_run));
+    let properties = vec![
+        conditions("conditions", "How it is: Accepted, Approved, Reconciling, Stalled, Ready."),
+        word("phase", "How far it is.", &PHASES),
+        count("observedGeneration", "Version of the spec that this is about."),
+        text("run", "Name of the run, in the operator's journals."),
+        count("attempt", "How often a process has begun it, or gone on with it."),
+        property("plan", "What the last plan changes.", plan()),
+        property("progress", "How far the run is.", progress()),
+        property("hosts", "Its hosts, those in trouble first.", list(host)),
+        property("inputs", "What it is done by.", inputs()),
+        last_error(),
+    ];
+    (names, properties)
+}
+
+fn plan() -> Value {
+    let numbers =
+        vec![count("steps", "All steps."), count("changes", "Those that change something."), count("hosts", "Hosts that change.")];
+    let texts = [
+        text("text", "The same in short."),
+        text("digest", "Of a plan that was only shown: what it is approved by, with the annotation kokctl.io/approved-plan."),
+        text("ref", "ConfigMap with such a plan under `plan.json`."),
+    ];
+    map(&["steps", "changes", "hosts", "text", "digest", "ref"], &[], numbers.into_iter().chain(texts).collect())
+}
+
+fn progress() -> Value {
+    let properties = vec![
+        count("done", "Steps done."),
+        count("failed", "Steps failed."),
+        count("blocked", "Steps not begun, because of one that failed or because of the end."),
+        count("total", "Steps to be done."),
+        count("percent", "Of a hundred."),
+        text("text", "The same in short."),
+        texts("now", "Steps at work."),
+    ];
+    map(&["done", "failed", "blocked", "total", "percent", "text", "now"], &[], properties)
+}
+
+fn inputs() -> Value {
+    let properties = vec![
+        text("secret", "Secret with the Cluster, the inventory and the variables as they were when it began."),
+        text("sshSecretResourceVersion", "Version of the Secret with the private key."),
+        count("clusterGeneration", "Version of the Cluster's spec."),
+    ];
+    map(&["secret", "sshSecretResourceVersion", "clusterGeneration"], &[], properties)
+}
+
+fn of_host(more: Vec<Property>) -> Vec<Property> {
+    let all = vec![
+        text("name", "Name of the host."),
+        text("state", "How it is."),
+        text("message", "What is wrong with it."),
+        text("offeredHostKey", "Type and fingerprint of the keys that it offers."),
+    ];
+    all.into_iter().chain(more).collect()
+}
+
+fn list(items: Value) -> Value {
+    json!({"type": "array", "items": items, "maxItems": MOST_NAMED})
+}
+
+fn count(name: &'static str, about: &str) -> Property {
+    property(name, about, json!({"type": "integer", "format": "int64"}))
+}
+
+fn last_error() -> Property {
+    let properties = vec![
+        word("kind", "Who has to do something.", &["Input", "Host", "Incomplete", "Internal"]),
+        text("what", "What is wrong."),
+        text("at", "Where."),
+        text("because", "Why."),
+        text("hint", "What to do."),
+    ];
+    property("lastError", "What went wrong last.", map(&["kind", "what", "at", "because", "hint"], &[], properties))
+}
+
+/// Conditions as Kubernetes has them.
+fn conditions(name: &'static str, about: &str) -> Property {
+    let properties = vec![
+        text("type", "What it is about."),
+        word("status", "Whether it is so.", &["True", "False", "Unknown"]),
+        count("observedGeneration", "Version of the spec that this is about."),
+        time("lastTransitionTime", "Since when."),
+        text("reason", "Why, in a word."),
+        text("message", "Why."),
+    ];
+    let names = ["type", "status", "observedGeneration", "lastTransitionTime", "reason", "message"];
+    property(name, about, json!({"type": "array", "items": map(&names, &["type", "status"], properties)}))
+        .with("x-kubernetes-list-type", "map")
+        .with("x-kubernetes-list-map-keys", json!(["type"]))
+}
