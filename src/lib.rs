@@ -9,6 +9,8 @@ pub mod engine;
 pub mod event;
 pub mod failure;
 pub mod inputs;
+#[cfg(feature = "operator")]
+pub mod operator;
 mod plain_file;
 pub mod pools;
 pub mod randomness;

@@ -12,7 +12,7 @@ const FLOORS: &[&[&str]] = &[
     &["artifacts", "state"],
     &["inputs", "run"],
     &["engine"],
-    &["ui"],
+    &["operator", "ui"],
     &["cli"],
     &["main", "lib"],
 ];

@@ -6,7 +6,7 @@ use super::files::{ClusterFiles, ExtraVars};
 use super::process;
 use crate::failure::{Failure, Kind};
 use crate::remote::{ConnectError, Deadlines, HostKeyFault, KeyPrint, Scan, Target};
-use crate::run::targets;
+use crate::run::{in_order, targets};
 use crate::ui::{line, status_line};
 
 /// Begin to know the host keys of a cluster's hosts
@@ -58,21 +58,6 @@ fn not_scanned(error: ConnectError) -> Failure {
     let is_behind_unknown = error.is_behind_unknown();
     let failure = Failure::from(error);
     if is_behind_unknown { failure.hint(FIRST) } else { failure }
-}
-
-/// Bastions before what is behind them, each server once.
-fn in_order(targets: Vec<Target>) -> Vec<Target> {
-    let mut ordered: Vec<Target> = Vec::new();
-    for target in targets {
-        let mut way: Vec<Target> = std::iter::successors(Some(&target), |target| target.bastion.as_deref()).cloned().collect();
-        way.reverse();
-        for server in way {
-            if !ordered.iter().any(|known| known.endpoint() == server.endpoint() && known.bastion == server.bastion) {
-                ordered.push(server);
-            }
-        }
-    }
-    ordered
 }
 
 /// Whether the host is known by another key of this very type: that is not another of its keys, but another host, or a new key.
@@ -158,9 +143,9 @@ impl Outcome {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::in_order;
     use crate::remote::Target;
     use crate::remote::tests::harness::a_target;
+    use crate::run::in_order;
 
     #[test]
     fn bastions_come_first_and_each_server_once() {

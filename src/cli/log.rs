@@ -42,6 +42,12 @@ pub(super) fn is_on_terminal() -> bool {
 }
 
 impl Arguments {
+    /// At this level at least: of a program that nobody watches the log is all that there is.
+    #[cfg(feature = "operator")]
+    pub(super) fn at_least(self, verbose: u8) -> Self {
+        Self { verbose: self.verbose.max(verbose), ..self }
+    }
+
     /// Begins to log, if it is asked for.
     pub(super) fn start(&self) -> Result<(), Vec<Failure>> {
         let asked = env::var(VARIABLE).ok().filter(|text| !text.trim().is_empty());
@@ -90,13 +96,13 @@ fn install<W: for<'w> MakeWriter<'w> + Send + Sync + 'static>(filter: EnvFilter,
 }
 
 /// Whatever is asked for, nothing is logged that could hold what passes through a connection: the SSH library writes packets at the level
-/// `trace`, and requests to the agent with what is signed at `debug`.
+/// `trace`, and requests to the agent with what is signed at `debug`. The client of Kubernetes reads Secrets.
 fn is_harmless(metadata: &Metadata<'_>) -> bool {
     may_log(metadata.target(), *metadata.level())
 }
 
 fn may_log(target: &str, level: Level) -> bool {
-    let most = if target.starts_with("russh::keys") {
+    let most = if target.starts_with("russh::keys") || target.starts_with("kube") {
         LevelFilter::INFO
     } else if target.starts_with("kokctl") {
         LevelFilter::TRACE
@@ -115,6 +121,7 @@ mod tests {
         assert!(!may_log("russh::client::encrypted", Level::TRACE));
         assert!(!may_log("russh::keys::agent::client", Level::DEBUG));
         assert!(!may_log("russh_cryptovec", Level::TRACE));
+        assert!(!may_log("kube_client::client", Level::DEBUG));
         assert!(may_log("russh::client", Level::DEBUG));
         assert!(may_log("kokctl::run", Level::TRACE));
     }

@@ -17,6 +17,8 @@ mod kubeconfig;
 mod limit;
 mod log;
 mod man;
+#[cfg(feature = "operator")]
+mod operator;
 mod plan;
 mod plan_json;
 mod process;
@@ -91,6 +93,8 @@ enum Verb {
     Replace(replace::Arguments),
     Reset(reset::Arguments),
     Runs(runs::Arguments),
+    #[cfg(feature = "operator")]
+    Operator(operator::Arguments),
     Run(run_show::Arguments),
     KnownHosts(known_hosts::Arguments),
     Completions(completions::Arguments),
@@ -112,6 +116,8 @@ pub fn main() -> ExitCode {
             return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
         }
     };
+    #[cfg(feature = "operator")]
+    let cli = if matches!(cli.verb, Verb::Operator(_)) { Cli { log: cli.log.at_least(1), ..cli } } else { cli };
     let result = cli.log.start().and_then(|()| runtime()).and_then(|runtime| {
         runtime.block_on(async {
             match cli.verb {
@@ -133,6 +139,8 @@ pub fn main() -> ExitCode {
                 Verb::Remove(arguments) => remove::run(&arguments).await,
                 Verb::Replace(arguments) => replace::run(&arguments).await,
                 Verb::Reset(arguments) => reset::run(&arguments).await,
+                #[cfg(feature = "operator")]
+                Verb::Operator(arguments) => operator::run(&arguments).await,
                 Verb::Runs(arguments) => runs::run(&arguments),
                 Verb::Run(arguments) => run_show::run(&arguments),
                 Verb::KnownHosts(arguments) => known_hosts::run(&arguments).await,

@@ -33,7 +33,8 @@ pub(super) fn home() -> Option<PathBuf> {
     env::home_dir()
 }
 
-fn path_of(variable: &str) -> Option<PathBuf> {
+/// The path that a variable of the environment names.
+pub(super) fn path_of(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 

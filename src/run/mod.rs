@@ -27,5 +27,5 @@ pub use probe::{LookAt, look, probe_all};
 pub use secrets::{Keepers, Secrets, Token};
 pub use snapshot::{EncryptionKey, fetch_key, take_snapshot};
 pub(crate) use target::judged_ways;
-pub use target::targets;
+pub use target::{in_order, targets};
 pub use wish::{Stop, unless_wished};

@@ -41,6 +41,22 @@ pub fn targets(cluster: &Cluster, wanted: impl Fn(&str) -> bool, surroundings: &
     if failures.is_empty() { Ok(targets) } else { Err(failures) }
 }
 
+/// Bastions before what is behind them, each server once.
+#[must_use]
+pub fn in_order(targets: Vec<Target>) -> Vec<Target> {
+    let mut ordered: Vec<Target> = Vec::new();
+    for target in targets {
+        let mut way: Vec<Target> = std::iter::successors(Some(&target), |target| target.bastion.as_deref()).cloned().collect();
+        way.reverse();
+        for server in way {
+            if !ordered.iter().any(|known| known.endpoint() == server.endpoint() && known.bastion == server.bastion) {
+                ordered.push(server);
+            }
+        }
+    }
+    ordered
+}
+
 /// What [`targets`] finds wrong, for those who only look at what a user wrote.
 pub(crate) fn judged_ways(cluster: &Cluster, surroundings: &Surroundings) -> Vec<Problem> {
     targets(cluster, |_| true, surroundings).err().into_iter().flatten().map(problem).collect()

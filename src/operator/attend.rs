@@ -1,0 +1,162 @@
+//! One operation from the claim of its cluster's Lease to its end: whoever has the Lease writes about the cluster, and nobody else does.
+
+use std::sync::Arc;
+
+use kube::Api;
+use kube::api::DynamicObject;
+use tokio::sync::watch;
+use tokio::time::timeout;
+
+use super::group::ClusterKey;
+use super::lease::{Claimed, ClusterLease, Observation};
+use super::life::Life;
+use super::object::{self, Reference};
+use super::outputs::owner;
+use super::shared::Shared;
+use super::status::ANSWER;
+use crate::run::Stop;
+
+/// How a run is to end before its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// It isn't.
+    #[default]
+    None,
+    /// Somebody has cancelled it.
+    Cancel,
+    /// It has taken too long.
+    Deadline,
+    /// One of these, and nothing is awaited any more.
+    Now {
+        /// Whether somebody has cancelled it.
+        cancelled: bool,
+    },
+    /// This process ends, and another one goes on.
+    Leave,
+    /// Another replica has the Lease.
+    Lost,
+}
+
+impl Wish {
+    /// What the engine hears of it.
+    pub(super) const fn stop(self) -> Stop {
+        match self {
+            Self::None => Stop::No,
+            Self::Cancel | Self::Deadline | Self::Leave => Stop::Finish,
+            Self::Now { .. } | Self::Lost => Stop::Now,
+        }
+    }
+}
+
+/// What became of an operation.
+#[derive(Debug)]
+pub(super) enum Attended {
+    /// Another replica has its cluster's Lease.
+    Elsewhere(Observation),
+    /// It has ended, and its status says so; with its UID, unless it is gone.
+    Ended(Option<String>),
+    /// It has not ended, and somebody goes on.
+    Left,
+    /// The API did not answer.
+    Unanswered,
+}
+
+/// An operation with its Cluster, as they were read.
+#[derive(Clone)]
+pub(super) struct Objects {
+    pub(super) cluster: DynamicObject,
+    pub(super) operation: DynamicObject,
+}
+
+impl Objects {
+    /// Whether the operation is over.
+    fn is_over(&self) -> bool {
+        matches!(object::text(&self.operation.data, "/status/status"), Some("Succeeded" | "Failed"))
+    }
+}
+
+/// Attends to one operation.
+#[derive(Clone)]
+pub(super) struct Attendant {
+    pub(super) shared: Arc<Shared>,
+    pub(super) key: ClusterKey,
+    pub(super) operation: String,
+    pub(super) wish: Arc<watch::Sender<Wish>>,
+}
+
+impl Attendant {
+    /// From the claim to the end. `before` is what the attempt before this one saw.
+    pub(super) async fn attend(self, before: Option<Observation>) -> Attended {
+        let found = match self.objects().await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Attended::Ended(None),
+            Err(()) => return Attended::Unanswered,
+        };
+        let home = self.home(&found.cluster);
+        let (client, identity) = (self.shared.client.clone(), self.shared.identity.as_str());
+        let lease = ClusterLease::new(client, &home, &self.key, identity, owner(&found.cluster, false));
+        match timeout(ANSWER, lease.claim(before.as_ref())).await {
+            Ok(Ok(Claimed::Ours)) => {}
+            Ok(Ok(Claimed::Elsewhere(observation))) => return Attended::Elsewhere(observation),
+            Ok(Err(error)) => {
+                tracing::warn!(cluster = %self.key, %error, "the Lease can't be had");
+                return Attended::Unanswered;
+            }
+            Err(_) => return Attended::Unanswered,
+        }
+        let attended = self.with_lease(&lease, home).await;
+        if *self.wish.borrow() != Wish::Lost {
+            let _ = timeout(ANSWER, lease.release()).await;
+        }
+        attended
+    }
+
+    async fn with_lease(&self, lease: &ClusterLease, home: String) -> Attended {
+        // What was read before the claim may be what another replica has changed since.
+        let found = match self.objects().await {
+            Ok(Some(found)) if found.is_over() => return Attended::Ended(found.operation.metadata.uid),
+            Ok(Some(found)) => found,
+            Ok(None) => return Attended::Ended(None),
+            Err(()) => return Attended::Unanswered,
+        };
+        let (kept, wish) = (lease.clone(), Arc::clone(&self.wish));
+        let keeper = tokio::spawn(async move {
+            kept.keep().await;
+            wish.send_replace(Wish::Lost);
+        });
+        let attended = Life::begin(self.clone(), found, home).await.live().await;
+        keeper.abort();
+        attended
+    }
+
+    /// The operation and its Cluster as they are now; nothing if one of them is gone.
+    pub(super) async fn objects(&self) -> Result<Option<Objects>, ()> {
+        let operation = read(&self.shared.operations(self.key.group), &self.operation).await?;
+        let cluster = read(&self.shared.clusters(self.key.group), &self.key.name).await?;
+        Ok(operation.zip(cluster).map(|(operation, cluster)| Objects { cluster, operation }))
+    }
+
+    /// The operation as kubectl is told of it.
+    pub(super) fn operation_words(&self) -> String {
+        format!("clusteroperations.{} {}", self.key.group.name(), self.operation)
+    }
+
+    /// The namespace in which everything of a cluster is.
+    fn home(&self, cluster: &DynamicObject) -> String {
+        let spec = cluster.data.get("spec").cloned().unwrap_or_default();
+        let named = ["hostsConfRef", "sshAuthRef"].iter().find_map(|field| Reference::of(&spec, field));
+        let own = || self.shared.namespaces.first().cloned().unwrap_or_default();
+        named.map(|reference| reference.namespace).filter(|namespace| !namespace.is_empty()).unwrap_or_else(own)
+    }
+}
+
+async fn read(api: &Api<DynamicObject>, name: &str) -> Result<Option<DynamicObject>, ()> {
+    match timeout(ANSWER, api.get_opt(name)).await {
+        Ok(Ok(found)) => Ok(found),
+        Ok(Err(error)) => {
+            tracing::warn!(name, %error, "an object can't be read");
+            Err(())
+        }
+        Err(_) => Err(()),
+    }
+}

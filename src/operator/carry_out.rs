@@ -1,0 +1,243 @@
+//! The verbs of the engine, as an operation asks for them.
+
+use std::sync::Arc;
+
+use kok_crds::model::Cluster;
+use kok_crds::operation::Verb;
+use kok_crds::{Asked, Intent, listed};
+use kok_tasks::drain::DrainSettings;
+use kok_tasks::list::TASKS;
+use kok_tasks::plan::{Aside, Choice, How, Reboots, Selection};
+use kok_tasks::preconditions::{check_best, check_chosen};
+use kok_tasks::recovery::{Origin, Recovery};
+use std::time::Duration;
+
+use super::inputs::Task;
+use crate::artifacts::BundleFolder;
+use crate::clock::Clock;
+use crate::engine::{
+    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, RecoverRequest, RecoverWish, Removal,
+    Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, Survey,
+};
+use crate::failure::{Failure, Kind};
+use crate::randomness::random_bytes;
+
+/// What a host that is started anew may take until it is back, as on the command line.
+const BACK_WITHIN: Duration = Duration::from_secs(900);
+
+/// By what a task is carried out.
+pub(super) struct Means<'a> {
+    pub(super) context: &'a Context,
+    pub(super) store: &'a FolderStore,
+    pub(super) bundle: Option<Arc<BundleFolder>>,
+    pub(super) given: &'a Given,
+    pub(super) options: Options<'a>,
+    /// Whether an earlier run of the same operation may have done a part of it.
+    pub(super) goes_on: bool,
+}
+
+/// Carries out a task.
+///
+/// # Errors
+/// [`Error`] if not all of it is done.
+pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Error> {
+    let names: Vec<&str> = TASKS.iter().map(|task| task.name).collect();
+    let asked = task.input.asked(Intent { verb: task.verb, dry: false }, &names);
+    let asked = asked.map_err(|problems| problems.into_iter().map(Failure::problem).collect::<Vec<_>>())?;
+    match task.verb {
+        Verb::Apply => apply(task, &asked, means).await,
+        Verb::Check => check(&task.cluster, means).await,
+        Verb::Status => status(&task.cluster, means).await,
+        // Whatever an operation does, the kubeconfig is renewed after it.
+        Verb::Kubeconfig => Ok(()),
+        Verb::Cordon => aside(task, &asked, How::Cordon, means).await,
+        Verb::Drain => aside(task, &asked, How::Drain(drains(&task.cluster, false)), means).await,
+        Verb::Uncordon => aside(task, &asked, How::Uncordon, means).await,
+        Verb::Reboot => reboot(task, &asked, means).await,
+        Verb::Remove => remove(task, &asked, means).await,
+        Verb::Replace => replace(task, &asked, means).await,
+        Verb::Reset => reset(task, &asked, means).await,
+        Verb::Recover => recover(task, &asked, means).await,
+    }
+}
+
+impl Means<'_> {
+    fn lock(&self, cluster: &Cluster) -> Result<Lock, Error> {
+        self.store.lock(&cluster.name).map_err(Error::from)
+    }
+
+    fn bundle(&self) -> Result<Arc<BundleFolder>, Error> {
+        let missing = || {
+            let failure =
+                Failure::new(Kind::Input, "the operator has no bundle").because("this installs something, and it is made from a bundle");
+            Error::from(failure.hint("start `kokctl operator` with --bundle FOLDER"))
+        };
+        self.bundle.clone().ok_or_else(missing)
+    }
+}
+
+/// How pods leave; what is lost with them only where their host goes.
+fn drains(cluster: &Cluster, all: bool) -> DrainSettings {
+    DrainSettings { delete_empty_dir: all, delete_unmanaged: all, ..DrainSettings::of(&cluster.settings.drains) }
+}
+
+async fn apply(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let Asked { tasks, hosts, .. } = asked;
+    let choice = Choice { only: &tasks.only, skip: &tasks.skip, limit: hosts };
+    let refused = |refusals: Vec<_>| refusals.into_iter().map(|it| Failure::refusal(Kind::Input, it)).collect::<Vec<_>>();
+    let selection = Selection::new(choice, &task.cluster).map_err(refused)?;
+    let part = (!selection.is_whole()).then(|| [tasks.only.as_slice(), hosts.as_slice()].concat().join(","));
+    let request = ApplyRequest { part, ..of_whole(&task.cluster, &selection, means)? };
+    let lock = means.lock(&task.cluster)?;
+    engine::apply(means.context, (means.store, lock), &request, means.options).await.map(drop)
+}
+
+fn of_whole<'a>(cluster: &'a Cluster, selection: &'a Selection, means: &'a Means<'_>) -> Result<ApplyRequest<'a>, Error> {
+    let (bundle, given) = (means.bundle()?, means.given);
+    Ok(ApplyRequest { cluster, selection, part: None, bundle, given, most_failed: None, noted: None })
+}
+
+async fn check(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {
+    let report = engine::check(means.context, cluster, cluster).await?;
+    let failed = report.checks.iter().flat_map(|check| &check.findings).filter(|finding| finding.status == CheckStatus::Failed);
+    let failures: Vec<Failure> = failed.map(|finding| Failure::told_again(Kind::Host, &finding.told)).collect();
+    if failures.is_empty() { Ok(()) } else { Err(Error::Refused(failures)) }
+}
+
+async fn status(cluster: &Cluster, means: &Means<'_>) -> Result<(), Error> {
+    let bundle = means.bundle.as_deref().ok_or("the operator has no bundle");
+    let request = StatusRequest { cluster, bundle, whole: Box::new(|| Ok(cluster.clone())) };
+    let (_, failures) = engine::status(means.context, request).await?;
+    if failures.is_empty() { Ok(()) } else { Err(Error::from(failures)) }
+}
+
+/// The hosts that are named, all of which have pods.
+fn nodes<'a>(task: &Task, asked: &'a Asked) -> Result<&'a [String], Error> {
+    let no_node = |name: &&String| task.cluster.host(name).is_some_and(|host| !host.roles.is_node());
+    match asked.hosts.iter().find(no_node) {
+        Some(name) => {
+            let failure = Failure::new(Kind::Input, format!("{name} is no node")).because("it has etcd alone, and no pods");
+            Err(Error::from(failure.hint("name hosts that are control planes or workers")))
+        }
+        None => Ok(&asked.hosts),
+    }
+}
+
+async fn aside(task: &Task, asked: &Asked, how: How, means: &Means<'_>) -> Result<(), Error> {
+    let hosts = nodes(task, asked)?;
+    let (aside, part) = (Aside { hosts, how }, hosts.join(","));
+    let lock = means.lock(&task.cluster)?;
+    engine::aside(means.context, lock, &task.cluster, (&aside, &part), means.options).await.map(drop)
+}
+
+async fn reboot(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let hosts = nodes(task, asked)?;
+    let reboots = Reboots { hosts, if_needed: false, drain: drains(&task.cluster, false), back_within: BACK_WITHIN };
+    let (part, lock) = (hosts.join(","), means.lock(&task.cluster)?);
+    engine::reboot(means.context, lock, &task.cluster, (&reboots, &part), means.options).await.map(drop)
+}
+
+fn silent(asked: &Asked) -> Silent {
+    if asked.may_be_dead { Silent::Dead } else { Silent::Refused }
+}
+
+async fn remove(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let (cluster, hosts) = (&task.cluster, asked.hosts.as_slice());
+    let all_leave = |mut named: Box<dyn Iterator<Item = &kok_crds::model::Host> + '_>| named.all(|host| hosts.contains(&host.name));
+    if all_leave(Box::new(cluster.control_planes())) || all_leave(Box::new(cluster.etcd_hosts())) {
+        let failure = Failure::new(Kind::Input, "no control plane, or no member of etcd, would be left");
+        return Err(Error::from(failure.hint("for the whole cluster: the action `reset.yml`")));
+    }
+    let drain = drains(cluster, true);
+    let removal = Removal { hosts, drain, silent: silent(asked), follows: Follows::Nothing, members: None, even: false };
+    let (part, lock) = (hosts.join(","), means.lock(cluster)?);
+    let request = ResetRequest::Hosts { removal: &removal, part: &part };
+    engine::reset(means.context, (means.store, lock), cluster, request, means.options).await.map(drop)
+}
+
+async fn replace(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let (cluster, hosts) = (&task.cluster, asked.hosts.as_slice());
+    let both = asked.with.as_ref().map(|new| with_both(cluster, hosts, new)).transpose()?;
+    let silent = silent(asked);
+    let follows = if silent == Silent::Refused || both.is_some() { Follows::Apply } else { Follows::ApplyIfAlive };
+    let members = Some(cluster.etcd_hosts().count());
+    let removal = Removal { hosts, drain: drains(cluster, true), silent, follows, members, even: false };
+    let with = asked.with.as_ref().map(|new| format!(" --with {new}")).unwrap_or_default();
+    let part = format!("{}{with}", hosts.join(","));
+    let replacement = Replacement { removal: &removal, part: &part, with_both: both.as_ref() };
+    let selection = Selection::whole();
+    let request = of_whole(cluster, &selection, means)?;
+    let lock = means.lock(cluster)?;
+    engine::replace(means.context, (means.store, lock), replacement, &request, means.options).await.map(drop)
+}
+
+/// The cluster with a host and with the one that takes its place.
+fn with_both(cluster: &Cluster, hosts: &[String], new: &str) -> Result<Cluster, Error> {
+    let wrong = |because: &str| {
+        let what = format!("{new} can't take the place of {}", listed(hosts.iter().map(String::as_str)));
+        Error::from(Failure::new(Kind::Input, what).because(because).hint("name one host by `node`, and one of the file by `with`"))
+    };
+    let [old] = hosts else { return Err(wrong("it takes the place of one host")) };
+    let Some(host) = cluster.host(new).filter(|_| new != old) else { return Err(wrong("it is no other host of the file")) };
+    let Some(leaving) = cluster.leaving.iter().find(|host| host.name == *old) else {
+        return Err(wrong("the one that goes is not in the file, by which it is reached, drained and cleaned"));
+    };
+    if (host.roles.control_plane, host.roles.etcd) != (leaving.roles.control_plane, leaving.roles.etcd) {
+        return Err(wrong("in the place of a host comes one with the same roles"));
+    }
+    let (old, leaving): (Vec<_>, Vec<_>) = cluster.leaving.iter().cloned().partition(|host| host.name == *old);
+    let removed = cluster.removed.iter().filter(|name| !hosts.contains(name)).cloned().collect();
+    Ok(Cluster { hosts: cluster.hosts.iter().cloned().chain(old).collect(), leaving, removed, ..cluster.clone() })
+}
+
+async fn reset(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let (cluster, hosts) = (&task.cluster, asked.hosts.as_slice());
+    let written = asked.limit.as_ref().map(|limit| limit.text.clone()).unwrap_or_default();
+    let lock = means.lock(cluster)?;
+    if hosts.is_empty() || matches!(written.trim(), "all" | "*") {
+        let request = ResetRequest::Whole { snapshot: SnapshotWish::InStore };
+        return engine::reset(means.context, (means.store, lock), cluster, request, means.options).await.map(drop);
+    }
+    let is_member = |name: &&String| cluster.host(name).is_some_and(|host| host.roles.control_plane || host.roles.etcd);
+    if let Some(name) = hosts.iter().find(is_member) {
+        let failure = Failure::new(Kind::Input, format!("{name} can't be taken out of the cluster alone"));
+        return Err(Error::from(failure.hint("control planes and members of etcd leave by the action `remove-node.yml`")));
+    }
+    let removal =
+        Removal { hosts, drain: drains(cluster, true), silent: Silent::Refused, follows: Follows::Nothing, members: None, even: false };
+    let part = format!("--limit {written}");
+    let request = ResetRequest::Hosts { removal: &removal, part: &part };
+    engine::reset(means.context, (means.store, lock), cluster, request, means.options).await.map(drop)
+}
+
+async fn recover(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
+    let (cluster, lost) = (&task.cluster, asked.hosts.as_slice());
+    if asked.snapshot.is_some() || cluster.has_etcd_units() {
+        let failure = Failure::new(Kind::Input, "the operator can't recover this etcd");
+        let failure = failure.because("a snapshot is a file of another machine, and etcd that runs as units has no such operation");
+        return Err(Error::from(failure.hint("`kokctl recover --from SNAPSHOT`; docs/apply.md says how units are restored by hand")));
+    }
+    let selection = Selection::whole();
+    let apply = of_whole(cluster, &selection, means)?;
+    let lock = means.lock(cluster)?;
+    let begun = if means.goes_on { None } else { Some(recovery(cluster, lost, means).await?) };
+    let wish = begun.as_ref().map_or(RecoverWish::GoOn, RecoverWish::Begin);
+    let request = RecoverRequest { apply: &apply, lost, snapshot: None, wish };
+    engine::recover(means.context, lock, &request, means.options).await.map(drop)
+}
+
+/// From the member that has most.
+async fn recovery(cluster: &Cluster, lost: &[String], means: &Means<'_>) -> Result<Recovery, Error> {
+    let Survey { candidates, refused } = engine::survey(means.context, cluster, lost).await?;
+    if !refused.is_empty() {
+        return Err(Error::from(refused));
+    }
+    let best = check_best(&candidates).map_err(|refusal| Failure::refusal(Kind::Host, refusal))?;
+    let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
+    let recovery = Recovery { id, host: best.host.clone(), origin: Origin::Member, lost: lost.iter().cloned().collect() };
+    let refusals = check_chosen(&recovery, &candidates);
+    if !refusals.is_empty() {
+        return Err(Error::from(refusals.into_iter().map(|it| Failure::refusal(Kind::Host, it)).collect::<Vec<_>>()));
+    }
+    Ok(recovery)
+}

@@ -1,0 +1,120 @@
+//! The status of a Cluster: kubean's list of its operations, and how the cluster is.
+
+use std::collections::BTreeSet;
+
+use kube::Api;
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use serde_json::{Map, Value, json};
+
+use super::object::{CLUSTER_NAME, Condition, MANAGER, condition};
+use super::status::OperationStatus;
+use crate::clock::Clock;
+
+/// Operations that are listed.
+const MOST_LISTED: usize = 200;
+
+/// What there is to say about a Cluster. Of what is not said here the status says what it said before.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) conditions: Vec<Condition>,
+    /// Other fields; null takes one out.
+    pub(super) fields: Map<String, Value>,
+}
+
+impl Said {
+    /// With one more condition.
+    pub(super) fn condition(mut self, kind: &'static str, is: bool, reason: &'static str, message: impl Into<String>) -> Self {
+        self.conditions.push(Condition { kind, is, reason, message: message.into() });
+        self
+    }
+
+    /// With one more field.
+    pub(super) fn field(mut self, name: &str, value: Value) -> Self {
+        self.fields.insert(name.to_owned(), value);
+        self
+    }
+}
+
+/// The list of operations with the one that is told of. `known` are those that there still are.
+fn listed(before: &Value, name: &str, status: &OperationStatus, known: &BTreeSet<String>) -> Vec<Value> {
+    let mut entry = Map::from_iter([("clusterOps".to_owned(), json!(name))]);
+    let fields = [("status", status.phase.kubeans()), ("startTime", status.start.as_deref()), ("endTime", status.end.as_deref())];
+    entry.extend(fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value?)))));
+    let others = before.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let named = |entry: &Value| entry.get("clusterOps").and_then(Value::as_str).map(str::to_owned).unwrap_or_default();
+    let is_there = others.iter().any(|other| named(other) == name);
+    let mut all: Vec<Value> = if is_there { Vec::new() } else { vec![Value::Object(entry.clone())] };
+    all.extend(
+        others
+            .into_iter()
+            .filter(|other| named(other) == name || known.contains(&named(other)))
+            .map(|other| if named(&other) == name { Value::Object(entry.clone()) } else { other }),
+    );
+    all.truncate(MOST_LISTED);
+    all
+}
+
+/// Conditions as they are after something was said: those that nothing was said of stay.
+fn conditions(before: &Value, said: &[Condition], generation: i64, now: &str) -> Vec<Value> {
+    let old = before.pointer("/status/clusterConditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_said = |old: &Value| said.iter().any(|condition| old.get("type").is_some_and(|kind| kind == condition.kind));
+    let new = said.iter().map(|it| it.json(condition(before, "clusterConditions", it.kind), generation, now));
+    old.iter().filter(|old| !is_said(old)).cloned().chain(new).collect()
+}
+
+/// Writes what is said about a Cluster, with the operation under way in its list.
+///
+/// # Errors
+/// Those of the API.
+pub(super) async fn write(
+    (clusters, operations): (&Api<DynamicObject>, &Api<DynamicObject>),
+    cluster: &str,
+    (operation, status): (&str, &OperationStatus),
+    said: Said,
+) -> kube::Result<()> {
+    let before = clusters.get(cluster).await?;
+    let params = ListParams::default().labels(&format!("{CLUSTER_NAME}={cluster}"));
+    let known = operations.list_metadata(&params).await?.items.into_iter().filter_map(|it| it.metadata.name).collect();
+    let generation = before.metadata.generation.unwrap_or_default();
+    let mut fields = said.fields;
+    fields.insert("conditions".to_owned(), listed(&before.data, operation, status, &known).into());
+    let all = conditions(&before.data, &said.conditions, generation, &Clock::rfc3339());
+    fields.insert("clusterConditions".to_owned(), all.into());
+    fields.insert("observedGeneration".to_owned(), json!(generation));
+    let patch = Patch::Merge(json!({"status": fields}));
+    clusters.patch_status(cluster, &PatchParams::apply(MANAGER), &patch).await.map(drop)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, reason = "these are tests")]
+
+    use super::*;
+    use crate::operator::status::Phase;
+
+    #[test]
+    fn the_list_has_one_entry_for_each_operation_that_there_is() {
+        let status = OperationStatus { phase: Phase::Running, start: Some("1".to_owned()), ..OperationStatus::default() };
+        let before = json!({"status": {"conditions": [{"clusterOps": "b", "status": "Succeeded"}, {"clusterOps": "gone"}]}});
+        let known = BTreeSet::from(["a".to_owned(), "b".to_owned()]);
+        let all = listed(&before, "a", &status, &known);
+        assert_eq!(
+            all,
+            [json!({"clusterOps": "a", "status": "Running", "startTime": "1"}), json!({"clusterOps": "b", "status": "Succeeded"})]
+        );
+        let ended = OperationStatus { phase: Phase::Cancelled, end: Some("2".to_owned()), ..status };
+        let again = listed(&json!({"status": {"conditions": all}}), "a", &ended, &known);
+        assert_eq!(again[0], json!({"clusterOps": "a", "status": "Failed", "startTime": "1", "endTime": "2"}));
+        assert_eq!(again.len(), 2);
+    }
+
+    #[test]
+    fn what_nothing_is_said_of_stays() {
+        let before =
+            json!({"status": {"clusterConditions": [{"type": "Ready", "status": "True"}, {"type": "HostKeysTrusted", "status": "True"}]}});
+        let said = [Condition { kind: "Ready", is: false, reason: "Failed", message: String::new() }];
+        let all = conditions(&before, &said, 3, "9");
+        assert_eq!(all[0], json!({"type": "HostKeysTrusted", "status": "True"}));
+        assert_eq!((&all[1]["status"], &all[1]["lastTransitionTime"], all.len()), (&json!("False"), &json!("9"), 2));
+    }
+}

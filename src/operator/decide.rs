@@ -1,0 +1,174 @@
+//! What is to be done next about a cluster and all its operations together. It knows no clock and no client: what is known comes in as a
+//! [`View`], and goes out as [`Intent`]s.
+
+use super::view::{Active, Claim, Life, Operation, Stopping, View};
+
+/// Seconds between the wish that a run ends in good order and the one that it ends at once.
+pub(super) const GRACE_SECONDS: i64 = 120;
+
+/// Something to be done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Intent {
+    /// The operation is begun, or gone on with.
+    Start {
+        /// Its name.
+        operation: String,
+    },
+    /// The run under way is to end.
+    Stop(Stopping),
+    /// The operation is not begun, and its status is to say why.
+    Refuse {
+        /// Its name.
+        operation: String,
+        /// Why.
+        because: Refused,
+    },
+    /// The operation waits for another one, which its status is to say.
+    Queue {
+        /// Its name.
+        operation: String,
+        /// What it waits for.
+        behind: String,
+    },
+    /// The operation was cancelled before it began.
+    Cancel {
+        /// Its name.
+        operation: String,
+    },
+    /// The operation has ended, and its labels don't say so.
+    Label {
+        /// Its name.
+        operation: String,
+    },
+    /// The operation has ended long ago, and is forgotten.
+    Prune {
+        /// Its name.
+        operation: String,
+    },
+    /// To be looked at again at this time, in seconds since 1970.
+    Requeue(i64),
+}
+
+/// Why an operation is not begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// There is no such Cluster.
+    ClusterNotFound,
+    /// It is older than the operator, and nobody has said that it is to be begun.
+    FoundAtTakeOver,
+    /// Another operator has made a Job for it.
+    HandledByAnotherOperator,
+    /// The Cluster is suspended.
+    Suspended,
+}
+
+impl Refused {
+    /// The word for it in a condition.
+    pub(super) const fn reason(self) -> &'static str {
+        match self {
+            Self::ClusterNotFound => "ClusterNotFound",
+            Self::FoundAtTakeOver => "FoundAtTakeOver",
+            Self::HandledByAnotherOperator => "HandledByAnotherOperator",
+            Self::Suspended => "Suspended",
+        }
+    }
+}
+
+/// What is to be done at this time, in seconds since 1970. The same view leads to the same intents, and a view in which they are done to none but
+/// to look again.
+pub(super) fn decide(view: &View, now: i64) -> Vec<Intent> {
+    let mut intents = Vec::new();
+    let (ended, live): (Vec<&Operation>, Vec<&Operation>) = view.operations.iter().partition(|operation| operation.life == Life::Ended);
+    let unlabelled = ended.iter().filter(|operation| !operation.is_labelled);
+    intents.extend(unlabelled.map(|operation| Intent::Label { operation: operation.name.clone() }));
+    intents.extend(surplus(&ended, view.history).into_iter().map(|operation| Intent::Prune { operation }));
+    let (cancelled, live): (Vec<&Operation>, Vec<&Operation>) = live.into_iter().partition(|operation| is_called_off(view, operation));
+    intents.extend(cancelled.into_iter().map(|operation| Intent::Cancel { operation: operation.name.clone() }));
+    let mut waiting = Vec::new();
+    for operation in in_order(live) {
+        let is_active = view.active.as_ref().is_some_and(|active| active.operation == operation.name);
+        match refused(view, operation).filter(|_| !is_active) {
+            Some(because) if operation.refused == Some(because.reason()) => {}
+            Some(because) => intents.push(Intent::Refuse { operation: operation.name.clone(), because }),
+            None => waiting.push(operation),
+        }
+    }
+    match &view.active {
+        Some(active) => intents.extend(of_active(view, active, now)),
+        None => intents.extend(waiting.first().map(|first| begin(view, first, now))),
+    }
+    let first = view.active.as_ref().map(|active| active.operation.as_str()).or(waiting.first().map(|first| first.name.as_str()));
+    let behind = waiting.iter().filter(|operation| Some(operation.name.as_str()) != first && operation.life == Life::New);
+    intents
+        .extend(behind.map(|operation| Intent::Queue { operation: operation.name.clone(), behind: first.unwrap_or_default().to_owned() }));
+    intents
+}
+
+/// One that was begun is gone on with before another one begins; of the others the oldest is first.
+fn in_order(mut operations: Vec<&Operation>) -> Vec<&Operation> {
+    operations.sort_by(|a, b| {
+        let key = |operation: &&Operation| (operation.life != Life::Begun, operation.created, operation.name.clone());
+        key(a).cmp(&key(b))
+    });
+    operations
+}
+
+/// Whether it ends before it has begun.
+fn is_called_off(view: &View, operation: &Operation) -> bool {
+    let is_active = view.active.as_ref().is_some_and(|active| active.operation == operation.name);
+    operation.is_cancelled && !is_active && operation.life != Life::Begun
+}
+
+/// Why it is not begun. What has begun is gone on with, whatever came about meanwhile.
+fn refused(view: &View, operation: &Operation) -> Option<Refused> {
+    let Some(cluster) = &view.cluster else { return Some(Refused::ClusterNotFound) };
+    if operation.life == Life::Begun {
+        return None;
+    }
+    if operation.has_job {
+        return Some(Refused::HandledByAnotherOperator);
+    }
+    if operation.created < view.first_start && !operation.is_wanted {
+        return Some(Refused::FoundAtTakeOver);
+    }
+    cluster.is_suspended.then_some(Refused::Suspended)
+}
+
+fn begin(view: &View, operation: &Operation, now: i64) -> Intent {
+    match view.claim {
+        Claim::RetryAt(at) if at > now => Intent::Requeue(at),
+        Claim::RetryAt(_) | Claim::Untried => Intent::Start { operation: operation.name.clone() },
+    }
+}
+
+/// Whether the run under way is to end, and when to look again.
+fn of_active(view: &View, active: &Active, now: i64) -> Vec<Intent> {
+    let operation = view.operations.iter().find(|operation| operation.name == active.operation);
+    // One that was deleted, or whose Cluster was, has nobody left who wants it.
+    let is_cancelled = view.cluster.is_none() || operation.is_none_or(|operation| operation.is_cancelled);
+    let is_late = now >= active.deadline;
+    let wished = match active.stopping {
+        None if is_cancelled => Some(Stopping::Cancel { at: now }),
+        None if is_late => Some(Stopping::Deadline { at: now }),
+        Some(stopping @ (Stopping::Cancel { at } | Stopping::Deadline { at })) if now >= at + GRACE_SECONDS => {
+            Some(Stopping::Now { cancelled: matches!(stopping, Stopping::Cancel { .. }) })
+        }
+        _ => None,
+    };
+    let next = match wished.or(active.stopping) {
+        None => Some(active.deadline),
+        Some(Stopping::Cancel { at } | Stopping::Deadline { at }) => Some(at + GRACE_SECONDS),
+        Some(Stopping::Now { .. }) => None,
+    };
+    wished.map(Intent::Stop).into_iter().chain(next.map(Intent::Requeue)).collect()
+}
+
+/// Those that have ended and are more than are kept: a higher score goes first, then the older one.
+fn surplus(ended: &[&Operation], history: usize) -> Vec<String> {
+    let mut kept: Vec<&&Operation> = ended.iter().collect();
+    kept.sort_by(|a, b| (a.score, -a.created, &a.name).cmp(&(b.score, -b.created, &b.name)));
+    kept.into_iter().skip(history).map(|operation| operation.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests;

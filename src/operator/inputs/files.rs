@@ -1,0 +1,53 @@
+//! Files that a cluster names: keys of a ConfigMap and a Secret, and nothing else.
+
+use std::collections::BTreeMap;
+
+use kok_crds::model::{Addon, EscrowFile};
+use kok_crds::{Position, Problem, Source};
+
+use crate::inputs::{Contents, Files, Unread, UnreadCause};
+use crate::state::Kept;
+
+/// What the keys of `filesRef` and `secretFilesRef` hold. No path leads to a file of the machine that the operator runs on.
+#[derive(Default)]
+pub(in super::super) struct ObjectFiles(pub(in super::super) BTreeMap<String, Vec<u8>>);
+
+impl ObjectFiles {
+    /// What this key holds.
+    pub(super) fn get(&self, path: &str) -> Option<&[u8]> {
+        self.0.get(path.strip_prefix("./").unwrap_or(path)).map(Vec::as_slice)
+    }
+}
+
+impl Files for ObjectFiles {
+    fn name(&self, _: &Position, path: &str) -> String {
+        path.to_owned()
+    }
+
+    fn read(&self, _: &Position, path: &str, most: u64) -> Result<Contents, Unread> {
+        let missing = || Unread {
+            cause: UnreadCause::Missing,
+            because: "neither `spec.operator.filesRef` nor `spec.operator.secretFilesRef` has such a key".to_owned(),
+        };
+        let bytes = self.get(path).ok_or_else(missing)?;
+        if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
+            return Err(Unread { cause: UnreadCause::Other, because: format!("it is longer than {most} bytes") });
+        }
+        Ok(Contents { bytes: bytes.to_vec(), open_mode: None })
+    }
+
+    fn open_to_others(&self, _: &Position) -> Option<(String, u32)> {
+        None
+    }
+
+    fn fetch(&self, addon: &Addon, url: &str) -> Result<Source, Problem> {
+        let problem = Problem::new(format!("the manifest of the addon `{}` is not fetched", addon.name)).at(&addon.origin);
+        let problem = problem.because(format!("the operator fetches nothing by itself, and {url} is elsewhere"));
+        Err(problem.hint("put it into the ConfigMap of `spec.operator.filesRef`, and name its key as `manifest`"))
+    }
+
+    fn kept(&self, _: &str, file: &EscrowFile) -> Result<Option<Kept>, Problem> {
+        let problem = Problem::new("the operator keeps no keys in a file").at(&file.origin);
+        Err(problem.because("the file would be one of the machine that it runs on").hint("leave `escrow` out, or `kokctl apply` with it"))
+    }
+}

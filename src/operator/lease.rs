@@ -1,0 +1,211 @@
+//! The Lease of a cluster: which replica works on it. It saves work and fences nothing: that the hosts do, by their holder records.
+
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{MicroTime, ObjectMeta, OwnerReference};
+use k8s_openapi::jiff::Timestamp;
+use kube::api::PostParams;
+use kube::{Api, Client};
+use tokio::time::timeout;
+
+use super::group::ClusterKey;
+
+/// For how long a Lease that is not renewed is somebody's.
+pub(super) const LASTS: Duration = Duration::from_secs(40);
+/// How often it is renewed: three times may fail.
+pub(super) const RENEWED: Duration = Duration::from_secs(10);
+
+/// What another replica's Lease said, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Observation {
+    renewed: Option<Timestamp>,
+    holder: String,
+    since: Instant,
+}
+
+impl Observation {
+    /// Since when it says so.
+    pub(super) fn since(&self) -> Instant {
+        self.since
+    }
+}
+
+/// What came of an attempt to get a Lease.
+#[derive(Debug)]
+pub(super) enum Claimed {
+    /// It is this replica's.
+    Ours,
+    /// It is another one's. To be given back at the next attempt.
+    Elsewhere(Observation),
+}
+
+/// The Lease of one cluster, as this replica sees it.
+#[derive(Clone)]
+pub(super) struct ClusterLease {
+    api: Api<Lease>,
+    name: String,
+    identity: String,
+    owner: OwnerReference,
+}
+
+/// What a Lease that was read means for whoever wants it.
+#[derive(Debug, PartialEq, Eq)]
+enum Standing {
+    Ours,
+    Free,
+    Elsewhere(Observation),
+}
+
+/// Whether a Lease can be had. One of another replica can, if it said the same for [`LASTS`] by this machine's own clock: what the other one's
+/// clock says counts for nothing.
+fn standing(spec: &LeaseSpec, identity: &str, before: Option<&Observation>, now: Instant) -> Standing {
+    let holder = spec.holder_identity.clone().unwrap_or_default();
+    if holder.is_empty() {
+        return Standing::Free;
+    }
+    if holder == identity {
+        return Standing::Ours;
+    }
+    let renewed = spec.renew_time.as_ref().map(|time| time.0);
+    match before.filter(|before| before.holder == holder && before.renewed == renewed) {
+        Some(same) if now.duration_since(same.since) >= LASTS => Standing::Free,
+        Some(same) => Standing::Elsewhere(same.clone()),
+        None => Standing::Elsewhere(Observation { renewed, holder, since: now }),
+    }
+}
+
+impl ClusterLease {
+    /// The Lease of a cluster in its home namespace. It goes with its Cluster.
+    pub(super) fn new(client: Client, namespace: &str, key: &ClusterKey, identity: &str, owner: OwnerReference) -> Self {
+        let name = format!("kokctl-{}-{}", key.group.label(), key.name);
+        Self { api: Api::namespaced(client, namespace), name, identity: identity.to_owned(), owner }
+    }
+
+    /// Tries to get it. `before` is what the attempt before this one saw, if no attempt failed since.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub(super) async fn claim(&self, before: Option<&Observation>) -> kube::Result<Claimed> {
+        let Some(lease) = self.api.get_opt(&self.name).await? else {
+            let made = self.api.create(&PostParams::default(), &self.new_lease()).await;
+            return match made {
+                Err(kube::Error::Api(status)) if status.is_already_exists() => Ok(self.lost_to_another()),
+                made => made.map(|_| Claimed::Ours),
+            };
+        };
+        let spec = lease.spec.clone().unwrap_or_default();
+        match standing(&spec, &self.identity, before, Instant::now()) {
+            Standing::Elsewhere(observation) => Ok(Claimed::Elsewhere(observation)),
+            Standing::Ours | Standing::Free => {
+                let taken = self.api.replace(&self.name, &PostParams::default(), &self.held(lease, &spec)).await;
+                match taken {
+                    Err(kube::Error::Api(status)) if status.is_conflict() => Ok(self.lost_to_another()),
+                    taken => taken.map(|_| Claimed::Ours),
+                }
+            }
+        }
+    }
+
+    /// Keeps it, and returns when another replica has it. As long as the API does not answer nobody else can get it, so that it goes on.
+    pub(super) async fn keep(&self) {
+        loop {
+            // Not a wait for something to happen: to be renewed in time is what a Lease is.
+            tokio::time::sleep(RENEWED).await;
+            let Ok(Ok(found)) = timeout(RENEWED, self.api.get_opt(&self.name)).await else { continue };
+            // One that somebody has deleted is anybody's, and this replica is at work.
+            let Some(lease) = found else {
+                let _ = timeout(RENEWED, self.api.create(&PostParams::default(), &self.new_lease())).await;
+                continue;
+            };
+            let spec = lease.spec.clone().unwrap_or_default();
+            if spec.holder_identity.as_deref().is_some_and(|holder| !holder.is_empty() && holder != self.identity) {
+                return;
+            }
+            let _ = timeout(RENEWED, self.api.replace(&self.name, &PostParams::default(), &self.held(lease, &spec))).await;
+        }
+    }
+
+    /// Lets go of it, if it is still this replica's. What can't be said is found out by the others when it is not renewed.
+    pub(super) async fn release(&self) {
+        let Ok(Some(mut lease)) = self.api.get_opt(&self.name).await else { return };
+        let Some(spec) = lease.spec.as_mut().filter(|spec| spec.holder_identity.as_ref() == Some(&self.identity)) else { return };
+        spec.holder_identity = None;
+        let _ = self.api.replace(&self.name, &PostParams::default(), &lease).await;
+    }
+
+    /// Somebody was quicker. What it says is seen at the next attempt.
+    fn lost_to_another(&self) -> Claimed {
+        Claimed::Elsewhere(Observation { renewed: None, holder: String::new(), since: Instant::now() })
+    }
+
+    fn new_lease(&self) -> Lease {
+        let metadata = ObjectMeta {
+            name: Some(self.name.clone()),
+            labels: Some([("app.kubernetes.io/managed-by".to_owned(), "kokctl".to_owned())].into()),
+            owner_references: Some(vec![self.owner.clone()]),
+            ..ObjectMeta::default()
+        };
+        self.held(Lease { metadata, spec: None }, &LeaseSpec::default())
+    }
+
+    fn held(&self, lease: Lease, before: &LeaseSpec) -> Lease {
+        let now = MicroTime(Timestamp::now());
+        let is_new = before.holder_identity.as_ref() != Some(&self.identity);
+        let acquired = if is_new { Some(now.clone()) } else { before.acquire_time.clone() };
+        let transitions = before.lease_transitions.unwrap_or_default() + i32::from(is_new);
+        let spec = LeaseSpec {
+            holder_identity: Some(self.identity.clone()),
+            lease_duration_seconds: i32::try_from(LASTS.as_secs()).ok(),
+            acquire_time: acquired,
+            renew_time: Some(now),
+            lease_transitions: Some(transitions),
+            ..before.clone()
+        };
+        Lease { spec: Some(spec), ..lease }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use super::*;
+
+    fn spec(holder: &str, renewed: i64) -> LeaseSpec {
+        let renew_time = Some(MicroTime(Timestamp::from_second(renewed).unwrap()));
+        LeaseSpec { holder_identity: Some(holder.to_owned()), renew_time, ..LeaseSpec::default() }
+    }
+
+    fn elsewhere(standing: Standing) -> Observation {
+        let Standing::Elsewhere(observation) = standing else { unreachable!("{standing:?}") };
+        observation
+    }
+
+    #[test]
+    fn one_that_nobody_renews_can_be_had_after_its_time_by_our_own_clock() {
+        let start = Instant::now();
+        let first = elsewhere(standing(&spec("b", 7), "a", None, start));
+        let early = start + LASTS - Duration::from_secs(1);
+        assert_eq!(elsewhere(standing(&spec("b", 7), "a", Some(&first), early)), first, "it stays the first look");
+        assert_eq!(standing(&spec("b", 7), "a", Some(&first), start + LASTS), Standing::Free);
+        // Without what was seen before, the first look begins anew.
+        assert!(matches!(standing(&spec("b", 7), "a", None, start + LASTS), Standing::Elsewhere(_)));
+    }
+
+    #[test]
+    fn one_that_is_renewed_or_has_another_holder_is_looked_at_anew() {
+        let start = Instant::now();
+        let first = elsewhere(standing(&spec("b", 7), "a", None, start));
+        for other in [spec("b", 8), spec("c", 7)] {
+            assert_eq!(elsewhere(standing(&other, "a", Some(&first), start + LASTS)).since, start + LASTS);
+        }
+    }
+
+    #[test]
+    fn one_that_was_let_go_is_free_at_once() {
+        assert_eq!(standing(&LeaseSpec::default(), "a", None, Instant::now()), Standing::Free);
+        assert_eq!(standing(&spec("", 7), "a", None, Instant::now()), Standing::Free);
+        assert_eq!(standing(&spec("a", 7), "a", None, Instant::now()), Standing::Ours);
+    }
+}

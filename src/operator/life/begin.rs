@@ -1,0 +1,111 @@
+//! How an operation begins, for the first time or again.
+
+use kok_tasks::digest::sha256;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::super::attend::{Attendant, Objects};
+use super::super::cluster_status::{self, Said};
+use super::super::object::{self, CLUSTER_NAME, Condition, MANAGER};
+use super::super::outputs::{Teller, owner};
+use super::super::status::{ANSWER, OperationStatus, Phase, StatusWriter};
+use super::{End, Failure, Kind, Life};
+use crate::clock::Clock;
+
+/// So many attempts that did nothing are no accident.
+const MOST_ATTEMPTS: u64 = 5;
+
+impl Life {
+    /// Begins, or goes on after another process did: from now on this one writes the status.
+    pub(in super::super) async fn begin(at: Attendant, found: Objects, home: String) -> Self {
+        let writer = StatusWriter::start(at.shared.operations(at.key.group), &found.operation, status(&found));
+        let teller = Teller::new(at.shared.recorder.clone(), &found.operation);
+        let wish = at.wish.subscribe();
+        let life = Self { at, found, home, writer, teller, wish, last: None, permit: None };
+        life.mark().await;
+        let (phase, operation) = (life.phase_before(), life.at.operation.clone());
+        life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))
+            .await;
+        life
+    }
+
+    /// Labels by which operations are found, and whom they go with.
+    async fn mark(&self) {
+        let metadata = &self.found.operation.metadata;
+        let mut patch = json!({"metadata": {"labels": {CLUSTER_NAME: self.at.key.name}}});
+        if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
+            && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            patch.insert("ownerReferences".to_owned(), json!([owner(&self.found.cluster, true)]));
+        }
+        let api = self.at.shared.operations(self.at.key.group);
+        let (params, patch) = (PatchParams::apply(MANAGER), Patch::Merge(&patch));
+        if let Ok(Err(error)) = timeout(ANSWER, api.patch(&self.at.operation, &params, &patch)).await {
+            tracing::warn!(cluster = %self.at.key, %error, "the operation can't be labelled");
+        }
+    }
+
+    /// Says something about the Cluster; what can't be said now is said with what comes next.
+    pub(super) async fn say(&self, said: impl FnOnce(Said) -> Said) {
+        let (clusters, operations) = (self.at.shared.clusters(self.at.key.group), self.at.shared.operations(self.at.key.group));
+        let status = self.writer.now();
+        let operation = (self.at.operation.as_str(), &status);
+        let written = cluster_status::write((&clusters, &operations), &self.at.key.name, operation, said(Said::default()));
+        if let Ok(Err(error)) = timeout(ANSWER, written).await {
+            tracing::warn!(cluster = %self.at.key, %error, "the status of the Cluster can't be written");
+        }
+    }
+
+    /// A program that dies of an operation must not die of it for ever.
+    pub(super) fn is_no_crash_loop(&self) -> Result<(), End> {
+        let before = &self.found.operation.data;
+        // Only who dies at work dies of it.
+        let was_at_work = matches!(object::text(before, "/status/phase"), Some("Planning" | "Running"));
+        let number = |pointer: &str| before.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
+        if !was_at_work || number("/status/attempt") < MOST_ATTEMPTS || number("/status/progress/done") > 0 {
+            return Ok(());
+        }
+        let failure = Failure::new(Kind::Internal, format!("{MOST_ATTEMPTS} attempts ended without a step done"));
+        Err(End::failed("CrashLoop", failure.hint("look at the operator's log of the attempts before this one")))
+    }
+}
+
+/// The status with which it begins.
+fn status(found: &Objects) -> OperationStatus {
+    let data = &found.operation.data;
+    let text = |pointer: &str| object::text(data, pointer).map(str::to_owned);
+    let before = data.pointer("/status/attempt").and_then(Value::as_u64).unwrap_or_default();
+    // What only waited has not been attempted.
+    let attempt = if text("/status/phase").as_deref() == Some("Pending") { before.max(1) } else { before + 1 };
+    let spec = data.get("spec").cloned().unwrap_or_default();
+    let mut status = OperationStatus {
+        action: text("/spec/action").unwrap_or_default(),
+        phase: if attempt > 1 { Phase::Resuming } else { Phase::Pending },
+        generation: found.operation.metadata.generation.unwrap_or_default(),
+        start: Some(text("/status/startTime").unwrap_or_else(Clock::rfc3339)),
+        digest: text("/status/digest").unwrap_or_else(|| format!("sha256:{}", sha256(canonical(&spec).as_bytes()))),
+        attempt,
+        ..OperationStatus::default()
+    };
+    let condition = |kind, is, reason| Condition { kind, is, reason, message: String::new() };
+    status.set(condition("Accepted", true, "Accepted"));
+    status.set(condition("Reconciling", true, "Running"));
+    status.set(condition("Stalled", false, "Running"));
+    status.set(condition("Ready", false, "Running"));
+    status
+}
+
+/// JSON with the keys of all maps in their order.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| *name);
+            let fields: Vec<String> = fields.into_iter().map(|(name, value)| format!("{}:{}", json!(name), canonical(value))).collect();
+            format!("{{{}}}", fields.join(","))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,242 @@
+//! The runs of an operation: each has a thread of its own, for what decides must never wait for what plans.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use kok_tasks::plan::{Plan, PlanDocument};
+use serde_json::{Value, json};
+use tokio::sync::{oneshot, watch};
+
+use super::super::approval::{Gate, Mode};
+use super::super::attend::Wish;
+use super::super::carry_out::{Means, carry_out};
+use super::super::inputs::{Snapshot, Task};
+use super::super::object::TAKE_OVER;
+use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, owner};
+use super::super::retry::{Class, Next, RETRIES, Tries};
+use super::super::sink::StatusSink;
+use super::super::status::OperationStatus;
+use super::end::is_changing;
+use super::{End, Failure, Kind, Life, Phase, Verb, first};
+use crate::clock::Clock;
+use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _};
+use crate::event::{Events, Sink};
+use crate::randomness::random_bytes;
+use crate::run::{Outcome, Stop, Token};
+
+/// Of a run: what plans is deep, and an unoptimized program more so. What is not used of it costs nothing.
+const STACK: usize = 32 << 20;
+/// How often the kubeconfig is asked for.
+const KUBECONFIG_TRIES: usize = 3;
+/// The pause before it is asked for again.
+const KUBECONFIG_PAUSE: Duration = Duration::from_secs(5);
+
+/// What came of a task so far.
+struct Attempts {
+    mode: Mode,
+    retries: u32,
+    tries: Tries,
+    take_over: bool,
+    /// Whether an earlier run may have done a part of it.
+    goes_on: bool,
+    approved: Option<String>,
+    shown: Option<PlanDocument>,
+}
+
+impl Attempts {
+    fn new(operation: &Value, goes_on: bool) -> Self {
+        let retries = operation.pointer("/spec/operator/retries").and_then(Value::as_u64);
+        let retries = retries.and_then(|retries| u32::try_from(retries).ok()).unwrap_or(RETRIES);
+        let (mode, tries) = (Mode::of(operation), Tries::default());
+        Self { mode, retries, tries, take_over: false, goes_on, approved: None, shown: None }
+    }
+}
+
+impl Life {
+    /// Carries out a task, again and again where that may help.
+    pub(super) async fn carry_out(&mut self, task: &Arc<Task>, snapshot: &Snapshot) -> Result<(), End> {
+        let mut attempts = Attempts::new(&self.found.operation.data, self.writer.now().attempt > 1);
+        if is_changing(task.verb) && attempts.mode != Mode::DryRun {
+            self.say(|said| said.field("phase", json!("Provisioning"))).await;
+        }
+        loop {
+            if *self.wish.borrow() != Wish::None {
+                return Err(End::Stopped);
+            }
+            let began = Instant::now();
+            let gate = Arc::new(Gate::new(attempts.mode, attempts.approved.clone()));
+            let done = self.run(task, snapshot, &attempts, &gate).await;
+            let ending = if done.is_ok() { "succeeded" } else { "failed" };
+            self.at.shared.metrics.run(task.verb.as_str(), ending, began.elapsed());
+            match (done, gate.take()) {
+                (Ok(()), _) => return Ok(()),
+                (Err(Error::NotApproved), Some(plan)) if attempts.mode == Mode::DryRun => return self.show(&plan).await,
+                (Err(Error::NotApproved), Some(plan)) => {
+                    attempts.approved = Some(self.approved(&plan, attempts.shown.as_ref()).await?);
+                    attempts.shown = Some(plan);
+                }
+                (Err(error), _) => self.failed(error, &mut attempts).await?,
+            }
+        }
+    }
+
+    /// Returns when it is to be tried again.
+    async fn failed(&mut self, error: Error, attempts: &mut Attempts) -> Result<(), End> {
+        // Who was to end has ended; and who has lost the Lease says nothing about it.
+        if *self.wish.borrow() != Wish::None {
+            return Err(End::Stopped);
+        }
+        let class = Class::of(&error);
+        attempts.goes_on |= class == Class::Incomplete;
+        let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
+        let failure = first(failures(error));
+        self.writer.change(|status| status.error = Some(failure.clone()));
+        self.say(|said| held_by(said, holder.as_deref())).await;
+        attempts.take_over = self.may_take_over(holder.as_deref()).await;
+        match attempts.tries.next(class, attempts.retries) {
+            Next::Stopped => Err(End::Stopped),
+            Next::Fail(reason) => Err(End::failed(reason, failure)),
+            Next::After(_) if attempts.take_over => Ok(()),
+            Next::After(pause) => {
+                self.teller.tell(Told::warning("Retrying", format!("again in {} s: {}", pause.as_secs(), failure.one_line())));
+                self.pause(pause).await
+            }
+        }
+    }
+
+    /// Whether somebody wants the hosts taken from exactly this run.
+    async fn may_take_over(&self, holder: Option<&str>) -> bool {
+        let Some(holder) = holder else { return false };
+        let Ok(Some(objects)) = self.at.objects().await else { return false };
+        objects.operation.metadata.annotations.unwrap_or_default().get(TAKE_OVER).is_some_and(|named| named == holder)
+    }
+
+    async fn run(&mut self, task: &Arc<Task>, snapshot: &Snapshot, attempts: &Attempts, gate: &Arc<Gate>) -> Result<(), Error> {
+        let (shared, take_over, goes_on) = (&self.at.shared, attempts.take_over, attempts.goes_on);
+        let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
+        let store = FolderStore::new(shared.state(self.at.key.group));
+        let cluster = self.at.key.to_string();
+        let journal = store.journal(&name, Box::new(move |text| tracing::warn!(cluster, "{text}")))?;
+        let status: Box<dyn Sink> = Box::new(StatusSink::new(self.writer.sender(), Arc::clone(&shared.metrics)));
+        let sinks: Vec<Box<dyn Sink>> = vec![status, Box::new(EventsSink::new(self.teller.clone())), journal];
+        let (stop, stopping) = watch::channel(Stop::No);
+        let listener = tokio::spawn(pass_on(self.wish.clone(), stop, self.writer.sender()));
+        let controller = shared.controller(&self.found.cluster);
+        let context = Context { stop: stopping, ..Context::new(controller, Events::new(sinks), shared.transport()) };
+        let given = given(snapshot)?;
+        let (task, gate, bundle, engine) = (Arc::clone(task), Arc::clone(gate), shared.settings.bundle.clone(), shared.engine.clone());
+        self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
+        tracing::info!(cluster = %self.at.key, operation = self.at.operation, run = name, verb = task.verb.as_str(), "begins");
+        let (sender, done) = oneshot::channel();
+        let work = move || {
+            let approve = |plan: &Plan| gate.judge(plan, &task.cluster, &given);
+            let options = Options { take_over, approve: &approve, ..Options::unattended(&name) };
+            let means = Means { context: &context, store: &store, bundle, given: &given, options, goes_on };
+            let _ = sender.send(engine.block_on(carry_out(&task, &means)));
+        };
+        let thread = thread::Builder::new().name("run".to_owned()).stack_size(STACK).spawn(work);
+        let defect = |because: &str| Error::from(Failure::new(Kind::Internal, "the run has no end").because(because));
+        thread.map_err(|error| defect(&error.to_string()))?;
+        let ended = done.await.unwrap_or_else(|_| Err(defect("its thread has ended before it")));
+        listener.abort();
+        ended
+    }
+
+    /// What others want of a cluster after an operation.
+    pub(super) async fn outputs(&mut self, task: &Task) -> Result<(), End> {
+        let is_dry = Mode::of(&self.found.operation.data) == Mode::DryRun;
+        if is_dry || matches!(task.verb, Verb::Reset | Verb::Check | Verb::Status) {
+            return Ok(());
+        }
+        let shared = Arc::clone(&self.at.shared);
+        let mut failed = None;
+        for _ in 0..KUBECONFIG_TRIES {
+            let context = Context::new(shared.controller(&self.found.cluster), Events::new(Vec::new()), shared.transport());
+            match fetch_kubeconfig(&context, &task.cluster).await {
+                Ok(bytes) => {
+                    let (client, owner) = (shared.client.clone(), owner(&self.found.cluster, false));
+                    let (cluster, home) = (self.at.key.name.clone(), self.home.clone());
+                    return self
+                        .answered(|| async { keep_kubeconfig(&client, (&cluster, &home), owner.clone(), bytes.clone()).await })
+                        .await;
+                }
+                Err(failures) => failed = Some(first(failures)),
+            }
+            self.pause(KUBECONFIG_PAUSE).await?;
+        }
+        match failed {
+            Some(failure) if task.verb == Verb::Kubeconfig => Err(End::failed("NoKubeconfig", failure)),
+            // The cluster is what it is to be.
+            Some(failure) => {
+                self.teller.tell(Told::warning("NoKubeconfig", failure.one_line()));
+                Ok(())
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether another run holds the hosts.
+fn held_by(said: super::super::cluster_status::Said, holder: Option<&str>) -> super::super::cluster_status::Said {
+    match holder {
+        Some(by) => said.condition(
+            "HeldByAnother",
+            true,
+            "Held",
+            format!("by {by:?}; to take them, set the annotation {TAKE_OVER} of the operation to these words"),
+        ),
+        None => said.condition("HeldByAnother", false, "Free", ""),
+    }
+}
+
+/// What the operation's wish means for a run.
+async fn pass_on(mut wish: watch::Receiver<Wish>, stop: watch::Sender<Stop>, status: Arc<watch::Sender<OperationStatus>>) {
+    loop {
+        let wished = *wish.borrow_and_update();
+        stop.send_replace(wished.stop());
+        if matches!(wished, Wish::Cancel | Wish::Now { cancelled: true }) {
+            status.send_modify(|status| status.phase = Phase::Cancelling);
+        }
+        if wish.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What is random, as it was when the operation began; the token has a new secret.
+fn given(snapshot: &Snapshot) -> Result<Given, Error> {
+    let token = Token::with_id(&snapshot.token_id)?;
+    let token = token.map_or_else(Token::generate, Ok)?;
+    Ok(Given { token, new_cluster_id: snapshot.new_cluster_id.clone(), prune: false })
+}
+
+/// What a run says that did not do all it was asked for.
+fn failures(error: Error) -> Vec<Failure> {
+    match error {
+        Error::Input(failures)
+        | Error::Unreachable(failures)
+        | Error::Held { failures, .. }
+        | Error::Refused(failures)
+        | Error::HalfWay(failures)
+        | Error::Internal(failures) => failures,
+        Error::PlanChanged(changed) => vec![changed.failure],
+        Error::NotApproved => vec![Failure::new(Kind::Declined, "the plan waits for an approval")],
+        Error::StepFailed(outcome) | Error::InDoubt(outcome) | Error::Stopped(outcome) | Error::TakenOver(outcome) => of_outcome(&outcome),
+    }
+}
+
+fn of_outcome(outcome: &Outcome) -> Vec<Failure> {
+    let failed = outcome.failed.iter().map(|step| {
+        let what = if step.unknown { "it is not known whether it was done" } else { "failed" };
+        let failure = Failure::new(Kind::Incomplete, format!("{}: {what}", step.title)).at(step.step.to_string());
+        failure.because(step.error.clone()).hint("mend the cause, and make another operation: it goes on where this one stopped")
+    });
+    let failed: Vec<Failure> = failed.collect();
+    if !failed.is_empty() {
+        return failed;
+    }
+    let what = if outcome.taken_over { "another run has taken over the hosts" } else { "the run was stopped" };
+    let failure = Failure::new(Kind::Incomplete, what).hint("make another operation: it goes on where this one stopped");
+    vec![Failure { because: outcome.stopped.clone(), ..failure }]
+}

@@ -1,0 +1,107 @@
+//! Host keys before a run.
+
+use std::time::Duration;
+
+use kok_crds::model::Cluster;
+use serde_json::{Value, json};
+
+use super::super::object::{Condition, TRUSTED_HOST_KEYS};
+use super::super::outputs::Told;
+use super::super::trust::{KnownHosts, Unknown, unknown};
+use super::{End, Failure, Kind, Life, Phase, first};
+
+/// How often it is looked whether somebody has compared the keys.
+const LOOK: Duration = Duration::from_secs(3);
+/// After so many looks the hosts are asked again: somebody may have written the keys down.
+const LOOKS: usize = 10;
+/// More bastions one behind the other than any network has.
+const ROUNDS: usize = 8;
+
+impl Life {
+    pub(super) async fn fetch_known(&mut self, known: &KnownHosts) -> Result<(), End> {
+        known.fetch().await.map_err(|because| unkept("the known host keys can't be read", because))
+    }
+
+    /// Returns when all host keys that are offered are known.
+    pub(super) async fn trusted(&mut self, cluster: &Cluster, known: &KnownHosts) -> Result<(), End> {
+        let mut was_told = false;
+        for _ in 0..ROUNDS {
+            let found = self.offered(cluster).await?;
+            if found.count() == 0 {
+                if was_told {
+                    self.told_trusted().await;
+                }
+                return Ok(());
+            }
+            if !self.at.shared.settings.accept_new_host_keys {
+                was_told = true;
+                let Some(()) = self.compared(&found, cluster, known).await? else { continue };
+            }
+            found.trust().map_err(|error| unkept("the host keys can't be kept", error.to_string()))?;
+            known.keep().await.map_err(|because| unkept("the host keys can't be kept", because))?;
+            self.teller.tell(Told::normal("HostKeysTrusted", format!("of {}: {}", kok_crds::count(found.count(), "host"), found.digest())));
+        }
+        Err(unkept("there are new host keys again and again", "hosts offer another key each time".to_owned()))
+    }
+
+    async fn offered(&self, cluster: &Cluster) -> Result<Unknown, End> {
+        let found = unknown(cluster, &self.at.shared.transport()).await;
+        found.map_err(|failures| End::failed("InputRefused", first(failures)))
+    }
+
+    /// Returns when somebody has compared the keys; without anything if the hosts are to be asked again.
+    async fn compared(&mut self, found: &Unknown, cluster: &Cluster, known: &KnownHosts) -> Result<Option<()>, End> {
+        let digest = found.digest();
+        self.told_unknown(found, &digest).await;
+        loop {
+            for _ in 0..LOOKS {
+                self.pause(LOOK).await?;
+                let Ok(Some(objects)) = self.at.objects().await else { continue };
+                let annotations = objects.cluster.metadata.annotations.unwrap_or_default();
+                if annotations.get(TRUSTED_HOST_KEYS).is_some_and(|trusted| *trusted == digest) {
+                    // They are what was compared only if they are still what is offered.
+                    let now = self.offered(cluster).await?;
+                    return Ok((now.digest() == digest).then_some(()));
+                }
+            }
+            self.fetch_known(known).await?;
+            if self.offered(cluster).await?.digest() != digest {
+                return Ok(None);
+            }
+        }
+    }
+
+    async fn told_unknown(&self, found: &Unknown, digest: &str) {
+        let message = format!(
+            "the keys of {} are not known: compare them, then `kubectl annotate {} {} --overwrite {TRUSTED_HOST_KEYS}={digest}`",
+            kok_crds::count(found.count(), "host"),
+            format_args!("clusters.{}", self.at.key.group.name()),
+            self.at.key.name
+        );
+        self.writer.change(|status| {
+            status.phase = Phase::Pending;
+            status.set(Condition { kind: "Stalled", is: true, reason: "HostKeysUnknown", message: message.clone() });
+        });
+        self.teller.tell(Told::warning("HostKeysUnknown", message.clone()));
+        let keys = json!({"unknown": found.count(), "digest": digest});
+        self.say(|said| {
+            said.condition("HostKeysTrusted", false, "HostKeysUnknown", message)
+                .field("hosts", found.hosts().into())
+                .field("hostKeys", keys)
+        })
+        .await;
+    }
+
+    async fn told_trusted(&self) {
+        self.writer.change(|status| {
+            status.phase = if status.attempt > 1 { Phase::Resuming } else { Phase::Planning };
+            status.set(Condition { kind: "Stalled", is: false, reason: "Running", message: String::new() });
+        });
+        self.say(|said| said.condition("HostKeysTrusted", true, "Known", "").field("hosts", Value::Null).field("hostKeys", Value::Null))
+            .await;
+    }
+}
+
+fn unkept(what: &str, because: String) -> End {
+    End::failed("HostKeys", Failure::new(Kind::Internal, what).because(because))
+}

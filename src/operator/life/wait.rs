@@ -1,0 +1,94 @@
+//! Waiting for what may come, as long as nobody wishes the end.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout};
+
+use super::super::attend::Wish;
+use super::super::inputs::Unready;
+use super::super::object::Condition;
+use super::super::status::ANSWER;
+use super::{End, Failure, Kind, Life, MISSING, Phase};
+
+/// The first pause before something is looked for again.
+const FIRST: Duration = Duration::from_secs(5);
+/// The longest one.
+const LONGEST: Duration = Duration::from_secs(60);
+
+impl Life {
+    /// Lets this time pass, unless the end is wished.
+    pub(super) async fn pause(&mut self, time: Duration) -> Result<(), End> {
+        let wished = timeout(time, self.wish.wait_for(|wish| *wish != Wish::None)).await.is_ok();
+        if wished { Err(End::Stopped) } else { Ok(()) }
+    }
+
+    /// What the API answers, which is asked until it does.
+    pub(super) async fn answered<T, F>(&mut self, ask: impl Fn() -> F) -> Result<T, End>
+    where
+        F: Future<Output = kube::Result<T>>,
+    {
+        loop {
+            match timeout(ANSWER, ask()).await {
+                Ok(Ok(answer)) => return Ok(answer),
+                // What it refuses it refuses again.
+                Ok(Err(kube::Error::Api(status))) if status.is_forbidden() || status.is_invalid() => {
+                    let failure = Failure::new(Kind::Internal, "the API server refuses the operator").because(status.message.clone());
+                    return Err(End::failed("Refused", failure.hint("apply the roles of deploy/manifests again")));
+                }
+                Ok(Err(error)) => tracing::warn!(cluster = %self.at.key, %error, "the API server can't be asked"),
+                Err(_) => {}
+            }
+            self.pause(FIRST).await?;
+        }
+    }
+
+    /// What is read of other objects, which are waited for if they are not there yet.
+    pub(super) async fn ready<T, F>(&mut self, read: impl Fn() -> F) -> Result<T, End>
+    where
+        F: Future<Output = Result<T, Unready>>,
+    {
+        let (began, mut pause) = (Instant::now(), FIRST);
+        loop {
+            match timeout(ANSWER, read()).await {
+                Ok(Ok(found)) => return Ok(found),
+                Ok(Err(Unready::Wrong(failure))) => return Err(End::failed("InputRefused", failure)),
+                Ok(Err(Unready::Missing(what))) => {
+                    let failure = Failure::new(Kind::Input, format!("{what} is not there"));
+                    let failure = failure.at(format!("ClusterOperation {}", self.at.operation)).hint("make it, and the operation goes on");
+                    if began.elapsed() >= MISSING {
+                        return Err(End::failed("InputsMissing", failure));
+                    }
+                    self.waits("InputsMissing", failure).await;
+                }
+                Ok(Err(Unready::Api(error))) => tracing::warn!(cluster = %self.at.key, %error, "inputs can't be read"),
+                Err(_) => {}
+            }
+            self.pause(pause).await?;
+            pause = LONGEST.min(pause * 2);
+        }
+    }
+
+    /// Says what is waited for, once.
+    async fn waits(&self, reason: &'static str, failure: Failure) {
+        if self.writer.now().error.as_ref() == Some(&failure) {
+            return;
+        }
+        let message = failure.what.clone();
+        self.writer.change(|status| {
+            status.phase = Phase::Pending;
+            status.error = Some(failure);
+            status.set(Condition { kind: "Reconciling", is: true, reason, message: message.clone() });
+        });
+        self.say(|said| said.condition("InputsReady", false, reason, message.clone())).await;
+    }
+
+    /// Waits until it may be one of the runs under way.
+    pub(super) async fn take_permit(&mut self) -> Result<(), End> {
+        let permits = std::sync::Arc::clone(&self.at.shared.permits);
+        self.permit = tokio::select! {
+            permit = permits.acquire_owned() => permit.ok(),
+            _ = self.wish.wait_for(|wish| *wish != Wish::None) => return Err(End::Stopped),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,109 @@
+//! What the operator counts.
+
+use std::time::Duration;
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::registry::Registry;
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Ended {
+    verb: String,
+    ending: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Ending {
+    ending: String,
+}
+
+/// Seconds of a run: a converged host takes one, a large cluster an hour.
+const RUN_SECONDS: [f64; 10] = [1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0];
+/// Seconds of a decision.
+const DECISION_SECONDS: [f64; 5] = [0.0001, 0.001, 0.01, 0.1, 1.0];
+
+/// What the operator counts.
+pub(super) struct Metrics {
+    registry: Registry,
+    runs: Family<Ended, Counter>,
+    run_seconds: Histogram,
+    steps: Family<Ending, Counter>,
+    reconcile_seconds: Histogram,
+    pub(super) active: Gauge,
+    pub(super) queued: Gauge,
+    pub(super) clusters: Gauge,
+}
+
+impl Default for Metrics {
+    fn default() -> Self {
+        let mut all = Self {
+            registry: Registry::with_prefix("kokctl"),
+            runs: Family::default(),
+            run_seconds: Histogram::new(RUN_SECONDS),
+            steps: Family::default(),
+            reconcile_seconds: Histogram::new(DECISION_SECONDS),
+            active: Gauge::default(),
+            queued: Gauge::default(),
+            clusters: Gauge::default(),
+        };
+        let registry = &mut all.registry;
+        registry.register("runs", "Runs that have ended", all.runs.clone());
+        registry.register("run_seconds", "How long runs took", all.run_seconds.clone());
+        registry.register("steps", "Steps that have ended", all.steps.clone());
+        registry.register("reconcile_seconds", "How long it took to decide about a cluster", all.reconcile_seconds.clone());
+        registry.register("runs_active", "Operations under way", all.active.clone());
+        registry.register("queue_length", "Operations that wait for another one", all.queued.clone());
+        registry.register("clusters", "Clusters that are served", all.clusters.clone());
+        all
+    }
+}
+
+impl Metrics {
+    /// A run has ended.
+    pub(super) fn run(&self, verb: &str, ending: &str, took: Duration) {
+        let labels = Ended { verb: verb.to_owned(), ending: ending.to_owned() };
+        self.runs.get_or_create(&labels).inc();
+        self.run_seconds.observe(took.as_secs_f64());
+    }
+
+    /// A step has ended.
+    pub(super) fn step(&self, ending: &str) {
+        self.steps.get_or_create(&Ending { ending: ending.to_owned() }).inc();
+    }
+
+    /// Something was decided.
+    pub(super) fn decided(&self, took: Duration) {
+        self.reconcile_seconds.observe(took.as_secs_f64());
+    }
+
+    /// All of it, as Prometheus reads it.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        // A text takes whatever is written to it.
+        let _ = encode(&mut text, &self.registry);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_counted_is_told() {
+        let metrics = Metrics::default();
+        metrics.run("apply", "succeeded", Duration::from_secs(2));
+        metrics.step("done");
+        metrics.active.set(3);
+        let text = metrics.text();
+        for line in
+            ["kokctl_runs_total{verb=\"apply\",ending=\"succeeded\"} 1", "kokctl_steps_total{ending=\"done\"} 1", "kokctl_runs_active 3"]
+        {
+            assert!(text.contains(line), "{text}");
+        }
+    }
+}

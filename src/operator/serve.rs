@@ -1,0 +1,227 @@
+//! The loop that watches, decides, and has things done. It waits for nothing but the next thing to decide about.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt as _;
+use futures_util::stream::{BoxStream, SelectAll};
+use kube::Api;
+use kube::api::DynamicObject;
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt as _, watcher as watch_all};
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::decide::{Intent, decide};
+use super::group::{ClusterKey, Group};
+use super::history::History;
+use super::http::Health;
+use super::object;
+use super::shared::Shared;
+use super::status::ANSWER;
+use super::stores::{Stores, What};
+use super::supervisor::{Report, Supervisor};
+use super::view::View;
+use super::writes;
+use crate::clock::Clock;
+
+/// How often the loop turns round when nothing happens.
+const TURN: Duration = Duration::from_secs(5);
+/// How often it is seen whether the API answers.
+const ASK: Duration = Duration::from_secs(3);
+/// How often it is read how many operations are kept.
+const READ: Duration = Duration::from_secs(60);
+/// Seconds until a write is tried again.
+const AGAIN: i64 = 5;
+
+type Watched = ((Group, What), Result<Event<DynamicObject>, watcher::Error>);
+
+/// All that the loop knows.
+pub(super) struct Server {
+    shared: Arc<Shared>,
+    health: Arc<Health>,
+    first_start: i64,
+    stores: Stores,
+    supervisor: Supervisor,
+    history: History,
+    reports: mpsc::UnboundedReceiver<Report>,
+    /// Clusters to decide about.
+    due: BTreeSet<ClusterKey>,
+    /// Clusters to decide about at a time, in seconds since 1970.
+    later: BTreeMap<ClusterKey, i64>,
+    /// Clusters of which something that was decided is being written.
+    busy: BTreeSet<ClusterKey>,
+    writes: JoinSet<(ClusterKey, bool)>,
+}
+
+impl Server {
+    /// One that knows nothing yet.
+    pub(super) fn new(shared: Arc<Shared>, first_start: i64, health: Arc<Health>) -> Self {
+        let (sender, reports) = mpsc::unbounded_channel();
+        Self {
+            supervisor: Supervisor::new(Arc::clone(&shared), sender),
+            shared,
+            health,
+            first_start,
+            stores: Stores::default(),
+            history: History::default(),
+            reports,
+            due: BTreeSet::new(),
+            later: BTreeMap::new(),
+            busy: BTreeSet::new(),
+            writes: JoinSet::new(),
+        }
+    }
+
+    /// Serves until it is told to end, and everything under way has ended.
+    pub(super) async fn serve(mut self) {
+        let mut watches = self.watches();
+        let mut stop = self.shared.settings.stop.clone();
+        let (mut ask, mut read) = (tokio::time::interval(ASK), tokio::time::interval(READ));
+        tracing::info!(identity = self.shared.identity, namespaces = self.shared.namespaces.join(","), "serves");
+        let mut is_leaving = false;
+        while !(is_leaving && self.supervisor.count() == 0) {
+            self.turn();
+            tokio::select! {
+                Some(watched) = watches.next() => self.take(watched),
+                Some(report) = self.reports.recv() => {
+                    self.due.insert(report.key.clone());
+                    self.supervisor.take(report);
+                }
+                Some(written) = self.writes.join_next(), if !self.writes.is_empty() => self.written(written),
+                _ = ask.tick() => self.ask(),
+                _ = read.tick() => self.read(),
+                _ = stop.wait_for(|stop| *stop), if !is_leaving => {
+                    is_leaving = true;
+                    self.supervisor.leave();
+                }
+                () = tokio::time::sleep(TURN) => {}
+            }
+        }
+    }
+
+    fn watches(&self) -> SelectAll<BoxStream<'static, Watched>> {
+        let mut all = SelectAll::new();
+        for group in &self.shared.settings.groups {
+            let (clusters, operations) = (self.shared.clusters(*group), self.shared.operations(*group));
+            for (what, api) in [(What::Clusters, clusters), (What::Operations, operations)] {
+                all.push(watched((*group, what), api));
+            }
+        }
+        all
+    }
+
+    fn take(&mut self, (of, event): Watched) {
+        match event {
+            Ok(event) => {
+                let touched = self.stores.take(of, event);
+                self.due.extend(touched);
+            }
+            Err(error) => tracing::warn!(group = of.0.name(), %error, "the watch is interrupted"),
+        }
+    }
+
+    fn written(&mut self, written: Result<(ClusterKey, bool), tokio::task::JoinError>) {
+        let Ok((key, is_written)) = written else { return };
+        self.busy.remove(&key);
+        if !is_written {
+            self.later.insert(key, Clock::seconds() + AGAIN);
+        }
+    }
+
+    /// Sees in the background whether the API answers.
+    fn ask(&self) {
+        let is_synced = self.stores.is_synced(&self.shared.settings.groups);
+        let (client, health) = (self.shared.client.clone(), Arc::clone(&self.health));
+        tokio::spawn(async move {
+            if matches!(timeout(ANSWER, client.apiserver_version()).await, Ok(Ok(_))) && is_synced {
+                health.answered();
+            }
+        });
+    }
+
+    /// Reads in the background how many operations are kept.
+    fn read(&self) {
+        let (history, shared) = (self.history.clone(), Arc::clone(&self.shared));
+        tokio::spawn(async move { history.read(&shared).await });
+    }
+
+    /// Decides about all clusters that are due.
+    fn turn(&mut self) {
+        self.health.turned();
+        // What is not known yet would be taken for gone.
+        if !self.stores.is_synced(&self.shared.settings.groups) {
+            return;
+        }
+        let now = Clock::seconds();
+        let ripe: Vec<ClusterKey> = self.later.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
+        for key in ripe {
+            self.later.remove(&key);
+            self.due.insert(key);
+        }
+        let due: Vec<ClusterKey> = self.due.iter().filter(|key| !self.busy.contains(*key)).cloned().collect();
+        for key in due {
+            self.due.remove(&key);
+            self.pass(&key, now);
+        }
+        self.count();
+    }
+
+    fn pass(&mut self, key: &ClusterKey, now: i64) {
+        let began = Instant::now();
+        let mut view = View::of(&self.stores, key, self.supervisor.over(key));
+        (view.first_start, view.history) = (self.first_start, self.history.of(key.group, self.shared.settings.history));
+        self.supervisor.add_to(key, &mut view);
+        let intents = decide(&view, now);
+        self.shared.metrics.decided(began.elapsed());
+        let mut all = Vec::new();
+        for intent in &intents {
+            match intent {
+                Intent::Start { operation } => {
+                    let deadline = self.deadline(key, operation, now);
+                    self.supervisor.start(key, operation, deadline);
+                    self.due.insert(key.clone());
+                }
+                Intent::Stop(stopping) => self.supervisor.stop(key, *stopping),
+                Intent::Requeue(at) => drop(self.later.insert(key.clone(), *at)),
+                write => all.extend(writes::of(write, &self.shared, key, &self.stores)),
+            }
+        }
+        if !all.is_empty() {
+            self.busy.insert(key.clone());
+            let key = key.clone();
+            self.writes.spawn(async move {
+                let mut is_written = true;
+                for write in all {
+                    is_written &= write.write().await;
+                }
+                (key, is_written)
+            });
+        }
+    }
+
+    /// Until when an operation may take: what it says counts from its first start.
+    fn deadline(&self, key: &ClusterKey, operation: &str, now: i64) -> i64 {
+        let found = self.stores.operations(key).find(|found| found.metadata.name.as_deref() == Some(operation));
+        let data = found.map(|found| &found.data);
+        let began = data.and_then(|data| object::text(data, "/status/startTime")?.parse::<jiff::Timestamp>().ok());
+        let said = data.and_then(|data| data.pointer("/spec/activeDeadlineSeconds")).and_then(Value::as_i64).filter(|seconds| *seconds > 0);
+        let seconds = said.unwrap_or_else(|| i64::try_from(self.shared.settings.run_deadline.as_secs()).unwrap_or(i64::MAX));
+        began.map_or(now, jiff::Timestamp::as_second).saturating_add(seconds)
+    }
+
+    fn count(&self) {
+        let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+        self.shared.metrics.active.set(gauge(self.supervisor.count()));
+        self.shared.metrics.clusters.set(gauge(self.stores.count()));
+        self.shared.metrics.queued.set(gauge(self.stores.queued()));
+    }
+}
+
+fn watched(of: (Group, What), api: Api<DynamicObject>) -> BoxStream<'static, Watched> {
+    let events = watch_all(api, watcher::Config::default()).default_backoff();
+    events.map(move |event| (of, event)).boxed()
+}

@@ -1,0 +1,200 @@
+//! What is known of a cluster when something is decided about it.
+
+use super::group::ClusterKey;
+use super::object;
+use super::stores::Stores;
+
+/// What is known of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct View {
+    /// The Cluster; nothing if there is none.
+    pub(super) cluster: Option<Served>,
+    /// All operations that name it.
+    pub(super) operations: Vec<Operation>,
+    /// The run under way here.
+    pub(super) active: Option<Active>,
+    /// What came of the last attempt to get its Lease.
+    pub(super) claim: Claim,
+    /// When an operator first ran here, in seconds since 1970.
+    pub(super) first_start: i64,
+    /// How many operations are kept that have ended.
+    pub(super) history: usize,
+}
+
+/// A Cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Served {
+    /// Whether nothing is begun about it.
+    pub(super) is_suspended: bool,
+}
+
+/// An operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Operation {
+    pub(super) name: String,
+    /// In seconds since 1970.
+    pub(super) created: i64,
+    pub(super) score: i64,
+    pub(super) life: Life,
+    /// Why it was not begun, as its status says.
+    pub(super) refused: Option<&'static str>,
+    /// Whether another operator has made a Job for it.
+    pub(super) has_job: bool,
+    /// Whether somebody wants it begun though it is older than the operator.
+    pub(super) is_wanted: bool,
+    /// Whether somebody wants it to end, or it is being deleted.
+    pub(super) is_cancelled: bool,
+    /// Whether its labels say that it has ended.
+    pub(super) is_labelled: bool,
+}
+
+/// How far an operation is, as its status says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Life {
+    /// Nothing is done of it.
+    New,
+    /// It waits for another one, and its status says so.
+    Queued,
+    /// A run has begun.
+    Begun,
+    /// It has ended.
+    Ended,
+}
+
+/// A run under way in this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Active {
+    pub(super) operation: String,
+    /// When it is given up, in seconds since 1970.
+    pub(super) deadline: i64,
+    /// What was wished of it.
+    pub(super) stopping: Option<Stopping>,
+}
+
+/// How a run is to end before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stopping {
+    /// What is at work is awaited; somebody has cancelled it, at this time.
+    Cancel {
+        /// In seconds since 1970.
+        at: i64,
+    },
+    /// The same, for it has taken too long.
+    Deadline {
+        /// In seconds since 1970.
+        at: i64,
+    },
+    /// Nothing is awaited.
+    Now {
+        /// Whether somebody has cancelled it.
+        cancelled: bool,
+    },
+}
+
+/// What came of the last attempt to get a Lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Claim {
+    /// There was none.
+    #[default]
+    Untried,
+    /// Another replica has it, or the run ended without an end: not before this time, in seconds since 1970.
+    RetryAt(i64),
+}
+
+/// The words by which a status says why an operation was not begun.
+const REASONS: [&str; 4] = ["ClusterNotFound", "FoundAtTakeOver", "HandledByAnotherOperator", "Suspended"];
+
+impl View {
+    /// What the stores know of a cluster. `over` is the UID of an operation that has ended here, which the
+    /// stores may not have heard of yet.
+    pub(super) fn of(stores: &Stores, key: &ClusterKey, over: Option<&str>) -> Self {
+        let cluster = stores.cluster(key).map(|cluster| Served { is_suspended: object::flag(&cluster.data, "/spec/operator/suspend") });
+        let operations = stores.operations(key).map(|object| {
+            let operation = Operation::of(object, key);
+            let is_over = over.is_some() && over == object.metadata.uid.as_deref() && operation.life != Life::Ended;
+            // Its label is written by whoever has ended it.
+            if is_over { Operation { life: Life::Ended, is_labelled: true, ..operation } } else { operation }
+        });
+        Self { cluster, operations: operations.collect(), ..Self::default() }
+    }
+}
+
+impl Operation {
+    fn of(operation: &kube::api::DynamicObject, key: &ClusterKey) -> Self {
+        let (data, meta) = (&operation.data, &operation.metadata);
+        let annotation = |name: &str| meta.annotations.as_ref().and_then(|all| all.get(name)).map(String::as_str);
+        let status = object::text(data, "/status/status").unwrap_or_default();
+        let life = match (status, object::text(data, "/status/phase")) {
+            ("Succeeded" | "Failed", _) => Life::Ended,
+            (_, Some("Queued")) => Life::Queued,
+            (_, Some("Pending") | None) => Life::New,
+            (_, Some(_)) => Life::Begun,
+        };
+        let said = object::condition(data, "conditions", "Accepted").filter(|it| it.get("status").is_some_and(|status| status == "False"));
+        let said = said.and_then(|it| it.get("reason")?.as_str());
+        Self {
+            name: meta.name.clone().unwrap_or_default(),
+            created: object::created(meta),
+            score: annotation(key.group.score_annotation()).and_then(|score| score.parse().ok()).unwrap_or_default(),
+            life,
+            refused: said.and_then(|said| REASONS.into_iter().find(|reason| *reason == said)),
+            has_job: object::text(data, "/status/jobRef/name").is_some_and(|name| !name.is_empty()) && life != Life::Begun,
+            is_wanted: annotation(object::TAKE_OVER).is_some(),
+            is_cancelled: annotation(object::CANCEL).is_some_and(|value| value != "false") || meta.deletion_timestamp.is_some(),
+            is_labelled: meta.labels.as_ref().and_then(|all| all.get(object::COMPLETED)).is_some_and(|value| value == "done"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+
+    use kube::runtime::watcher::Event;
+    use serde_json::{Value, json};
+
+    use super::super::group::Group;
+    use super::super::stores::What;
+    use super::*;
+
+    fn view(metadata: Value, status: Value, over: Option<&str>) -> Operation {
+        let mut stores = Stores::default();
+        let object = json!({
+            "apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "ClusterOperation", "metadata": metadata,
+            "spec": {"cluster": "c"}, "status": status,
+        });
+        stores.take((Group::KubeOnKube, What::Operations), Event::Apply(serde_json::from_value(object).unwrap()));
+        View::of(&stores, &ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() }, over).operations[0].clone()
+    }
+
+    #[test]
+    fn a_status_says_how_far_an_operation_is() {
+        let life = |status: Value| view(json!({"name": "o"}), status, None).life;
+        assert_eq!(life(json!({})), Life::New);
+        assert_eq!(life(json!({"phase": "Pending"})), Life::New);
+        assert_eq!(life(json!({"phase": "Queued", "status": "Blocked"})), Life::Queued);
+        assert_eq!(life(json!({"phase": "Resuming", "status": "Running"})), Life::Begun);
+        assert_eq!(life(json!({"phase": "Cancelled", "status": "Failed"})), Life::Ended);
+        assert_eq!(life(json!({"status": "Succeeded"})), Life::Ended, "of an operator before this one");
+    }
+
+    #[test]
+    fn what_has_ended_here_is_not_begun_again_and_another_of_its_name_is() {
+        let metadata = json!({"name": "o", "uid": "1"});
+        assert_eq!(view(metadata.clone(), json!({"phase": "Running"}), Some("1")).life, Life::Ended);
+        assert_eq!(view(metadata, json!({}), Some("0")).life, Life::New);
+        assert_eq!(view(json!({"name": "o"}), json!({}), None).life, Life::New);
+    }
+
+    #[test]
+    fn annotations_and_a_job_of_another_operator_are_seen() {
+        let annotated = |name: &str, value: &str| view(json!({"name": "o", "annotations": {name: value}}), json!({}), None);
+        assert!(annotated("kokctl.io/cancel", "true").is_cancelled && !annotated("kokctl.io/cancel", "false").is_cancelled);
+        assert!(annotated("kokctl.io/take-over", "true").is_wanted);
+        assert_eq!(annotated("clay.io/eliminate-score", "7").score, 7);
+        let job = json!({"jobRef": {"name": "job"}, "status": "Running"});
+        assert!(view(json!({"name": "o"}), job, None).has_job);
+        let refused = json!({"conditions": [{"type": "Accepted", "status": "False", "reason": "Suspended"}]});
+        assert_eq!(view(json!({"name": "o"}), refused, None).refused, Some("Suspended"));
+    }
+}

@@ -1,0 +1,109 @@
+//! What was decided about operations that are not under way, as writes.
+
+use std::sync::Arc;
+
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::decide::{Intent, Refused};
+use super::group::ClusterKey;
+use super::object::{COMPLETED, Condition, MANAGER, TAKE_OVER, condition};
+use super::shared::Shared;
+use super::status::{ANSWER, Phase};
+use super::stores::Stores;
+use crate::clock::Clock;
+
+/// A write about one operation.
+pub(super) struct Write {
+    api: Api<DynamicObject>,
+    name: String,
+    what: What,
+}
+
+enum What {
+    Metadata(Value),
+    Status(Value),
+    Delete,
+}
+
+/// The write that an intent is, if it is one.
+pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
+    let write = |name: &str, what| Some(Write { api: shared.operations(key.group), name: name.to_owned(), what });
+    let status = |name: &str, said: Value, conditions: Vec<Condition>| {
+        let before = stores.operations(key).find(|operation| operation.metadata.name.as_deref() == Some(name));
+        let before = before.map(|operation| &operation.data).unwrap_or(&Value::Null);
+        write(name, What::Status(patched(before, said, &conditions)))
+    };
+    match intent {
+        Intent::Label { operation } => write(operation, What::Metadata(json!({"labels": {COMPLETED: "done"}}))),
+        Intent::Prune { operation } => write(operation, What::Delete),
+        Intent::Refuse { operation, because } => {
+            let accepted = Condition { kind: "Accepted", is: false, reason: because.reason(), message: words(*because, key) };
+            status(operation, json!({"phase": "Pending"}), vec![accepted])
+        }
+        Intent::Queue { operation, behind } => {
+            let accepted = Condition { kind: "Accepted", is: true, reason: "Queued", message: format!("behind {behind}") };
+            status(operation, json!({"phase": Phase::Queued.word(), "status": Phase::Queued.kubeans()}), vec![accepted])
+        }
+        Intent::Cancel { operation } => {
+            let now = Clock::rfc3339();
+            let said = json!({"phase": Phase::Cancelled.word(), "status": Phase::Cancelled.kubeans(), "endTime": now});
+            let ready = |kind, is| Condition { kind, is, reason: "Cancelled", message: "before it began".to_owned() };
+            status(operation, said, vec![ready("Ready", false), ready("Stalled", true)])
+        }
+        Intent::Start { .. } | Intent::Stop(_) | Intent::Requeue(_) => None,
+    }
+}
+
+/// The status with conditions in the place of those of the same kind.
+fn patched(before: &Value, said: Value, conditions: &[Condition]) -> Value {
+    let now = Clock::rfc3339();
+    let old = before.pointer("/status/conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let is_said = |old: &Value| conditions.iter().any(|new| old.get("type").is_some_and(|kind| kind == new.kind));
+    let new = conditions.iter().map(|it| it.json(condition(before, "conditions", it.kind), 0, &now));
+    let all: Vec<Value> = old.iter().filter(|old| !is_said(old)).cloned().chain(new).collect();
+    let mut said = said;
+    if let Value::Object(fields) = &mut said {
+        fields.insert("conditions".to_owned(), all.into());
+    }
+    said
+}
+
+fn words(because: Refused, key: &ClusterKey) -> String {
+    match because {
+        Refused::ClusterNotFound => format!("there is no Cluster {}", key.name),
+        Refused::FoundAtTakeOver => format!("it is older than the operator; to begin it: the annotation {TAKE_OVER}"),
+        Refused::HandledByAnotherOperator => "another operator has made a Job for it".to_owned(),
+        Refused::Suspended => format!("`spec.operator.suspend` of the Cluster {} is true", key.name),
+    }
+}
+
+impl Write {
+    /// Writes it. Whether it is written.
+    pub(super) async fn write(self) -> bool {
+        let Self { api, name, what } = self;
+        let params = PatchParams::apply(MANAGER);
+        let written = match what {
+            What::Metadata(metadata) => {
+                let patch = Patch::Merge(json!({"metadata": metadata}));
+                timeout(ANSWER, api.patch(&name, &params, &patch)).await.map(|result| result.map(drop))
+            }
+            What::Status(status) => {
+                let patch = Patch::Merge(json!({"status": status}));
+                timeout(ANSWER, api.patch_status(&name, &params, &patch)).await.map(|result| result.map(drop))
+            }
+            What::Delete => timeout(ANSWER, api.delete(&name, &DeleteParams::background())).await.map(|result| result.map(drop)),
+        };
+        match written {
+            Ok(Ok(())) => true,
+            Ok(Err(kube::Error::Api(status))) if status.is_not_found() => true,
+            Ok(Err(error)) => {
+                tracing::warn!(operation = name, %error, "what was decided can't be written");
+                false
+            }
+            Err(_) => false,
+        }
+    }
+}
