@@ -42,6 +42,8 @@ mod members;
 mod members_story;
 mod networks;
 mod networks_cases;
+mod operator;
+mod operator_story;
 mod own_etcd;
 mod own_members;
 mod packages;

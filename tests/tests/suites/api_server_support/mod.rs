@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use kok_tests::lab::Lab;
 use kok_tests::release::paths::{default_cache, default_output};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -26,7 +27,10 @@ set -eu
 ip link set lo up
 cd "$1"
 ssh-keygen -q -t ecdsa -m PEM -N '' -f service-account.key
-echo 'test,admin,1,system:masters' >tokens.csv
+cat >tokens.csv <<END
+test,admin,1,system:masters
+operator,system:serviceaccount:kubeonkube:kokctl-operator,2,system:serviceaccounts
+END
 ./etcd --data-dir etcd-data --unsafe-no-fsync --log-level error >etcd.log 2>&1 &
 ./kube-apiserver --etcd-servers=http://127.0.0.1:2379 --secure-port=6443 --bind-address=127.0.0.1 --cert-dir=certificates \
     --advertise-address=192.0.2.1 --endpoint-reconciler-type=none \
@@ -51,8 +55,20 @@ pub struct Said {
 }
 
 impl ApiServer {
-    /// Starts it, and waits until it is ready.
+    /// Starts it in a network of its own, and waits until it is ready.
     pub fn start() -> Self {
+        let mut command = Command::new("unshare");
+        command.arg("--net");
+        Self::start_by(command)
+    }
+
+    /// Starts it in the network of a lab, where it is at a port of loopback.
+    pub fn start_in(lab: &Lab) -> Self {
+        Self::start_by(lab.command("unshare").unwrap())
+    }
+
+    /// `unshare` is told all but the network.
+    fn start_by(mut unshare: Command) -> Self {
         assert!(rustix::process::geteuid().is_root(), "this test starts an API server in namespaces of its own: run it as root");
         let bundle = bundle();
         let manifest: Value = serde_json::from_str(&fs::read_to_string(bundle.join("bundle.json")).unwrap()).unwrap();
@@ -67,8 +83,8 @@ impl ApiServer {
         let kubectl = folder.path().join("kubectl");
         fs::copy(path("files", "kubectl"), &kubectl).unwrap();
         executable(&kubectl);
-        let process = Command::new("unshare")
-            .args(["--net", "--pid", "--fork", "--kill-child", "/bin/sh", "-c", SETUP, "sh"])
+        let process = unshare
+            .args(["--pid", "--fork", "--kill-child", "/bin/sh", "-c", SETUP, "sh"])
             .arg(folder.path())
             .stdin(Stdio::null())
             .spawn()
@@ -87,6 +103,19 @@ impl ApiServer {
             }
             thread::sleep(POLL);
         }
+    }
+
+    /// A kubeconfig for whoever has this token, in the network of the server.
+    pub fn kubeconfig(&self, token: &str, namespace: &str) -> PathBuf {
+        let path = self.folder.path().join(format!("{token}.conf"));
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: meta\n\
+             clusters: [{{name: meta, cluster: {{server: \"https://127.0.0.1:6443\", insecure-skip-tls-verify: true}}}}]\n\
+             users: [{{name: meta, user: {{token: {token}}}}}]\n\
+             contexts: [{{name: meta, context: {{cluster: meta, user: meta, namespace: {namespace}}}}}]\n"
+        );
+        fs::write(&path, text).unwrap();
+        path
     }
 
     /// Runs kubectl with this text on its standard input.

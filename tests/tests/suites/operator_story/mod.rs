@@ -1,0 +1,136 @@
+//! A meta-cluster without hosts, and the operator that serves it: both in the network of a lab.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+
+use kok_tests::lab::Lab;
+use serde_json::{Value, json};
+
+use crate::api_server_support::ApiServer;
+use crate::cluster_support::kokctl::Kokctl;
+use crate::lab_support::wait_for;
+
+/// Where everything of the clusters is.
+pub const NAMESPACE: &str = "kubeonkube";
+/// An API server answers within this time, and whoever watches it hears of everything.
+const SOON: u64 = 30;
+
+/// A meta-cluster with the definitions, and with the roles that the operator has.
+pub fn meta_cluster(lab: &Lab) -> ApiServer {
+    let server = ApiServer::start_in(lab);
+    for kind in ["clusters", "clusteroperations"] {
+        server.ok(&["apply", "--server-side", "-f", "-"], &source(&format!("deploy/crds/{kind}.kubeonkube.clay.io.yaml")));
+        server.ok(&["wait", "--for=condition=Established", "--timeout=20s", &format!("crd/{kind}.kubeonkube.clay.io")], "");
+    }
+    manifests_are_taken(&server);
+    for file in ["namespace", "rbac"] {
+        let text = source(&format!("deploy/manifests/{file}.yaml"));
+        let text = text.replace("namespace: kokctl}", &format!("namespace: {NAMESPACE}}}")).replace("name: kokctl\n", "name: kubeonkube\n");
+        // The namespace of Events comes a moment after the server.
+        wait_for("the roles", SOON, || server.kubectl(&["apply", "-f", "-"], &text).success);
+    }
+    server
+}
+
+/// What is meant for a meta-cluster with nodes is right, and its pods would be admitted. The namespace of Events comes a moment after the server.
+fn manifests_are_taken(server: &ApiServer) {
+    let apply = || server.kubectl(&["apply", "--validate=strict", "-k", root().join("deploy/manifests").to_str().unwrap()], "");
+    let mut warned = false;
+    wait_for("the manifests", SOON, || {
+        let said = apply();
+        warned |= said.stderr.contains("would violate PodSecurity");
+        said.success
+    });
+    assert!(!warned);
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn source(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap()
+}
+
+/// An operator, until it is dropped.
+pub struct Operator {
+    process: Child,
+    log: PathBuf,
+}
+
+impl Operator {
+    /// Starts it with what is in deploy/manifests, as the ServiceAccount of those.
+    pub fn start(kokctl: &Kokctl<'_>, server: &ApiServer, name: &str) -> Self {
+        let kubeconfig = server.kubeconfig("operator", NAMESPACE);
+        let log = kokctl.folder().join(format!("{name}.log"));
+        let (bundle, state) = (kokctl.bundle().to_str().unwrap(), kokctl.folder().join("state/kokctl"));
+        let arguments = ["operator", "--kubeconfig", kubeconfig.to_str().unwrap(), "--bundle", bundle, "--identity", name];
+        let mut command = kokctl.command(&[&arguments[..], &["--state", state.to_str().unwrap(), "--health", "127.0.0.1:8081"]].concat());
+        let process = command.stdout(Stdio::null()).stderr(File::create(&log).unwrap()).spawn().unwrap();
+        Self { process, log }
+    }
+
+    /// Ends it as a crash does.
+    pub fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Ends it as Kubernetes ends a pod, and waits until it has.
+    pub fn terminate(mut self) {
+        let process = rustix::process::Pid::from_child(&self.process);
+        rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+        wait_for("the end of the operator", SOON, || self.process.try_wait().unwrap().is_some());
+        assert!(self.process.wait().unwrap().success(), "{}", self.log());
+    }
+
+    /// What it logged so far.
+    pub fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// An object as JSON.
+pub fn object(server: &ApiServer, kind: &str, name: &str) -> Value {
+    serde_json::from_str(&server.ok(&["get", kind, name, "-n", NAMESPACE, "-o", "json"], "")).unwrap()
+}
+
+/// The status of an operation.
+pub fn status(server: &ApiServer, name: &str) -> Value {
+    object(server, "kokop", name)["status"].clone()
+}
+
+/// Whether a condition says so.
+pub fn condition<'a>(conditions: &'a Value, kind: &str) -> Option<&'a Value> {
+    conditions.as_array()?.iter().find(|condition| condition["type"] == kind)
+}
+
+/// Makes an operation for this playbook.
+pub fn operate(server: &ApiServer, lab: &Lab, name: &str, playbook: &str) {
+    operate_with(server, lab, name, json!({"action": playbook}));
+}
+
+/// Makes an operation with these fields of its spec.
+pub fn operate_with(server: &ApiServer, lab: &Lab, name: &str, fields: Value) {
+    let mut spec = json!({"cluster": lab.name(), "actionType": "playbook"});
+    spec.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    let kind = ("kubeonkube.clay.io/v1alpha1", "ClusterOperation");
+    let object = json!({"apiVersion": kind.0, "kind": kind.1, "metadata": {"name": name}, "spec": spec});
+    server.ok(&["create", "--validate=strict", "-f", "-"], &object.to_string());
+}
+
+/// Waits until an operation is over, and has succeeded.
+pub fn succeeds(server: &ApiServer, operator: &Operator, name: &str, seconds: u64) -> Value {
+    wait_for(&format!("the end of {name}"), seconds, || ["Succeeded", "Failed"].iter().any(|end| status(server, name)["status"] == *end));
+    let status = status(server, name);
+    assert_eq!(status["phase"], "Succeeded", "{status:#}\n{}", operator.log());
+    status
+}
