@@ -90,6 +90,7 @@ fn its_units_come_back_for_ever_and_nothing_is_taken_for_ready_without_the_check
         assert!(head.contains("\nStartLimitIntervalSec=0\n") && service.contains("\nRestart=always\n"), "{text}");
     }
     assert!(unit.contains("\nRuntimeDirectoryPreserve=restart\n"), "the check would go on with a folder that is gone: {unit}");
+    assert!(unit.contains("\nTimeoutStopSec=3\n"), "or a killed one keeps the address for a minute and a half: {unit}");
     assert!(unit.contains("\nExecStopPost=-/bin/sh /etc/kubernetes/keepalived/release.sh\n"), "{unit}");
     assert!(unit.contains("\nAfter=network-online.target containerd.service kubelet.service\n"), "{unit}");
     let stopped = check.lines().find_map(|line| line.strip_prefix("ExecStopPost=-/bin/sh -c '")?.strip_suffix('\'')).unwrap();

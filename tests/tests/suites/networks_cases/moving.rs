@@ -173,8 +173,8 @@ pub fn moves_when_what_watches_ends(lab: &Lab) {
     // More often than systemd starts by itself what ends in ten seconds.
     for _ in 0..7 {
         ok(&host, "systemctl kill --signal=KILL kokctl-keepalived.service");
-        wait_for("it is away or has begun anew", 5, || ok(&host, "ip -o address show to 10.20.0.200").is_empty());
-        wait_for("it runs again", 10, || ok(&host, "systemctl is-active kokctl-keepalived.service || :") == "active");
+        wait_for("it is away or has begun anew", 15, || ok(&host, "ip -o address show to 10.20.0.200").is_empty());
+        wait_for("it runs again", 20, || ok(&host, "systemctl is-active kokctl-keepalived.service || :") == "active");
     }
     may_have_it(&host);
     holder(lab, ADDRESS);
