@@ -6,7 +6,7 @@ use regex::Regex;
 
 /// What a value is called that nobody else may know. Whatever stands before it belongs to its name, as in `DB_PASSWORD` or `--discovery-token`.
 const NAMES: &str = "token|passw(?:or)?d|passphrase|pwd|secret|signature|credentials?|client-key-data|certificate[-_ ]?key|api[-_ ]?key|access[-_ ]?key|\
-                     encryption[-_ ]?key|pre-?shared[-_ ]?key|private[-_ ]?key|\\bauth|cookie";
+                     encryption[-_ ]?key|pre-?shared[-_ ]?key|private[-_ ]?key|[\\s\"']auth|cookie";
 
 /// A value: in quotes, which may stand in a text that is quoted itself; a block of YAML; or up to what ends one elsewhere.
 const VALUE: &str = r#"\\"(?:[^"\\\n]|\\[^"])*(?:\\")?|"(?:[^"\\\n]|\\.)*"?|'[^'\n]*'?|[|>][-+]?\n(?:[ \t]+[^\n]*\n?)+|[^\s,;&"'}\\]+"#;
@@ -80,6 +80,7 @@ mod tests {
             format!("private_key = {CANARY}="),
             format!("PresharedKey = {CANARY}="),
             format!("passphrase: {CANARY}"),
+            format!("    auth = \"{CANARY}\""),
             format!("Authorization: Bearer {CANARY}{CANARY}"),
             format!("authorization: Token {CANARY} {CANARY}"),
             format!("{{\"Authorization\":\"Digest {CANARY}\"}}"),
@@ -116,6 +117,8 @@ mod tests {
             "    - --tls-private-key-file=/etc/kubernetes/pki/apiserver.key",
             "    - --service-account-key-file=/etc/kubernetes/pki/sa.pub",
             "    - --authorization-mode=Node,RBAC",
+            "    - --client-cert-auth=true",
+            "    - --enable-bootstrap-token-auth=true",
             "    - --etcd-servers=https://127.0.0.1:2379",
             "-rw------- root 1704 2026-11-26T05:20 /etc/kubernetes/pki/apiserver-etcd-client.key",
             "ghcr.io/flannel-io/flannel:v0.28.4@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
