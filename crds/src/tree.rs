@@ -79,6 +79,7 @@ impl Dialect {
             legacy_octal_numbers: self.is_old(),
             non_finite_float_policy: NonFiniteFloatPolicy::AsString,
             with_snippet: false,
+            emit_comments: false,
         }
     }
 }

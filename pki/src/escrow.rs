@@ -76,7 +76,7 @@ impl Escrow {
     /// # Errors
     /// [`PkiError::Escrow`], and those of [`Authorities::complete`]; none quotes the text.
     pub fn parse(text: &Secret) -> Result<Self, PkiError> {
-        let options = serde_saphyr::options! { with_snippet: false };
+        let options = serde_saphyr::options! { with_snippet: false, emit_comments: false };
         let form: Form = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
             let line = error.location().map_or(0, |location| location.line());
             PkiError::Escrow(format!("line {line} is not as kokctl writes it, or the end is missing"))

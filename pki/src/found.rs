@@ -79,7 +79,7 @@ struct User {
 /// [`PkiError::Kubeconfig`]; its text never quotes the kubeconfig.
 pub fn inspect_kubeconfig(text: &Secret) -> Result<KubeconfigFacts, PkiError> {
     let unreadable = |reason: &str| PkiError::Kubeconfig(reason.to_owned());
-    let options = serde_saphyr::options! { with_snippet: false };
+    let options = serde_saphyr::options! { with_snippet: false, emit_comments: false };
     let config: Config = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
         let line = error.location().map_or(0, |location| location.line());
         PkiError::Kubeconfig(format!("line {line} is not as in a kubeconfig"))

@@ -150,7 +150,9 @@ fn version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Err
 /// # Errors
 /// [`Unreadable`] if the text is no YAML, a document does not say what it is, or a field has another shape than kubeadm gives it.
 pub fn read(text: &str) -> Result<KubeadmDocuments, Unreadable> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(text).map_err(|error| Unreadable(first_line(&error.to_string())))?;
+    let options = serde_saphyr::options! { emit_comments: false };
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| Unreadable(first_line(&error.to_string())))?;
     let mut read = KubeadmDocuments::default();
     for document in documents {
         let said = |key: &str| document.get(key).and_then(Value::as_str).map(str::to_owned);

@@ -145,6 +145,7 @@ pub(super) fn read(text: &str) -> Result<Node, Misfit> {
         budget: serde_saphyr::budget! { max_depth: MAX_DEPTH },
         strict_booleans: true,
         with_snippet: false,
+        emit_comments: false,
     };
     let documents: Vec<RawNode> = serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
         let (line, column) = error.location().map_or((1, 1), |location| (location.line(), location.column()));

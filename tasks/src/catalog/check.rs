@@ -20,11 +20,12 @@ pub(super) const ARCHITECTURES: [&str; 2] = ["amd64", "arm64"];
 pub(super) fn parse(text: &str) -> Result<Catalog, CatalogError> {
     let syntax = |error: serde_saphyr::Error| CatalogError::Syntax { message: error.to_string() };
     // The format first: a newer form may have fields that would hide the real cause.
-    let head: Head = serde_saphyr::from_str(text).map_err(syntax)?;
+    let options = || serde_saphyr::options! { emit_comments: false };
+    let head: Head = serde_saphyr::from_str_with_options(text, options()).map_err(syntax)?;
     if head.format > FORMAT {
         return Err(CatalogError::NewerFormat { found: head.format });
     }
-    let catalog: Catalog = serde_saphyr::from_str(text).map_err(syntax)?;
+    let catalog: Catalog = serde_saphyr::from_str_with_options(text, options()).map_err(syntax)?;
     let mut names = BTreeSet::new();
     for file in &catalog.files {
         check_file(file)?;

@@ -87,6 +87,8 @@ pub(crate) fn option(cluster: &Cluster, text: &[u8], name: &str) -> Result<Optio
         let read = uploaded::read_cluster(&text).map_err(|error| error.to_string())?;
         return Ok(read.etcd.local.and_then(|etcd| etcd.extra_args.get(name).map(str::to_owned)));
     }
-    let options: BTreeMap<String, Value> = serde_saphyr::from_str(&text).map_err(|error| uploaded::first_line(&error.to_string()))?;
+    let yaml = serde_saphyr::options! { emit_comments: false };
+    let options: BTreeMap<String, Value> =
+        serde_saphyr::from_str_with_options(&text, yaml).map_err(|error| uploaded::first_line(&error.to_string()))?;
     Ok(options.get(name).and_then(Value::as_str).map(str::to_owned))
 }

@@ -48,7 +48,7 @@ pub(crate) fn authority(decoder: &mut Decoder, field: &Field<'_>, to: &mut Value
 pub(crate) fn audit_rules(decoder: &mut Decoder, field: &Field<'_>, settings: &mut Settings) {
     const RULE: &str = "it is a list of rules of an audit policy, each with its `level`: None, Metadata, Request or RequestResponse";
     let rules = match &field.node.value {
-        Value::Text(text) => serde_saphyr::from_str::<Json>(text).ok(),
+        Value::Text(text) => serde_saphyr::from_str_with_options::<Json>(text, serde_saphyr::options! { emit_comments: false }).ok(),
         _ => json(decoder, field),
     };
     decoder.place(field);
