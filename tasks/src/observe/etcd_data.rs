@@ -21,7 +21,7 @@ $one
   if [ -n "$image" ] && [ -f /var/lib/etcd/member/snap/db ]; then
     name="kokctl-look-$$"
     echo "status $(timeout 30 /usr/local/bin/ctr -n k8s.io run --rm --mount type=bind,src=/var/lib/etcd/member/snap,dst=/snap,options=rbind:ro \
-      "$image" "$name" /usr/local/bin/etcdutl snapshot status /snap/db --write-out=json 2>/dev/null)"
+      "$image" "$name" /usr/local/bin/etcdutl snapshot status /snap/db --write-out=json </dev/null 2>/dev/null)"
     /usr/local/bin/ctr -n k8s.io tasks delete -f "$name" >/dev/null 2>&1
     /usr/local/bin/ctr -n k8s.io containers delete "$name" >/dev/null 2>&1
   fi
