@@ -91,6 +91,20 @@ fn texts_of_config_maps_know_their_lines() {
     );
 }
 
+/// Who is to be gone has to be reached once more.
+#[test]
+fn a_key_of_a_secret_is_given_to_hosts_that_leave_too() {
+    let (_, text) = good("kube_on_kube");
+    let secret = text.split("---\n").find(|document| document.contains("kind: Secret")).unwrap();
+    let cluster = "apiVersion: kubeonkube.clay.io/v1alpha1\nkind: Cluster\nmetadata: {name: c}\nspec:\n  kubernetesVersion: 1.37.1\n  \
+        sshAuthRef: {namespace: kubeonkube, name: berlin-key}\n  removed: [w1]\n  hosts:\n    - {name: cp1, address: 10.0.0.1, roles: \
+        [control-plane]}\n    - {name: w1, address: 10.0.0.2, roles: [worker]}\n";
+    let objects = read(&format!("{cluster}---\n{secret}")).unwrap_or_else(|problems| panic!("{}", rendered(&problems)));
+    let ClusterForm::Inline { cluster, .. } = &objects.clusters[0].form else { panic!("referenced") };
+    let has_key = |hosts: &[kok_crds::model::Host]| hosts.iter().map(|host| (host.name.clone(), host.ssh.private_key.is_some())).collect::<Vec<_>>();
+    assert_eq!((has_key(&cluster.hosts), has_key(&cluster.leaving)), (vec![("cp1".to_owned(), true)], vec![("w1".to_owned(), true)]));
+}
+
 #[test]
 fn objects_may_stand_in_several_files_in_any_order() {
     let (whole, text) = good("kube_on_kube");

@@ -89,17 +89,5 @@ impl<'a> Session<'a> {
 
 /// What is said of a verb that did not do all it was asked for.
 pub(super) fn failures(error: Error, verb: &str) -> Vec<Failure> {
-    match error {
-        Error::Input(failures)
-        | Error::Unreachable(failures)
-        | Error::Held { failures, .. }
-        | Error::Refused(failures)
-        | Error::HalfWay(failures)
-        | Error::Internal(failures) => failures,
-        Error::PlanChanged(changed) => vec![changed.failure],
-        Error::NotApproved => vec![Failure::new(Kind::Declined, "the plan waits for an approval")],
-        Error::StepFailed(outcome) | Error::InDoubt(outcome) | Error::Stopped(outcome) | Error::TakenOver(outcome) => {
-            report::failures(&outcome, &format!("`kokctl {verb}`"))
-        }
-    }
+    error.failures(|outcome| report::failures(outcome, &format!("`kokctl {verb}`")))
 }

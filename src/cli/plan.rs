@@ -100,7 +100,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
 fn hosts_leave_first(cluster: &Cluster) -> Failure {
     let failure = Failure::new(Kind::Input, "a plan in which hosts leave can't be saved").at("--save");
     let failure = failure.because(format!("what follows is planned when {} are gone", cluster.removed.join(", ")));
-    failure.hint("`kokctl remove` them first; or `apply` without a saved plan")
+    failure.hint("save the plan when they are gone: `kokctl apply` takes them out without a saved plan, or `kokctl remove` them by name")
 }
 
 /// What `apply` does on this machine.

@@ -1,5 +1,6 @@
 //! `kokctl reset`
 
+use std::collections::BTreeSet;
 use std::io::{self, BufRead, IsTerminal as _};
 use std::path::PathBuf;
 
@@ -88,7 +89,7 @@ async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetReque
     let (context, store) = (&session.context, &session.store);
     let work = async |options: Options<'_>| engine::reset(context, (store, lock), cluster, request, options).await;
     let done = session.with_options(|_| Verdict::Go, work).await;
-    let ResetDone { plan, outcome, kept, .. } = done.map_err(|error| failures(error, "reset"))?;
+    let ResetDone { plan, outcome, kept, dead } = done.map_err(|error| failures(error, "reset"))?;
     match (request, outcome) {
         (_, None) => session.say("nothing to do"),
         (ResetRequest::Whole { .. }, Some(_)) => {
@@ -103,9 +104,18 @@ async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetReque
         }
     }
     if matches!(request, ResetRequest::Whole { .. }) {
+        if !dead.is_empty() {
+            status_line(&format!("note: {}", uncleaned_words(&dead)));
+        }
         say_kept(cluster);
     }
     Ok(())
+}
+
+/// What is left of hosts that were to be gone and did not answer.
+fn uncleaned_words(dead: &BTreeSet<String>) -> String {
+    let (names, they) = (listed(dead.iter().map(String::as_str)), if dead.len() == 1 { "it" } else { "they" });
+    format!("{names} did not answer, and nothing was done there; when {they} can be reached again, `kokctl reset` with this file cleans {names}")
 }
 
 /// Where a snapshot of etcd is, and what it is good for.

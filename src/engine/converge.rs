@@ -6,7 +6,7 @@ mod recovery;
 mod swap;
 mod take_out;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kok_crds::model::{Cluster, Host};
 use kok_tasks::bundle::Bundle;
@@ -24,7 +24,7 @@ use crate::clock::Clock;
 use crate::event::{EventKind, Events, Lane};
 use crate::failure::{Failure, Kind};
 use crate::run::{Links, LookAt, connect_each, may_write, probe_all};
-pub(super) use answers::{all_answer, mute};
+pub(super) use answers::{all_take_part, mute};
 use away::{not_tolerated, passed_over};
 pub(super) use recovery::{Means, Next, recover};
 pub use recovery::{Survey, survey};
@@ -108,22 +108,23 @@ pub(super) async fn converge(
 }
 
 /// Makes the plan that takes every host out of the cluster, and says of which member a snapshot is to be taken before that. Of those that the file wants gone
-/// anyway, whoever can't be reached is passed over.
+/// anyway, whoever can't be reached is passed over, and named; and whoever is part of another cluster by now is none of this one's.
 pub(super) async fn take_down(
     cluster: &Cluster,
     tolerance: Tolerance,
     context: &Context,
-) -> Result<(Planned, Result<Snapshot, Refusal>), Vec<Failure>> {
+) -> Result<(Planned, BTreeSet<String>, Result<Snapshot, Refusal>), Vec<Failure>> {
     let all = cluster.before_removal();
     let mut observed = Observed::to_reset(&all, true, tolerance, context);
     observed.ask(|host| cluster.host(host).is_some()).await?;
     observed.ask_who_answers(|host| cluster.host(host).is_none()).await?;
-    let silent: Vec<&str> =
-        cluster.leaving.iter().map(|host| host.name.as_str()).filter(|host| !observed.links.contains_key(*host)).collect();
-    let answering = all.without(&silent);
-    let plan = observed.repeat(|seen| plan::reset(&answering, seen)).await?;
+    let leaving = || cluster.leaving.iter().map(|host| host.name.as_str());
+    let silent: BTreeSet<String> = leaving().filter(|host| !observed.links.contains_key(*host)).map(str::to_owned).collect();
+    let passed: Vec<&str> = leaving().filter(|host| silent.contains(*host) || observed.is_of_another(host)).collect();
+    let meant = all.without(&passed);
+    let plan = observed.repeat(|seen| plan::reset(&meant, seen)).await?;
     let snapshot = snapshot::decide(cluster, &observed.seen);
-    Ok((observed.planned(plan, Vec::new(), Clock::seconds()), snapshot))
+    Ok((observed.planned(plan, Vec::new(), Clock::seconds()), silent, snapshot))
 }
 
 /// Makes the plan that keeps pods away from nodes, takes them off, or lets them come again. Their hosts are not asked.

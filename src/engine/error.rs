@@ -65,6 +65,22 @@ impl Error {
         }
     }
 
+    /// What has to be said of it. What a run says that failed in the middle is said by `of_outcome`, for callers have other ways to go on.
+    #[must_use]
+    pub fn failures(self, of_outcome: impl FnOnce(&Outcome) -> Vec<Failure>) -> Vec<Failure> {
+        match self {
+            Self::Input(failures)
+            | Self::Unreachable(failures)
+            | Self::Held { failures, .. }
+            | Self::Refused(failures)
+            | Self::HalfWay(failures)
+            | Self::Internal(failures) => failures,
+            Self::PlanChanged(changed) => vec![changed.failure],
+            Self::NotApproved => vec![Failure::new(Kind::Declined, "the plan waits for an approval")],
+            Self::StepFailed(outcome) | Self::InDoubt(outcome) | Self::Stopped(outcome) | Self::TakenOver(outcome) => of_outcome(&outcome),
+        }
+    }
+
     /// Whether trying again later may help, with nothing changed by anybody: hosts may be reached again, who holds them may let go, and what
     /// failed may succeed.
     #[must_use]

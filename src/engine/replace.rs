@@ -6,7 +6,7 @@ use kok_crds::model::Cluster;
 
 use super::apply::{Apply, ApplyRequest};
 use super::context::{Context, Options};
-use super::converge::{Planned, Tolerance, all_answer, swap};
+use super::converge::{Planned, Tolerance, all_take_part, swap};
 use super::driver::{Order, Run, Work};
 use super::error::Error;
 use super::reset::{Follows, Removal, ResetRequest, Silent, TakeDown};
@@ -42,13 +42,13 @@ pub struct Replacement<'a> {
 /// Who goes first where one host takes the place of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
-    /// The new one joins, so that there are never fewer members of etcd, and pods have room.
+    /// The new one joins, so that there are never fewer members of etcd, and pods have room; if the old one has left already, there is nothing to wait for.
     New,
     /// The old one leaves, for it is dead: its member counts against the majority until then.
     OldForItIsDead,
     /// The old one leaves, for etcd has as many members as it may.
     OldForRoom,
-    /// The new one, if the old one answers.
+    /// The new one, if the old one answers and is part of the cluster.
     AsItAnswers,
 }
 
@@ -86,8 +86,8 @@ pub async fn replace(
         let between = ApplyRequest { cluster: both, ..request.clone() };
         let (leave, then) = (leaves(both, removal), Stage::Become(Apply { request }));
         let joins_first = match replacement.first() {
-            Some(First::AsItAnswers) => run.unless_stopped(all_answer(both, removal.hosts, tolerance, context)).await?,
-            first => first == Some(First::New),
+            Some(First::New | First::AsItAnswers) => run.unless_stopped(all_take_part(both, removal.hosts, tolerance, context)).await?,
+            Some(First::OldForItIsDead | First::OldForRoom) | None => false,
         };
         return match joins_first {
             true => drive(&run, Stage::Become(Apply { request: &between }), [leave, then]).await,

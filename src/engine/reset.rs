@@ -106,7 +106,7 @@ pub struct ResetDone {
     pub outcome: Option<Outcome>,
     /// The snapshot of etcd that was taken before.
     pub kept: Option<KeptSnapshot>,
-    /// Those that were dead: nothing was done on them.
+    /// Those that were dead, or did not answer when the whole cluster went that was to be without them: nothing was done on them.
     pub dead: BTreeSet<String>,
 }
 
@@ -184,8 +184,8 @@ impl Order for TakeDown<'_> {
                 Ok(planned)
             }
             ResetRequest::Whole { .. } => {
-                let (planned, snapshot) = take_down(self.cluster, tolerance, run.context).await?;
-                self.snapshot = Some(snapshot);
+                let (planned, silent, snapshot) = take_down(self.cluster, tolerance, run.context).await?;
+                (self.dead, self.snapshot) = (silent, Some(snapshot));
                 Ok(planned)
             }
         }

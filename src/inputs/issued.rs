@@ -26,8 +26,10 @@ pub(super) fn load(input: &mut Input, files: &dyn Files) {
         }
     }
     for host in &cluster.leaving {
-        // Who leaves needs nothing new. Where it is a part of the cluster until another one has joined, what it has must not look as if it were to go.
-        all.extend(read(cluster, host, folder, files).ok().map(|found| (host.name.clone(), found)));
+        // Who leaves needs nothing new. Where it is a part of the cluster until another one has joined, what it has must not look as if it were to go:
+        // whatever can be read of it counts, although it would be too little for a host that stays.
+        let (found, _) = found(cluster, host, folder, files);
+        all.extend((!found.is_empty()).then(|| (host.name.clone(), found)));
     }
     if let Some(issued) = &mut cluster.settings.certificates.issued {
         issued.files = Some(all);
@@ -56,6 +58,16 @@ pub fn ending(cluster: &Cluster, now: i64) -> Vec<Failure> {
 
 /// What was issued for one host.
 fn read(cluster: &Cluster, host: &Host, folder: &IssuedFolder, files: &dyn Files) -> Result<Found, Vec<Problem>> {
+    let (found, mut problems) = found(cluster, host, folder, files);
+    if problems.is_empty() {
+        let now = OffsetDateTime::from_unix_timestamp(Clock::seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        problems = issued::problems(cluster, host, &found, folder, now);
+    }
+    if problems.is_empty() { Ok(found) } else { Err(problems) }
+}
+
+/// The files of one host that can be read, and what keeps others from that.
+fn found(cluster: &Cluster, host: &Host, folder: &IssuedFolder, files: &dyn Files) -> (Found, Vec<Problem>) {
     let (mut found, mut problems) = (Found::new(), Vec::new());
     for name in issued::paths(cluster, host) {
         match read_one(&format!("{}/{}/{name}", folder.path.trim_end_matches('/'), host.name), folder, files) {
@@ -65,11 +77,7 @@ fn read(cluster: &Cluster, host: &Host, folder: &IssuedFolder, files: &dyn Files
             Err(problem) => problems.push(problem),
         }
     }
-    if problems.is_empty() {
-        let now = OffsetDateTime::from_unix_timestamp(Clock::seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-        problems = issued::problems(cluster, host, &found, folder, now);
-    }
-    if problems.is_empty() { Ok(found) } else { Err(problems) }
+    (found, problems)
 }
 
 /// One file, none where there is none. Everything but a certificate holds a key, which nobody else may read.

@@ -11,7 +11,7 @@ use crate::membership::peer_url;
 use crate::observe::{ApiServerState, EtcdMember, EtcdPeer, EtcdState, KubernetesState, Look, Looks, NodeState, PathState};
 use crate::operations::{API_SERVER_MANIFEST, CONTROL_PLANES_ANNOTATION, MEMBER_DATA, names};
 use crate::plan::Seen;
-use crate::preconditions::{SERVICE_ACCOUNT_KEY, is_marked};
+use crate::preconditions::{ETCD_STARTED, SERVICE_ACCOUNT_KEY, is_marked};
 use crate::snapshot;
 
 /// What has to be seen of a host that is to leave, whatever its roles in the file.
@@ -98,8 +98,10 @@ impl<'a> Present<'a> {
     }
 
     /// The same where members are units: any host may have one, whatever else it is. What the file says besides does no harm: who has nothing loses nothing.
+    /// Data of etcd that kokctl has not started there are somebody else's, and stay.
     fn roles_beside_units(&self, host: &Host, leaves: bool) -> Roles {
-        let etcd = host.roles.etcd || self.peer(host).is_some() || (leaves && self.has(host, MEMBER_DATA) == Some(true));
+        let had_member = || self.is_ours(host) && self.has(host, MEMBER_DATA) == Some(true) && self.has(host, ETCD_STARTED) == Some(true);
+        let etcd = host.roles.etcd || self.peer(host).is_some() || (leaves && had_member());
         if !leaves {
             return Roles { etcd, ..host.roles };
         }

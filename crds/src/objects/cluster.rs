@@ -70,7 +70,8 @@ fn read_inline(document: &Document<'_>, holders: &Holders<'_>, decoder: &mut Dec
         return None;
     };
     if let Some(SshKey { key, .. }) = key {
-        cluster.hosts.iter_mut().for_each(|host| give(&mut host.ssh, &key));
+        // Hosts that are to leave are reached, too.
+        cluster.hosts.iter_mut().chain(&mut cluster.leaving).for_each(|host| give(&mut host.ssh, &key));
     }
     let position = cluster.position_of("metadata.name").unwrap_or(&document.node.position).clone();
     let name = cluster.name.clone();

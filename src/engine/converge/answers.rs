@@ -1,14 +1,15 @@
 //! What is asked before it is known which stage comes first.
 
-use kok_crds::model::Cluster;
+use kok_crds::model::{Cluster, Host};
 use kok_tasks::observe::ApiServerState;
 
 use super::super::context::Context;
 use super::{Observed, Tolerance};
 use crate::failure::Failure;
 
-/// Whether all of these hosts can be reached. One that may be another is an error.
-pub(in super::super) async fn all_answer(
+/// Whether all of these hosts can be reached and are part of the cluster: who has left it already would have to join first to leave. One that may be another
+/// host is an error.
+pub(in super::super) async fn all_take_part(
     cluster: &Cluster,
     hosts: &[String],
     tolerance: Tolerance,
@@ -16,7 +17,7 @@ pub(in super::super) async fn all_answer(
 ) -> Result<bool, Vec<Failure>> {
     let mut observed = Observed::to_reset(cluster, false, tolerance, context);
     observed.ask_who_answers(|host| hosts.iter().any(|name| name == host)).await?;
-    Ok(hosts.iter().all(|host| observed.links.contains_key(host)))
+    Ok(hosts.iter().all(|host| observed.is_ours(host)))
 }
 
 /// The cluster that has to be mended before hosts can leave that the file wants gone, with those of them that are a part of it still: nobody could be told that
@@ -32,7 +33,22 @@ pub(in super::super) async fn mute(cluster: &Cluster, tolerance: Tolerance, cont
     if is(|state| *state == ApiServerState::Ready) || !is(|state| matches!(state, ApiServerState::NotReady(_))) {
         return Ok(None);
     }
-    let is_ours = |name: &str| observed.seen.facts(name).is_some_and(|facts| facts.cluster.as_ref() == Some(&cluster.name));
-    let gone: Vec<&str> = cluster.leaving.iter().map(|host| host.name.as_str()).filter(|name| !is_ours(name)).collect();
-    Ok(Some(all.without(&gone)))
+    Ok(Some(all.without(&observed.not_ours(&cluster.leaving))))
+}
+
+impl Observed<'_> {
+    /// Whether a host answers, and says that it is part of this cluster.
+    pub(super) fn is_ours(&self, host: &str) -> bool {
+        self.seen.facts(host).is_some_and(|facts| facts.cluster.as_ref() == Some(&self.cluster.name))
+    }
+
+    /// Whether a host answers, and says that it is part of another cluster.
+    pub(super) fn is_of_another(&self, host: &str) -> bool {
+        self.seen.facts(host).and_then(|facts| facts.cluster.as_ref()).is_some_and(|name| *name != self.cluster.name)
+    }
+
+    /// Those of these hosts of which that is not known.
+    fn not_ours<'h>(&self, hosts: &'h [Host]) -> Vec<&'h str> {
+        hosts.iter().map(|host| host.name.as_str()).filter(|host| !self.is_ours(host)).collect()
+    }
 }

@@ -89,8 +89,7 @@ impl<'a> Observed<'a> {
             return Ok(());
         }
         // A machine that came back with an empty disk, or another one in its place, is no part of the cluster that could be lost.
-        let is_ours = |host: &str| self.seen.facts(host).is_some_and(|facts| facts.cluster.as_ref() == Some(&self.cluster.name));
-        let alive = self.links.keys().filter(|host| removal.follows == Follows::Nothing || is_ours(host));
+        let alive = self.links.keys().filter(|host| removal.follows == Follows::Nothing || self.is_ours(host));
         let alive: Vec<Failure> = alive.map(|host| answers(host)).collect();
         if alive.is_empty() { Ok(()) } else { Err(alive) }
     }

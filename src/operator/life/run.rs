@@ -90,7 +90,7 @@ impl Life {
         let class = Class::of(&error);
         attempts.goes_on |= class == Class::Incomplete;
         let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
-        let failure = first(failures(error));
+        let failure = first(error.failures(of_outcome));
         self.writer.change(|status| status.error = Some(failure.clone()));
         self.say(|said| held_by(said, holder.as_deref())).await;
         attempts.take_over = self.may_take_over(holder.as_deref()).await;
@@ -209,21 +209,6 @@ fn given(snapshot: &Snapshot) -> Result<Given, Error> {
     let token = Token::with_id(&snapshot.token_id)?;
     let token = token.map_or_else(Token::generate, Ok)?;
     Ok(Given { token, new_cluster_id: snapshot.new_cluster_id.clone(), prune: false })
-}
-
-/// What a run says that did not do all it was asked for.
-fn failures(error: Error) -> Vec<Failure> {
-    match error {
-        Error::Input(failures)
-        | Error::Unreachable(failures)
-        | Error::Held { failures, .. }
-        | Error::Refused(failures)
-        | Error::HalfWay(failures)
-        | Error::Internal(failures) => failures,
-        Error::PlanChanged(changed) => vec![changed.failure],
-        Error::NotApproved => vec![Failure::new(Kind::Declined, "the plan waits for an approval")],
-        Error::StepFailed(outcome) | Error::InDoubt(outcome) | Error::Stopped(outcome) | Error::TakenOver(outcome) => of_outcome(&outcome),
-    }
 }
 
 fn of_outcome(outcome: &Outcome) -> Vec<Failure> {

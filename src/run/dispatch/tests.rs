@@ -129,6 +129,33 @@ fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
     assert_eq!([last_words(step, &ready("kube-apiserver")), last_words(step, &ready("kubelet"))], ["", "kubelet said last: now"]);
 }
 
+/// The deadline has passed before the first look that asks what programs complain of: it ends with why.
+#[test]
+fn a_slow_host_is_asked_what_its_programs_complain_of_before_its_step_fails() {
+    let plan = World::bare().plan();
+    let step = plan.step(&step_id("cp1", "control-plane", "api-server")).unwrap();
+    let seen = |words: Option<&str>| Observations {
+        api_server: Some(ApiServerState::NotReady("refused".to_owned())),
+        last_words: words.map(|words| BTreeMap::from([("kube-apiserver".to_owned(), words.to_owned())])),
+        ..Observations::default()
+    };
+    block_on(async {
+        let (model, stop) = Model::new(World::bare(), &[], None);
+        let mut dispatcher = Dispatcher::over(&plan, &model.world().cluster, Arc::clone(&model), model.events(), Pools::default(), stop);
+        dispatcher.schedule.set(&step.id, Status::Running);
+        dispatcher.began.insert(step.id.clone(), Instant::now());
+        dispatcher.look_again(step, "refused");
+        dispatcher.start_look("cp1");
+        tokio::time::advance(step.deadline + Duration::from_secs(1)).await;
+        dispatcher.take_look("cp1", Ok(seen(None)));
+        assert!(dispatcher.outcome.failed.is_empty(), "nobody has asked yet");
+        dispatcher.start_look("cp1");
+        dispatcher.take_look("cp1", Ok(seen(Some("it has no certificate"))));
+        let errors: Vec<&str> = dispatcher.outcome.failed.iter().map(|failure| failure.error.as_str()).collect();
+        assert!(matches!(*errors, [error] if error.contains("kube-apiserver said last: it has no certificate")), "{errors:?}");
+    });
+}
+
 /// A second run of the same plan's steps: each is found done, and none is begun.
 #[test]
 fn each_step_done_twice_ends_the_same() {

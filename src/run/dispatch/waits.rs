@@ -35,6 +35,8 @@ pub(super) struct Wait {
     at_first: BTreeMap<StepId, String>,
     /// What the programs complained of that a step waits for, and how often that had been heard by then.
     words: BTreeMap<StepId, (u32, String)>,
+    /// Whether the look that is under way asks what programs complained of.
+    asks_words: bool,
     pause: Duration,
 }
 
@@ -96,10 +98,11 @@ impl<H: Hosts> Dispatcher<'_, H> {
 
     /// Looks at all conditions of a host, after the pause that its last look asked for. One look at a time: the next one comes after it.
     pub(super) fn start_look(&mut self, host: &str) {
-        let Some(wait) = self.waits.get(host).filter(|wait| !wait.steps.is_empty() && !self.looking.contains(host)) else { return };
+        let Some(wait) = self.waits.get_mut(host).filter(|wait| !wait.steps.is_empty() && !self.looking.contains(host)) else { return };
         let mut looks: Looks = wait.steps.values().flat_map(Step::looks).collect();
         let waited = wait.steps.keys().filter_map(|id| self.began.get(id)).map(Instant::elapsed).max();
-        if waited.is_some_and(|waited| waited > PATIENCE) {
+        wait.asks_words = waited.is_some_and(|waited| waited > PATIENCE);
+        if wait.asks_words {
             looks.extend(looks.asks_kubernetes().then_some(Look::Warnings));
             looks.extend(looks.have_last_words().then_some(Look::LastWords));
         }
@@ -132,7 +135,7 @@ impl<H: Hosts> Dispatcher<'_, H> {
         };
         let before = wait.said.clone();
         for (id, step) in std::mem::take(&mut wait.steps) {
-            let Some(Reason { because, looked }) = self.still_waits(&step, &seen) else {
+            let Some(Reason { because, looked }) = self.still_waits(&step, &seen, wait.asks_words) else {
                 // What is only begun once more has said why before.
                 if self.schedule.status(&id) != Status::Pending {
                     wait.said.remove(&id);
@@ -159,8 +162,9 @@ impl<H: Hosts> Dispatcher<'_, H> {
         self.to_look.insert(host.to_owned());
     }
 
-    /// Decides about one condition: nothing is left of it if it has come about, or has not come about in time.
-    fn still_waits(&mut self, step: &Step, seen: &Result<Observations, String>) -> Option<Reason> {
+    /// Decides about one condition: nothing is left of it if it has come about, or has not come about in time. Where a slow host has let the
+    /// deadline pass before anybody asked why, it is asked once (`asked_words`): without that, a person would not know what to mend.
+    fn still_waits(&mut self, step: &Step, seen: &Result<Observations, String>, asked_words: bool) -> Option<Reason> {
         let (because, looked) = match seen.as_ref().map(|seen| (step.diff(seen), seen)) {
             Ok((Verdict::Same, _)) => {
                 self.done(&step.id);
@@ -178,7 +182,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
             Err(failure) => (failure.clone(), true),
         };
         let waited = self.began.get(&step.id).map(Instant::elapsed).unwrap_or_default();
-        if waited >= step.deadline {
+        let asks_why = seen.is_ok() && !asked_words && waited > PATIENCE;
+        if waited >= step.deadline && !asks_why {
             let last_words = seen.as_ref().map(|seen| last_words(step, seen)).unwrap_or_default();
             let separator = if last_words.is_empty() { "" } else { "; " };
             let error = format!("after {} s: {because}{separator}{last_words}", waited.as_secs());

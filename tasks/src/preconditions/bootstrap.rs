@@ -223,7 +223,10 @@ impl<'a> State<'a> {
         let wanted = members_of(&initial_cluster(self.cluster.etcd_hosts()));
         // One that was announced and never started has no name yet.
         let joins = |peer: &&EtcdPeer| peer.name.is_empty() && self.cluster.etcd_hosts().any(|host| peer.peer_url == peer_url(host));
-        let stays = || member.members.iter().filter(|peer| !joins(peer)).map(EtcdPeer::listed).all(|listed| wanted.contains(&listed));
+        // Who is to be gone leaves when the API answers again, which this may bring about; until then its member counts.
+        let leaves = |peer: &&EtcdPeer| self.cluster.removed.contains(&peer.name);
+        let stay = || member.members.iter().filter(|peer| !joins(peer) && !leaves(peer));
+        let stays = || stay().map(EtcdPeer::listed).all(|listed| wanted.contains(&listed));
         (is != wanted && !stays()).then(|| {
             let place = self.cluster.position_of("spec.hosts").map_or_else(|| "spec.hosts".to_owned(), ToString::to_string);
             let (hosts, role) = self.role();

@@ -24,6 +24,18 @@ fn members_are_neither_added_nor_removed_by_apply() {
     );
 }
 
+/// What keeps the API server away is mended before anybody leaves.
+#[test]
+fn who_is_to_be_gone_is_a_member_until_it_leaves() {
+    let mut world = bare().converge();
+    let third = "{name: cp3, address: 10.20.0.13, roles: [control-plane]}";
+    world.cluster = cluster_of(&include_str!("../fixtures/highly-available.yaml").replace(&format!("    - {third}\n"), ""));
+    let said = |world: &World| world.try_plan().err().map(|refusals| told(&refusals)).unwrap_or_default();
+    assert!(said(&world).contains("etcd has the members"), "{}", said(&world));
+    world.cluster.removed = vec!["cp3".to_owned()];
+    assert!(!said(&world).contains("etcd has the members"), "{}", said(&world));
+}
+
 #[test]
 fn a_refusal_names_the_operation_that_would_be_needed() {
     let text = include_str!("../fixtures/highly-available.yaml");

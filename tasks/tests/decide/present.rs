@@ -7,7 +7,8 @@ use kok_tasks::drain::DrainSettings;
 use kok_tasks::gate::{Disruption, Removal};
 use kok_tasks::observe::Look;
 use kok_tasks::plan::{Leaving, Making, Plan, Refusal, Seen, leave, reset_looks};
-use kok_tasks::preconditions::{check, check_beside};
+use kok_tasks::operations::MEMBER_DATA;
+use kok_tasks::preconditions::{ETCD_STARTED, check, check_beside};
 use kok_tasks::present::{looks_at_leaving, present};
 
 use crate::bootstrap::{bare, told};
@@ -194,4 +195,23 @@ fn no_other_machine_is_cleaned_than_the_one_that_leaves() {
     known(&mut world, "worker2", "10.20.0.15", 5);
     world.api.nodes.get_mut("worker1").unwrap().silent = true;
     assert!(planned(&world, (&["worker1"], &[]), seen(&world, &["worker1"], &[])).is_ok(), "the old one is gone");
+}
+
+/// Where members are units any host may have one, whatever the file says; what kokctl has not started there is somebody else's.
+#[test]
+fn data_of_an_etcd_that_is_not_the_clusters_stay_where_they_are() {
+    let converged = || World::bare_of(crate::support::own_etcd()).converge();
+    let worker = converged().cluster.hosts.iter().find(|host| host.roles.worker && !host.roles.etcd).unwrap().name.clone();
+    let is_member = |prepare: fn(&mut crate::support::host::Host)| {
+        let mut world = converged();
+        prepare(world.host(&worker));
+        let seen = seen(&world, &[&worker], &[]);
+        present(&world.cluster, &[worker.clone()], &seen).host(&worker).unwrap().roles.etcd
+    };
+    assert!(!is_member(|host| host.folder(MEMBER_DATA, 0o700)), "a database of its own");
+    assert!(is_member(|host| {
+        host.folder(MEMBER_DATA, 0o700);
+        host.write(ETCD_STARTED, 0o600, "x");
+    }));
+    assert!(!is_member(|host| host.write(ETCD_STARTED, 0o600, "x")), "nothing is left of it");
 }
