@@ -18,6 +18,7 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, watch};
 
+use super::approval::Mode;
 use super::attend::{Attendant, Attended, Objects, Wish};
 use super::inputs::{self, Key, Snapshot, Sources, Task, Unready, gather, key, named_files};
 use super::object::MANAGER;
@@ -25,6 +26,15 @@ use super::outputs::{Teller, Told, owner};
 use super::status::{Phase, StatusWriter};
 use super::trust::KnownHosts;
 use crate::failure::{Failure, Kind};
+use end::{is_changing, keeps_kubeconfig};
+
+/// The last thing that an operation has begun about what the cluster is. Who only looks is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Changed {
+    verb: Verb,
+    /// Whether it came to its end.
+    is_done: bool,
+}
 
 /// How long something may be missing that an operation names.
 const MISSING: Duration = Duration::from_secs(600);
@@ -51,8 +61,8 @@ pub(super) struct Life {
     writer: StatusWriter,
     teller: Teller,
     wish: watch::Receiver<Wish>,
-    /// What the last task did.
-    last: Option<Verb>,
+    /// What it has done so far about what the cluster is.
+    changed: Option<Changed>,
     /// The right to be one of the runs under way.
     permit: Option<OwnedSemaphorePermit>,
 }
@@ -87,14 +97,27 @@ impl Life {
             self.trusted(&task.cluster, &known).await?;
         }
         self.take_permit().await?;
-        for task in &tasks {
-            self.last = Some(task.verb);
-            self.carry_out(task, &snapshot).await?;
+        self.carry_out_all(&tasks, &snapshot).await
+    }
+
+    /// Everything in its order, and after the last one that changes something what others want of the cluster: hooks may come after it.
+    async fn carry_out_all(&mut self, tasks: &[Arc<Task>], snapshot: &Snapshot) -> Result<(), End> {
+        let is_dry = Mode::of(&self.found.operation.data) == Mode::DryRun;
+        let verbs: Vec<Verb> = tasks.iter().map(|task| task.verb).collect();
+        for (place, task) in tasks.iter().enumerate() {
+            let changes = !is_dry && is_changing(task.verb);
+            if changes {
+                self.changed = Some(Changed { verb: task.verb, is_done: false });
+            }
+            self.carry_out(task, snapshot).await?;
+            if changes {
+                self.changed = Some(Changed { verb: task.verb, is_done: true });
+            }
+            if !is_dry && keeps_kubeconfig(&verbs, place) {
+                self.outputs(task).await?;
+            }
         }
-        match tasks.last() {
-            Some(task) => self.outputs(task).await,
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// The operation as it is read.

@@ -22,7 +22,7 @@ impl Life {
         let writer = StatusWriter::start(at.shared.operations(at.key.group), &found.operation, status(&found));
         let teller = Teller::new(at.shared.recorder.clone(), &found.operation);
         let wish = at.wish.subscribe();
-        let life = Self { at, found, home, writer, teller, wish, last: None, permit: None };
+        let life = Self { at, found, home, writer, teller, wish, changed: None, permit: None };
         life.mark().await;
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))

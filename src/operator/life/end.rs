@@ -5,13 +5,12 @@ use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::super::approval::Mode;
 use super::super::attend::{Attended, Wish};
 use super::super::cluster_status::Said;
 use super::super::object::{COMPLETED, Condition, MANAGER};
 use super::super::outputs::{Told, certificates};
 use super::super::status::{ANSWER, OperationStatus, Phase, error_json};
-use super::{End, Failure, Kind, Life};
+use super::{Changed, End, Failure, Kind, Life};
 use crate::clock::Clock;
 
 impl Life {
@@ -34,7 +33,7 @@ impl Life {
         };
         self.writer.change(|status| ended(status, phase, reason, failure.clone()));
         self.tell(phase, reason, failure.as_ref());
-        self.say(|said| self.of_cluster(said, phase, reason, failure.as_ref())).await;
+        self.say(|said| self.of_cluster(said, reason, failure.as_ref())).await;
         let Self { at, writer, found, .. } = self;
         writer.finish().await;
         let labels = json!({"metadata": {"labels": {COMPLETED: "done"}}});
@@ -67,26 +66,24 @@ impl Life {
         });
     }
 
-    fn of_cluster(&self, said: Said, phase: Phase, reason: &'static str, failure: Option<&Failure>) -> Said {
-        let is_done = phase == Phase::Succeeded;
+    fn of_cluster(&self, said: Said, reason: &'static str, failure: Option<&Failure>) -> Said {
         let message = failure.map(Failure::one_line).unwrap_or_default();
         let said = said.condition("Progressing", false, reason, "").field("lastError", failure.map_or(Value::Null, error_json));
         let said = said.condition("InputsReady", reason != "InputsMissing" && reason != "InputRefused", reason, message.clone());
-        let is_dry = Mode::of(&self.found.operation.data) == Mode::DryRun;
-        match (is_done, self.last.filter(|verb| !is_dry && is_changing(*verb))) {
-            // Who only looks says nothing of it; nor does who could not begin.
-            (_, None) => said.field("phase", self.phase_before()),
-            (true, Some(Verb::Reset)) => said
+        match standing(self.changed) {
+            Standing::AsBefore => said.field("phase", self.phase_before()),
+            Standing::TakenDown => said
                 .field("phase", json!("Pending"))
                 .condition("Ready", false, "Reset", "the cluster, or a part of it, was taken down")
                 .field("certificates", Value::Null)
                 .field("hostSummary", Value::Null),
-            (true, Some(_)) => said
+            // Also where a hook failed that comes after it: that is said of the operation.
+            Standing::Works => said
                 .field("phase", json!("Ready"))
-                .condition("Ready", true, reason, "")
+                .condition("Ready", true, "Succeeded", "")
                 .field("certificates", certificates(&self.at.key.name, &self.home))
                 .field("hostSummary", self.summary()),
-            (false, Some(_)) => {
+            Standing::InTrouble => {
                 said.field("phase", json!("Degraded")).condition("Ready", false, reason, message).field("hostSummary", self.summary())
             }
         }
@@ -121,6 +118,40 @@ pub(super) const fn is_changing(verb: Verb) -> bool {
     !matches!(verb, Verb::Check | Verb::Status | Verb::Kubeconfig)
 }
 
+/// Whether the kubeconfig is kept after the task at this place: after the last one that changes the cluster, unless it has taken it down; and
+/// wherever one asks for it.
+pub(super) fn keeps_kubeconfig(verbs: &[Verb], place: usize) -> bool {
+    let last = verbs.iter().rposition(|verb| is_changing(*verb));
+    match verbs.get(place) {
+        Some(Verb::Kubeconfig) => true,
+        Some(Verb::Reset) | None => false,
+        Some(_) => last == Some(place),
+    }
+}
+
+/// What an operation has made of its cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It has only looked, or could not begin.
+    AsBefore,
+    /// The cluster, or a part of it, was taken down.
+    TakenDown,
+    /// What was to be changed is changed.
+    Works,
+    /// It was begun, and has not come to its end.
+    InTrouble,
+}
+
+/// What the last change says of the cluster.
+const fn standing(changed: Option<Changed>) -> Standing {
+    match changed {
+        None => Standing::AsBefore,
+        Some(Changed { is_done: false, .. }) => Standing::InTrouble,
+        Some(Changed { verb: Verb::Reset, .. }) => Standing::TakenDown,
+        Some(_) => Standing::Works,
+    }
+}
+
 fn ended(status: &mut OperationStatus, phase: Phase, reason: &'static str, failure: Option<Failure>) {
     let message = failure.as_ref().map(Failure::one_line).unwrap_or_default();
     let is_done = phase == Phase::Succeeded;
@@ -130,4 +161,26 @@ fn ended(status: &mut OperationStatus, phase: Phase, reason: &'static str, failu
     status.set(Condition { kind: "Reconciling", is: false, reason, message: String::new() });
     status.set(Condition { kind: "Stalled", is: !is_done, reason, message: message.clone() });
     status.set(Condition { kind: "Ready", is: is_done, reason, message });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hooks_after_the_action_leave_the_kubeconfig_and_the_cluster_to_it() {
+        let kept = |verbs: &[Verb]| (0..verbs.len()).map(|place| keeps_kubeconfig(verbs, place)).collect::<Vec<_>>();
+        assert_eq!(kept(&[Verb::Check, Verb::Apply, Verb::Kubeconfig, Verb::Status]), [false, true, true, false]);
+        assert_eq!(kept(&[Verb::Cordon, Verb::Apply, Verb::Uncordon]), [false, false, true]);
+        assert_eq!(kept(&[Verb::Reset, Verb::Check]), [false, false], "there is none any more");
+        assert_eq!(kept(&[Verb::Kubeconfig]), [true]);
+    }
+
+    #[test]
+    fn the_last_change_says_how_the_cluster_is() {
+        let after = |verb, is_done| standing(Some(Changed { verb, is_done }));
+        assert_eq!(standing(None), Standing::AsBefore);
+        assert_eq!((after(Verb::Apply, true), after(Verb::Apply, false)), (Standing::Works, Standing::InTrouble));
+        assert_eq!((after(Verb::Reset, true), after(Verb::Reset, false)), (Standing::TakenDown, Standing::InTrouble));
+    }
 }

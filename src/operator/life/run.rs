@@ -143,12 +143,8 @@ impl Life {
         ended
     }
 
-    /// What others want of a cluster after an operation.
+    /// What others want of a cluster after something has changed it: its kubeconfig.
     pub(super) async fn outputs(&mut self, task: &Task) -> Result<(), End> {
-        let is_dry = Mode::of(&self.found.operation.data) == Mode::DryRun;
-        if is_dry || matches!(task.verb, Verb::Reset | Verb::Check | Verb::Status) {
-            return Ok(());
-        }
         let shared = Arc::clone(&self.at.shared);
         let mut failed = None;
         for _ in 0..KUBECONFIG_TRIES {

@@ -47,6 +47,8 @@ fn objects_of_kube_on_kube_become_a_cluster() {
     the_kubeconfig_works(&server, &lab, &kokctl);
     others_wait_and_one_is_cancelled(&server, &lab, &second);
     clock.lap("operations one after the other");
+    hooks_may_come_after_the_action(&server, &lab, &kokctl, &second);
+    clock.lap("hooks");
     plans_are_shown_and_approved(&server, &lab, &second);
     clock.lap("plans");
     second.terminate();
@@ -165,6 +167,21 @@ fn others_wait_and_one_is_cancelled(server: &ApiServer, lab: &Lab, operator: &Op
     wait_for("the end of what was cancelled", HEARD, || status(server, "never")["phase"] == "Cancelled");
     assert_eq!(status(server, "never").get("run"), None, "it was never begun");
     assert_eq!(object(server, "kok", lab.name())["status"]["phase"], "Ready");
+}
+
+/// What the action has made of the cluster counts, whatever only looks afterwards.
+fn hooks_may_come_after_the_action(server: &ApiServer, lab: &Lab, kokctl: &Kokctl<'_>, operator: &Operator) {
+    let hook = |action: &str| json!({"actionType": "playbook", "action": action});
+    server.ok(&["delete", "secret", &format!("{}-kubeconfig", lab.name()), "-n", NAMESPACE], "");
+    let after = json!([hook("kubeconfig.yml"), hook("cluster-info.yml")]);
+    operate_with(server, lab, "hooked", json!({"action": "cluster.yml", "postHook": after}));
+    succeeds(server, operator, "hooked", MADE);
+    the_kubeconfig_works(server, lab, kokctl);
+    let cluster = object(server, "kok", lab.name())["status"].clone();
+    let ready = condition(&cluster["clusterConditions"], "Ready").cloned().unwrap_or_default();
+    assert_eq!((&cluster["phase"], &ready["status"]), (&json!("Ready"), &json!("True")), "{cluster:#}");
+    let secret = &cluster["certificates"]["kubeconfigSecret"]["name"];
+    assert_eq!(secret, &json!(format!("{}-kubeconfig", lab.name())), "{cluster:#}");
 }
 
 /// One that is only shown changes nothing, and one that waits is carried out when exactly it is approved.
