@@ -71,7 +71,7 @@ pub(super) struct Objects {
 impl Objects {
     /// Whether the operation is over.
     fn is_over(&self) -> bool {
-        matches!(object::text(&self.operation.data, "/status/status"), Some("Succeeded" | "Failed"))
+        object::is_over(&self.operation.data)
     }
 }
 
@@ -124,7 +124,7 @@ impl Attendant {
             kept.keep().await;
             wish.send_replace(Wish::Lost);
         });
-        let attended = Life::begin(self.clone(), found, home).await.live().await;
+        let attended = Life::begin(self.clone(), found, (home, lease.clone())).await.live().await;
         keeper.abort();
         attended
     }

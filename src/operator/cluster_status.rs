@@ -6,12 +6,15 @@ use kube::Api;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
-use super::object::{CLUSTER_NAME, Condition, MANAGER, condition};
+use super::object::{CLUSTER_NAME, Condition, MANAGER, condition, only_this};
 use super::status::OperationStatus;
 use crate::clock::Clock;
 
 /// Operations that are listed.
 const MOST_LISTED: usize = 200;
+
+/// So often it is written at the most where others write at the same time.
+const MOST_TRIES: usize = 5;
 
 /// What there is to say about a Cluster. Of what is not said here the status says what it said before.
 #[derive(Debug, Default)]
@@ -68,28 +71,45 @@ fn conditions(before: &Value, said: &[Condition], generation: i64, now: &str) ->
 /// Those of the API.
 pub(super) async fn write(
     (clusters, operations): (&Api<DynamicObject>, &Api<DynamicObject>),
-    cluster: &str,
+    cluster: &DynamicObject,
     (operation, status): (&str, &OperationStatus),
     said: Said,
 ) -> kube::Result<()> {
-    let before = clusters.get(cluster).await?;
-    let params = ListParams::default().labels(&format!("{CLUSTER_NAME}={cluster}"));
+    let name = cluster.metadata.name.clone().unwrap_or_default();
+    let params = ListParams::default().labels(&format!("{CLUSTER_NAME}={name}"));
     let known = operations.list_metadata(&params).await?.items.into_iter().filter_map(|it| it.metadata.name).collect();
+    let mut tries = 0;
+    loop {
+        let before = clusters.get_opt(&name).await?;
+        // Another one of the same name is not the one that this is said of.
+        let Some(before) = before.filter(|before| before.metadata.uid == cluster.metadata.uid) else { return Ok(()) };
+        tries += 1;
+        let patch = Patch::Merge(patch(&before, (operation, status), &said, &known));
+        match clusters.patch_status(&name, &PatchParams::apply(MANAGER), &patch).await {
+            Err(kube::Error::Api(status)) if status.is_conflict() && tries < MOST_TRIES => {}
+            written => return written.map(drop),
+        }
+    }
+}
+
+/// What is said as a patch of exactly this version of the Cluster.
+fn patch(before: &DynamicObject, (operation, status): (&str, &OperationStatus), said: &Said, known: &BTreeSet<String>) -> Value {
     let generation = before.metadata.generation.unwrap_or_default();
-    let mut fields = said.fields;
-    fields.insert("conditions".to_owned(), listed(&before.data, operation, status, &known).into());
+    let mut fields = said.fields.clone();
+    fields.insert("conditions".to_owned(), listed(&before.data, operation, status, known).into());
     let all = conditions(&before.data, &said.conditions, generation, &Clock::rfc3339());
     fields.insert("clusterConditions".to_owned(), all.into());
     fields.insert("observedGeneration".to_owned(), json!(generation));
-    let patch = Patch::Merge(json!({"status": fields}));
-    clusters.patch_status(cluster, &PatchParams::apply(MANAGER), &patch).await.map(drop)
+    json!({"metadata": only_this(&before.metadata), "status": fields})
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::indexing_slicing, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
     use super::*;
+    use crate::operator::fake::Fake;
+    use crate::operator::group::Group;
     use crate::operator::status::Phase;
 
     #[test]
@@ -116,5 +136,24 @@ mod tests {
         let all = conditions(&before, &said, 3, "9");
         assert_eq!(all[0], json!({"type": "HostKeysTrusted", "status": "True"}));
         assert_eq!((&all[1]["status"], &all[1]["lastTransitionTime"], all.len()), (&json!("False"), &json!("9"), 2));
+    }
+
+    #[tokio::test]
+    async fn a_cluster_made_anew_under_the_same_name_is_not_written_to() {
+        let (fake, client) = Fake::start().await;
+        let path = "/apis/kubeonkube.clay.io/v1alpha1/clusters/c";
+        let cluster = || json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "spec": {}});
+        let group = Group::KubeOnKube;
+        let apis: (Api<DynamicObject>, Api<DynamicObject>) =
+            (Api::all_with(client.clone(), &group.clusters()), Api::all_with(client, &group.operations()));
+        let first: DynamicObject = serde_json::from_value(fake.put(path, cluster())).unwrap();
+        let said = || Said::default().field("phase", json!("Ready"));
+        let status = OperationStatus::default();
+        write((&apis.0, &apis.1), &first, ("make", &status), said()).await.unwrap();
+        assert_eq!(fake.get(path).unwrap()["status"]["phase"], "Ready");
+        fake.remove(path);
+        let other = fake.put(path, cluster());
+        write((&apis.0, &apis.1), &first, ("make", &status), said()).await.unwrap();
+        assert_eq!(fake.get(path).unwrap(), other);
     }
 }

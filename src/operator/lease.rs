@@ -126,6 +126,15 @@ impl ClusterLease {
         }
     }
 
+    /// Whether nobody else has it, as the API server says. One that was deleted is nobody's.
+    ///
+    /// # Errors
+    /// Those of the API.
+    pub(super) async fn is_ours(&self) -> kube::Result<bool> {
+        let Some(lease) = self.api.get_opt(&self.name).await? else { return Ok(true) };
+        Ok(lease.spec.and_then(|spec| spec.holder_identity).as_ref() == Some(&self.identity))
+    }
+
     /// Lets go of it, if it is still this replica's. What can't be said is found out by the others when it is not renewed.
     pub(super) async fn release(&self) {
         let Ok(Some(mut lease)) = self.api.get_opt(&self.name).await else { return };
@@ -170,6 +179,7 @@ impl ClusterLease {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "these are tests")]
 
+    use super::super::fake::Fake;
     use super::*;
 
     fn spec(holder: &str, renewed: i64) -> LeaseSpec {
@@ -207,5 +217,21 @@ mod tests {
         assert_eq!(standing(&LeaseSpec::default(), "a", None, Instant::now()), Standing::Free);
         assert_eq!(standing(&spec("", 7), "a", None, Instant::now()), Standing::Free);
         assert_eq!(standing(&spec("a", 7), "a", None, Instant::now()), Standing::Ours);
+    }
+
+    #[tokio::test]
+    async fn whose_it_is_says_the_api_server() {
+        let (fake, client) = Fake::start().await;
+        let key = ClusterKey { group: super::super::group::Group::KubeOnKube, name: "c".to_owned() };
+        let of = |identity: &str| ClusterLease::new(client.clone(), "kok", &key, identity, OwnerReference::default());
+        let (first, second) = (of("a"), of("b"));
+        assert!(first.is_ours().await.unwrap(), "nobody else has it");
+        assert!(matches!(first.claim(None).await.unwrap(), Claimed::Ours));
+        assert_eq!((first.is_ours().await.unwrap(), second.is_ours().await.unwrap()), (true, false));
+        assert!(matches!(second.claim(None).await.unwrap(), Claimed::Elsewhere(_)));
+        first.release().await;
+        assert!(!first.is_ours().await.unwrap());
+        assert!(matches!(second.claim(None).await.unwrap(), Claimed::Ours));
+        assert!(fake.asked().iter().all(|asked| asked.ends_with("/leases") || asked.ends_with("/leases/kokctl-kubeonkube-c")));
     }
 }

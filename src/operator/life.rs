@@ -21,10 +21,12 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 use super::approval::Mode;
 use super::attend::{Attendant, Attended, Objects, Wish};
 use super::inputs::{self, Key, Snapshot, Sources, Task, Unready, gather, key, named_files};
+use super::lease::ClusterLease;
 use super::object::MANAGER;
 use super::outputs::{Teller, Told, owner};
-use super::status::{Phase, StatusWriter};
+use super::status::Phase;
 use super::trust::KnownHosts;
+use super::writer::StatusWriter;
 use crate::failure::{Failure, Kind};
 use end::{is_changing, keeps_kubeconfig};
 
@@ -58,6 +60,7 @@ pub(super) struct Life {
     at: Attendant,
     found: Objects,
     home: String,
+    lease: ClusterLease,
     writer: StatusWriter,
     teller: Teller,
     wish: watch::Receiver<Wish>,

@@ -13,6 +13,8 @@ mod carry_out;
 mod cluster_status;
 mod connect;
 mod decide;
+#[cfg(test)]
+mod fake;
 mod group;
 mod history;
 mod http;
@@ -32,6 +34,7 @@ mod stores;
 mod supervisor;
 mod trust;
 mod view;
+mod writer;
 mod writes;
 
 use std::sync::Arc;

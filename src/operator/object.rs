@@ -1,7 +1,7 @@
 //! Objects as JSON: what is read of them, by name.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// Annotation: the operation is to end.
 pub(super) const CANCEL: &str = "kokctl.io/cancel";
@@ -32,6 +32,18 @@ pub(super) fn flag(value: &Value, pointer: &str) -> bool {
 pub(super) fn condition<'a>(data: &'a Value, list: &str, kind: &str) -> Option<&'a Value> {
     let all = data.pointer("/status")?.get(list)?.as_array()?;
     all.iter().find(|condition| condition.get("type").is_some_and(|found| found == kind))
+}
+
+/// Whether a status says that its operation is over.
+pub(super) fn is_over(data: &Value) -> bool {
+    matches!(text(data, "/status/status"), Some("Succeeded" | "Failed"))
+}
+
+/// The part of a patch by which it is about this object, and about this version of it: of another one the API server refuses it as a conflict. (Of a
+/// status it looks at the version alone, which no two objects of one name have.)
+pub(super) fn only_this(meta: &ObjectMeta) -> Value {
+    let parts = [("uid", &meta.uid), ("resourceVersion", &meta.resource_version)];
+    parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?)))).collect::<Map<String, Value>>().into()
 }
 
 /// When an object was made, in seconds since 1970.

@@ -1,23 +1,15 @@
-//! The status of an operation, and who writes it.
+//! The status of an operation.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use kube::Api;
-use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
 
-use super::object::{Condition, MANAGER, MOST_MESSAGE, fitted};
+use super::object::{Condition, MOST_MESSAGE, fitted};
 use super::progress::Progress;
-use crate::clock::Clock;
 use crate::failure::{Failure, Kind};
 
 /// Bytes of a whole status.
 const MOST_BYTES: usize = 32 << 10;
-/// A status is written no more often.
-const PAUSE: Duration = Duration::from_secs(1);
 /// The API gets so long for one answer.
 pub(super) const ANSWER: Duration = Duration::from_secs(20);
 
@@ -77,6 +69,8 @@ pub(super) struct OperationStatus {
     pub(super) digest: String,
     pub(super) run: Option<String>,
     pub(super) attempt: u64,
+    /// Which replica writes it.
+    pub(super) replica: String,
     pub(super) progress: Progress,
     /// The digest of a plan that was only shown, and where it is.
     pub(super) shown: Option<(String, Option<String>)>,
@@ -108,6 +102,7 @@ impl OperationStatus {
         let mut status = json!({
             "action": self.action, "status": self.phase.kubeans(), "phase": self.phase.word(), "startTime": self.start, "endTime": self.end,
             "digest": self.digest, "hasModified": false, "observedGeneration": self.generation, "run": self.run, "attempt": self.attempt,
+            "replica": self.replica,
             "plan": self.plan(), "progress": self.progress.json(), "hosts": self.progress.hosts_json(usize::MAX),
             "inputs": self.inputs, "lastError": self.error.as_ref().map(error_json), "conditions": conditions,
         });
@@ -141,85 +136,6 @@ pub(super) fn error_json(failure: &Failure) -> Value {
         "kind": kind, "what": fitted(&failure.what, MOST_MESSAGE), "at": short(&failure.at), "because": short(&failure.because),
         "hint": short(&failure.hint),
     })
-}
-
-/// Writes the status of an operation whenever it changes, once a second at the most, and the last one always.
-pub(super) struct StatusWriter {
-    sender: Arc<watch::Sender<OperationStatus>>,
-    task: JoinHandle<()>,
-    end: watch::Sender<bool>,
-}
-
-impl StatusWriter {
-    /// Writes to this operation, of which `before` was the object when the run began.
-    pub(super) fn start(api: Api<DynamicObject>, before: &DynamicObject, status: OperationStatus) -> Self {
-        let (sender, mut receiver) = watch::channel(status);
-        receiver.mark_changed();
-        let (end, ending) = watch::channel(false);
-        let name = before.metadata.name.clone().unwrap_or_default();
-        let task = tokio::spawn(write(api, name, before.data.clone(), receiver, ending));
-        Self { sender: Arc::new(sender), task, end }
-    }
-
-    /// Changes what is written.
-    pub(super) fn change(&self, change: impl FnOnce(&mut OperationStatus)) {
-        self.sender.send_modify(change);
-    }
-
-    /// What is written last.
-    pub(super) fn now(&self) -> OperationStatus {
-        self.sender.borrow().clone()
-    }
-
-    /// For a consumer of events.
-    pub(super) fn sender(&self) -> Arc<watch::Sender<OperationStatus>> {
-        Arc::clone(&self.sender)
-    }
-
-    /// Returns when the last state is written.
-    pub(super) async fn finish(self) {
-        let _ = self.end.send(true);
-        let _ = self.task.await;
-    }
-
-    /// Writes no more: another replica does.
-    pub(super) fn abandon(self) {
-        self.task.abort();
-    }
-}
-
-async fn write(
-    api: Api<DynamicObject>,
-    name: String,
-    mut before: Value,
-    mut receiver: watch::Receiver<OperationStatus>,
-    mut ending: watch::Receiver<bool>,
-) {
-    loop {
-        tokio::select! {
-            changed = receiver.changed() => if changed.is_err() { return },
-            _ = ending.wait_for(|ended| *ended) => if !receiver.has_changed().unwrap_or_default() { return },
-        }
-        let status = receiver.borrow_and_update().clone();
-        let (params, patch) = (PatchParams::apply(MANAGER), Patch::Merge(status.patch(&before, &Clock::rfc3339())));
-        let written = api.patch_status(&name, &params, &patch);
-        match tokio::time::timeout(ANSWER, written).await {
-            Ok(Ok(object)) => before = object.data,
-            // It was deleted: nobody reads it any more.
-            Ok(Err(kube::Error::Api(status))) if status.is_not_found() => return,
-            // What it refuses it refuses again.
-            Ok(Err(kube::Error::Api(status))) if status.is_invalid() => {
-                tracing::error!(operation = name, because = status.message, "the API server refuses the status");
-            }
-            Ok(Err(error)) => {
-                tracing::warn!(operation = name, %error, "the status can't be written");
-                receiver.mark_changed();
-            }
-            Err(_) => receiver.mark_changed(),
-        }
-        // Not a wait for something to happen: so often it may be written.
-        tokio::time::sleep(PAUSE).await;
-    }
 }
 
 #[cfg(test)]

@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, ObjectMeta, Patch, PatchParams, Preconditions};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::decide::{Intent, Refused};
 use super::group::ClusterKey;
-use super::object::{COMPLETED, Condition, MANAGER, TAKE_OVER, condition};
+use super::object::{COMPLETED, Condition, MANAGER, TAKE_OVER, condition, only_this};
 use super::shared::Shared;
 use super::status::{ANSWER, Phase};
 use super::stores::Stores;
 use crate::clock::Clock;
 
-/// A write about one operation.
+/// A write about one operation, as it was when that was decided: if anybody, such as the replica that has begun it meanwhile, has changed it, it is
+/// decided anew.
 pub(super) struct Write {
     api: Api<DynamicObject>,
-    name: String,
+    about: ObjectMeta,
     what: What,
 }
 
@@ -30,12 +31,10 @@ enum What {
 
 /// The write that an intent is, if it is one.
 pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores: &Stores) -> Option<Write> {
-    let write = |name: &str, what| Some(Write { api: shared.operations(key.group), name: name.to_owned(), what });
-    let status = |name: &str, said: Value, conditions: Vec<Condition>| {
-        let before = stores.operations(key).find(|operation| operation.metadata.name.as_deref() == Some(name));
-        let before = before.map(|operation| &operation.data).unwrap_or(&Value::Null);
-        write(name, What::Status(patched(before, said, &conditions)))
-    };
+    let found = |name: &str| stores.operations(key).find(|operation| operation.metadata.name.as_deref() == Some(name));
+    let write = |name: &str, what| Some(Write { api: shared.operations(key.group), about: found(name)?.metadata.clone(), what });
+    let status =
+        |name: &str, said: Value, conditions: Vec<Condition>| write(name, What::Status(patched(&found(name)?.data, said, &conditions)));
     match intent {
         Intent::Label { operation } => write(operation, What::Metadata(json!({"labels": {COMPLETED: "done"}}))),
         Intent::Prune { operation } => write(operation, What::Delete),
@@ -71,6 +70,14 @@ fn patched(before: &Value, said: Value, conditions: &[Condition]) -> Value {
     said
 }
 
+/// An object with the fields of another one.
+fn with(mut object: Value, more: Value) -> Value {
+    if let (Value::Object(fields), Value::Object(more)) = (&mut object, more) {
+        fields.extend(more);
+    }
+    object
+}
+
 fn words(because: Refused, key: &ClusterKey) -> String {
     match because {
         Refused::ClusterNotFound => format!("there is no Cluster {}", key.name),
@@ -83,22 +90,26 @@ fn words(because: Refused, key: &ClusterKey) -> String {
 impl Write {
     /// Writes it. Whether it is written.
     pub(super) async fn write(self) -> bool {
-        let Self { api, name, what } = self;
-        let params = PatchParams::apply(MANAGER);
+        let Self { api, about, what } = self;
+        let (name, params) = (about.name.clone().unwrap_or_default(), PatchParams::apply(MANAGER));
         let written = match what {
             What::Metadata(metadata) => {
-                let patch = Patch::Merge(json!({"metadata": metadata}));
+                let patch = Patch::Merge(json!({"metadata": with(only_this(&about), metadata)}));
                 timeout(ANSWER, api.patch(&name, &params, &patch)).await.map(|result| result.map(drop))
             }
             What::Status(status) => {
-                let patch = Patch::Merge(json!({"status": status}));
+                let patch = Patch::Merge(json!({"metadata": only_this(&about), "status": status}));
                 timeout(ANSWER, api.patch_status(&name, &params, &patch)).await.map(|result| result.map(drop))
             }
-            What::Delete => timeout(ANSWER, api.delete(&name, &DeleteParams::background())).await.map(|result| result.map(drop)),
+            What::Delete => {
+                let only = Preconditions { uid: about.uid, resource_version: about.resource_version };
+                timeout(ANSWER, api.delete(&name, &DeleteParams::background().preconditions(only))).await.map(|result| result.map(drop))
+            }
         };
         match written {
             Ok(Ok(())) => true,
             Ok(Err(kube::Error::Api(status))) if status.is_not_found() => true,
+            Ok(Err(kube::Error::Api(status))) if status.is_conflict() => false,
             Ok(Err(error)) => {
                 tracing::warn!(operation = name, %error, "what was decided can't be written");
                 false

@@ -1,15 +1,19 @@
 //! How an operation begins, for the first time or again.
 
+use std::sync::Arc;
+
 use kok_tasks::digest::sha256;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use super::super::attend::{Attendant, Objects};
+use super::super::attend::{Attendant, Objects, Wish};
 use super::super::cluster_status::{self, Said};
+use super::super::lease::ClusterLease;
 use super::super::object::{self, CLUSTER_NAME, Condition, MANAGER};
 use super::super::outputs::{Teller, owner};
-use super::super::status::{ANSWER, OperationStatus, Phase, StatusWriter};
+use super::super::status::{ANSWER, OperationStatus, Phase};
+use super::super::writer::StatusWriter;
 use super::{End, Failure, Kind, Life};
 use crate::clock::Clock;
 
@@ -18,11 +22,13 @@ const MOST_ATTEMPTS: u64 = 5;
 
 impl Life {
     /// Begins, or goes on after another process did: from now on this one writes the status.
-    pub(in super::super) async fn begin(at: Attendant, found: Objects, home: String) -> Self {
-        let writer = StatusWriter::start(at.shared.operations(at.key.group), &found.operation, status(&found));
+    pub(in super::super) async fn begin(at: Attendant, found: Objects, (home, lease): (String, ClusterLease)) -> Self {
+        let (begun, lost) = (status(&found, &at.shared.identity), Arc::clone(&at.wish));
+        let lost = move || drop(lost.send_replace(Wish::Lost));
+        let writer = StatusWriter::start(at.shared.operations(at.key.group), &found.operation, begun, lost);
         let teller = Teller::new(at.shared.recorder.clone(), &found.operation);
         let wish = at.wish.subscribe();
-        let life = Self { at, found, home, writer, teller, wish, changed: None, permit: None };
+        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, permit: None };
         life.mark().await;
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))
@@ -33,7 +39,7 @@ impl Life {
     /// Labels by which operations are found, and whom they go with.
     async fn mark(&self) {
         let metadata = &self.found.operation.metadata;
-        let mut patch = json!({"metadata": {"labels": {CLUSTER_NAME: self.at.key.name}}});
+        let mut patch = json!({"metadata": {"uid": metadata.uid, "labels": {CLUSTER_NAME: self.at.key.name}}});
         if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
             && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
         {
@@ -46,14 +52,21 @@ impl Life {
         }
     }
 
-    /// Says something about the Cluster; what can't be said now is said with what comes next.
-    pub(super) async fn say(&self, said: impl FnOnce(Said) -> Said) {
+    /// Says something about the Cluster; what can't be said now is said with what comes next. Whether there is no sense in
+    /// saying it again.
+    pub(super) async fn say(&self, said: impl FnOnce(Said) -> Said) -> bool {
         let (clusters, operations) = (self.at.shared.clusters(self.at.key.group), self.at.shared.operations(self.at.key.group));
         let status = self.writer.now();
         let operation = (self.at.operation.as_str(), &status);
-        let written = cluster_status::write((&clusters, &operations), &self.at.key.name, operation, said(Said::default()));
-        if let Ok(Err(error)) = timeout(ANSWER, written).await {
-            tracing::warn!(cluster = %self.at.key, %error, "the status of the Cluster can't be written");
+        let written = cluster_status::write((&clusters, &operations), &self.found.cluster, operation, said(Said::default()));
+        match timeout(ANSWER, written).await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                tracing::warn!(cluster = %self.at.key, %error, "the status of the Cluster can't be written");
+                // What it refuses it refuses again.
+                matches!(error, kube::Error::Api(status) if status.is_forbidden() || status.is_invalid())
+            }
+            Err(_) => false,
         }
     }
 
@@ -72,7 +85,7 @@ impl Life {
 }
 
 /// The status with which it begins.
-fn status(found: &Objects) -> OperationStatus {
+fn status(found: &Objects, replica: &str) -> OperationStatus {
     let data = &found.operation.data;
     let text = |pointer: &str| object::text(data, pointer).map(str::to_owned);
     let before = data.pointer("/status/attempt").and_then(Value::as_u64).unwrap_or_default();
@@ -86,6 +99,7 @@ fn status(found: &Objects) -> OperationStatus {
         start: Some(text("/status/startTime").unwrap_or_else(Clock::rfc3339)),
         digest: text("/status/digest").unwrap_or_else(|| format!("sha256:{}", sha256(canonical(&spec).as_bytes()))),
         attempt,
+        replica: replica.to_owned(),
         ..OperationStatus::default()
     };
     let condition = |kind, is, reason| Condition { kind, is, reason, message: String::new() };

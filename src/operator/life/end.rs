@@ -1,5 +1,7 @@
 //! How an operation ends, or is left to another process.
 
+use std::time::Duration;
+
 use kok_crds::operation::Verb;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
@@ -13,15 +15,18 @@ use super::super::status::{ANSWER, OperationStatus, Phase, error_json};
 use super::{Changed, End, Failure, Kind, Life};
 use crate::clock::Clock;
 
+/// The pause before the API server is asked again.
+const AGAIN: Duration = Duration::from_secs(5);
+
 impl Life {
     /// Writes how it ended; or, if it goes on elsewhere, what the other one has to know.
     pub(super) async fn end(self, end: Result<(), End>) -> Attended {
-        let wish = *self.wish.borrow();
-        if wish == Wish::Lost {
-            // Another replica writes about it by now.
+        // Where it is not, another replica writes about it by now.
+        if !self.is_ours().await {
             self.writer.abandon();
             return Attended::Left;
         }
+        let wish = *self.wish.borrow();
         let (phase, reason, failure) = match end {
             Ok(()) => (Phase::Succeeded, "Succeeded", None),
             Err(End::Failed(reason, failure)) => (Phase::Failed, reason, Some(*failure)),
@@ -33,7 +38,12 @@ impl Life {
         };
         self.writer.change(|status| ended(status, phase, reason, failure.clone()));
         self.tell(phase, reason, failure.as_ref());
-        self.say(|said| self.of_cluster(said, reason, failure.as_ref())).await;
+        while !self.say(|said| self.of_cluster(said, reason, failure.as_ref())).await {
+            if self.is_lost_within(AGAIN).await {
+                self.writer.abandon();
+                return Attended::Left;
+            }
+        }
         let Self { at, writer, found, .. } = self;
         writer.finish().await;
         let labels = json!({"metadata": {"labels": {COMPLETED: "done"}}});
@@ -42,6 +52,29 @@ impl Life {
         let (params, patch) = (PatchParams::apply(MANAGER), Patch::Merge(&labels));
         let _ = timeout(ANSWER, api.patch(&at.operation, &params, &patch)).await;
         Attended::Ended(found.operation.metadata.uid)
+    }
+
+    /// Whether this replica still has the Lease. The API server is asked until it answers: what the last renewal said may be long ago, as of a
+    /// process that was stopped for a while.
+    async fn is_ours(&self) -> bool {
+        loop {
+            if *self.wish.borrow() == Wish::Lost {
+                return false;
+            }
+            match timeout(ANSWER, self.lease.is_ours()).await {
+                Ok(Ok(is_ours)) => return is_ours,
+                Ok(Err(error)) => tracing::warn!(cluster = %self.at.key, %error, "the Lease can't be read"),
+                Err(_) => {}
+            }
+            if self.is_lost_within(AGAIN).await {
+                return false;
+            }
+        }
+    }
+
+    /// Waits this long, unless another replica gets the Lease.
+    async fn is_lost_within(&self, time: Duration) -> bool {
+        timeout(time, self.wish.clone().wait_for(|wish| *wish == Wish::Lost)).await.is_ok()
     }
 
     async fn leave(self) -> Attended {

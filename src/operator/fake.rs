@@ -1,0 +1,155 @@
+//! An API server of a few lines, for tests: it keeps objects by their paths, with versions and uids, and refuses what is about another version.
+#![allow(clippy::unwrap_used, reason = "it is for tests")]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::{Method, StatusCode, Uri};
+use kube::{Client, Config};
+use serde_json::{Value, json};
+
+/// The API server.
+#[derive(Default)]
+pub(super) struct Fake(Mutex<Held>);
+
+#[derive(Default)]
+struct Held {
+    objects: BTreeMap<String, Value>,
+    version: u64,
+    /// So many requests are not answered as they should be.
+    failing: usize,
+    /// Methods and paths of all that were asked.
+    asked: Vec<String>,
+}
+
+type Answer = (StatusCode, String);
+
+impl Fake {
+    /// Starts it, with a client of it.
+    pub(super) async fn start() -> (Arc<Self>, Client) {
+        let fake = Arc::new(Self::default());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answers = |State(fake): State<Arc<Self>>, method: Method, uri: Uri, body: Bytes| async move { fake.answer(&method, &uri, &body) };
+        let router = Router::new().fallback(answers).with_state(Arc::clone(&fake));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let client = Client::try_from(Config::new(format!("http://{address}").parse().unwrap())).unwrap();
+        (fake, client)
+    }
+
+    /// Has somebody else write an object.
+    pub(super) fn put(&self, path: &str, object: Value) -> Value {
+        self.0.lock().unwrap().put(path, object)
+    }
+
+    /// What is there.
+    pub(super) fn get(&self, path: &str) -> Option<Value> {
+        self.0.lock().unwrap().objects.get(path).cloned()
+    }
+
+    /// Somebody else has taken it away.
+    pub(super) fn remove(&self, path: &str) {
+        self.0.lock().unwrap().objects.remove(path);
+    }
+
+    /// Has so many requests fail that come next.
+    pub(super) fn fail(&self, count: usize) {
+        self.0.lock().unwrap().failing = count;
+    }
+
+    /// Methods and paths of what was asked so far.
+    pub(super) fn asked(&self) -> Vec<String> {
+        self.0.lock().unwrap().asked.clone()
+    }
+
+    fn answer(&self, method: &Method, uri: &Uri, body: &[u8]) -> Answer {
+        let mut held = self.0.lock().unwrap();
+        held.asked.push(format!("{method} {}", uri.path()));
+        if held.failing > 0 {
+            held.failing -= 1;
+            return refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError");
+        }
+        let path = uri.path().trim_end_matches("/status").to_owned();
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let known = held.objects.get(&path).cloned();
+        match (method.as_str(), known) {
+            ("GET", Some(object)) => (StatusCode::OK, object.to_string()),
+            ("GET", None) if is_list(&path) => held.list(&path),
+            ("POST", _) => held.create(&path, body),
+            ("PATCH", Some(mut object)) => {
+                if is_of_another(&body, &object) {
+                    return refusal(StatusCode::CONFLICT, "Conflict");
+                }
+                merge(&mut object, &body);
+                (StatusCode::OK, held.put(&path, object).to_string())
+            }
+            ("PATCH", None) if body.get("kind").is_some() => (StatusCode::OK, held.put(&path, body).to_string()),
+            ("PUT", Some(object)) if is_of_another(&body, &object) => refusal(StatusCode::CONFLICT, "Conflict"),
+            ("PUT", Some(_)) => (StatusCode::OK, held.put(&path, body).to_string()),
+            _ => refusal(StatusCode::NOT_FOUND, "NotFound"),
+        }
+    }
+}
+
+impl Held {
+    fn put(&mut self, path: &str, mut object: Value) -> Value {
+        self.version += 1;
+        let uid = self.objects.get(path).and_then(|known| known.pointer("/metadata/uid").cloned());
+        let name = path.rsplit('/').next().unwrap_or_default();
+        let metadata = object.as_object_mut().unwrap().entry("metadata").or_insert_with(|| json!({})).as_object_mut().unwrap();
+        metadata.insert("name".to_owned(), json!(name));
+        metadata.insert("resourceVersion".to_owned(), json!(self.version.to_string()));
+        let new = json!(format!("uid-{}", self.version));
+        metadata.entry("uid").or_insert_with(|| uid.unwrap_or(new));
+        self.objects.insert(path.to_owned(), object.clone());
+        object
+    }
+
+    fn create(&mut self, path: &str, body: Value) -> Answer {
+        let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("event").to_owned();
+        let path = format!("{path}/{name}");
+        if self.objects.contains_key(&path) {
+            return refusal(StatusCode::CONFLICT, "AlreadyExists");
+        }
+        (StatusCode::CREATED, self.put(&path, body).to_string())
+    }
+
+    fn list(&self, path: &str) -> Answer {
+        let items: Vec<&Value> = self.objects.iter().filter(|(at, _)| at.starts_with(path)).map(|(_, object)| object).collect();
+        (StatusCode::OK, json!({"kind": "List", "apiVersion": "v1", "metadata": {}, "items": items}).to_string())
+    }
+}
+
+fn is_list(path: &str) -> bool {
+    path.ends_with('s') && path.matches('/').count() <= 4
+}
+
+/// Whether it is about another version of an object, or another object of its name.
+fn is_of_another(asked: &Value, known: &Value) -> bool {
+    let differs = |pointer: &str| asked.pointer(pointer).is_some_and(|wanted| Some(wanted) != known.pointer(pointer));
+    differs("/metadata/resourceVersion") || differs("/metadata/uid")
+}
+
+/// RFC 7386.
+fn merge(object: &mut Value, patch: &Value) {
+    let Value::Object(fields) = patch else { return patch.clone_into(object) };
+    if !object.is_object() {
+        *object = json!({});
+    }
+    for (name, value) in fields {
+        let object = object.as_object_mut().unwrap();
+        if value.is_null() {
+            object.remove(name);
+        } else {
+            merge(object.entry(name.clone()).or_insert(Value::Null), value);
+        }
+    }
+}
+
+fn refusal(code: StatusCode, reason: &str) -> Answer {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason, "code": code.as_u16()});
+    (code, status.to_string())
+}
