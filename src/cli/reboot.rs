@@ -1,5 +1,6 @@
 //! `kokctl reboot`
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
@@ -43,6 +44,7 @@ pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
         if_needed: arguments.if_needed,
         drain: arguments.drain.settings(&cluster, arguments.empty_dir.delete_emptydir),
         back_within,
+        boots: &BTreeMap::new(),
     };
     let part = hosts.join(",");
     let (session, lock) = Session::open(&cluster, &arguments.nodes.changing, process::transport()).map_err(|failure| vec![failure])?;

@@ -1,9 +1,10 @@
 //! Plans that are only shown, or wait for somebody who approves exactly them.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use kok_crds::model::Cluster;
-use kok_tasks::plan::{DocumentInputs, Plan, PlanDocument};
+use kok_tasks::plan::{DocumentInputs, Plan, PlanDocument, boots};
 use serde_json::Value;
 
 use super::object;
@@ -42,16 +43,19 @@ pub(super) struct Gate {
     approved: Option<String>,
     /// The last plan that was not carried out.
     held: Mutex<Option<PlanDocument>>,
+    /// The boot ids of the hosts that the last plan starts anew.
+    boots: Mutex<BTreeMap<String, String>>,
 }
 
 impl Gate {
     /// One that lets the approved plan pass, if there is one.
     pub(super) fn new(mode: Mode, approved: Option<String>) -> Self {
-        Self { mode, approved, held: Mutex::default() }
+        Self { mode, approved, held: Mutex::default(), boots: Mutex::default() }
     }
 
     /// What becomes of a plan. An empty one changes nothing, and is nobody's to approve.
     pub(super) fn judge(&self, plan: &Plan, cluster: &Cluster, given: &Given) -> Verdict {
+        *self.boots.lock().unwrap_or_else(PoisonError::into_inner) = boots(plan);
         if self.mode == Mode::Auto || plan.is_empty() {
             return Verdict::Go;
         }
@@ -61,6 +65,11 @@ impl Gate {
         }
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(document);
         Verdict::Wait
+    }
+
+    /// The boot ids of the hosts that the plan starts anew.
+    pub(super) fn boots(&self) -> BTreeMap<String, String> {
+        self.boots.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The plan that was not carried out.

@@ -1,5 +1,6 @@
 //! The verbs of the engine, as an operation asks for them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kok_crds::model::Cluster;
@@ -32,6 +33,8 @@ pub(super) struct Means<'a> {
     pub(super) bundle: Option<Arc<BundleFolder>>,
     pub(super) given: &'a Given,
     pub(super) options: Options<'a>,
+    /// The boot ids of hosts that the same task was to start anew, if it was begun before.
+    pub(super) boots: &'a BTreeMap<String, String>,
     /// Whether an earlier run of the same operation may have done a part of it.
     pub(super) goes_on: bool,
 }
@@ -132,7 +135,7 @@ async fn aside(task: &Task, asked: &Asked, how: How, means: &Means<'_>) -> Resul
 
 async fn reboot(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
     let hosts = nodes(task, asked)?;
-    let reboots = Reboots { hosts, if_needed: false, drain: drains(&task.cluster, false), back_within: BACK_WITHIN };
+    let reboots = Reboots { hosts, if_needed: false, drain: drains(&task.cluster, false), back_within: BACK_WITHIN, boots: means.boots };
     let (part, lock) = (hosts.join(","), means.lock(&task.cluster)?);
     engine::reboot(means.context, lock, &task.cluster, (&reboots, &part), means.options).await.map(drop)
 }

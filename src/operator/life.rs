@@ -2,6 +2,7 @@
 
 mod approved;
 mod begin;
+mod boots;
 mod end;
 mod run;
 mod trusted;
@@ -107,10 +108,15 @@ impl Life {
     async fn carry_out_all(&mut self, tasks: &[Arc<Task>], snapshot: &Snapshot) -> Result<(), End> {
         let is_dry = Mode::of(&self.found.operation.data) == Mode::DryRun;
         let verbs: Vec<Verb> = tasks.iter().map(|task| task.verb).collect();
+        let done = self.writer.now().invocations_done;
         for (place, task) in tasks.iter().enumerate() {
             let changes = !is_dry && is_changing(task.verb);
+            let is_done = task.place < done;
             if changes {
-                self.changed = Some(Changed { verb: task.verb, is_done: false });
+                self.changed = Some(Changed { verb: task.verb, is_done });
+            }
+            if is_done {
+                continue;
             }
             self.carry_out(task, snapshot).await?;
             if changes {
@@ -118,9 +124,23 @@ impl Life {
             }
             if !is_dry && keeps_kubeconfig(&verbs, place) {
                 self.outputs(task).await?;
+                self.say(|said| self.of_standing(said, "Succeeded", String::new())).await;
             }
+            self.is_done(task, place + 1 < tasks.len()).await;
         }
         Ok(())
+    }
+
+    /// Notes that a task is done, for whoever goes on with the operation. Before another task is begun the note has to be there.
+    async fn is_done(&mut self, task: &Task, is_followed: bool) {
+        let done = task.place + 1;
+        self.writer.change(|status| status.invocations_done = done);
+        if is_followed {
+            tokio::select! {
+                () = self.writer.written(|status| status.invocations_done >= done) => {}
+                _ = self.wish.wait_for(|wish| *wish != Wish::None) => {}
+            }
+        }
     }
 
     /// The operation as it is read.

@@ -69,7 +69,7 @@ fn certificates() -> Value {
 
 /// What the operator says of an operation, with the names of the fields.
 pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
-    let names = vec!["conditions", "phase", "observedGeneration", "run", "attempt", "replica", "plan", "progress", "hosts", "inputs", "lastError"];
+    let names = vec!["conditions", "phase", "observedGeneration", "run", "attempt", "replica", "invocationsDone", "plan", "progress", "hosts", "inputs", "lastError"];
     const PHASES: [&str; 10] =
         ["Pending", "Queued", "Planning", "AwaitingApproval", "Running", "Resuming", "Cancelling", "Succeeded", "Failed", "Cancelled"];
     let of_run = vec![count("done", "Steps done."), count("total", "Steps to be done."), text("now", "The step at work.")];
@@ -81,6 +81,7 @@ pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
         text("run", "Name of the run, in the operator's journals."),
         count("attempt", "How often a process has begun it, or gone on with it."),
         text("replica", "Which process has written this, and works on it until it is over."),
+        count("invocationsDone", "How many of preHook, the action and postHook, in this order, are done: they are not done again."),
         property("plan", "What the last plan changes.", plan()),
         property("progress", "How far the run is.", progress()),
         property("hosts", "Its hosts, those in trouble first.", list(host)),

@@ -89,6 +89,7 @@ fn status(found: &Objects, replica: &str) -> OperationStatus {
     let data = &found.operation.data;
     let text = |pointer: &str| object::text(data, pointer).map(str::to_owned);
     let before = data.pointer("/status/attempt").and_then(Value::as_u64).unwrap_or_default();
+    let number = |pointer: &str| data.pointer(pointer).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok()).unwrap_or_default();
     // What only waited has not been attempted.
     let attempt = if text("/status/phase").as_deref() == Some("Pending") { before.max(1) } else { before + 1 };
     let spec = data.get("spec").cloned().unwrap_or_default();
@@ -100,6 +101,7 @@ fn status(found: &Objects, replica: &str) -> OperationStatus {
         digest: text("/status/digest").unwrap_or_else(|| format!("sha256:{}", sha256(canonical(&spec).as_bytes()))),
         attempt,
         replica: replica.to_owned(),
+        invocations_done: number("/status/invocationsDone"),
         ..OperationStatus::default()
     };
     let condition = |kind, is, reason| Condition { kind, is, reason, message: String::new() };

@@ -103,6 +103,11 @@ impl Life {
         let message = failure.map(Failure::one_line).unwrap_or_default();
         let said = said.condition("Progressing", false, reason, "").field("lastError", failure.map_or(Value::Null, error_json));
         let said = said.condition("InputsReady", reason != "InputsMissing" && reason != "InputRefused", reason, message.clone());
+        self.of_standing(said, reason, message)
+    }
+
+    /// How the cluster is after what was changed so far.
+    pub(super) fn of_standing(&self, said: Said, reason: &'static str, message: String) -> Said {
         match standing(self.changed) {
             Standing::AsBefore => said.field("phase", self.phase_before()),
             Standing::TakenDown => said

@@ -18,6 +18,7 @@ use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
 use super::super::status::OperationStatus;
 use super::end::is_changing;
+use super::boots::{Boots, Keeper};
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _};
@@ -40,6 +41,8 @@ struct Attempts {
     take_over: bool,
     /// Whether an earlier run may have done a part of it.
     goes_on: bool,
+    /// The boot ids of hosts that the task starts anew, if it was begun before.
+    boots: Boots,
     approved: Option<String>,
     shown: Option<PlanDocument>,
 }
@@ -49,7 +52,7 @@ impl Attempts {
         let retries = operation.pointer("/spec/operator/retries").and_then(Value::as_u64);
         let retries = retries.and_then(|retries| u32::try_from(retries).ok()).unwrap_or(RETRIES);
         let (mode, tries) = (Mode::of(operation), Tries::default());
-        Self { mode, retries, tries, take_over: false, goes_on, approved: None, shown: None }
+        Self { mode, retries, tries, take_over: false, goes_on, boots: Boots::new(), approved: None, shown: None }
     }
 }
 
@@ -63,6 +66,9 @@ impl Life {
         loop {
             if *self.wish.borrow() != Wish::None {
                 return Err(End::Stopped);
+            }
+            if task.verb == Verb::Reboot {
+                attempts.boots = self.boots(task).await?;
             }
             let began = Instant::now();
             let gate = Arc::new(Gate::new(attempts.mode, attempts.approved.clone()));
@@ -125,20 +131,23 @@ impl Life {
         let controller = shared.controller(&self.found.cluster);
         let context = Context { stop: stopping, ..Context::new(controller, Events::new(sinks), shared.transport()) };
         let given = given(snapshot)?;
-        let (task, gate, bundle, engine) = (Arc::clone(task), Arc::clone(gate), shared.settings.bundle.clone(), shared.engine.clone());
+        let (bundle, engine, boots) = (shared.settings.bundle.clone(), shared.engine.clone(), attempts.boots.clone());
+        let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots);
         self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
         tracing::info!(cluster = %self.at.key, operation = self.at.operation, run = name, verb = task.verb.as_str(), "begins");
         let (sender, done) = oneshot::channel();
+        let (of, gate) = (Arc::clone(task), Arc::clone(gate));
         let work = move || {
-            let approve = |plan: &Plan| gate.judge(plan, &task.cluster, &given);
-            let options = Options { take_over, approve: &approve, ..Options::unattended(&name) };
-            let means = Means { context: &context, store: &store, bundle, given: &given, options, goes_on };
-            let _ = sender.send(engine.block_on(carry_out(&task, &means)));
+            let approve = |plan: &Plan| gate.judge(plan, &of.cluster, &given);
+            let begins = || keeper.begins();
+            let options = Options { take_over, approve: &approve, begins: &begins, ..Options::unattended(&name) };
+            let means = Means { context: &context, store: &store, bundle, given: &given, options, boots: &boots, goes_on };
+            let _ = sender.send(engine.block_on(carry_out(&of, &means)));
         };
         let thread = thread::Builder::new().name("run".to_owned()).stack_size(STACK).spawn(work);
         let defect = |because: &str| Error::from(Failure::new(Kind::Internal, "the run has no end").because(because));
         thread.map_err(|error| defect(&error.to_string()))?;
-        let ended = done.await.unwrap_or_else(|_| Err(defect("its thread has ended before it")));
+        let ended = self.ended(task, done, noted).await.unwrap_or_else(|| Err(defect("its thread has ended before it")));
         listener.abort();
         ended
     }

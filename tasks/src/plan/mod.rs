@@ -39,7 +39,7 @@ pub use lint::{Finding, lint, ungated};
 pub use looks::looks;
 pub use make::{Inputs, Making, Seen, make, make_part};
 pub use reason::Reason;
-pub use reboot::{Reboots, reboot, reboot_looks};
+pub use reboot::{Reboots, boots, reboot, reboot_looks};
 pub use recover::{Recovering, RecoveryStage, recover, recovery_looks, take_back};
 pub use refusal::Refusal;
 pub use reset::{reset, reset_looks};

@@ -1,11 +1,12 @@
 //! The plan that starts hosts anew, one after the other, with their pods elsewhere meanwhile.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kok_crds::model::{Cluster, Host};
 
 use super::draft::{Draft, Edge};
-use super::graph::Plan;
+use super::graph::{Action, Plan, Step};
 use super::id::StepId;
 use super::leave::{drained, lost_pods};
 use super::make::{Making, Seen, compared, defect, enter};
@@ -29,6 +30,30 @@ pub struct Reboots<'a> {
     pub drain: DrainSettings,
     /// How long a host may take until it is back.
     pub back_within: Duration,
+    /// The boot ids that they had when that was ordered first. One that has another one by now was started anew, and what comes after that is all
+    /// that is left to do for it. Of hosts that are not named here it is ordered now.
+    pub boots: &'a BTreeMap<String, String>,
+}
+
+impl Reboots<'_> {
+    fn is_started(&self, host: &Host, seen: &Seen) -> bool {
+        let now = boot_id(seen, &host.name);
+        self.boots.get(&host.name).is_some_and(|before| !now.is_empty() && *before != now)
+    }
+}
+
+/// The boot ids that hosts had when this plan was made, of those that it starts anew.
+#[must_use]
+pub fn boots(plan: &Plan) -> BTreeMap<String, String> {
+    let of = |step: &Step| match &step.action {
+        Action::Operation(Operation::Reboot(reboot)) => Some((step.host.clone(), reboot.before.clone())),
+        _ => None,
+    };
+    plan.steps().filter_map(of).collect()
+}
+
+fn boot_id(seen: &Seen, host: &str) -> String {
+    seen.facts(host).and_then(|facts| facts.boot_id.clone()).unwrap_or_default()
 }
 
 const TASK: &str = "reboot";
@@ -72,7 +97,7 @@ pub fn reboot(cluster: &Cluster, wanted: &Reboots<'_>, seen: &Seen) -> Result<Ma
     }
     let making = compared(plan, seen, &Selection::whole())?;
     let lost = |host: &Host| lost_pods(&host.name, &wanted.drain, seen, speaker(cluster, seen, host)?);
-    let refusals: Vec<Refusal> = cluster.hosts.iter().filter(chosen).filter_map(lost).collect();
+    let refusals: Vec<Refusal> = cluster.hosts.iter().filter(chosen).filter(|host| !wanted.is_started(host, seen)).filter_map(lost).collect();
     if refusals.is_empty() { Ok(making) } else { Err(refusals) }
 }
 
@@ -97,9 +122,10 @@ fn nobody_answers() -> Refusal {
 fn draft<'a>(cluster: &Cluster, wanted: &Reboots<'_>, host: &'a Host, speaker: &Host, seen: &Seen) -> (Draft<'a>, StepId, StepId) {
     let mut draft = Draft::new(&host.name, TASK);
     let name = &host.name;
-    let before = seen.facts(name).and_then(|facts| facts.boot_id.clone()).unwrap_or_default();
+    let before = wanted.boots.get(name).cloned().unwrap_or_else(|| boot_id(seen, name));
     let is_node = host.roles.is_node();
-    let pods = is_node.then(|| drained(&mut draft, name, speaker, (&wanted.drain, wanted.hosts.len())));
+    // The pods of one that was started anew may be its own again.
+    let pods = (is_node && !wanted.is_started(host, seen)).then(|| drained(&mut draft, name, speaker, (&wanted.drain, wanted.hosts.len())));
     let reboot = draft.add("reboot", Operation::Reboot(Reboot { before, if_needed: wanted.if_needed }));
     draft.within(wanted.back_within);
     let begins = pods.as_ref().map_or_else(|| reboot.clone(), |_| StepId::new(name, TASK, "cordoned"));

@@ -38,6 +38,7 @@ mod plan;
 mod preconditions;
 mod present;
 mod probe;
+mod reboot;
 mod recovery;
 mod reset;
 mod reset_part;
