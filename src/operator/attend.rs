@@ -81,6 +81,8 @@ pub(super) struct Attendant {
     pub(super) shared: Arc<Shared>,
     pub(super) key: ClusterKey,
     pub(super) operation: String,
+    /// Tells it from another one of its name.
+    pub(super) uid: String,
     pub(super) wish: Arc<watch::Sender<Wish>>,
 }
 
@@ -129,10 +131,11 @@ impl Attendant {
         attended
     }
 
-    /// The operation and its Cluster as they are now; nothing if one of them is gone.
+    /// The operation and its Cluster as they are now; nothing if one of them is gone, also if there is another operation of its name.
     pub(super) async fn objects(&self) -> Result<Option<Objects>, ()> {
         let operation = read(&self.shared.operations(self.key.group), &self.operation).await?;
         let cluster = read(&self.shared.clusters(self.key.group), &self.key.name).await?;
+        let operation = operation.filter(|operation| operation.metadata.uid.as_deref() == Some(&self.uid));
         Ok(operation.zip(cluster).map(|(operation, cluster)| Objects { cluster, operation }))
     }
 

@@ -13,6 +13,8 @@ pub(super) enum Intent {
     Start {
         /// Its name.
         operation: String,
+        /// Tells it from another one of its name.
+        uid: String,
     },
     /// The run under way is to end.
     Stop(Stopping),
@@ -86,8 +88,7 @@ pub(super) fn decide(view: &View, now: i64) -> Vec<Intent> {
     intents.extend(cancelled.into_iter().map(|operation| Intent::Cancel { operation: operation.name.clone() }));
     let mut waiting = Vec::new();
     for operation in in_order(live) {
-        let is_active = view.active.as_ref().is_some_and(|active| active.operation == operation.name);
-        match refused(view, operation).filter(|_| !is_active) {
+        match refused(view, operation).filter(|_| !view.is_active(operation)) {
             Some(because) if operation.refused == Some(because.reason()) => {}
             Some(because) => intents.push(Intent::Refuse { operation: operation.name.clone(), because }),
             None => waiting.push(operation),
@@ -97,11 +98,25 @@ pub(super) fn decide(view: &View, now: i64) -> Vec<Intent> {
         Some(active) => intents.extend(of_active(view, active, now)),
         None => intents.extend(waiting.first().map(|first| begin(view, first, now))),
     }
-    let first = view.active.as_ref().map(|active| active.operation.as_str()).or(waiting.first().map(|first| first.name.as_str()));
-    let behind = waiting.iter().filter(|operation| Some(operation.name.as_str()) != first && operation.life == Life::New);
+    intents.extend(queued(view, &waiting));
     intents
-        .extend(behind.map(|operation| Intent::Queue { operation: operation.name.clone(), behind: first.unwrap_or_default().to_owned() }));
-    intents
+}
+
+/// Each that waits says behind which one: the one before it in their order.
+fn queued(view: &View, waiting: &[&Operation]) -> Vec<Intent> {
+    let active = view.active.as_ref().map(|active| active.operation.as_str());
+    let waiting: Vec<&&Operation> = waiting.iter().filter(|operation| !view.is_active(operation)).collect();
+    // The first of them is what is begun next, if nothing is under way.
+    let before = active.into_iter().chain(waiting.iter().map(|operation| operation.name.as_str()));
+    let next = usize::from(active.is_none());
+    let says = |(operation, behind): (&&Operation, &str)| match operation.life {
+        Life::New => true,
+        Life::Queued => operation.behind.as_deref() != Some(behind),
+        Life::Begun | Life::Ended => false,
+    };
+    let pairs = waiting.iter().skip(next).map(|operation| **operation).zip(before);
+    let pairs = pairs.filter(|(operation, behind)| says((operation, behind)));
+    pairs.map(|(operation, behind)| Intent::Queue { operation: operation.name.clone(), behind: behind.to_owned() }).collect()
 }
 
 /// One that was begun is gone on with before another one begins; of the others the oldest is first.
@@ -115,8 +130,7 @@ fn in_order(mut operations: Vec<&Operation>) -> Vec<&Operation> {
 
 /// Whether it ends before it has begun.
 fn is_called_off(view: &View, operation: &Operation) -> bool {
-    let is_active = view.active.as_ref().is_some_and(|active| active.operation == operation.name);
-    operation.is_cancelled && !is_active && operation.life != Life::Begun
+    operation.is_cancelled && !view.is_active(operation) && operation.life != Life::Begun
 }
 
 /// Why it is not begun. What has begun is gone on with, whatever came about meanwhile.
@@ -137,14 +151,14 @@ fn refused(view: &View, operation: &Operation) -> Option<Refused> {
 fn begin(view: &View, operation: &Operation, now: i64) -> Intent {
     match view.claim {
         Claim::RetryAt(at) if at > now => Intent::Requeue(at),
-        Claim::RetryAt(_) | Claim::Untried => Intent::Start { operation: operation.name.clone() },
+        Claim::RetryAt(_) | Claim::Untried => Intent::Start { operation: operation.name.clone(), uid: operation.uid.clone() },
     }
 }
 
 /// Whether the run under way is to end, and when to look again.
 fn of_active(view: &View, active: &Active, now: i64) -> Vec<Intent> {
-    let operation = view.operations.iter().find(|operation| operation.name == active.operation);
-    // One that was deleted, or whose Cluster was, has nobody left who wants it.
+    let operation = view.operations.iter().find(|operation| view.is_active(operation));
+    // One that was deleted, or whose Cluster was, has nobody left who wants it, also if there is another one of its name.
     let is_cancelled = view.cluster.is_none() || operation.is_none_or(|operation| operation.is_cancelled);
     let is_late = now >= active.deadline;
     let wished = match active.stopping {

@@ -180,9 +180,9 @@ impl Server {
         let mut all = Vec::new();
         for intent in &intents {
             match intent {
-                Intent::Start { operation } => {
+                Intent::Start { operation, uid } => {
                     let deadline = self.deadline(key, operation, now);
-                    self.supervisor.start(key, operation, deadline);
+                    self.supervisor.start(key, (operation, uid), deadline);
                     self.due.insert(key.clone());
                 }
                 Intent::Stop(stopping) => self.supervisor.stop(key, *stopping),

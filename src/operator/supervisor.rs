@@ -24,6 +24,7 @@ pub(super) struct Report {
 /// One operation under way.
 struct Run {
     operation: String,
+    uid: String,
     wish: Arc<watch::Sender<Wish>>,
     deadline: i64,
     stopping: Option<Stopping>,
@@ -56,7 +57,7 @@ impl Supervisor {
     /// Adds what it knows of a cluster to a view.
     pub(super) fn add_to(&self, key: &ClusterKey, view: &mut View) {
         view.active =
-            self.runs.get(key).map(|run| Active { operation: run.operation.clone(), deadline: run.deadline, stopping: run.stopping });
+            self.runs.get(key).map(|run| Active { operation: run.operation.clone(), uid: run.uid.clone(), deadline: run.deadline, stopping: run.stopping });
         view.claim = self.retry.get(key).map_or(Claim::Untried, |at| Claim::RetryAt(*at));
         if self.is_leaving {
             view.claim = Claim::RetryAt(i64::MAX);
@@ -69,14 +70,15 @@ impl Supervisor {
     }
 
     /// Begins one, or goes on with it. It may take until this time, in seconds since 1970.
-    pub(super) fn start(&mut self, key: &ClusterKey, operation: &str, deadline: i64) {
+    pub(super) fn start(&mut self, key: &ClusterKey, (operation, uid): (&str, &str), deadline: i64) {
         if self.is_leaving || self.runs.contains_key(key) {
             return;
         }
         let wish = Arc::new(watch::channel(Wish::None).0);
-        let run = Run { operation: operation.to_owned(), wish: Arc::clone(&wish), deadline, stopping: None };
+        let (operation, uid) = (operation.to_owned(), uid.to_owned());
+        let run = Run { operation: operation.clone(), uid: uid.clone(), wish: Arc::clone(&wish), deadline, stopping: None };
         self.runs.insert(key.clone(), run);
-        let attendant = Attendant { shared: Arc::clone(&self.shared), key: key.clone(), operation: operation.to_owned(), wish };
+        let attendant = Attendant { shared: Arc::clone(&self.shared), key: key.clone(), operation, uid, wish };
         let (reports, key) = (self.reports.clone(), key.clone());
         let before = self.seen.remove(&key);
         tokio::spawn(async move {
@@ -112,9 +114,9 @@ impl Supervisor {
         self.retry.remove(&key);
         let now = Clock::seconds();
         match attended {
-            Attended::Ended(uid) => {
-                self.over.extend(uid.map(|uid| (key, uid)));
-            }
+            Attended::Ended(Some(uid)) => drop(self.over.insert(key, uid)),
+            // What is gone is in the stores until their watch has told.
+            Attended::Ended(None) => drop(self.retry.insert(key, now + UNANSWERED)),
             Attended::Elsewhere(observation) => {
                 let left = LASTS.saturating_sub(observation.since().elapsed());
                 let pause = RENEWED.min(left + std::time::Duration::from_secs(1));

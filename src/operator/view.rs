@@ -32,10 +32,14 @@ pub(super) struct Served {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Operation {
     pub(super) name: String,
+    /// Tells it from another one of its name.
+    pub(super) uid: String,
     /// In seconds since 1970.
     pub(super) created: i64,
     pub(super) score: i64,
     pub(super) life: Life,
+    /// Behind which other one it waits, as its status says.
+    pub(super) behind: Option<String>,
     /// Why it was not begun, as its status says.
     pub(super) refused: Option<&'static str>,
     /// Whether another operator has made a Job for it.
@@ -65,6 +69,8 @@ pub(super) enum Life {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Active {
     pub(super) operation: String,
+    /// Of the operation that it is of; there may be another one of its name by now.
+    pub(super) uid: String,
     /// When it is given up, in seconds since 1970.
     pub(super) deadline: i64,
     /// What was wished of it.
@@ -119,6 +125,13 @@ impl View {
     }
 }
 
+impl View {
+    /// Whether an operation is the one under way here.
+    pub(super) fn is_active(&self, operation: &Operation) -> bool {
+        self.active.as_ref().is_some_and(|active| active.operation == operation.name && active.uid == operation.uid)
+    }
+}
+
 impl Operation {
     fn of(operation: &kube::api::DynamicObject, key: &ClusterKey) -> Self {
         let (data, meta) = (&operation.data, &operation.metadata);
@@ -130,16 +143,20 @@ impl Operation {
             (_, Some("Pending") | None) => Life::New,
             (_, Some(_)) => Life::Begun,
         };
-        let said = object::condition(data, "conditions", "Accepted").filter(|it| it.get("status").is_some_and(|status| status == "False"));
+        let accepted = object::condition(data, "conditions", "Accepted");
+        let behind = accepted.and_then(|it| it.get("message")?.as_str()?.strip_prefix(object::BEHIND).map(str::to_owned));
+        let said = accepted.filter(|it| it.get("status").is_some_and(|status| status == "False"));
         let said = said.and_then(|it| it.get("reason")?.as_str());
         Self {
             name: meta.name.clone().unwrap_or_default(),
+            uid: meta.uid.clone().unwrap_or_default(),
             created: object::created(meta),
             score: annotation(key.group.score_annotation()).and_then(|score| score.parse().ok()).unwrap_or_default(),
             life,
+            behind,
             refused: said.and_then(|said| REASONS.into_iter().find(|reason| *reason == said)),
             has_job: object::text(data, "/status/jobRef/name").is_some_and(|name| !name.is_empty()) && life != Life::Begun,
-            is_wanted: annotation(object::TAKE_OVER).is_some(),
+            is_wanted: annotation(object::TAKE_OVER).is_some_and(|value| value != "false"),
             is_cancelled: annotation(object::CANCEL).is_some_and(|value| value != "false") || meta.deletion_timestamp.is_some(),
             is_labelled: meta.labels.as_ref().and_then(|all| all.get(object::COMPLETED)).is_some_and(|value| value == "done"),
         }
@@ -190,7 +207,7 @@ mod tests {
     fn annotations_and_a_job_of_another_operator_are_seen() {
         let annotated = |name: &str, value: &str| view(json!({"name": "o", "annotations": {name: value}}), json!({}), None);
         assert!(annotated("kokctl.io/cancel", "true").is_cancelled && !annotated("kokctl.io/cancel", "false").is_cancelled);
-        assert!(annotated("kokctl.io/take-over", "true").is_wanted);
+        assert!(annotated("kokctl.io/take-over", "true").is_wanted && !annotated("kokctl.io/take-over", "false").is_wanted);
         assert_eq!(annotated("clay.io/eliminate-score", "7").score, 7);
         let job = json!({"jobRef": {"name": "job"}, "status": "Running"});
         assert!(view(json!({"name": "o"}), job, None).has_job);

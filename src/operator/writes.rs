@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::decide::{Intent, Refused};
 use super::group::ClusterKey;
-use super::object::{COMPLETED, Condition, MANAGER, TAKE_OVER, condition, only_this};
+use super::object::{BEHIND, COMPLETED, Condition, MANAGER, TAKE_OVER, condition, only_this};
 use super::shared::Shared;
 use super::status::{ANSWER, Phase};
 use super::stores::Stores;
@@ -43,7 +43,7 @@ pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores
             status(operation, json!({"phase": "Pending"}), vec![accepted])
         }
         Intent::Queue { operation, behind } => {
-            let accepted = Condition { kind: "Accepted", is: true, reason: "Queued", message: format!("behind {behind}") };
+            let accepted = Condition { kind: "Accepted", is: true, reason: "Queued", message: format!("{BEHIND}{behind}") };
             status(operation, json!({"phase": Phase::Queued.word(), "status": Phase::Queued.kubeans()}), vec![accepted])
         }
         Intent::Cancel { operation } => {

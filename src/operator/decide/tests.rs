@@ -8,9 +8,11 @@ const DAY: i64 = 86_400;
 fn operation(name: &str, created: i64, life: Life) -> Operation {
     Operation {
         name: name.to_owned(),
+        uid: format!("{name}-1"),
         created,
         score: 0,
         life,
+        behind: None,
         refused: None,
         has_job: false,
         is_wanted: false,
@@ -24,7 +26,7 @@ fn view(operations: Vec<Operation>) -> View {
 }
 
 fn start(name: &str) -> Intent {
-    Intent::Start { operation: name.to_owned() }
+    Intent::Start { operation: name.to_owned(), uid: format!("{name}-1") }
 }
 
 fn queue(name: &str, behind: &str) -> Intent {
@@ -36,13 +38,13 @@ fn refuse(name: &str, because: Refused) -> Intent {
 }
 
 fn active(name: &str) -> Active {
-    Active { operation: name.to_owned(), deadline: DAY, stopping: None }
+    Active { operation: name.to_owned(), uid: format!("{name}-1"), deadline: DAY, stopping: None }
 }
 
 #[test]
 fn the_oldest_begins_and_the_others_wait() {
     let all = vec![operation("b", 300, Life::New), operation("a", 300, Life::New), operation("c", 200, Life::New)];
-    assert_eq!(decide(&view(all), 1000), [start("c"), queue("a", "c"), queue("b", "c")]);
+    assert_eq!(decide(&view(all), 1000), [start("c"), queue("a", "c"), queue("b", "a")]);
 }
 
 #[test]
@@ -124,7 +126,25 @@ fn those_that_have_ended_are_labelled_and_the_surplus_is_forgotten() {
 
 #[test]
 fn what_runs_is_not_begun_again_and_others_queue_behind_it() {
-    let all = vec![operation("a", 200, Life::New), operation("b", 300, Life::New), operation("c", 400, Life::Queued)];
+    let c = Operation { behind: Some("b".to_owned()), ..operation("c", 400, Life::Queued) };
+    let all = vec![operation("a", 200, Life::New), operation("b", 300, Life::New), c];
     let running = View { active: Some(active("a")), ..view(all) };
     assert_eq!(decide(&running, 1000), [Intent::Requeue(DAY), queue("b", "a")]);
+}
+
+#[test]
+fn one_that_waits_says_behind_whom_as_that_changes() {
+    let queued = |behind: &str| Operation { behind: Some(behind.to_owned()), ..operation("c", 400, Life::Queued) };
+    let of = |behind| View { active: Some(active("a")), ..view(vec![operation("a", 200, Life::Begun), queued(behind)]) };
+    assert_eq!(decide(&of("b"), 1000), [Intent::Requeue(DAY), queue("c", "a")], "b was cancelled");
+    assert_eq!(decide(&of("a"), 1000), [Intent::Requeue(DAY)]);
+}
+
+#[test]
+fn another_operation_of_the_name_of_the_one_under_way_is_another_one() {
+    let anew = Operation { uid: "a-2".to_owned(), ..operation("a", 300, Life::New) };
+    let running = View { active: Some(active("a")), ..view(vec![anew.clone()]) };
+    let wished = Stopping::Cancel { at: 1000 };
+    assert_eq!(decide(&running, 1000), [Intent::Stop(wished), Intent::Requeue(1120), queue("a", "a")], "nobody wants the first one any more");
+    assert_eq!(decide(&view(vec![anew]), 1000), [Intent::Start { operation: "a".to_owned(), uid: "a-2".to_owned() }]);
 }
