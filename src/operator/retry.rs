@@ -58,11 +58,11 @@ impl Class {
             Error::Refused(_) => Self::Final("HostsRefused"),
             Error::Internal(_) => Self::Final("Internal"),
             Error::NotApproved | Error::PlanChanged(_) => Self::Final("NotApproved"),
-            Error::HalfWay(_) => Self::Final("HalfWay"),
             Error::TakenOver(_) => Self::Final("TakenOver"),
             Error::Unreachable(_) => Self::Unreachable,
             Error::Held { .. } => Self::Held,
-            Error::StepFailed(_) | Error::InDoubt(_) => Self::Incomplete,
+            // Each verb goes on where it stopped when it is run again, also between its stages.
+            Error::HalfWay(_) | Error::StepFailed(_) | Error::InDoubt(_) => Self::Incomplete,
             Error::Stopped(_) => Self::Stopped,
         }
     }
@@ -109,6 +109,13 @@ mod tests {
         let all: Vec<Next> = (0..3).map(|_| tries.next(Class::Incomplete, 5)).collect();
         let after = |seconds| Next::After(Duration::from_secs(seconds));
         assert_eq!(all, [after(5), after(10), Next::Fail("StepsFailed")]);
+    }
+
+    #[test]
+    fn what_stopped_between_two_stages_is_gone_on_with() {
+        let failure = || vec![crate::failure::Failure::new(crate::failure::Kind::Incomplete, "a host does not answer")];
+        assert_eq!(Class::of(&Error::HalfWay(failure())), Class::Incomplete);
+        assert_eq!(Class::of(&Error::Refused(failure())), Class::Final("HostsRefused"));
     }
 
     #[test]
