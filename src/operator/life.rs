@@ -167,7 +167,8 @@ impl Life {
         let gathered = self
             .ready(|| async {
                 // The references may be mended while they are waited for.
-                let found = attendant.objects().await.ok().flatten().ok_or_else(|| Unready::Missing("the Cluster".to_owned()))?;
+                let found = attendant.objects().await.map_err(|()| Unready::Unanswered)?;
+                let found = found.ok_or_else(|| Unready::Missing("the Cluster".to_owned()))?;
                 let snapshot = gather(&client, &found.cluster, &found.operation, &home).await?;
                 Ok((snapshot, found))
             })

@@ -20,6 +20,8 @@ pub(in super::super) enum Unready {
     Wrong(Failure),
     /// The API did not answer.
     Api(kube::Error),
+    /// The same, and why is said already.
+    Unanswered,
 }
 
 impl From<kube::Error> for Unready {

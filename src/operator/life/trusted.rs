@@ -19,7 +19,7 @@ const ROUNDS: usize = 8;
 
 impl Life {
     pub(super) async fn fetch_known(&mut self, known: &KnownHosts) -> Result<(), End> {
-        known.fetch().await.map_err(|because| unkept("the known host keys can't be read", because))
+        self.tried("the known host keys can't be read", || known.fetch()).await
     }
 
     /// Returns when all host keys that are offered are known.
@@ -38,7 +38,7 @@ impl Life {
                 let Some(()) = self.compared(&found, cluster, known).await? else { continue };
             }
             found.trust().map_err(|error| unkept("the host keys can't be kept", error.to_string()))?;
-            known.keep().await.map_err(|because| unkept("the host keys can't be kept", because))?;
+            self.tried("the host keys can't be kept", || known.keep()).await?;
             self.teller.tell(Told::normal("HostKeysTrusted", format!("of {}: {}", kok_crds::count(found.count(), "host"), found.digest())));
         }
         Err(unkept("there are new host keys again and again", "hosts offer another key each time".to_owned()))

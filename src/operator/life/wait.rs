@@ -42,6 +42,26 @@ impl Life {
         }
     }
 
+    /// What may fail for a while, as what is kept elsewhere does: tried until it succeeds, or has failed for as long as something may be missing.
+    pub(super) async fn tried<T, F>(&mut self, what: &'static str, work: impl Fn() -> F) -> Result<T, End>
+    where
+        F: Future<Output = Result<T, String>>,
+    {
+        let began = Instant::now();
+        loop {
+            let because = match timeout(ANSWER, work()).await {
+                Ok(Ok(done)) => return Ok(done),
+                Ok(Err(because)) => because,
+                Err(_) => format!("the API server has not answered within {} s", ANSWER.as_secs()),
+            };
+            tracing::warn!(cluster = %self.at.key, because, "{what}");
+            if began.elapsed() >= MISSING {
+                return Err(End::failed("HostKeys", Failure::new(Kind::Internal, what).because(because)));
+            }
+            self.pause(FIRST).await?;
+        }
+    }
+
     /// What is read of other objects, which are waited for if they are not there yet.
     pub(super) async fn ready<T, F>(&mut self, read: impl Fn() -> F) -> Result<T, End>
     where
@@ -61,7 +81,7 @@ impl Life {
                     self.waits("InputsMissing", failure).await;
                 }
                 Ok(Err(Unready::Api(error))) => tracing::warn!(cluster = %self.at.key, %error, "inputs can't be read"),
-                Err(_) => {}
+                Ok(Err(Unready::Unanswered)) | Err(_) => {}
             }
             self.pause(pause).await?;
             pause = LONGEST.min(pause * 2);
