@@ -1,10 +1,13 @@
 //! One operation from the claim of its cluster's Lease to its end: whoever has the Lease writes about the cluster, and nobody else does.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use kube::Api;
 use kube::api::DynamicObject;
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::group::ClusterKey;
@@ -106,11 +109,16 @@ impl Attendant {
             }
             Err(_) => return Attended::Unanswered,
         }
-        let attended = self.with_lease(&lease, home).await;
+        let attended = unless_panicked(self.with_lease(&lease, home)).await;
         if *self.wish.borrow() != Wish::Lost {
             let _ = timeout(ANSWER, lease.release()).await;
         }
-        attended
+        attended.unwrap_or_else(|| {
+            tracing::error!(cluster = %self.key, operation = self.operation, "a defect has ended what attends to it; it is gone on with");
+            // Nobody listens any more to a run that is under way: it ends, and hosts obey the one that goes on.
+            self.wish.send_replace(Wish::Lost);
+            Attended::Unanswered
+        })
     }
 
     async fn with_lease(&self, lease: &ClusterLease, home: String) -> Attended {
@@ -122,13 +130,11 @@ impl Attendant {
             Err(()) => return Attended::Unanswered,
         };
         let (kept, wish) = (lease.clone(), Arc::clone(&self.wish));
-        let keeper = tokio::spawn(async move {
+        let _keeper = Task(tokio::spawn(async move {
             kept.keep().await;
             wish.send_replace(Wish::Lost);
-        });
-        let attended = Life::begin(self.clone(), found, (home, lease.clone())).await.live().await;
-        keeper.abort();
-        attended
+        }));
+        Life::begin(self.clone(), found, (home, lease.clone())).await.live().await
     }
 
     /// The operation and its Cluster as they are now; nothing if one of them is gone, also if there is another operation of its name.
@@ -153,6 +159,20 @@ impl Attendant {
     }
 }
 
+/// What a task leads to; nothing if a defect ended it.
+async fn unless_panicked<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
+}
+
+/// A task that ends with whoever began it, also where a defect ends that.
+struct Task(JoinHandle<()>);
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 async fn read(api: &Api<DynamicObject>, name: &str) -> Result<Option<DynamicObject>, ()> {
     match timeout(ANSWER, api.get_opt(name)).await {
         Ok(Ok(found)) => Ok(found),
@@ -161,5 +181,28 @@ async fn read(api: &Api<DynamicObject>, name: &str) -> Result<Option<DynamicObje
             Err(())
         }
         Err(_) => Err(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+    use super::*;
+
+    /// Otherwise the Lease of an operation that a defect has ended would be renewed for ever.
+    #[tokio::test]
+    async fn what_keeps_the_lease_ends_with_a_panic() {
+        let (sender, mut is_kept) = watch::channel(());
+        let panicked = unless_panicked(async move {
+            let _keeper = Task(tokio::spawn(async move {
+                let _sender = sender;
+                std::future::pending::<()>().await;
+            }));
+            panic!("a defect");
+        });
+        assert_eq!(panicked.await, None::<()>);
+        assert!(is_kept.changed().await.is_err(), "its sender is gone with it");
+        assert_eq!(unless_panicked(async { 7 }).await, Some(7));
     }
 }
