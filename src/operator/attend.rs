@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use kube::Api;
 use kube::api::DynamicObject;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -97,6 +97,8 @@ impl Attendant {
             Ok(None) => return Attended::Ended(None),
             Err(()) => return Attended::Unanswered,
         };
+        // A replica without a free place leaves the Lease to one that has one.
+        let Ok(permit) = self.place(&found).await else { return Attended::Left };
         let home = self.home(&found.cluster);
         let (client, identity) = (self.shared.client.clone(), self.shared.identity.as_str());
         let lease = ClusterLease::new(client, &home, &self.key, identity, owner(&found.cluster, false));
@@ -109,7 +111,7 @@ impl Attendant {
             }
             Err(_) => return Attended::Unanswered,
         }
-        let attended = unless_panicked(self.with_lease(&lease, home)).await;
+        let attended = unless_panicked(self.with_lease(&lease, home, permit)).await;
         if *self.wish.borrow() != Wish::Lost {
             let _ = timeout(ANSWER, lease.release()).await;
         }
@@ -121,7 +123,18 @@ impl Attendant {
         })
     }
 
-    async fn with_lease(&self, lease: &ClusterLease, home: String) -> Attended {
+    /// The right to be one of the runs under way, which come in turn. Who has begun long ago, and is to end, needs none for it.
+    async fn place(&self, found: &Objects) -> Result<Option<OwnedSemaphorePermit>, ()> {
+        let (permits, mut wish) = (Arc::clone(&self.shared.permits), self.wish.subscribe());
+        let wished = tokio::select! {
+            permit = permits.acquire_owned() => return Ok(permit.ok()),
+            wished = wish.wait_for(|wish| *wish != Wish::None) => wished.map_or(Wish::Leave, |wish| *wish),
+        };
+        let has_begun = object::text(&found.operation.data, "/status/startTime").is_some();
+        if has_begun && !matches!(wished, Wish::Leave | Wish::Lost) { Ok(None) } else { Err(()) }
+    }
+
+    async fn with_lease(&self, lease: &ClusterLease, home: String, permit: Option<OwnedSemaphorePermit>) -> Attended {
         // What was read before the claim may be what another replica has changed since.
         let found = match self.objects().await {
             Ok(Some(found)) if found.is_over() => return Attended::Ended(found.operation.metadata.uid),
@@ -134,7 +147,7 @@ impl Attendant {
             kept.keep().await;
             wish.send_replace(Wish::Lost);
         }));
-        Life::begin(self.clone(), found, (home, lease.clone())).await.live().await
+        Life::begin(self.clone(), found, (home, lease.clone()), permit).await.live().await
     }
 
     /// The operation and its Cluster as they are now; nothing if one of them is gone, also if there is another operation of its name.

@@ -67,7 +67,7 @@ pub(super) struct Life {
     wish: watch::Receiver<Wish>,
     /// What it has done so far about what the cluster is.
     changed: Option<Changed>,
-    /// The right to be one of the runs under way.
+    /// The right to be one of the runs under way. Who waits for something else lets others have it.
     permit: Option<OwnedSemaphorePermit>,
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use kok_tasks::digest::sha256;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::super::attend::{Attendant, Objects, Wish};
@@ -22,13 +23,13 @@ const MOST_ATTEMPTS: u64 = 5;
 
 impl Life {
     /// Begins, or goes on after another process did: from now on this one writes the status.
-    pub(in super::super) async fn begin(at: Attendant, found: Objects, (home, lease): (String, ClusterLease)) -> Self {
+    pub(in super::super) async fn begin(at: Attendant, found: Objects, (home, lease): (String, ClusterLease), permit: Option<OwnedSemaphorePermit>) -> Self {
         let (begun, lost) = (status(&found, &at.shared.identity), Arc::clone(&at.wish));
         let lost = move || drop(lost.send_replace(Wish::Lost));
         let writer = StatusWriter::start(at.shared.operations(at.key.group), &found.operation, begun, lost);
         let teller = Teller::new(at.shared.recorder.clone(), &found.operation);
         let wish = at.wish.subscribe();
-        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, permit: None };
+        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, permit };
         life.mark().await;
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))

@@ -106,7 +106,9 @@ impl Life {
             Next::After(_) if attempts.take_over => Ok(()),
             Next::After(pause) => {
                 self.teller.tell(Told::warning("Retrying", format!("again in {} s: {}", pause.as_secs(), failure.one_line())));
-                self.pause(pause).await
+                self.permit = None;
+                self.pause(pause).await?;
+                self.take_permit().await
             }
         }
     }

@@ -53,6 +53,7 @@ impl Life {
     async fn compared(&mut self, found: &Unknown, cluster: &Cluster, known: &KnownHosts) -> Result<Option<()>, End> {
         let digest = found.digest();
         self.told_unknown(found, &digest).await;
+        self.permit = None;
         loop {
             for _ in 0..LOOKS {
                 self.pause(LOOK).await?;

@@ -83,6 +83,7 @@ impl Life {
                 Ok(Err(Unready::Api(error))) => tracing::warn!(cluster = %self.at.key, %error, "inputs can't be read"),
                 Ok(Err(Unready::Unanswered)) | Err(_) => {}
             }
+            self.permit = None;
             self.pause(pause).await?;
             pause = LONGEST.min(pause * 2);
         }
@@ -104,6 +105,9 @@ impl Life {
 
     /// Waits until it may be one of the runs under way.
     pub(super) async fn take_permit(&mut self) -> Result<(), End> {
+        if self.permit.is_some() {
+            return Ok(());
+        }
         let permits = std::sync::Arc::clone(&self.at.shared.permits);
         self.permit = tokio::select! {
             permit = permits.acquire_owned() => permit.ok(),
