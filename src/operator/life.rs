@@ -134,7 +134,7 @@ impl Life {
     /// Notes that a task is done, for whoever goes on with the operation. Before another task is begun the note has to be there.
     async fn is_done(&mut self, task: &Task, is_followed: bool) {
         let done = task.place + 1;
-        self.writer.change(|status| status.invocations_done = done);
+        self.writer.change(|status| (status.invocations_done, status.fruitless) = (done, 0));
         if is_followed {
             tokio::select! {
                 () = self.writer.written(|status| status.invocations_done >= done) => {}

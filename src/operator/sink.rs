@@ -29,10 +29,31 @@ impl Sink for StatusSink {
         }
         self.status.send_if_modified(|status| {
             let is_new = status.progress.take(event);
-            if matches!(event.kind, EventKind::StepStarted { .. }) && status.phase == Phase::Planning {
+            if matches!(event.kind, EventKind::StepStarted { .. }) && matches!(status.phase, Phase::Planning | Phase::Resuming) {
                 status.phase = Phase::Running;
+            }
+            if matches!(event.kind, EventKind::StepDone { .. }) {
+                status.fruitless = 0;
             }
             is_new
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_is_done_ends_the_count_of_attempts_that_did_nothing() {
+        let begun = OperationStatus { phase: Phase::Resuming, fruitless: 3, ..OperationStatus::default() };
+        let status = Arc::new(watch::channel(begun).0);
+        let mut sink = StatusSink::new(Arc::clone(&status), Arc::default());
+        let mut take = |kind| sink.take(&Event { sequence: 0, milliseconds: 0, kind });
+        let (step, host) = ("a/x", "a");
+        take(EventKind::StepStarted { step: step.into(), host: host.into(), title: String::new(), summary: String::new() });
+        assert_eq!((status.borrow().phase, status.borrow().fruitless), (Phase::Running, 3));
+        take(EventKind::StepDone { step: step.into(), host: host.into(), took_milliseconds: 1 });
+        assert_eq!(status.borrow().fruitless, 0);
     }
 }

@@ -69,6 +69,8 @@ pub(super) struct OperationStatus {
     pub(super) digest: String,
     pub(super) run: Option<String>,
     pub(super) attempt: u64,
+    /// Attempts one after the other in which nothing was done, this one included. Who was asked to leave has made none.
+    pub(super) fruitless: u64,
     /// How many of the hooks and the action, in their order, are done.
     pub(super) invocations_done: usize,
     /// Which replica writes it.
@@ -105,6 +107,7 @@ impl OperationStatus {
             "action": self.action, "status": self.phase.kubeans(), "phase": self.phase.word(), "startTime": self.start, "endTime": self.end,
             "digest": self.digest, "hasModified": false, "observedGeneration": self.generation, "run": self.run, "attempt": self.attempt,
             "replica": self.replica, "invocationsDone": self.invocations_done,
+            "fruitlessAttempts": self.fruitless,
             "plan": self.plan(), "progress": self.progress.json(), "hosts": self.progress.hosts_json(usize::MAX),
             "inputs": self.inputs, "lastError": self.error.as_ref().map(error_json), "conditions": conditions,
         });

@@ -69,7 +69,7 @@ fn certificates() -> Value {
 
 /// What the operator says of an operation, with the names of the fields.
 pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
-    let names = vec!["conditions", "phase", "observedGeneration", "run", "attempt", "replica", "invocationsDone", "plan", "progress", "hosts", "inputs", "lastError"];
+    let names = vec!["conditions", "phase", "observedGeneration", "run", "attempt", "replica", "invocationsDone", "fruitlessAttempts", "plan", "progress", "hosts", "inputs", "lastError"];
     const PHASES: [&str; 10] =
         ["Pending", "Queued", "Planning", "AwaitingApproval", "Running", "Resuming", "Cancelling", "Succeeded", "Failed", "Cancelled"];
     let of_run = vec![count("done", "Steps done."), count("total", "Steps to be done."), text("now", "The step at work.")];
@@ -82,6 +82,7 @@ pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
         count("attempt", "How often a process has begun it, or gone on with it."),
         text("replica", "Which process has written this, and works on it until it is over."),
         count("invocationsDone", "How many of preHook, the action and postHook, in this order, are done: they are not done again."),
+        count("fruitlessAttempts", "Attempts one after the other in which no step was done; of five it has failed."),
         property("plan", "What the last plan changes.", plan()),
         property("progress", "How far the run is.", progress()),
         property("hosts", "Its hosts, those in trouble first.", list(host)),

@@ -73,11 +73,7 @@ impl Life {
 
     /// A program that dies of an operation must not die of it for ever.
     pub(super) fn is_no_crash_loop(&self) -> Result<(), End> {
-        let before = &self.found.operation.data;
-        // Only who dies at work dies of it.
-        let was_at_work = matches!(object::text(before, "/status/phase"), Some("Planning" | "Running"));
-        let number = |pointer: &str| before.pointer(pointer).and_then(Value::as_u64).unwrap_or_default();
-        if !was_at_work || number("/status/attempt") < MOST_ATTEMPTS || number("/status/progress/done") > 0 {
+        if !is_crash_loop(&self.found.operation.data) {
             return Ok(());
         }
         let failure = Failure::new(Kind::Internal, format!("{MOST_ATTEMPTS} attempts ended without a step done"));
@@ -85,12 +81,31 @@ impl Life {
     }
 }
 
+/// Whether it only waited until now, for a person or for what may come: nobody dies of that.
+fn only_waited(operation: &Value) -> bool {
+    matches!(object::text(operation, "/status/phase"), Some("Pending" | "AwaitingApproval"))
+}
+
+fn number(operation: &Value, pointer: &str) -> u64 {
+    operation.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// Whether so many attempts before this one have ended without anything done that another one has no sense.
+fn is_crash_loop(operation: &Value) -> bool {
+    !only_waited(operation) && number(operation, "/status/fruitlessAttempts") >= MOST_ATTEMPTS
+}
+
+/// How many attempts are fruitless until this one, which begins, has done something.
+fn fruitless(operation: &Value) -> u64 {
+    let before = number(operation, "/status/fruitlessAttempts");
+    if only_waited(operation) { before.max(1) } else { before + 1 }
+}
+
 /// The status with which it begins.
 fn status(found: &Objects, replica: &str) -> OperationStatus {
     let data = &found.operation.data;
     let text = |pointer: &str| object::text(data, pointer).map(str::to_owned);
-    let before = data.pointer("/status/attempt").and_then(Value::as_u64).unwrap_or_default();
-    let number = |pointer: &str| data.pointer(pointer).and_then(Value::as_u64).and_then(|number| usize::try_from(number).ok()).unwrap_or_default();
+    let before = number(data, "/status/attempt");
     // What only waited has not been attempted.
     let attempt = if text("/status/phase").as_deref() == Some("Pending") { before.max(1) } else { before + 1 };
     let spec = data.get("spec").cloned().unwrap_or_default();
@@ -102,7 +117,8 @@ fn status(found: &Objects, replica: &str) -> OperationStatus {
         digest: text("/status/digest").unwrap_or_else(|| format!("sha256:{}", sha256(canonical(&spec).as_bytes()))),
         attempt,
         replica: replica.to_owned(),
-        invocations_done: number("/status/invocationsDone"),
+        invocations_done: usize::try_from(number(data, "/status/invocationsDone")).unwrap_or_default(),
+        fruitless: fruitless(data),
         ..OperationStatus::default()
     };
     let condition = |kind, is, reason| Condition { kind, is, reason, message: String::new() };
@@ -124,5 +140,38 @@ fn canonical(value: &Value) -> String {
         }
         Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the status of an attempt says when its process dies, or leaves.
+    fn after(before: &Value, phase: &str, change: impl FnOnce(u64) -> u64) -> Value {
+        json!({"status": {"phase": phase, "fruitlessAttempts": change(fruitless(before))}})
+    }
+
+    #[test]
+    fn attempts_that_do_nothing_come_to_an_end() {
+        let mut operation = json!({});
+        for phase in ["Planning", "Resuming", "Resuming", "Running", "Resuming"] {
+            assert!(!is_crash_loop(&operation), "{operation}");
+            operation = after(&operation, phase, |fruitless| fruitless);
+        }
+        assert!(is_crash_loop(&operation), "{operation}");
+        let left = after(&json!({"status": {"phase": "Resuming", "fruitlessAttempts": 4}}), "Resuming", |fruitless| fruitless - 1);
+        assert!(!is_crash_loop(&left), "who was asked to leave has not died of it");
+        assert!(!is_crash_loop(&after(&operation, "Running", |_| 0)), "a step was done");
+    }
+
+    #[test]
+    fn nobody_dies_of_waiting() {
+        let mut operation = json!({"status": {"phase": "Pending", "fruitlessAttempts": 1}});
+        for phase in ["Pending", "AwaitingApproval"].into_iter().cycle().take(20) {
+            operation = after(&operation, phase, |fruitless| fruitless);
+            assert!(!is_crash_loop(&operation), "{operation}");
+        }
+        assert_eq!(fruitless(&operation), 1);
     }
 }

@@ -78,7 +78,10 @@ impl Life {
     }
 
     async fn leave(self) -> Attended {
-        self.writer.change(|status| status.phase = Phase::Resuming);
+        self.writer.change(|status| {
+            status.phase = Phase::Resuming;
+            status.fruitless = status.fruitless.saturating_sub(1);
+        });
         self.writer.finish().await;
         Attended::Left
     }
