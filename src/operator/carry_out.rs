@@ -9,19 +9,15 @@ use kok_crds::{Asked, Intent, listed};
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::list::TASKS;
 use kok_tasks::plan::{Aside, Choice, How, Reboots, Selection};
-use kok_tasks::preconditions::{check_best, check_chosen};
-use kok_tasks::recovery::{Origin, Recovery};
 use std::time::Duration;
 
 use super::inputs::Task;
 use crate::artifacts::BundleFolder;
-use crate::clock::Clock;
 use crate::engine::{
-    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, RecoverRequest, RecoverWish, Removal,
-    Replacement, ResetRequest, Silent, SnapshotWish, StatusRequest, Store as _, Survey,
+    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, Replacement, ResetRequest, Silent,
+    SnapshotWish, StatusRequest, Store as _,
 };
 use crate::failure::{Failure, Kind};
-use crate::randomness::random_bytes;
 
 /// What a host that is started anew may take until it is back, as on the command line.
 const BACK_WITHIN: Duration = Duration::from_secs(900);
@@ -35,8 +31,6 @@ pub(super) struct Means<'a> {
     pub(super) options: Options<'a>,
     /// The boot ids of hosts that the same task was to start anew, if it was begun before.
     pub(super) boots: &'a BTreeMap<String, String>,
-    /// Whether an earlier run of the same operation may have done a part of it.
-    pub(super) goes_on: bool,
 }
 
 /// Carries out a task.
@@ -60,7 +54,7 @@ pub(super) async fn carry_out(task: &Task, means: &Means<'_>) -> Result<(), Erro
         Verb::Remove => remove(task, &asked, means).await,
         Verb::Replace => replace(task, &asked, means).await,
         Verb::Reset => reset(task, &asked, means).await,
-        Verb::Recover => recover(task, &asked, means).await,
+        Verb::Recover => Err(refused(task.verb).into_iter().collect::<Vec<_>>().into()),
     }
 }
 
@@ -213,34 +207,28 @@ async fn reset(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Erro
     engine::reset(means.context, (means.store, lock), cluster, request, means.options).await.map(drop)
 }
 
-async fn recover(task: &Task, asked: &Asked, means: &Means<'_>) -> Result<(), Error> {
-    let (cluster, lost) = (&task.cluster, asked.hosts.as_slice());
-    if asked.snapshot.is_some() || cluster.has_etcd_units() {
-        let failure = Failure::new(Kind::Input, "the operator can't recover this etcd");
-        let failure = failure.because("a snapshot is a file of another machine, and etcd that runs as units has no such operation");
-        return Err(Error::from(failure.hint("`kokctl recover --from SNAPSHOT`; docs/apply.md says how units are restored by hand")));
-    }
-    let selection = Selection::whole();
-    let apply = of_whole(cluster, &selection, means)?;
-    let lock = means.lock(cluster)?;
-    let begun = if means.goes_on { None } else { Some(recovery(cluster, lost, means).await?) };
-    let wish = begun.as_ref().map_or(RecoverWish::GoOn, RecoverWish::Begin);
-    let request = RecoverRequest { apply: &apply, lost, snapshot: None, wish };
-    engine::recover(means.context, lock, &request, means.options).await.map(drop)
+/// Why the operator does not do this at all, if so.
+pub(super) fn refused(verb: Verb) -> Option<Failure> {
+    let failure = match verb {
+        Verb::Recover => Failure::new(Kind::Input, "the operator does not recover an etcd that has lost its quorum")
+            .because("which member's data it is made from, and whom it gives up, is a person's to decide")
+            .hint("make a file of the cluster, and run `kokctl recover`; docs/day-two.md says how. Then an operation with `cluster.yml` goes on"),
+        _ => return None,
+    };
+    Some(failure)
 }
 
-/// From the member that has most.
-async fn recovery(cluster: &Cluster, lost: &[String], means: &Means<'_>) -> Result<Recovery, Error> {
-    let Survey { candidates, refused } = engine::survey(means.context, cluster, lost).await?;
-    if !refused.is_empty() {
-        return Err(Error::from(refused));
+#[cfg(test)]
+mod tests {
+    use kok_crds::operation::{ACTIONS, Effect};
+
+    use super::*;
+
+    #[test]
+    fn what_asks_for_a_persons_decision_is_refused() {
+        let runs = ACTIONS.iter().filter_map(|action| if let Effect::Runs(verb) = action.effect { Some((action.name, verb)) } else { None });
+        let names: Vec<&str> = runs.filter(|(_, verb)| refused(*verb).is_some()).map(|(name, _)| name).collect();
+        assert_eq!(names, ["recover", "recover-control-plane"]);
+        assert!(refused(Verb::Recover).is_some_and(|failure| failure.hint.is_some_and(|hint| hint.contains("kokctl recover"))));
     }
-    let best = check_best(&candidates).map_err(|refusal| Failure::refusal(Kind::Host, refusal))?;
-    let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
-    let recovery = Recovery { id, host: best.host.clone(), origin: Origin::Member, lost: lost.iter().cloned().collect() };
-    let refusals = check_chosen(&recovery, &candidates);
-    if !refusals.is_empty() {
-        return Err(Error::from(refusals.into_iter().map(|it| Failure::refusal(Kind::Host, it)).collect::<Vec<_>>()));
-    }
-    Ok(recovery)
 }

@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, watch};
 
 use super::approval::Mode;
 use super::attend::{Attendant, Attended, Objects, Wish};
+use super::carry_out::refused;
 use super::inputs::{self, Key, Snapshot, Sources, Task, Unready, gather, key, named_files};
 use super::lease::ClusterLease;
 use super::object::MANAGER;
@@ -95,6 +96,9 @@ impl Life {
         self.fetch_known(&known).await?;
         let sources = Sources { snapshot: &snapshot, operation: &operation, key: key.as_ref(), files: &files, known_hosts: &known.path };
         let tasks = inputs::tasks(sources).map_err(|failures| End::failed("InputRefused", first(failures)))?;
+        if let Some(failure) = tasks.iter().find_map(|task| refused(task.verb)) {
+            return Err(End::failed("ActionRefused", failure.at(format!("ClusterOperation {}", self.at.operation))));
+        }
         self.told_inputs(&snapshot, key.as_ref());
         let tasks: Vec<Arc<Task>> = tasks.into_iter().map(Arc::new).collect();
         if let Some(task) = tasks.first() {

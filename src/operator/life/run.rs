@@ -39,8 +39,6 @@ struct Attempts {
     retries: u32,
     tries: Tries,
     take_over: bool,
-    /// Whether an earlier run may have done a part of it.
-    goes_on: bool,
     /// The boot ids of hosts that the task starts anew, if it was begun before.
     boots: Boots,
     approved: Option<String>,
@@ -48,18 +46,18 @@ struct Attempts {
 }
 
 impl Attempts {
-    fn new(operation: &Value, goes_on: bool) -> Self {
+    fn new(operation: &Value) -> Self {
         let retries = operation.pointer("/spec/operator/retries").and_then(Value::as_u64);
         let retries = retries.and_then(|retries| u32::try_from(retries).ok()).unwrap_or(RETRIES);
         let (mode, tries) = (Mode::of(operation), Tries::default());
-        Self { mode, retries, tries, take_over: false, goes_on, boots: Boots::new(), approved: None, shown: None }
+        Self { mode, retries, tries, take_over: false, boots: Boots::new(), approved: None, shown: None }
     }
 }
 
 impl Life {
     /// Carries out a task, again and again where that may help.
     pub(super) async fn carry_out(&mut self, task: &Arc<Task>, snapshot: &Snapshot) -> Result<(), End> {
-        let mut attempts = Attempts::new(&self.found.operation.data, self.writer.now().attempt > 1);
+        let mut attempts = Attempts::new(&self.found.operation.data);
         if is_changing(task.verb) && attempts.mode != Mode::DryRun {
             self.say(|said| said.field("phase", json!("Provisioning"))).await;
         }
@@ -94,7 +92,6 @@ impl Life {
             return Err(End::Stopped);
         }
         let class = Class::of(&error);
-        attempts.goes_on |= class == Class::Incomplete;
         let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
         let failure = first(error.failures(of_outcome));
         self.writer.change(|status| status.error = Some(failure.clone()));
@@ -121,7 +118,7 @@ impl Life {
     }
 
     async fn run(&mut self, task: &Arc<Task>, snapshot: &Snapshot, attempts: &Attempts, gate: &Arc<Gate>) -> Result<(), Error> {
-        let (shared, take_over, goes_on) = (&self.at.shared, attempts.take_over, attempts.goes_on);
+        let (shared, take_over) = (&self.at.shared, attempts.take_over);
         let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
         let store = FolderStore::new(shared.state(self.at.key.group));
         let cluster = self.at.key.to_string();
@@ -143,7 +140,7 @@ impl Life {
             let approve = |plan: &Plan| gate.judge(plan, &of.cluster, &given);
             let begins = || keeper.begins();
             let options = Options { take_over, approve: &approve, begins: &begins, ..Options::unattended(&name) };
-            let means = Means { context: &context, store: &store, bundle, given: &given, options, boots: &boots, goes_on };
+            let means = Means { context: &context, store: &store, bundle, given: &given, options, boots: &boots };
             let _ = sender.send(engine.block_on(carry_out(&of, &means)));
         };
         let thread = thread::Builder::new().name("run".to_owned()).stack_size(STACK).spawn(work);
