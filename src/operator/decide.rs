@@ -83,7 +83,8 @@ pub(super) fn decide(view: &View, now: i64) -> Vec<Intent> {
     let (ended, live): (Vec<&Operation>, Vec<&Operation>) = view.operations.iter().partition(|operation| operation.life == Life::Ended);
     let unlabelled = ended.iter().filter(|operation| !operation.is_labelled);
     intents.extend(unlabelled.map(|operation| Intent::Label { operation: operation.name.clone() }));
-    intents.extend(surplus(&ended, view.history).into_iter().map(|operation| Intent::Prune { operation }));
+    let surplus = view.history.map(|history| surplus(&ended, history)).unwrap_or_default();
+    intents.extend(surplus.into_iter().map(|operation| Intent::Prune { operation }));
     let (cancelled, live): (Vec<&Operation>, Vec<&Operation>) = live.into_iter().partition(|operation| is_called_off(view, operation));
     intents.extend(cancelled.into_iter().map(|operation| Intent::Cancel { operation: operation.name.clone() }));
     let mut waiting = Vec::new();

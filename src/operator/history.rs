@@ -16,9 +16,9 @@ const LIMIT: &str = "CLUSTER_OPERATIONS_BACKEND_LIMIT";
 /// More are never kept, as there.
 const MOST: usize = 200;
 
-/// The limits that ConfigMaps say.
+/// The limits that ConfigMaps say, of the groups of which that was read.
 #[derive(Debug, Clone, Default)]
-pub(super) struct History(Arc<Mutex<BTreeMap<Group, usize>>>);
+pub(super) struct History(Arc<Mutex<BTreeMap<Group, Option<usize>>>>);
 
 /// What a ConfigMap says; nothing for what is no number, or none of operations.
 fn limit(text: &str) -> Option<usize> {
@@ -26,9 +26,13 @@ fn limit(text: &str) -> Option<usize> {
 }
 
 impl History {
-    /// How many are kept of a group, where an option says so many.
-    pub(super) fn of(&self, group: Group, option: usize) -> usize {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).copied().unwrap_or(option)
+    /// How many are kept of a group, where an option says so many; nothing as long as it is not known what its ConfigMap says.
+    pub(super) fn of(&self, group: Group, option: usize) -> Option<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&group).map(|said| said.unwrap_or(option))
+    }
+
+    fn take(&self, group: Group, said: Option<usize>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(group, said);
     }
 
     /// Reads what the ConfigMaps in the operator's own namespace say now. What can't be read stays as it was.
@@ -38,11 +42,7 @@ impl History {
         for group in &shared.settings.groups {
             let Ok(Ok(found)) = timeout(ANSWER, api.get_opt(&format!("{}-config", group.label()))).await else { continue };
             let said = found.and_then(|map| limit(map.data?.get(LIMIT)?));
-            let mut limits = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            match said {
-                Some(said) => drop(limits.insert(*group, said)),
-                None => drop(limits.remove(group)),
-            }
+            self.take(*group, said);
         }
     }
 }
@@ -55,6 +55,10 @@ mod tests {
     fn a_limit_is_a_number_of_operations() {
         assert_eq!(["5", " 7\n", "0", "-1", "many", "1000"].map(limit), [Some(5), Some(7), None, None, None, Some(200)]);
         let history = History::default();
-        assert_eq!(history.of(Group::Kubean, 30), 30);
+        assert_eq!(history.of(Group::Kubean, 30), None, "nothing is forgotten before that is known");
+        history.take(Group::Kubean, None);
+        assert_eq!((history.of(Group::Kubean, 30), history.of(Group::KubeOnKube, 30)), (Some(30), None));
+        history.take(Group::Kubean, Some(5));
+        assert_eq!(history.of(Group::Kubean, 30), Some(5));
     }
 }

@@ -47,6 +47,8 @@ pub(super) struct Server {
     stores: Stores,
     supervisor: Supervisor,
     history: History,
+    /// Whether it was known how many are kept when that was asked last.
+    knows_history: bool,
     reports: mpsc::UnboundedReceiver<Report>,
     /// Clusters to decide about.
     due: BTreeSet<ClusterKey>,
@@ -68,6 +70,7 @@ impl Server {
             first_start,
             stores: Stores::default(),
             history: History::default(),
+            knows_history: false,
             reports,
             due: BTreeSet::new(),
             later: BTreeMap::new(),
@@ -156,6 +159,7 @@ impl Server {
         if !self.stores.is_synced(&self.shared.settings.groups) {
             return;
         }
+        self.learn_history();
         let now = Clock::seconds();
         let ripe: Vec<ClusterKey> = self.later.iter().filter(|(_, at)| **at <= now).map(|(key, _)| key.clone()).collect();
         for key in ripe {
@@ -168,6 +172,16 @@ impl Server {
             self.pass(&key, now);
         }
         self.count();
+    }
+
+    /// What ended before it was known how many are kept is looked at when it is.
+    fn learn_history(&mut self) {
+        let option = self.shared.settings.history;
+        let knows = self.shared.settings.groups.iter().all(|group| self.history.of(*group, option).is_some());
+        if knows && !self.knows_history {
+            self.due.extend(self.stores.keys());
+        }
+        self.knows_history = knows;
     }
 
     fn pass(&mut self, key: &ClusterKey, now: i64) {

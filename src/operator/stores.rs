@@ -38,6 +38,11 @@ impl Stores {
         self.clusters.get(key)
     }
 
+    /// All clusters that there are, and that operations name.
+    pub(super) fn keys(&self) -> BTreeSet<ClusterKey> {
+        self.clusters.keys().chain(self.operations.keys()).cloned().collect()
+    }
+
     /// All operations that name a cluster.
     pub(super) fn operations(&self, key: &ClusterKey) -> impl Iterator<Item = &Arc<DynamicObject>> {
         self.operations.get(key).into_iter().flat_map(BTreeMap::values)

@@ -17,8 +17,8 @@ pub(super) struct View {
     pub(super) claim: Claim,
     /// When an operator first ran here, in seconds since 1970.
     pub(super) first_start: i64,
-    /// How many operations are kept that have ended.
-    pub(super) history: usize,
+    /// How many operations are kept that have ended, if that is known.
+    pub(super) history: Option<usize>,
 }
 
 /// A Cluster.

@@ -22,7 +22,7 @@ fn operation(name: &str, created: i64, life: Life) -> Operation {
 }
 
 fn view(operations: Vec<Operation>) -> View {
-    View { cluster: Some(Served::default()), operations, first_start: 100, history: 30, ..View::default() }
+    View { cluster: Some(Served::default()), operations, first_start: 100, history: Some(30), ..View::default() }
 }
 
 fn start(name: &str) -> Intent {
@@ -118,8 +118,9 @@ fn those_that_have_ended_are_labelled_and_the_surplus_is_forgotten() {
     let ended = |name: &str, created, score| Operation { score, ..operation(name, created, Life::Ended) };
     let all = vec![ended("new", 400, 0), ended("old", 200, 0), ended("scored", 900, 5), ended("newer", 500, 0)];
     let prune = |name: &str| Intent::Prune { operation: name.to_owned() };
-    let two = View { history: 2, ..view(all) };
+    let two = View { history: Some(2), ..view(all.clone()) };
     assert_eq!(decide(&two, 1000), [prune("old"), prune("scored")]);
+    assert_eq!(decide(&View { history: None, ..view(all) }, 1000), [], "how many are kept is not known yet");
     let unlabelled = Operation { is_labelled: false, ..ended("a", 200, 0) };
     assert_eq!(decide(&view(vec![unlabelled]), 1000), [Intent::Label { operation: "a".to_owned() }]);
 }
