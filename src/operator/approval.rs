@@ -33,6 +33,11 @@ impl Mode {
             Self::Auto
         }
     }
+
+    /// Whether anything is done about an invocation: of one that is only shown its action is, and what its hooks would do is another matter.
+    pub(super) fn concerns(self, is_main: bool) -> bool {
+        self != Self::DryRun || is_main
+    }
 }
 
 /// What is asked of each plan of a run.
@@ -96,6 +101,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn of_what_is_only_shown_no_hook_is_carried_out() {
+        let concerns = |mode: Mode| [true, false].map(|is_main| mode.concerns(is_main));
+        assert_eq!([Mode::Auto, Mode::Manual, Mode::DryRun].map(concerns), [[true, true], [true, true], [true, false]]);
+    }
 
     #[test]
     fn an_operation_says_what_is_done_with_its_plans() {

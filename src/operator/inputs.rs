@@ -98,6 +98,8 @@ pub(super) struct Task {
     pub(super) verb: Verb,
     /// Its place among the hooks and the action of the operation.
     pub(super) place: usize,
+    /// Whether it is the action, and no hook.
+    pub(super) is_main: bool,
     pub(super) input: Input,
     pub(super) cluster: Cluster,
 }
@@ -140,7 +142,7 @@ fn task(sources: Sources<'_>, operation: &Operation, place: usize, verb: Verb) -
     let Some(mut cluster) = input.cluster.clone() else { return Err(documents::failures(input.problems, sources, &alone)) };
     let key = sources.key.map(|key| key.bytes.as_slice());
     login::prepare(&mut cluster, key, sources.files, sources.known_hosts).map_err(|failure| vec![failure])?;
-    Ok(Task { verb, place, input, cluster })
+    Ok(Task { verb, place, is_main: place == operation.pre_hooks.len(), input, cluster })
 }
 
 /// The operation as one that is only about the invocation at this place.

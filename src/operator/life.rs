@@ -110,12 +110,13 @@ impl Life {
 
     /// Everything in its order, and after the last one that changes something what others want of the cluster: hooks may come after it.
     async fn carry_out_all(&mut self, tasks: &[Arc<Task>], snapshot: &Snapshot) -> Result<(), End> {
-        let is_dry = Mode::of(&self.found.operation.data) == Mode::DryRun;
+        let mode = Mode::of(&self.found.operation.data);
+        let is_dry = mode == Mode::DryRun;
         let verbs: Vec<Verb> = tasks.iter().map(|task| task.verb).collect();
         let done = self.writer.now().invocations_done;
         for (place, task) in tasks.iter().enumerate() {
             let changes = !is_dry && is_changing(task.verb);
-            let is_done = task.place < done;
+            let is_done = task.place < done || !mode.concerns(task.is_main);
             if changes {
                 self.changed = Some(Changed { verb: task.verb, is_done });
             }

@@ -77,6 +77,7 @@ fn hooks_are_tasks_of_their_own_and_variables_of_others_count_for_all() {
     });
     let tasks = read(HOSTS, spec).unwrap_or_else(|failures| panic!("{failures:?}"));
     assert_eq!(tasks.iter().map(|task| task.verb).collect::<Vec<_>>(), [Verb::Check, Verb::Apply, Verb::Status]);
+    assert_eq!(tasks.iter().map(|task| (task.place, task.is_main)).collect::<Vec<_>>(), [(0, false), (2, true), (3, false)]);
     let limits = tasks.iter().map(|task| task.input.operations[0].main.arguments.limit.is_some()).collect::<Vec<_>>();
     assert_eq!(limits, [false, true, false]);
     assert!(tasks.iter().all(|task| task.input.operations[0].pre_hooks.len() == 1), "the one that sets a variable");
