@@ -68,6 +68,8 @@ pub(super) struct Life {
     wish: watch::Receiver<Wish>,
     /// What it has done so far about what the cluster is.
     changed: Option<Changed>,
+    /// Whether the Cluster's status says that another run holds the hosts.
+    is_held: bool,
     /// The right to be one of the runs under way. Who waits for something else lets others have it.
     permit: Option<OwnedSemaphorePermit>,
 }

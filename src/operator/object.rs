@@ -15,6 +15,8 @@ pub(super) const TRUSTED_HOST_KEYS: &str = "kokctl.io/trusted-host-keys";
 pub(super) const COMPLETED: &str = "hasCompleted";
 /// Label: the cluster of an operation.
 pub(super) const CLUSTER_NAME: &str = "clusterName";
+/// Condition of a Cluster: another run holds its hosts.
+pub(super) const HELD: &str = "HeldByAnother";
 /// What comes before the name of another operation in what one says that waits for it.
 pub(super) const BEHIND: &str = "behind ";
 /// Who writes, in `managedFields`.

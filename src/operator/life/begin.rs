@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::super::attend::{Attendant, Objects, Wish};
 use super::super::cluster_status::{self, Said};
 use super::super::lease::ClusterLease;
-use super::super::object::{self, CLUSTER_NAME, Condition, MANAGER};
+use super::super::object::{self, CLUSTER_NAME, Condition, HELD, MANAGER};
 use super::super::outputs::{Teller, owner};
 use super::super::status::{ANSWER, OperationStatus, Phase};
 use super::super::writer::StatusWriter;
@@ -29,7 +29,8 @@ impl Life {
         let writer = StatusWriter::start(at.shared.operations(at.key.group), &found.operation, begun, lost);
         let teller = Teller::new(at.shared.recorder.clone(), &found.operation);
         let wish = at.wish.subscribe();
-        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, permit };
+        let is_held = says_held(&found.cluster.data);
+        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, is_held, permit };
         life.mark().await;
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))
@@ -79,6 +80,10 @@ impl Life {
         let failure = Failure::new(Kind::Internal, format!("{MOST_ATTEMPTS} attempts ended without a step done"));
         Err(End::failed("CrashLoop", failure.hint("look at the operator's log of the attempts before this one")))
     }
+}
+
+fn says_held(cluster: &Value) -> bool {
+    object::condition(cluster, "clusterConditions", HELD).is_some_and(|condition| condition.get("status").is_some_and(|is| is == "True"))
 }
 
 /// Whether it only waited until now, for a person or for what may come: nobody dies of that.

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::super::approval::Gate;
 use super::super::inputs::Task;
 use super::super::object::MANAGER;
-use super::{End, Failure, Kind, Life};
+use super::{End, Failure, Kind, Life, Phase};
 use crate::engine::Error;
 
 /// The boot ids of hosts, by their names.
@@ -91,6 +91,7 @@ impl Life {
         mut done: oneshot::Receiver<Result<(), Error>>,
         mut noted: mpsc::UnboundedReceiver<Note>,
     ) -> Option<Result<(), Error>> {
+        let mut status = self.writer.sender().subscribe();
         loop {
             tokio::select! {
                 ended = &mut done => return ended.ok(),
@@ -98,6 +99,8 @@ impl Life {
                     let kept = self.keep(task, &boots).await;
                     let _ = answer.send(kept.map_err(|end| if let End::Failed(_, failure) = end { *failure } else { ended() }));
                 }
+                // Who has begun a step has the hosts.
+                true = async { status.wait_for(|status| status.phase == Phase::Running).await.is_ok() }, if self.is_held => self.held_by(None).await,
             }
         }
     }

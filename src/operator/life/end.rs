@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use super::super::attend::{Attended, Wish};
 use super::super::cluster_status::Said;
-use super::super::object::{COMPLETED, Condition, MANAGER};
+use super::super::object::{COMPLETED, Condition, HELD, MANAGER};
 use super::super::outputs::{Told, certificates};
 use super::super::status::{ANSWER, OperationStatus, Phase, error_json};
 use super::{Changed, End, Failure, Kind, Life};
@@ -105,6 +105,7 @@ impl Life {
     fn of_cluster(&self, said: Said, reason: &'static str, failure: Option<&Failure>) -> Said {
         let message = failure.map(Failure::one_line).unwrap_or_default();
         let said = said.condition("Progressing", false, reason, "").field("lastError", failure.map_or(Value::Null, error_json));
+        let said = if self.is_held { said.condition(HELD, false, "Free", "") } else { said };
         let said = said.condition("InputsReady", reason != "InputsMissing" && reason != "InputRefused", reason, message.clone());
         self.of_standing(said, reason, message)
     }

@@ -5,18 +5,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kok_tasks::plan::{Plan, PlanDocument};
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
 
 use super::super::approval::{Gate, Mode};
 use super::super::attend::Wish;
 use super::super::carry_out::{Means, carry_out};
 use super::super::inputs::{Snapshot, Task};
-use super::super::object::TAKE_OVER;
+use super::super::cluster_status::Said;
+use super::super::object::{HELD, MANAGER, TAKE_OVER};
 use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, owner};
 use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
-use super::super::status::OperationStatus;
+use super::super::status::{ANSWER, OperationStatus};
 use super::end::is_changing;
 use super::boots::{Boots, Keeper};
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
@@ -95,7 +98,7 @@ impl Life {
         let holder = if let Error::Held { by, .. } = &error { Some(by.clone()) } else { None };
         let failure = first(error.failures(of_outcome));
         self.writer.change(|status| status.error = Some(failure.clone()));
-        self.say(|said| held_by(said, holder.as_deref())).await;
+        self.held_by(holder.as_deref()).await;
         attempts.take_over = self.may_take_over(holder.as_deref()).await;
         match attempts.tries.next(class, attempts.retries) {
             Next::Stopped => Err(End::Stopped),
@@ -110,15 +113,39 @@ impl Life {
         }
     }
 
-    /// Whether somebody wants the hosts taken from exactly this run.
+    /// Whether somebody wants the hosts taken from exactly this run. That is a word for once, and is taken back before it is followed: two that name
+    /// each other would take the hosts from each other for ever.
     async fn may_take_over(&self, holder: Option<&str>) -> bool {
         let Some(holder) = holder else { return false };
         let Ok(Some(objects)) = self.at.objects().await else { return false };
-        objects.operation.metadata.annotations.unwrap_or_default().get(TAKE_OVER).is_some_and(|named| named == holder)
+        let meta = objects.operation.metadata;
+        if meta.annotations.as_ref().and_then(|all| all.get(TAKE_OVER)).is_none_or(|named| named != holder) {
+            return false;
+        }
+        let used = Patch::Merge(json!({"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": {TAKE_OVER: null}}}));
+        let (api, params) = (self.at.shared.operations(self.at.key.group), PatchParams::apply(MANAGER));
+        match timeout(ANSWER, api.patch(&self.at.operation, &params, &used)).await {
+            Ok(Ok(_)) => {
+                self.teller.tell(Told::normal("TakesOver", format!("the hosts from {holder}")));
+                true
+            }
+            // It is seen again at the next try.
+            Ok(Err(_)) | Err(_) => false,
+        }
+    }
+
+    /// Says whether another run holds the hosts, if that is news.
+    pub(super) async fn held_by(&mut self, holder: Option<&str>) {
+        if holder.is_none() && !self.is_held {
+            return;
+        }
+        let is_said = self.say(|said| held_by(said, holder)).await;
+        self.is_held = holder.is_some() || !is_said;
     }
 
     async fn run(&mut self, task: &Arc<Task>, snapshot: &Snapshot, attempts: &Attempts, gate: &Arc<Gate>) -> Result<(), Error> {
         let (shared, take_over) = (&self.at.shared, attempts.take_over);
+        self.writer.change(|status| status.phase = begins(status.phase));
         let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
         let store = FolderStore::new(shared.state(self.at.key.group));
         let cluster = self.at.key.to_string();
@@ -182,16 +209,21 @@ impl Life {
 }
 
 /// Whether another run holds the hosts.
-fn held_by(said: super::super::cluster_status::Said, holder: Option<&str>) -> super::super::cluster_status::Said {
+fn held_by(said: Said, holder: Option<&str>) -> Said {
     match holder {
         Some(by) => said.condition(
-            "HeldByAnother",
+            HELD,
             true,
             "Held",
             format!("by {by:?}; to take them, set the annotation {TAKE_OVER} of the operation to these words"),
         ),
-        None => said.condition("HeldByAnother", false, "Free", ""),
+        None => said.condition(HELD, false, "Free", ""),
     }
+}
+
+/// The phase in which a run begins; who was at work, and tries again, is not at work yet.
+const fn begins(phase: Phase) -> Phase {
+    if matches!(phase, Phase::Running) { Phase::Planning } else { phase }
 }
 
 /// What the operation's wish means for a run.
