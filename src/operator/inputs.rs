@@ -47,6 +47,9 @@ pub(super) struct Snapshot {
     pub(super) generation: i64,
     /// The texts that it and the operation name.
     pub(super) texts: Vec<HeldText>,
+    /// What stands for the files that the Cluster names; nothing in what a version before this one has kept.
+    #[serde(default)]
+    pub(super) files: String,
     /// The id of a cluster that has none yet.
     pub(super) new_cluster_id: String,
     /// The public half of the run's token.
@@ -69,6 +72,21 @@ impl Snapshot {
             return Err(failure.hint("keep what is large elsewhere: files under `spec.operator.filesRef`, or a bundle of your own"));
         }
         Ok(bytes)
+    }
+
+    /// With what stands for the files that its Cluster names.
+    pub(super) fn with_files(self, files: &ObjectFiles) -> Self {
+        Self { files: files.digest(), ..self }
+    }
+
+    /// With what is random of another one of the same operation.
+    pub(super) fn with_ids_of(self, before: &Self) -> Self {
+        Self { new_cluster_id: before.new_cluster_id.clone(), token_id: before.token_id.clone(), ..self }
+    }
+
+    /// Whether it began with these files. One that was kept by a version before this one does not know.
+    pub(super) fn is_of(&self, files: &ObjectFiles) -> bool {
+        self.files.is_empty() || self.files == files.digest()
     }
 
     /// What was stored.

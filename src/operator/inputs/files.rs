@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_crds::model::{Addon, EscrowFile};
 use kok_crds::{Position, Problem, Source};
+use kok_tasks::digest::sha256;
 
 use crate::inputs::{Contents, Files, Unread, UnreadCause};
 use crate::state::Kept;
@@ -13,6 +14,12 @@ use crate::state::Kept;
 pub(in super::super) struct ObjectFiles(pub(in super::super) BTreeMap<String, Vec<u8>>);
 
 impl ObjectFiles {
+    /// What stands for exactly these files.
+    pub(in super::super) fn digest(&self) -> String {
+        let sums = self.0.iter().map(|(name, bytes)| format!("{} {name:?}\n", sha256(bytes)));
+        format!("sha256:{}", sha256(sums.collect::<String>().as_bytes()))
+    }
+
     /// What this key holds.
     pub(super) fn get(&self, path: &str) -> Option<&[u8]> {
         self.0.get(path.strip_prefix("./").unwrap_or(path)).map(Vec::as_slice)

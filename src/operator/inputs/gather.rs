@@ -60,6 +60,7 @@ pub(in super::super) async fn gather(
         cluster: document(&types.api_version, &types.kind, &name, &spec),
         generation: cluster.metadata.generation.unwrap_or_default(),
         texts,
+        files: String::new(),
         new_cluster_id: given.new_cluster_id,
         token_id: given.token.id.clone(),
     })

@@ -19,6 +19,7 @@ fn snapshot(hosts: &str, vars: &str) -> Snapshot {
         cluster: document("kubeonkube.clay.io/v1alpha1", "Cluster", "sample", &spec),
         generation: 1,
         texts: vec![held("sample-hosts", "hosts.yml", hosts), held("sample-vars", "group_vars.yml", vars)],
+        files: String::new(),
         new_cluster_id: "0".repeat(32),
         token_id: "kokabc".to_owned(),
     }
@@ -111,6 +112,9 @@ fn a_snapshot_comes_back_as_it_was_and_has_no_key() {
     let bytes = before.packed().unwrap();
     assert!(Snapshot::unpacked(&bytes).unwrap() == before);
     assert!(Snapshot::unpacked(b"none").is_err());
+    let files = |text: &str| ObjectFiles([("a.yaml".to_owned(), text.as_bytes().to_vec())].into());
+    let begun = Snapshot::unpacked(&before.with_files(&files("a: 1")).packed().unwrap()).unwrap();
+    assert!(begun.is_of(&files("a: 1")) && !begun.is_of(&files("a: 2")) && !begun.is_of(&ObjectFiles::default()));
     let long: String = (0..400_000_u64).map(|number| format!("{:x}", number.wrapping_mul(0x9e37_79b9_7f4a_7c15))).collect();
     assert!(snapshot(HOSTS, &long).packed().is_err());
 }

@@ -30,7 +30,8 @@ impl Life {
         let teller = Teller::new(at.shared.recorder.clone(), &found.operation);
         let wish = at.wish.subscribe();
         let is_held = says_held(&found.cluster.data);
-        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, is_held, permit };
+        let is_open = is_open(&found.operation.data);
+        let life = Self { at, found, home, lease, writer, teller, wish, changed: None, is_open, is_held, permit };
         life.mark().await;
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))
@@ -113,14 +114,14 @@ fn status(found: &Objects, replica: &str) -> OperationStatus {
     let before = number(data, "/status/attempt");
     // What only waited has not been attempted.
     let attempt = if text("/status/phase").as_deref() == Some("Pending") { before.max(1) } else { before + 1 };
-    let spec = data.get("spec").cloned().unwrap_or_default();
     let mut status = OperationStatus {
         action: text("/spec/action").unwrap_or_default(),
         phase: if attempt > 1 { Phase::Resuming } else { Phase::Pending },
         generation: found.operation.metadata.generation.unwrap_or_default(),
         start: Some(text("/status/startTime").unwrap_or_else(Clock::rfc3339)),
-        digest: text("/status/digest").unwrap_or_else(|| format!("sha256:{}", sha256(canonical(&spec).as_bytes()))),
+        digest: text("/status/digest").filter(|_| !is_open(data)).unwrap_or_else(|| digest(data)),
         attempt,
+        run: text("/status/run"),
         replica: replica.to_owned(),
         invocations_done: usize::try_from(number(data, "/status/invocationsDone")).unwrap_or_default(),
         fruitless: fruitless(data),
@@ -132,6 +133,17 @@ fn status(found: &Objects, replica: &str) -> OperationStatus {
     status.set(condition("Stalled", false, "Running"));
     status.set(condition("Ready", false, "Running"));
     status
+}
+
+/// Whether nothing of it has begun, so that its spec may still be changed.
+fn is_open(operation: &Value) -> bool {
+    let has_run = object::text(operation, "/status/run").is_some();
+    !has_run && matches!(object::text(operation, "/status/phase"), None | Some("Pending" | "Queued"))
+}
+
+/// What stands for exactly this spec.
+pub(super) fn digest(operation: &Value) -> String {
+    format!("sha256:{}", sha256(canonical(operation.get("spec").unwrap_or(&Value::Null)).as_bytes()))
 }
 
 /// JSON with the keys of all maps in their order.
@@ -168,6 +180,13 @@ mod tests {
         let left = after(&json!({"status": {"phase": "Resuming", "fruitlessAttempts": 4}}), "Resuming", |fruitless| fruitless - 1);
         assert!(!is_crash_loop(&left), "who was asked to leave has not died of it");
         assert!(!is_crash_loop(&after(&operation, "Running", |_| 0)), "a step was done");
+    }
+
+    #[test]
+    fn inputs_may_change_until_something_has_run() {
+        let of = |status: Value| is_open(&json!({"status": status}));
+        assert!(of(json!({})) && of(json!({"phase": "Pending"})) && of(json!({"phase": "Queued"})));
+        assert!(!of(json!({"phase": "Planning"})) && !of(json!({"phase": "Pending", "run": "r"})));
     }
 
     #[test]

@@ -61,7 +61,8 @@ impl Life {
         format!("boots-{}-{}", task.place, self.found.operation.metadata.uid.as_deref().unwrap_or_default())
     }
 
-    fn inputs(&self) -> (Api<Secret>, String) {
+    /// The Secret with the operation's inputs.
+    pub(super) fn inputs(&self) -> (Api<Secret>, String) {
         (Api::namespaced(self.at.shared.client.clone(), &self.home), format!("{}-inputs", self.at.operation))
     }
 

@@ -30,7 +30,7 @@ impl Life {
         let (phase, reason, failure) = match end {
             Ok(()) => (Phase::Succeeded, "Succeeded", None),
             Err(End::Failed(reason, failure)) => (Phase::Failed, reason, Some(*failure)),
-            Err(End::Stopped) => match wish {
+            Err(End::Stopped | End::Anew) => match wish {
                 Wish::None | Wish::Leave | Wish::Lost => return self.leave().await,
                 Wish::Cancel | Wish::Now { cancelled: true } => (Phase::Cancelled, "Cancelled", None),
                 Wish::Deadline | Wish::Now { cancelled: false } => (Phase::Failed, "DeadlineExceeded", Some(self.late())),

@@ -5,7 +5,8 @@ use std::time::Duration;
 use kok_crds::model::Cluster;
 use serde_json::{Value, json};
 
-use super::super::object::{Condition, TRUSTED_HOST_KEYS};
+use super::super::inputs::Snapshot;
+use super::super::object::{self, Condition, TRUSTED_HOST_KEYS};
 use super::super::outputs::Told;
 use super::super::trust::{KnownHosts, Unknown, unknown};
 use super::{End, Failure, Kind, Life, Phase, first};
@@ -23,8 +24,8 @@ impl Life {
     }
 
     /// Returns when all host keys that are offered are known.
-    pub(super) async fn trusted(&mut self, cluster: &Cluster, known: &KnownHosts) -> Result<(), End> {
-        let mut was_told = false;
+    pub(super) async fn trusted(&mut self, cluster: &Cluster, known: &KnownHosts, snapshot: &Snapshot) -> Result<(), End> {
+        let mut was_told = self.said_unknown();
         for _ in 0..ROUNDS {
             let found = self.offered(cluster).await?;
             if found.count() == 0 {
@@ -35,7 +36,7 @@ impl Life {
             }
             if !self.at.shared.settings.accept_new_host_keys {
                 was_told = true;
-                let Some(()) = self.compared(&found, cluster, known).await? else { continue };
+                let Some(()) = self.compared(&found, (cluster, snapshot), known).await? else { continue };
             }
             found.trust().map_err(|error| unkept("the host keys can't be kept", error.to_string()))?;
             self.tried("the host keys can't be kept", || known.keep()).await?;
@@ -44,13 +45,25 @@ impl Life {
         Err(unkept("there are new host keys again and again", "hosts offer another key each time".to_owned()))
     }
 
+    /// Whether a status says that there are keys that are not known.
+    fn said_unknown(&self) -> bool {
+        let cluster = object::condition(&self.found.cluster.data, "clusterConditions", "HostKeysTrusted");
+        let is_untrusted = cluster.is_some_and(|condition| condition.get("status").is_some_and(|status| status == "False"));
+        is_untrusted || self.writer.now().conditions.iter().any(|condition| condition.is && condition.reason == "HostKeysUnknown")
+    }
+
     async fn offered(&self, cluster: &Cluster) -> Result<Unknown, End> {
         let found = unknown(cluster, &self.at.shared.transport()).await;
         found.map_err(|failures| End::failed("InputRefused", first(failures)))
     }
 
     /// Returns when somebody has compared the keys; without anything if the hosts are to be asked again.
-    async fn compared(&mut self, found: &Unknown, cluster: &Cluster, known: &KnownHosts) -> Result<Option<()>, End> {
+    async fn compared(
+        &mut self,
+        found: &Unknown,
+        (cluster, snapshot): (&Cluster, &Snapshot),
+        known: &KnownHosts,
+    ) -> Result<Option<()>, End> {
         let digest = found.digest();
         self.told_unknown(found, &digest).await;
         self.permit = None;
@@ -64,6 +77,11 @@ impl Life {
                     let now = self.offered(cluster).await?;
                     return Ok((now.digest() == digest).then_some(()));
                 }
+            }
+            // Who sees that it is the wrong host writes another address.
+            if self.is_open && self.is_changed(snapshot).await {
+                self.teller.tell(Told::normal("InputsChanged", "what the operation is done by is read anew"));
+                return Err(End::Anew);
             }
             self.fetch_known(known).await?;
             if self.offered(cluster).await?.digest() != digest {

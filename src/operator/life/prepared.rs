@@ -1,0 +1,140 @@
+//! What an operation is done by: as it was when it began. Until all host keys are known nothing has begun.
+
+use std::sync::Arc;
+
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
+use kube::api::{Patch, PatchParams};
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use super::super::attend::Objects;
+use super::super::carry_out::refused;
+use super::super::inputs::{self, Key, ObjectFiles, Snapshot, Sources, Task, Unready, gather, key, named_files};
+use super::super::object::{self, MANAGER};
+use super::super::outputs::{Told, owner};
+use super::super::status::{ANSWER, Phase};
+use super::super::trust::KnownHosts;
+use super::begin::digest;
+use super::{End, Failure, Kind, Life, first};
+impl Life {
+    /// Everything that is to be done, with hosts whose keys are known.
+    pub(super) async fn prepared(&mut self) -> Result<(Snapshot, Vec<Arc<Task>>), End> {
+        let (snapshot, files) = self.snapshot().await?;
+        let operation = self.operation_document();
+        let key = self.key(&snapshot, &operation).await?;
+        let folder = self.at.shared.state(self.at.key.group).path().join("hosts");
+        let known = KnownHosts::of(self.at.shared.client.clone(), &self.found.cluster, &self.at.key, &self.home, &folder);
+        let known = known.map_err(|failure| End::failed("InputRefused", failure))?;
+        self.fetch_known(&known).await?;
+        let sources = Sources { snapshot: &snapshot, operation: &operation, key: key.as_ref(), files: &files, known_hosts: &known.path };
+        let tasks = inputs::tasks(sources).map_err(|failures| End::failed("InputRefused", first(failures)))?;
+        if let Some(failure) = tasks.iter().find_map(|task| refused(task.verb)) {
+            return Err(End::failed("ActionRefused", failure.at(format!("ClusterOperation {}", self.at.operation))));
+        }
+        self.told_inputs(&snapshot, key.as_ref());
+        let tasks: Vec<Arc<Task>> = tasks.into_iter().map(Arc::new).collect();
+        if let Some(task) = tasks.first() {
+            self.trusted(&task.cluster, &known, &snapshot).await?;
+        }
+        self.is_open = false;
+        Ok((snapshot, tasks))
+    }
+
+    /// The operation as it is read.
+    fn operation_document(&self) -> Value {
+        let operation = &self.found.operation;
+        let types = operation.types.clone().unwrap_or_default();
+        let mut spec = operation.data.get("spec").cloned().unwrap_or_default();
+        spec.as_object_mut().map(|spec| spec.remove("operator"));
+        inputs::document(&types.api_version, &types.kind, &self.at.operation, &spec)
+    }
+
+    /// What the operation is done by: as it was when it began, also if it began long ago.
+    async fn snapshot(&mut self) -> Result<(Snapshot, ObjectFiles), End> {
+        let stored = self.stored().await?;
+        let Some(stored) = stored.as_ref().filter(|_| !self.is_open) else { return self.gathered(stored).await };
+        let (client, home, cluster) = (self.at.shared.client.clone(), self.home.clone(), self.found.cluster.clone());
+        let files = self.ready(|| async { named_files(&client, &cluster, &home).await }).await?;
+        if stored.is_of(&files) { Ok((stored.clone(), files)) } else { Err(End::failed("InputRefused", other_files())) }
+    }
+
+    /// What is kept of it, if it has begun.
+    async fn stored(&mut self) -> Result<Option<Snapshot>, End> {
+        let (api, name) = self.inputs();
+        let uid = self.found.operation.metadata.uid.clone();
+        let stored = self.answered(|| async { api.get_opt(&name).await }).await?;
+        let is_ours = |secret: &Secret| secret.metadata.owner_references.iter().flatten().any(|owner| Some(&owner.uid) == uid.as_ref());
+        let bytes = stored.filter(is_ours).and_then(|secret| secret.data?.remove("inputs"));
+        bytes.map(|bytes| Snapshot::unpacked(&bytes.0)).transpose().map_err(|failure| End::failed("InputRefused", failure))
+    }
+
+    /// Reads it, and keeps it. What is random in it stays what it was `before`.
+    async fn gathered(&mut self, before: Option<Snapshot>) -> Result<(Snapshot, ObjectFiles), End> {
+        let (client, home, attendant) = (self.at.shared.client.clone(), self.home.clone(), self.at.clone());
+        let gathered = self.ready(|| async {
+            // The references may be mended while they are waited for.
+            let found = attendant.objects().await.map_err(|()| Unready::Unanswered)?;
+            let found = found.ok_or_else(|| Unready::Missing("the Cluster".to_owned()))?;
+            let files = named_files(&client, &found.cluster, &home).await?;
+            let snapshot = gather(&client, &found.cluster, &found.operation, &home).await?;
+            Ok((found, snapshot.with_files(&files), files))
+        });
+        let (found, snapshot, files) = gathered.await?;
+        let snapshot = if let Some(before) = before { snapshot.with_ids_of(&before) } else { snapshot };
+        self.found = found;
+        let operation = &self.found.operation;
+        let (digest, generation) = (digest(&operation.data), operation.metadata.generation.unwrap_or_default());
+        let action = object::text(&operation.data, "/spec/action").unwrap_or_default().to_owned();
+        self.writer.change(|status| (status.digest, status.generation, status.action) = (digest, generation, action));
+        let bytes = snapshot.packed().map_err(|failure| End::failed("InputRefused", failure))?;
+        let (api, name) = self.inputs();
+        let mut secret = Secret { type_: Some("kokctl.io/inputs".to_owned()), ..Secret::default() };
+        secret.metadata.name = Some(name.clone());
+        secret.metadata.owner_references = Some(vec![owner(&self.found.operation, false)]);
+        secret.data = Some([("inputs".to_owned(), ByteString(bytes))].into());
+        let params = PatchParams::apply(MANAGER).force();
+        self.answered(|| async { api.patch(&name, &params, &Patch::Apply(&secret)).await }).await?;
+        Ok((snapshot, files))
+    }
+
+    /// Whether somebody has changed what it is done by, since this was read. What can't be read now has not changed.
+    pub(super) async fn is_changed(&self, snapshot: &Snapshot) -> bool {
+        let Ok(Some(now)) = self.at.objects().await else { return false };
+        let of = |objects: &Objects| (objects.operation.metadata.generation, objects.cluster.metadata.generation);
+        if of(&now) != of(&self.found) {
+            return true;
+        }
+        let gathered = timeout(ANSWER, gather(&self.at.shared.client, &now.cluster, &now.operation, &self.home)).await;
+        matches!(gathered, Ok(Ok(gathered)) if gathered.texts != snapshot.texts)
+    }
+
+    async fn key(&mut self, snapshot: &Snapshot, operation: &Value) -> Result<Option<Key>, End> {
+        let (client, home) = (self.at.shared.client.clone(), self.home.clone());
+        self.ready(|| async { key(&client, snapshot, operation, &home).await }).await
+    }
+
+    fn told_inputs(&self, snapshot: &Snapshot, key: Option<&Key>) {
+        let inputs = json!({
+            "secret": format!("{}/{}-inputs", self.home, self.at.operation),
+            "sshSecretResourceVersion": key.map(|key| key.resource_version.as_str()).unwrap_or_default(),
+            "clusterGeneration": snapshot.generation,
+        });
+        self.writer.change(|status| {
+            status.inputs = inputs;
+            status.error = None;
+            status.phase = if status.attempt > 1 { Phase::Resuming } else { Phase::Planning };
+        });
+        let attempt = self.writer.now().attempt;
+        self.teller.tell(match attempt {
+            0 | 1 => Told::normal("Started", format!("of cluster {}", self.at.key.name)),
+            _ => Told::normal("Resumed", format!("attempt {attempt} of cluster {}", self.at.key.name)),
+        });
+    }
+}
+
+fn other_files() -> Failure {
+    let failure = Failure::new(Kind::Input, "the files that the Cluster names are others than when the operation began");
+    let failure = failure.because("it was cut off, and would go on with a part of the one and a part of the other");
+    failure.hint("put the ConfigMap of `filesRef` and the Secret of `secretFilesRef` back, or make another operation: it takes what is there now")
+}
