@@ -201,7 +201,30 @@ async fn read(api: &Api<DynamicObject>, name: &str) -> Result<Option<DynamicObje
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
+    use super::super::fake::{Fake, LEASE, attendant};
     use super::*;
+
+    #[tokio::test]
+    async fn without_a_free_place_the_lease_is_left_to_others() {
+        let (fake, client) = Fake::start().await;
+        let attendant = attendant(&fake, client, 0);
+        let wish = Arc::clone(&attendant.wish);
+        let attended = tokio::spawn(attendant.attend(None));
+        while fake.asked().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        wish.send_replace(Wish::Cancel);
+        assert!(matches!(attended.await.unwrap(), Attended::Left), "what has not begun is called off by whoever decides");
+        assert!(fake.get(LEASE).is_none() && fake.asked().iter().all(|asked| !asked.contains("leases")), "{:?}", fake.asked());
+    }
+
+    #[tokio::test]
+    async fn another_operation_of_the_same_name_is_not_attended_to() {
+        let (fake, client) = Fake::start().await;
+        let attendant = Attendant { uid: "another".to_owned(), ..attendant(&fake, client, 1) };
+        assert!(matches!(attendant.attend(None).await, Attended::Ended(None)));
+        assert!(fake.get(LEASE).is_none());
+    }
 
     /// Otherwise the Lease of an operation that a defect has ended would be renewed for ever.
     #[tokio::test]

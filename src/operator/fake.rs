@@ -3,13 +3,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{Method, StatusCode, Uri};
+use kube::runtime::events::Recorder;
 use kube::{Client, Config};
 use serde_json::{Value, json};
+use tokio::sync::{Semaphore, watch};
+
+use super::attend::{Attendant, Wish};
+use super::group::{ClusterKey, Group};
+use super::shared::{Settings, Shared};
+use crate::state::StateFolder;
 
 /// The API server.
 #[derive(Default)]
@@ -26,6 +34,56 @@ struct Held {
 }
 
 type Answer = (StatusCode, String);
+
+/// Where the Cluster `c` and its operation `make` are.
+pub(super) const CLUSTER: &str = "/apis/kubeonkube.clay.io/v1alpha1/clusters/c";
+pub(super) const OPERATION: &str = "/apis/kubeonkube.clay.io/v1alpha1/clusteroperations/make";
+/// Where the Lease of the Cluster is.
+pub(super) const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kok/leases/kokctl-kubeonkube-c";
+
+/// The Cluster and its operation are there, and this replica, `a`, attends to it, with so many places for runs.
+pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
+    let of_group = |kind: &str, spec: Value| json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": kind, "spec": spec});
+    let reference = json!({"namespace": "kok", "name": "hosts"});
+    fake.put(CLUSTER, of_group("Cluster", json!({"hostsConfRef": reference})));
+    let operation = json!({"cluster": "c", "actionType": "playbook", "action": "cluster.yml"});
+    let operation = fake.put(OPERATION, of_group("ClusterOperation", operation));
+    let settings = Settings {
+        kubeconfig: None,
+        context: None,
+        namespaces: vec!["kok".to_owned()],
+        groups: vec![Group::KubeOnKube],
+        bundle: None,
+        state: StateFolder::at("/nonexistent"),
+        runs,
+        run_deadline: Duration::from_secs(7200),
+        history: 30,
+        metrics: None,
+        health: None,
+        identity: "a".to_owned(),
+        accept_new_host_keys: false,
+        stop: watch::channel(false).1,
+    };
+    let shared = Shared {
+        recorder: Recorder::new(client.clone(), "kokctl".into()),
+        meta: "meta".to_owned(),
+        permits: Arc::new(Semaphore::new(runs)),
+        limits: Arc::default(),
+        client,
+        settings,
+        namespaces: vec!["kok".to_owned()],
+        identity: "a".to_owned(),
+        engine: tokio::runtime::Handle::current(),
+        metrics: Arc::default(),
+    };
+    Attendant {
+        shared: Arc::new(shared),
+        key: ClusterKey { group: Group::KubeOnKube, name: "c".to_owned() },
+        operation: "make".to_owned(),
+        uid: operation.pointer("/metadata/uid").and_then(Value::as_str).unwrap().to_owned(),
+        wish: Arc::new(watch::channel(Wish::None).0),
+    }
+}
 
 impl Fake {
     /// Starts it, with a client of it.

@@ -182,12 +182,10 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::super::fake::Fake;
+    use super::super::fake::{Fake, OPERATION as PATH};
     use super::super::group::Group;
     use super::super::status::Phase;
     use super::*;
-
-    const PATH: &str = "/apis/kubeonkube.clay.io/v1alpha1/clusteroperations/make";
 
     fn operation(status: Value) -> Value {
         json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "ClusterOperation", "spec": {"cluster": "c"}, "status": status})

@@ -92,7 +92,7 @@ impl Life {
         mut done: oneshot::Receiver<Result<(), Error>>,
         mut noted: mpsc::UnboundedReceiver<Note>,
     ) -> Option<Result<(), Error>> {
-        let mut status = self.writer.sender().subscribe();
+        let (mut status, mut is_told) = (self.writer.sender().subscribe(), false);
         loop {
             tokio::select! {
                 ended = &mut done => return ended.ok(),
@@ -101,7 +101,10 @@ impl Life {
                     let _ = answer.send(kept.map_err(|end| if let End::Failed(_, failure) = end { *failure } else { ended() }));
                 }
                 // Who has begun a step has the hosts.
-                true = async { status.wait_for(|status| status.phase == Phase::Running).await.is_ok() }, if self.is_held => self.held_by(None).await,
+                true = async { status.wait_for(|status| status.phase == Phase::Running).await.is_ok() }, if self.is_held && !is_told => {
+                    is_told = true;
+                    self.held_by(None).await;
+                }
             }
         }
     }

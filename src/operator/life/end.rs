@@ -207,7 +207,53 @@ fn ended(status: &mut OperationStatus, phase: Phase, reason: &'static str, failu
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+
+    use serde_json::json;
+
+    use super::super::super::fake::{CLUSTER, Fake, LEASE, OPERATION, attendant};
+    use super::super::super::lease::ClusterLease;
+    use super::super::super::outputs::owner;
     use super::*;
+
+    /// An operation of this replica, whose Lease this one has.
+    async fn life(holder: &str) -> (std::sync::Arc<Fake>, Life) {
+        let (fake, client) = Fake::start().await;
+        let at = attendant(&fake, client.clone(), 1);
+        let found = at.objects().await.unwrap().unwrap();
+        let lease = ClusterLease::new(client, "kok", &at.key, "a", owner(&found.cluster, false));
+        fake.put(LEASE, json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": holder}}));
+        let life = Life::begin(at, found, ("kok".to_owned(), lease), None).await;
+        (fake, life)
+    }
+
+    #[tokio::test]
+    async fn an_end_is_written_and_the_operation_labelled() {
+        let (fake, mut life) = life("a").await;
+        life.changed = Some(Changed { verb: Verb::Apply, is_done: true });
+        assert!(matches!(life.end(Ok(())).await, Attended::Ended(Some(_))));
+        let operation = fake.get(OPERATION).unwrap();
+        assert_eq!((&operation["status"]["status"], &operation["metadata"]["labels"][COMPLETED]), (&json!("Succeeded"), &json!("done")));
+        assert_eq!(fake.get(CLUSTER).unwrap()["status"]["phase"], "Ready");
+    }
+
+    /// As after a process that was stopped for so long that another one has gone on.
+    #[tokio::test]
+    async fn who_has_the_lease_no_more_writes_no_end() {
+        let (fake, mut life) = life("b").await;
+        life.changed = Some(Changed { verb: Verb::Apply, is_done: false });
+        assert!(matches!(life.end(Ok(())).await, Attended::Left));
+        assert_ne!(fake.get(OPERATION).unwrap()["status"]["status"], "Succeeded");
+        assert_ne!(fake.get(CLUSTER).unwrap()["status"]["phase"], "Degraded");
+    }
+
+    #[tokio::test]
+    async fn an_end_is_written_also_where_the_api_server_is_away_for_a_moment() {
+        let (fake, life) = life("a").await;
+        fake.fail(3);
+        assert!(matches!(life.end(Ok(())).await, Attended::Ended(Some(_))));
+        assert_eq!(fake.get(OPERATION).unwrap()["status"]["status"], "Succeeded");
+    }
 
     #[test]
     fn hooks_after_the_action_leave_the_kubeconfig_and_the_cluster_to_it() {

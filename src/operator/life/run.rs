@@ -144,21 +144,17 @@ impl Life {
     }
 
     async fn run(&mut self, task: &Arc<Task>, snapshot: &Snapshot, attempts: &Attempts, gate: &Arc<Gate>) -> Result<(), Error> {
-        let (shared, take_over) = (&self.at.shared, attempts.take_over);
         self.writer.change(|status| status.phase = begins(status.phase));
         let name = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>()?));
-        let store = FolderStore::new(shared.state(self.at.key.group));
-        let cluster = self.at.key.to_string();
-        let journal = store.journal(&name, Box::new(move |text| tracing::warn!(cluster, "{text}")))?;
-        let status: Box<dyn Sink> = Box::new(StatusSink::new(self.writer.sender(), Arc::clone(&shared.metrics)));
-        let sinks: Vec<Box<dyn Sink>> = vec![status, Box::new(EventsSink::new(self.teller.clone())), journal];
-        let (stop, stopping) = watch::channel(Stop::No);
-        let listener = tokio::spawn(pass_on(self.wish.clone(), stop, self.writer.sender()));
-        let controller = shared.controller(&self.found.cluster);
-        let context = Context { stop: stopping, ..Context::new(controller, Events::new(sinks), shared.transport()) };
         let given = given(snapshot)?;
-        let (bundle, engine, boots) = (shared.settings.bundle.clone(), shared.engine.clone(), attempts.boots.clone());
+        let shared = &self.at.shared;
+        let store = FolderStore::new(shared.state(self.at.key.group));
+        let (stop, stopping) = watch::channel(Stop::No);
+        let context = Context { stop: stopping, ..self.context(&name, &store)? };
+        let (bundle, engine) = (shared.settings.bundle.clone(), shared.engine.clone());
+        let (take_over, boots) = (attempts.take_over, attempts.boots.clone());
         let (keeper, noted) = Keeper::new(Arc::clone(gate), &boots);
+        let listener = tokio::spawn(pass_on(self.wish.clone(), stop, self.writer.sender()));
         self.writer.change(|status| (status.run, status.error) = (Some(name.clone()), None));
         tracing::info!(cluster = %self.at.key, operation = self.at.operation, run = name, verb = task.verb.as_str(), "begins");
         let (sender, done) = oneshot::channel();
@@ -176,6 +172,16 @@ impl Life {
         let ended = self.ended(task, done, noted).await.unwrap_or_else(|| Err(defect("its thread has ended before it")));
         listener.abort();
         ended
+    }
+
+    /// What a run brings along, which nobody stops yet.
+    fn context(&self, name: &str, store: &FolderStore) -> Result<Context, Error> {
+        let shared = &self.at.shared;
+        let cluster = self.at.key.to_string();
+        let journal = store.journal(name, Box::new(move |text| tracing::warn!(cluster, "{text}")))?;
+        let status: Box<dyn Sink> = Box::new(StatusSink::new(self.writer.sender(), Arc::clone(&shared.metrics)));
+        let sinks: Vec<Box<dyn Sink>> = vec![status, Box::new(EventsSink::new(self.teller.clone())), journal];
+        Ok(Context::new(shared.controller(&self.found.cluster), Events::new(sinks), shared.transport()))
     }
 
     /// What others want of a cluster after something has changed it: its kubeconfig.

@@ -97,8 +97,9 @@ impl Life {
             format_args!("clusters.{}", self.at.key.group.name()),
             self.at.key.name
         );
+        let phase = if self.is_open { Phase::Pending } else { Phase::Resuming };
         self.writer.change(|status| {
-            status.phase = Phase::Pending;
+            status.phase = phase;
             status.set(Condition { kind: "Stalled", is: true, reason: "HostKeysUnknown", message: message.clone() });
         });
         self.teller.tell(Told::warning("HostKeysUnknown", message.clone()));
