@@ -14,8 +14,8 @@ use std::time::Duration;
 use super::inputs::Task;
 use crate::artifacts::BundleFolder;
 use crate::engine::{
-    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, Replacement, ResetRequest, Silent,
-    SnapshotWish, StatusRequest, Store as _,
+    self, ApplyRequest, CheckStatus, Context, Error, FolderStore, Follows, Given, Lock, Options, Removal, Replacement, ResetRequest,
+    Silent, SnapshotWish, StatusRequest, Store as _,
 };
 use crate::failure::{Failure, Kind};
 
@@ -226,7 +226,8 @@ mod tests {
 
     #[test]
     fn what_asks_for_a_persons_decision_is_refused() {
-        let runs = ACTIONS.iter().filter_map(|action| if let Effect::Runs(verb) = action.effect { Some((action.name, verb)) } else { None });
+        let runs =
+            ACTIONS.iter().filter_map(|action| if let Effect::Runs(verb) = action.effect { Some((action.name, verb)) } else { None });
         let names: Vec<&str> = runs.filter(|(_, verb)| refused(*verb).is_some()).map(|(name, _)| name).collect();
         assert_eq!(names, ["recover", "recover-control-plane"]);
         assert!(refused(Verb::Recover).is_some_and(|failure| failure.hint.is_some_and(|hint| hint.contains("kokctl recover"))));

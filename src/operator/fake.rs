@@ -91,7 +91,8 @@ impl Fake {
         let fake = Arc::new(Self::default());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let answers = |State(fake): State<Arc<Self>>, method: Method, uri: Uri, body: Bytes| async move { fake.answer(&method, &uri, &body) };
+        let answers =
+            |State(fake): State<Arc<Self>>, method: Method, uri: Uri, body: Bytes| async move { fake.answer(&method, &uri, &body) };
         let router = Router::new().fallback(answers).with_state(Arc::clone(&fake));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let client = Client::try_from(Config::new(format!("http://{address}").parse().unwrap())).unwrap();
@@ -208,6 +209,7 @@ fn merge(object: &mut Value, patch: &Value) {
 }
 
 fn refusal(code: StatusCode, reason: &str) -> Answer {
-    let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason, "code": code.as_u16()});
+    let status =
+        json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": reason, "code": code.as_u16()});
     (code, status.to_string())
 }

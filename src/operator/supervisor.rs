@@ -56,8 +56,12 @@ impl Supervisor {
 
     /// Adds what it knows of a cluster to a view.
     pub(super) fn add_to(&self, key: &ClusterKey, view: &mut View) {
-        view.active =
-            self.runs.get(key).map(|run| Active { operation: run.operation.clone(), uid: run.uid.clone(), deadline: run.deadline, stopping: run.stopping });
+        view.active = self.runs.get(key).map(|run| Active {
+            operation: run.operation.clone(),
+            uid: run.uid.clone(),
+            deadline: run.deadline,
+            stopping: run.stopping,
+        });
         view.claim = self.retry.get(key).map_or(Claim::Untried, |at| Claim::RetryAt(*at));
         if self.is_leaving {
             view.claim = Claim::RetryAt(i64::MAX);

@@ -198,7 +198,9 @@ mod tests {
         let (lost, told) = watch::channel(false);
         let status = OperationStatus { replica: "a".to_owned(), phase: Phase::Running, ..OperationStatus::default() };
         let api = Api::all_with(client, &Group::KubeOnKube.operations());
-        let writer = StatusWriter::start(api, &before, status, move || drop(lost.send_replace(true)));
+        let writer = StatusWriter::start(api, &before, status, move || {
+            lost.send_replace(true);
+        });
         writer.written(|_| true).await;
         (fake, writer, told)
     }
@@ -216,7 +218,10 @@ mod tests {
         end(&writer);
         writer.finish().await;
         let object = fake.get(PATH).unwrap();
-        assert_eq!((&object["status"]["phase"], &object["metadata"]["annotations"]["kokctl.io/approved-plan"]), (&json!("Succeeded"), &json!("x")));
+        assert_eq!(
+            (&object["status"]["phase"], &object["metadata"]["annotations"]["kokctl.io/approved-plan"]),
+            (&json!("Succeeded"), &json!("x"))
+        );
         assert!(!*lost.borrow());
     }
 

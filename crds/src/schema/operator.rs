@@ -69,7 +69,21 @@ fn certificates() -> Value {
 
 /// What the operator says of an operation, with the names of the fields.
 pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
-    let names = vec!["conditions", "phase", "observedGeneration", "run", "attempt", "replica", "invocationsDone", "fruitlessAttempts", "plan", "progress", "hosts", "inputs", "lastError"];
+    let names = vec![
+        "conditions",
+        "phase",
+        "observedGeneration",
+        "run",
+        "attempt",
+        "replica",
+        "invocationsDone",
+        "fruitlessAttempts",
+        "plan",
+        "progress",
+        "hosts",
+        "inputs",
+        "lastError",
+    ];
     const PHASES: [&str; 10] =
         ["Pending", "Queued", "Planning", "AwaitingApproval", "Running", "Resuming", "Cancelling", "Succeeded", "Failed", "Cancelled"];
     let of_run = vec![count("done", "Steps done."), count("total", "Steps to be done."), text("now", "The step at work.")];

@@ -146,6 +146,10 @@ fn another_operation_of_the_name_of_the_one_under_way_is_another_one() {
     let anew = Operation { uid: "a-2".to_owned(), ..operation("a", 300, Life::New) };
     let running = View { active: Some(active("a")), ..view(vec![anew.clone()]) };
     let wished = Stopping::Cancel { at: 1000 };
-    assert_eq!(decide(&running, 1000), [Intent::Stop(wished), Intent::Requeue(1120), queue("a", "a")], "nobody wants the first one any more");
+    assert_eq!(
+        decide(&running, 1000),
+        [Intent::Stop(wished), Intent::Requeue(1120), queue("a", "a")],
+        "nobody wants the first one any more"
+    );
     assert_eq!(decide(&view(vec![anew]), 1000), [Intent::Start { operation: "a".to_owned(), uid: "a-2".to_owned() }]);
 }

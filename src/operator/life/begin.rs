@@ -23,9 +23,16 @@ const MOST_ATTEMPTS: u64 = 5;
 
 impl Life {
     /// Begins, or goes on after another process did: from now on this one writes the status.
-    pub(in super::super) async fn begin(at: Attendant, found: Objects, (home, lease): (String, ClusterLease), permit: Option<OwnedSemaphorePermit>) -> Self {
+    pub(in super::super) async fn begin(
+        at: Attendant,
+        found: Objects,
+        (home, lease): (String, ClusterLease),
+        permit: Option<OwnedSemaphorePermit>,
+    ) -> Self {
         let (begun, lost) = (status(&found, &at.shared.identity), Arc::clone(&at.wish));
-        let lost = move || drop(lost.send_replace(Wish::Lost));
+        let lost = move || {
+            lost.send_replace(Wish::Lost);
+        };
         let writer = StatusWriter::start(at.shared.operations(at.key.group), &found.operation, begun, lost);
         let teller = Teller::new(at.shared.recorder.clone(), &found.operation);
         let wish = at.wish.subscribe();

@@ -73,7 +73,8 @@ impl Life {
         let Some(ByteString(bytes)) = secret.and_then(|secret| secret.data?.remove(&key)) else { return Ok(Boots::new()) };
         serde_json::from_slice(&bytes).map_err(|error| {
             let failure = Failure::new(Kind::Input, format!("{key} of the Secret {}/{name} can't be read", self.home));
-            let failure = failure.because(error.to_string()).hint("make another operation, for those hosts that are still to be started anew");
+            let failure =
+                failure.because(error.to_string()).hint("make another operation, for those hosts that are still to be started anew");
             End::failed("InputRefused", failure)
         })
     }

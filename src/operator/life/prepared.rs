@@ -136,5 +136,7 @@ impl Life {
 fn other_files() -> Failure {
     let failure = Failure::new(Kind::Input, "the files that the Cluster names are others than when the operation began");
     let failure = failure.because("it was cut off, and would go on with a part of the one and a part of the other");
-    failure.hint("put the ConfigMap of `filesRef` and the Secret of `secretFilesRef` back, or make another operation: it takes what is there now")
+    failure.hint(
+        "put the ConfigMap of `filesRef` and the Secret of `secretFilesRef` back, or make another operation: it takes what is there now",
+    )
 }

@@ -13,15 +13,15 @@ use tokio::time::timeout;
 use super::super::approval::{Gate, Mode};
 use super::super::attend::Wish;
 use super::super::carry_out::{Means, carry_out};
-use super::super::inputs::{Snapshot, Task};
 use super::super::cluster_status::Said;
+use super::super::inputs::{Snapshot, Task};
 use super::super::object::{HELD, MANAGER, TAKE_OVER};
 use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, owner};
 use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
 use super::super::status::{ANSWER, OperationStatus};
-use super::end::is_changing;
 use super::boots::{Boots, Keeper};
+use super::end::is_changing;
 use super::{End, Failure, Kind, Life, Phase, Verb, first};
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Given, Options, Store as _};
@@ -122,7 +122,9 @@ impl Life {
         if meta.annotations.as_ref().and_then(|all| all.get(TAKE_OVER)).is_none_or(|named| named != holder) {
             return false;
         }
-        let used = Patch::Merge(json!({"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": {TAKE_OVER: null}}}));
+        let used = Patch::Merge(
+            json!({"metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "annotations": {TAKE_OVER: null}}}),
+        );
         let (api, params) = (self.at.shared.operations(self.at.key.group), PatchParams::apply(MANAGER));
         match timeout(ANSWER, api.patch(&self.at.operation, &params, &used)).await {
             Ok(Ok(_)) => {

@@ -97,7 +97,8 @@ pub fn reboot(cluster: &Cluster, wanted: &Reboots<'_>, seen: &Seen) -> Result<Ma
     }
     let making = compared(plan, seen, &Selection::whole())?;
     let lost = |host: &Host| lost_pods(&host.name, &wanted.drain, seen, speaker(cluster, seen, host)?);
-    let refusals: Vec<Refusal> = cluster.hosts.iter().filter(chosen).filter(|host| !wanted.is_started(host, seen)).filter_map(lost).collect();
+    let refusals: Vec<Refusal> =
+        cluster.hosts.iter().filter(chosen).filter(|host| !wanted.is_started(host, seen)).filter_map(lost).collect();
     if refusals.is_empty() { Ok(making) } else { Err(refusals) }
 }
 
