@@ -16,6 +16,9 @@ use tokio::sync::{Semaphore, watch};
 
 use super::attend::{Attendant, Wish};
 use super::group::{ClusterKey, Group};
+use super::lease::ClusterLease;
+use super::life::Life;
+use super::outputs::owner;
 use super::shared::{Settings, Shared};
 use crate::state::StateFolder;
 
@@ -83,6 +86,17 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         uid: operation.pointer("/metadata/uid").and_then(Value::as_str).unwrap().to_owned(),
         wish: Arc::new(watch::channel(Wish::None).0),
     }
+}
+
+/// The operation as the replica `a` attends to it, while the Lease is of this holder.
+pub(super) async fn life(holder: &str) -> (Arc<Fake>, Life) {
+    let (fake, client) = Fake::start().await;
+    let at = attendant(&fake, client.clone(), 1);
+    let found = at.objects().await.unwrap().unwrap();
+    let lease = ClusterLease::new(client, "kok", &at.key, "a", owner(&found.cluster, false));
+    fake.put(LEASE, json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": holder}}));
+    let life = Life::begin(at, found, ("kok".to_owned(), lease), None).await;
+    (fake, life)
 }
 
 impl Fake {

@@ -29,6 +29,7 @@ impl Life {
         (home, lease): (String, ClusterLease),
         permit: Option<OwnedSemaphorePermit>,
     ) -> Self {
+        let found = marked(&at, found).await;
         let (begun, lost) = (status(&found, &at.shared.identity), Arc::clone(&at.wish));
         let lost = move || {
             lost.send_replace(Wish::Lost);
@@ -39,27 +40,10 @@ impl Life {
         let is_held = says_held(&found.cluster.data);
         let is_open = is_open(&found.operation.data);
         let life = Self { at, found, home, lease, writer, teller, wish, changed: None, is_open, is_held, permit };
-        life.mark().await;
         let (phase, operation) = (life.phase_before(), life.at.operation.clone());
         life.say(|said| said.field("phase", phase).field("lastError", Value::Null).condition("Progressing", true, "Running", operation))
             .await;
         life
-    }
-
-    /// Labels by which operations are found, and whom they go with.
-    async fn mark(&self) {
-        let metadata = &self.found.operation.metadata;
-        let mut patch = json!({"metadata": {"uid": metadata.uid, "labels": {CLUSTER_NAME: self.at.key.name}}});
-        if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
-            && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
-        {
-            patch.insert("ownerReferences".to_owned(), json!([owner(&self.found.cluster, true)]));
-        }
-        let api = self.at.shared.operations(self.at.key.group);
-        let (params, patch) = (PatchParams::apply(MANAGER), Patch::Merge(&patch));
-        if let Ok(Err(error)) = timeout(ANSWER, api.patch(&self.at.operation, &params, &patch)).await {
-            tracing::warn!(cluster = %self.at.key, %error, "the operation can't be labelled");
-        }
     }
 
     /// Says something about the Cluster; what can't be said now is said with what comes next. Whether there is no sense in
@@ -87,6 +71,27 @@ impl Life {
         }
         let failure = Failure::new(Kind::Internal, format!("{MOST_ATTEMPTS} attempts ended without a step done"));
         Err(End::failed("CrashLoop", failure.hint("look at the operator's log of the attempts before this one")))
+    }
+}
+
+/// The objects with labels by which operations are found, and with whom they go. The status is written after that, of the version that has them.
+async fn marked(at: &Attendant, found: Objects) -> Objects {
+    let metadata = &found.operation.metadata;
+    let mut patch = json!({"metadata": {"uid": metadata.uid, "labels": {CLUSTER_NAME: at.key.name}}});
+    if metadata.owner_references.as_ref().is_none_or(Vec::is_empty)
+        && let Some(patch) = patch.get_mut("metadata").and_then(Value::as_object_mut)
+    {
+        patch.insert("ownerReferences".to_owned(), json!([owner(&found.cluster, true)]));
+    }
+    let (api, params) = (at.shared.operations(at.key.group), PatchParams::apply(MANAGER));
+    match timeout(ANSWER, api.patch(&at.operation, &params, &Patch::Merge(&patch))).await {
+        Ok(Ok(operation)) if !object::is_over(&operation.data) => Objects { operation, ..found },
+        Ok(Err(error)) => {
+            tracing::warn!(cluster = %at.key, %error, "the operation can't be labelled");
+            found
+        }
+        // Whoever has ended it meanwhile is found out by the first write, which is about the version before.
+        Ok(Ok(_)) | Err(_) => found,
     }
 }
 

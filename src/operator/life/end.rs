@@ -46,7 +46,7 @@ impl Life {
         }
         let Self { at, writer, found, .. } = self;
         writer.finish().await;
-        let labels = json!({"metadata": {"labels": {COMPLETED: "done"}}});
+        let labels = json!({"metadata": {"uid": found.operation.metadata.uid, "labels": {COMPLETED: "done"}}});
         let api = at.shared.operations(at.key.group);
         // Where that fails it is seen, and done, by the next decision.
         let (params, patch) = (PatchParams::apply(MANAGER), Patch::Merge(&labels));
@@ -79,7 +79,10 @@ impl Life {
 
     async fn leave(self) -> Attended {
         self.writer.change(|status| {
-            status.phase = Phase::Resuming;
+            // Of what only waited nothing is resumed: it may still be changed.
+            if status.phase != Phase::Pending {
+                status.phase = Phase::Resuming;
+            }
             status.fruitless = status.fruitless.saturating_sub(1);
         });
         self.writer.finish().await;
@@ -211,21 +214,8 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::super::fake::{CLUSTER, Fake, LEASE, OPERATION, attendant};
-    use super::super::super::lease::ClusterLease;
-    use super::super::super::outputs::owner;
+    use super::super::super::fake::{CLUSTER, OPERATION, life};
     use super::*;
-
-    /// An operation of this replica, whose Lease this one has.
-    async fn life(holder: &str) -> (std::sync::Arc<Fake>, Life) {
-        let (fake, client) = Fake::start().await;
-        let at = attendant(&fake, client.clone(), 1);
-        let found = at.objects().await.unwrap().unwrap();
-        let lease = ClusterLease::new(client, "kok", &at.key, "a", owner(&found.cluster, false));
-        fake.put(LEASE, json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": {"holderIdentity": holder}}));
-        let life = Life::begin(at, found, ("kok".to_owned(), lease), None).await;
-        (fake, life)
-    }
 
     #[tokio::test]
     async fn an_end_is_written_and_the_operation_labelled() {

@@ -140,3 +140,61 @@ fn other_files() -> Failure {
         "put the ConfigMap of `filesRef` and the Secret of `secretFilesRef` back, or make another operation: it takes what is there now",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+
+    use super::super::super::fake::{CLUSTER, Fake, OPERATION, life};
+    use super::*;
+
+    const HOSTS: &str = "/api/v1/namespaces/kok/configmaps/hosts";
+
+    fn hosts(fake: &Fake, text: &str) {
+        fake.put(HOSTS, json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"hosts.yml": text}}));
+    }
+
+    /// It takes the pause before what was not answered is asked again.
+    #[tokio::test]
+    async fn a_moment_without_the_api_server_is_nothing_that_is_missing() {
+        let (fake, mut life) = life("a").await;
+        hosts(&fake, "all:");
+        fake.fail(1);
+        let Ok((snapshot, _)) = life.gathered(None).await else { panic!("it has failed") };
+        assert_eq!((snapshot.texts.len(), life.writer.now().error), (1, None));
+    }
+
+    #[tokio::test]
+    async fn what_somebody_changes_before_it_begins_is_seen() {
+        let (fake, mut life) = life("a").await;
+        hosts(&fake, "all:");
+        let Ok((snapshot, _)) = life.gathered(None).await else { panic!("it has failed") };
+        assert!(!life.is_changed(&snapshot).await);
+        hosts(&fake, "all: {}");
+        assert!(life.is_changed(&snapshot).await, "the inventory");
+        hosts(&fake, "all:");
+        for path in [CLUSTER, OPERATION] {
+            let before = fake.get(path).unwrap();
+            let mut object = before.clone();
+            object.pointer_mut("/metadata").and_then(Value::as_object_mut).unwrap().insert("generation".to_owned(), json!(2));
+            fake.put(path, object);
+            assert!(life.is_changed(&snapshot).await, "{path}");
+            fake.put(path, before);
+            assert!(!life.is_changed(&snapshot).await, "{path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_has_begun_goes_on_with_what_it_began_with() {
+        let (fake, mut life) = life("a").await;
+        hosts(&fake, "all:");
+        let Ok((first, _)) = life.gathered(None).await else { panic!("it has failed") };
+        hosts(&fake, "all: {}");
+        life.is_open = false;
+        let Ok((snapshot, _)) = life.snapshot().await else { panic!("it has failed") };
+        assert!(snapshot == first);
+        life.is_open = true;
+        let Ok((snapshot, _)) = life.snapshot().await else { panic!("it has failed") };
+        assert!(snapshot.texts != first.texts && snapshot.new_cluster_id == first.new_cluster_id);
+    }
+}
