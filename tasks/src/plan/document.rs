@@ -20,6 +20,7 @@ use super::reason::Reason;
 use super::select::Selection;
 use crate::change::{Change, ChangeKind};
 use crate::digest::sha256;
+use crate::support::redacted;
 pub use act::{ActDocument, ActKind, ArtifactDocument};
 pub use differences::{Aspect, Difference};
 
@@ -180,6 +181,18 @@ impl PlanDocument {
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+
+    /// The same without what looks like a secret in what it tells people: files of hosts may have passwords that stand in nobody's files. It is known by
+    /// a digest of its own, in which what each act does counts as before.
+    #[must_use]
+    pub fn redacted(mut self) -> Self {
+        for change in self.steps.iter_mut().filter_map(|step| step.change.as_mut()) {
+            change.because = redacted(&change.because);
+            change.diff = change.diff.as_deref().map(redacted);
+        }
+        self.digest = self.computed();
+        self
     }
 
     /// Whether it changes nothing.

@@ -227,3 +227,17 @@ proptest! {
         prop_assert_eq!(one.compare(&two).len(), two.compare(&one).len());
     }
 }
+
+/// What is redacted is read as any other, and a plan that does something else is another one.
+#[test]
+fn what_looks_like_a_secret_goes_with_its_digest() {
+    let mut document = base();
+    changed(&mut document.steps[FILE]).diff = Some("-password = \"c4n4ry\"\n+a=1\n".to_owned());
+    changed(&mut document.steps[UNIT]).because = "it has --token=c4n4ry".to_owned();
+    let redacted = document.clone().redacted();
+    let text = serde_json::to_string(&redacted).unwrap();
+    assert!(!text.contains("c4n4ry") && text.contains("+a=1"), "{text}");
+    assert_eq!(PlanDocument::parse(&text).unwrap(), redacted);
+    changed(&mut document.steps[FILE]).act.script = Some("0".repeat(64));
+    assert_ne!(document.redacted().digest(), redacted.digest());
+}
