@@ -28,9 +28,12 @@ pub(super) struct Arguments {
     /// Its context, in place of the current one
     #[arg(long, value_name = "NAME")]
     context: Option<String>,
-    /// Namespaces with the ConfigMaps and Secrets of clusters; by default the operator's own. What it remembers itself is in the first
+    /// Namespaces with the ConfigMaps and Secrets of clusters; by default the operator's own
     #[arg(long, value_name = "NAMESPACE", value_delimiter = ',')]
     namespaces: Vec<String>,
+    /// The operator's own namespace, for its Leases and what it remembers; by default the first of --namespaces. Nobody else is to write there
+    #[arg(long, value_name = "NAMESPACE")]
+    own_namespace: Option<String>,
     /// API groups to serve. kubean's own operator must not run beside it where its group is served
     #[arg(long, value_name = "GROUP", value_delimiter = ',', default_value = "kubeonkube.clay.io")]
     groups: Vec<GroupName>,
@@ -87,6 +90,7 @@ fn settings(arguments: &Arguments) -> Result<Settings, Failure> {
         kubeconfig: arguments.kubeconfig.clone(),
         context: arguments.context.clone(),
         namespaces: arguments.namespaces.clone(),
+        own_namespace: arguments.own_namespace.clone(),
         groups,
         bundle,
         state,

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use super::group::ClusterKey;
 use super::lease::{Claimed, ClusterLease, Observation};
 use super::life::Life;
-use super::object::{self, Reference};
+use super::object;
 use super::outputs::owner;
 use super::shared::Shared;
 use super::status::ANSWER;
@@ -101,7 +101,7 @@ impl Attendant {
         let Ok(permit) = self.place(&found).await else { return Attended::Left };
         let home = self.home(&found.cluster);
         let (client, identity) = (self.shared.client.clone(), self.shared.identity.as_str());
-        let lease = ClusterLease::new(client, &home, &self.key, identity, owner(&found.cluster, false));
+        let lease = ClusterLease::new(client, &self.shared.own, &self.key, identity, owner(&found.cluster, false));
         match timeout(ANSWER, lease.claim(before.as_ref())).await {
             Ok(Ok(Claimed::Ours)) => {}
             Ok(Ok(Claimed::Elsewhere(observation))) => return Attended::Elsewhere(observation),
@@ -166,9 +166,7 @@ impl Attendant {
     /// The namespace in which everything of a cluster is.
     fn home(&self, cluster: &DynamicObject) -> String {
         let spec = cluster.data.get("spec").cloned().unwrap_or_default();
-        let named = ["hostsConfRef", "sshAuthRef"].iter().find_map(|field| Reference::of(&spec, field));
-        let own = || self.shared.namespaces.first().cloned().unwrap_or_default();
-        named.map(|reference| reference.namespace).filter(|namespace| !namespace.is_empty()).unwrap_or_else(own)
+        object::home(&spec).unwrap_or_else(|| self.shared.namespaces.first().cloned().unwrap_or_default())
     }
 }
 

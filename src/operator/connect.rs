@@ -37,11 +37,7 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
     for group in &settings.groups {
         is_defined(&client, *group).await?;
     }
-    let namespaces = match settings.namespaces.as_slice() {
-        [] => vec![client.default_namespace().to_owned()],
-        given => given.to_vec(),
-    };
-    let own = namespaces.first().cloned().unwrap_or_default();
+    let (own, namespaces) = namespaces(&settings, client.default_namespace());
     let first_start = first_start(&client, &own).await?;
     let system: Api<Namespace> = Api::all(client.clone());
     let meta = system.get("kube-system").await.map_err(|error| refused("kube-system can't be read", &error))?;
@@ -56,10 +52,18 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         settings,
         namespaces,
         identity,
+        own,
         engine,
         metrics,
     };
     Ok((shared, first_start))
+}
+
+/// The operator's own namespace, and all of which objects are read. `default` is that of the pod, or of the kubeconfig.
+fn namespaces(settings: &Settings, default: &str) -> (String, Vec<String>) {
+    let own = settings.own_namespace.as_ref().or(settings.namespaces.first()).map_or(default, String::as_str).to_owned();
+    let all = if settings.namespaces.is_empty() { vec![own.clone()] } else { settings.namespaces.clone() };
+    (own, all)
 }
 
 async fn client(settings: &Settings) -> Result<Client, Failure> {

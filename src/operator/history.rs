@@ -37,8 +37,7 @@ impl History {
 
     /// Reads what the ConfigMaps in the operator's own namespace say now. What can't be read stays as it was.
     pub(super) async fn read(&self, shared: &Shared) {
-        let namespace = shared.namespaces.first().map(String::as_str).unwrap_or_default();
-        let api: Api<ConfigMap> = Api::namespaced(shared.client.clone(), namespace);
+        let api: Api<ConfigMap> = Api::namespaced(shared.client.clone(), &shared.own);
         for group in &shared.settings.groups {
             let Ok(Ok(found)) = timeout(ANSWER, api.get_opt(&format!("{}-config", group.label()))).await else { continue };
             let said = found.and_then(|map| limit(map.data?.get(LIMIT)?));

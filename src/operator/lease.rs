@@ -16,6 +16,9 @@ pub(super) const LASTS: Duration = Duration::from_secs(40);
 /// How often it is renewed: three times may fail.
 pub(super) const RENEWED: Duration = Duration::from_secs(10);
 
+/// Annotation of a Lease: its cluster, for people. Labels are too short for every name.
+const CLUSTER: &str = "kokctl.io/cluster";
+
 /// What another replica's Lease said, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Observation {
@@ -47,6 +50,7 @@ pub(super) struct ClusterLease {
     name: String,
     identity: String,
     owner: OwnerReference,
+    cluster: String,
 }
 
 /// What a Lease that was read means for whoever wants it.
@@ -76,10 +80,12 @@ fn standing(spec: &LeaseSpec, identity: &str, before: Option<&Observation>, now:
 }
 
 impl ClusterLease {
-    /// The Lease of a cluster in its home namespace. It goes with its Cluster.
-    pub(super) fn new(client: Client, namespace: &str, key: &ClusterKey, identity: &str, owner: OwnerReference) -> Self {
-        let name = format!("kokctl-{}-{}", key.group.label(), key.name);
-        Self { api: Api::namespaced(client, namespace), name, identity: identity.to_owned(), owner }
+    /// The Lease of a cluster in the operator's own namespace: whoever may write to the cluster's could take it, and keep every replica away. It goes
+    /// with its Cluster.
+    pub(super) fn new(client: Client, own: &str, key: &ClusterKey, identity: &str, owner: OwnerReference) -> Self {
+        // No other Cluster has this name, of whatever group, nor one of the same name that comes after it.
+        let (name, cluster) = (format!("kokctl-{}", owner.uid), key.to_string());
+        Self { api: Api::namespaced(client, own), name, identity: identity.to_owned(), owner, cluster }
     }
 
     /// Tries to get it. `before` is what the attempt before this one saw, if no attempt failed since.
@@ -152,6 +158,7 @@ impl ClusterLease {
         let metadata = ObjectMeta {
             name: Some(self.name.clone()),
             labels: Some([("app.kubernetes.io/managed-by".to_owned(), "kokctl".to_owned())].into()),
+            annotations: Some([(CLUSTER.to_owned(), self.cluster.clone())].into()),
             owner_references: Some(vec![self.owner.clone()]),
             ..ObjectMeta::default()
         };
@@ -177,9 +184,11 @@ impl ClusterLease {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used, reason = "these are tests")]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
     use super::super::fake::Fake;
+    use super::super::fake_api::FakeApi;
+    use super::super::group::Group;
     use super::*;
 
     fn spec(holder: &str, renewed: i64) -> LeaseSpec {
@@ -223,7 +232,7 @@ mod tests {
     async fn whose_it_is_says_the_api_server() {
         let (fake, client) = Fake::start().await;
         let key = ClusterKey { group: super::super::group::Group::KubeOnKube, name: "c".to_owned() };
-        let of = |identity: &str| ClusterLease::new(client.clone(), "kok", &key, identity, OwnerReference::default());
+        let of = |identity: &str| ClusterLease::new(client.clone(), "kok", &key, identity, OwnerReference { uid: "u".to_owned(), ..OwnerReference::default() });
         let (first, second) = (of("a"), of("b"));
         assert!(first.is_ours().await.unwrap(), "nobody else has it");
         assert!(matches!(first.claim(None).await.unwrap(), Claimed::Ours));
@@ -232,6 +241,22 @@ mod tests {
         first.release().await;
         assert!(!first.is_ours().await.unwrap());
         assert!(matches!(second.claim(None).await.unwrap(), Claimed::Ours));
-        assert!(fake.asked().iter().all(|asked| asked.ends_with("/leases") || asked.ends_with("/leases/kokctl-kubeonkube-c")));
+        assert!(fake.asked().iter().all(|asked| asked.ends_with("/leases") || asked.ends_with("/leases/kokctl-u")));
+    }
+
+    /// Clusters of two groups may have one name.
+    #[tokio::test]
+    async fn each_cluster_has_a_lease_where_only_the_operator_writes() {
+        let server = FakeApi::start(&[]).await;
+        for (group, uid) in [(Group::KubeOnKube, "1"), (Group::Kubean, "2")] {
+            let key = ClusterKey { group, name: "berlin".to_owned() };
+            let owner = OwnerReference { uid: uid.to_owned(), ..OwnerReference::default() };
+            let lease = ClusterLease::new(server.client.clone(), "own", &key, "a", owner);
+            assert!(matches!(lease.claim(None).await, Ok(Claimed::Ours)));
+        }
+        let paths = ["1", "2"].map(|uid| format!("/apis/coordination.k8s.io/v1/namespaces/own/leases/kokctl-{uid}"));
+        assert_eq!(server.paths(), paths);
+        let named = server.object(&paths[1]).unwrap().pointer("/metadata/annotations/kokctl.io~1cluster").cloned();
+        assert_eq!(named.unwrap(), "berlin.kubean.io");
     }
 }

@@ -15,6 +15,9 @@ mod connect;
 mod decide;
 #[cfg(test)]
 mod fake;
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+mod fake_api;
 mod group;
 mod history;
 mod http;

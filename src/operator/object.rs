@@ -69,6 +69,17 @@ impl Reference {
         let name = part("name").filter(|name| !name.is_empty())?;
         Some(Self { namespace: part("namespace").unwrap_or_default(), name })
     }
+
+    /// The same, in this namespace if it says none.
+    pub(super) fn or_in(self, namespace: &str) -> Self {
+        if self.namespace.is_empty() { Self { namespace: namespace.to_owned(), ..self } } else { self }
+    }
+}
+
+/// The namespace in which everything of a cluster is, by its spec; nothing if no reference says one.
+pub(super) fn home(spec: &Value) -> Option<String> {
+    let named = ["hostsConfRef", "sshAuthRef"].into_iter().filter_map(|field| Reference::of(spec, field));
+    named.map(|reference| reference.namespace).find(|namespace| !namespace.is_empty())
 }
 
 /// A condition as Kubernetes has them.
@@ -93,6 +104,28 @@ impl Condition {
     }
 }
 
+/// The first entries of a list of things with names, and one that says how many more there are.
+pub(super) fn shortened(all: &[Value], most: usize) -> Vec<Value> {
+    let (named, before) = match all.split_last() {
+        Some((last, others)) if more_of(last).is_some() => (others, more_of(last).unwrap_or_default()),
+        _ => (all, 0),
+    };
+    let more = before + named.len().saturating_sub(most);
+    let mut list: Vec<Value> = named.iter().take(most).cloned().collect();
+    if more > 0 {
+        list.push(json!({"name": format!("and {more} more"), "message": "not named, for a status has to be short"}));
+    }
+    list
+}
+
+/// How many more an entry says that there are.
+fn more_of(entry: &Value) -> Option<usize> {
+    text(entry, "/name")?.strip_prefix("and ")?.strip_suffix(" more")?.parse().ok()
+}
+
+/// Bytes of a whole status. An object of etcd has little more than a megabyte, and a watch of many has all of them.
+pub(super) const MOST_BYTES: usize = 32 << 10;
+
 /// Bytes of one message in a status.
 pub(super) const MOST_MESSAGE: usize = 512;
 
@@ -103,4 +136,29 @@ pub(super) fn fitted(text: &str, most: usize) -> String {
     }
     let end = (0..=most.saturating_sub(3)).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     format!("{}…", text.get(..end).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_where_its_first_reference_is_that_says_it() {
+        let reference = |namespace: &str, name: &str| json!({"namespace": namespace, "name": name});
+        let of = |hosts: Value, key: Value| home(&json!({"hostsConfRef": hosts, "sshAuthRef": key}));
+        assert_eq!(of(reference("a", "x"), reference("b", "y")).as_deref(), Some("a"));
+        assert_eq!(of(json!({"name": "x"}), reference("b", "y")).as_deref(), Some("b"));
+        assert_eq!(of(reference("a", ""), reference("b", "y")).as_deref(), Some("b"), "one without a name is none");
+        assert_eq!(of(Value::Null, json!({"name": "y"})), None);
+    }
+
+    #[test]
+    fn a_list_that_is_shortened_says_how_many_more_there_are() {
+        let all: Vec<Value> = ["a", "b", "c", "d"].map(|name| json!({"name": name})).into();
+        let names = |list: &[Value]| list.iter().map(|entry| text(entry, "/name").unwrap_or_default().to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(&shortened(&all, 4)), ["a", "b", "c", "d"]);
+        let short = shortened(&all, 3);
+        assert_eq!(names(&short), ["a", "b", "c", "and 1 more"]);
+        assert_eq!(names(&shortened(&short, 1)), ["a", "and 3 more"]);
+    }
 }

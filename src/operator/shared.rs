@@ -26,6 +26,8 @@ pub struct Settings {
     pub context: Option<String>,
     /// Namespaces of which objects are read; the operator's own if there is none.
     pub namespaces: Vec<String>,
+    /// The operator's own namespace, for Leases and what it remembers; the first of the others if none is given.
+    pub own_namespace: Option<String>,
     /// The groups that are served.
     pub groups: Vec<Group>,
     /// Where artifacts come from; without it nothing is installed.
@@ -54,8 +56,10 @@ pub struct Settings {
 pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) settings: Settings,
-    /// Namespaces of which objects are read; the first is that of the operator.
+    /// Namespaces of which objects are read.
     pub(super) namespaces: Vec<String>,
+    /// The operator's own namespace: nothing that it relies on stands where those of clusters may write.
+    pub(super) own: String,
     /// Tells this process from every other one, also from the one before it.
     pub(super) identity: String,
     /// The same for all replicas of this meta-cluster.
@@ -84,8 +88,7 @@ impl Shared {
         let uid = cluster.metadata.uid.clone().unwrap_or_default();
         let sum = digest::digest(&digest::SHA256, format!("{}\n{uid}", self.meta).as_bytes());
         let id = hex::encode(sum.as_ref().get(..16).unwrap_or_default());
-        let namespace = self.namespaces.first().map(String::as_str).unwrap_or_default();
-        Controller { id, name: format!("{}@{namespace}", self.settings.identity) }
+        Controller { id, name: format!("{}@{}", self.settings.identity, self.own) }
     }
 
     /// A transport that has nothing of this machine: no agent, no configuration of ssh, no home.

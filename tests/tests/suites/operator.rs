@@ -110,7 +110,7 @@ fn is_told(server: &ApiServer, lab: &Lab, made: &Value) {
     let cluster = object(server, "kok", lab.name())["status"].clone();
     assert_eq!((&cluster["phase"], &cluster["hostSummary"]["text"]), (&json!("Ready"), &json!("1/1")), "{cluster:#}");
     assert_eq!((&cluster["conditions"][0]["clusterOps"], &cluster["conditions"][0]["status"]), (&json!("operation"), &json!("Succeeded")));
-    let lease = format!("kokctl-kubeonkube-{}", lab.name());
+    let lease = format!("kokctl-{}", object(server, "kok", lab.name())["metadata"]["uid"].as_str().unwrap());
     wait_for("a Lease that nobody holds", HEARD, || object(server, "lease", &lease)["spec"].get("holderIdentity").is_none());
     let events = server.ok(&["get", "events", "-n", "default", "-o", "jsonpath={.items[*].reason}"], "");
     for reason in ["HostKeysUnknown", "Started", "PlanMade", "Resumed", "Succeeded"] {
