@@ -44,6 +44,14 @@ impl Group {
         }
     }
 
+    /// The name of an object that goes with a Cluster or an operation of this group: those of the two groups may have one name, and be in one namespace.
+    pub(super) fn object_name(self, of: &str, what: &str) -> String {
+        match self {
+            Self::KubeOnKube => format!("{of}-{what}"),
+            Self::Kubean => format!("{of}.{}-{what}", self.label()),
+        }
+    }
+
     /// The kind `Cluster`.
     #[must_use]
     pub fn clusters(self) -> ApiResource {
@@ -85,5 +93,16 @@ pub(super) struct ClusterKey {
 impl fmt::Display for ClusterKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}.{}", self.name, self.group.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_one_name_in_two_groups_are_two() {
+        let names = Group::ALL.map(|group| group.object_name("berlin", "kubeconfig"));
+        assert_eq!(names, ["berlin-kubeconfig", "berlin.kubean-kubeconfig"]);
     }
 }

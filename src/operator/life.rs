@@ -63,6 +63,8 @@ pub(super) struct Life {
     wish: watch::Receiver<Wish>,
     /// What it has done so far about what the cluster is.
     changed: Option<Changed>,
+    /// Whether the kubeconfig of the cluster was kept.
+    has_kubeconfig: bool,
     /// Whether nothing was begun, so that what it is done by may still be changed.
     is_open: bool,
     /// Whether the Cluster's status says that another run holds the hosts.

@@ -27,6 +27,7 @@ mod life;
 mod metrics;
 mod object;
 mod outputs;
+mod owned;
 mod progress;
 mod retry;
 mod serve;

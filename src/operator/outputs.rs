@@ -4,14 +4,16 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::{ObjectReference, Secret};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kok_crds::model::Cluster;
-use kube::api::{DynamicObject, Patch, PatchParams};
+use kube::api::DynamicObject;
 use kube::runtime::events::{Event, EventType, Recorder};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::group::ClusterKey;
 use super::object::{MANAGER, fitted};
+use super::owned::{Put, put};
 use super::status::ANSWER;
 use crate::engine::{Context, Server, kubeconfig};
 use crate::event::{self, EventKind, Sink};
@@ -23,8 +25,8 @@ const MOST_NOTE: usize = 900;
 const MOST_FAILED: usize = 5;
 
 /// The name of the Secret with the kubeconfig of a cluster.
-pub(super) fn kubeconfig_name(cluster: &str) -> String {
-    format!("{cluster}-kubeconfig")
+pub(super) fn kubeconfig_name(key: &ClusterKey) -> String {
+    key.group.object_name(&key.name, "kubeconfig")
 }
 
 /// Fetches the administrator's kubeconfig, with the address at which this machine reaches the API.
@@ -44,23 +46,21 @@ pub(super) async fn fetch_kubeconfig(context: &Context, cluster: &Cluster) -> Re
 /// Those of the API.
 pub(super) async fn keep_kubeconfig(
     client: &Client,
-    (cluster, home): (&str, &str),
+    (key, home): (&ClusterKey, &str),
     owner: OwnerReference,
     bytes: Vec<u8>,
-) -> kube::Result<()> {
-    let name = kubeconfig_name(cluster);
+) -> kube::Result<Put> {
     let mut secret = Secret { type_: Some("cluster.x-k8s.io/secret".to_owned()), ..Secret::default() };
-    secret.metadata.name = Some(name.clone());
+    secret.metadata.name = Some(kubeconfig_name(key));
     secret.metadata.namespace = Some(home.to_owned());
     secret.metadata.labels = Some(
-        [("cluster.x-k8s.io/cluster-name", cluster), ("app.kubernetes.io/managed-by", MANAGER)]
+        [("cluster.x-k8s.io/cluster-name", key.name.as_str()), ("app.kubernetes.io/managed-by", MANAGER)]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
     );
     secret.metadata.owner_references = Some(vec![owner]);
     secret.data = Some([("value".to_owned(), ByteString(bytes))].into());
-    let api: Api<Secret> = Api::namespaced(client.clone(), home);
-    api.patch(&name, &PatchParams::apply(MANAGER).force(), &Patch::Apply(&secret)).await.map(drop)
+    put(&Api::namespaced(client.clone(), home), &secret).await
 }
 
 /// That an object goes with another one.
@@ -159,6 +159,6 @@ impl Sink for EventsSink {
 }
 
 /// Where the kubeconfig is, as part of a status.
-pub(super) fn certificates(cluster: &str, home: &str) -> Value {
-    json!({"kubeconfigSecret": {"namespace": home, "name": kubeconfig_name(cluster)}})
+pub(super) fn certificates(key: &ClusterKey, home: &str) -> Value {
+    json!({"kubeconfigSecret": {"namespace": home, "name": kubeconfig_name(key)}})
 }

@@ -63,7 +63,7 @@ impl Life {
 
     /// The Secret with the operation's inputs.
     pub(super) fn inputs(&self) -> (Api<Secret>, String) {
-        (Api::namespaced(self.at.shared.client.clone(), &self.home), format!("{}-inputs", self.at.operation))
+        (Api::namespaced(self.at.shared.client.clone(), &self.home), self.name_of("inputs"))
     }
 
     /// The boot ids that hosts had when this task was begun; none if it was not.

@@ -109,7 +109,8 @@ impl Life {
         let message = failure.map(Failure::one_line).unwrap_or_default();
         let said = said.condition("Progressing", false, reason, "").field("lastError", failure.map_or(Value::Null, error_json));
         let said = if self.is_held { said.condition(HELD, false, "Free", "") } else { said };
-        let said = said.condition("InputsReady", reason != "InputsMissing" && reason != "InputRefused", reason, message.clone());
+        let are_ready = !["InputsMissing", "InputRefused", "NameTaken"].contains(&reason);
+        let said = said.condition("InputsReady", are_ready, reason, message.clone());
         self.of_standing(said, reason, message)
     }
 
@@ -126,7 +127,10 @@ impl Life {
             Standing::Works => said
                 .field("phase", json!("Ready"))
                 .condition("Ready", true, "Succeeded", "")
-                .field("certificates", certificates(&self.at.key.name, &self.home))
+                .field(
+                    "certificates",
+                    if self.has_kubeconfig { certificates(&self.at.key, &self.home) } else { self.before("certificates") },
+                )
                 .field("hostSummary", self.summary()),
             Standing::InTrouble => {
                 said.field("phase", json!("Degraded")).condition("Ready", false, reason, message).field("hostSummary", self.summary())

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::super::attend::Objects;
 use super::super::carry_out::refused;
 use super::super::inputs::{self, Key, ObjectFiles, Snapshot, Sources, Task, Unready, gather, key, named_files};
-use super::super::object::{self, MANAGER};
+use super::super::object;
 use super::super::outputs::{Told, owner};
+use super::super::owned::{Put, put, taken};
 use super::super::status::{ANSWER, Phase};
 use super::super::trust::KnownHosts;
 use super::begin::digest;
@@ -93,9 +93,15 @@ impl Life {
         secret.metadata.name = Some(name.clone());
         secret.metadata.owner_references = Some(vec![owner(&self.found.operation, false)]);
         secret.data = Some([("inputs".to_owned(), ByteString(bytes))].into());
-        let params = PatchParams::apply(MANAGER).force();
-        self.answered(|| async { api.patch(&name, &params, &Patch::Apply(&secret)).await }).await?;
-        Ok((snapshot, files))
+        match self.answered(|| async { put(&api, &secret).await }).await? {
+            Put::Done => Ok((snapshot, files)),
+            Put::Taken => Err(End::failed("NameTaken", taken("secret", &self.home, &name))),
+        }
+    }
+
+    /// The name of an object that goes with the operation.
+    pub(super) fn name_of(&self, what: &str) -> String {
+        self.at.key.group.object_name(&self.at.operation, what)
     }
 
     /// Whether somebody has changed what it is done by, since this was read. What can't be read now has not changed.
@@ -116,7 +122,7 @@ impl Life {
 
     fn told_inputs(&self, snapshot: &Snapshot, key: Option<&Key>) {
         let inputs = json!({
-            "secret": format!("{}/{}-inputs", self.home, self.at.operation),
+            "secret": format!("{}/{}", self.home, self.name_of("inputs")),
             "sshSecretResourceVersion": key.map(|key| key.resource_version.as_str()).unwrap_or_default(),
             "clusterGeneration": snapshot.generation,
         });

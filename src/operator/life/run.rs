@@ -16,7 +16,8 @@ use super::super::carry_out::{Means, carry_out};
 use super::super::cluster_status::Said;
 use super::super::inputs::{Snapshot, Task};
 use super::super::object::{HELD, MANAGER, TAKE_OVER};
-use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, owner};
+use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, kubeconfig_name, owner};
+use super::super::owned::{Put, taken};
 use super::super::retry::{Class, Next, RETRIES, Tries};
 use super::super::sink::StatusSink;
 use super::super::status::{ANSWER, OperationStatus};
@@ -195,10 +196,13 @@ impl Life {
             match fetch_kubeconfig(&context, &task.cluster).await {
                 Ok(bytes) => {
                     let (client, owner) = (shared.client.clone(), owner(&self.found.cluster, false));
-                    let (cluster, home) = (self.at.key.name.clone(), self.home.clone());
-                    return self
-                        .answered(|| async { keep_kubeconfig(&client, (&cluster, &home), owner.clone(), bytes.clone()).await })
-                        .await;
+                    let (key, home) = (self.at.key.clone(), self.home.clone());
+                    let keep = || async { keep_kubeconfig(&client, (&key, &home), owner.clone(), bytes.clone()).await };
+                    match self.answered(keep).await? {
+                        Put::Done => return self.kept_kubeconfig().await,
+                        Put::Taken => failed = Some(taken("secret", &home, &kubeconfig_name(&key))),
+                    }
+                    break;
                 }
                 Err(failures) => failed = Some(first(failures)),
             }
@@ -208,11 +212,20 @@ impl Life {
             Some(failure) if task.verb == Verb::Kubeconfig => Err(End::failed("NoKubeconfig", failure)),
             // The cluster is what it is to be.
             Some(failure) => {
-                self.teller.tell(Told::warning("NoKubeconfig", failure.one_line()));
+                // What can be run comes first: a long message is cut off at its end.
+                let message = failure.hint.iter().cloned().chain([failure.one_line()]).collect::<Vec<_>>().join("; ");
+                self.teller.tell(Told::warning("NoKubeconfig", message.clone()));
+                self.say(|said| said.condition("KubeconfigKept", false, "NoKubeconfig", message)).await;
                 Ok(())
             }
             None => Ok(()),
         }
+    }
+
+    async fn kept_kubeconfig(&mut self) -> Result<(), End> {
+        self.has_kubeconfig = true;
+        self.say(|said| said.condition("KubeconfigKept", true, "Kept", "")).await;
+        Ok(())
     }
 }
 
