@@ -5,22 +5,32 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kok_crds::model::Cluster;
 use kok_tasks::digest::sha256;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::group::ClusterKey;
-use super::object::{MANAGER, Reference, fitted};
+use super::object::{MANAGER, Reference, fitted, shortened};
 use crate::failure::{Failure, Kind};
 use crate::remote::{Deadlines, Scan, Transport};
 use crate::run::{in_order, targets};
 
 /// The key of the ConfigMap, and the name of the file.
 const KNOWN_HOSTS: &str = "known_hosts";
+/// Hosts that are asked for their keys at the same time.
+const AT_ONCE: usize = 64;
+/// For how long a host is waited for that is asked for its keys, of three types: one that is slower than that is no part of it, as one that is away.
+const PATIENCE: Duration = Duration::from_secs(45);
+/// Others that write the ConfigMap at the same moment are waited out so often.
+const TRIES: usize = 5;
 /// Unknown keys that a status names.
 const MOST_NAMED: usize = 100;
 
@@ -45,15 +55,12 @@ impl Unknown {
     /// The hosts with what they offer, as part of a status.
     pub(super) fn hosts(&self) -> Vec<Value> {
         let offered = |scan: &Scan| scan.keys.iter().map(|key| key.print.to_string()).collect::<Vec<_>>().join(", ");
-        let named = self.scans.iter().take(MOST_NAMED);
-        named.map(|(name, scan)| json!({"name": name, "state": "Unknown", "offeredHostKey": fitted(&offered(scan), 512)})).collect()
+        let host = |(name, scan): &(String, Scan)| json!({"name": name, "state": "Unknown", "offeredHostKey": fitted(&offered(scan), 512)});
+        shortened(&self.scans.iter().map(host).collect::<Vec<_>>(), MOST_NAMED)
     }
 
-    /// Takes them for known in the file.
-    ///
-    /// # Errors
-    /// Those of the system.
-    pub(super) fn trust(&self) -> io::Result<()> {
+    /// Takes them for known in the file, but for those of hosts of which it knows something by now.
+    fn trust(&self) -> io::Result<()> {
         self.scans.iter().try_for_each(|(_, scan)| scan.add().map(drop))
     }
 }
@@ -63,15 +70,26 @@ impl Unknown {
 /// # Errors
 /// [`Failure`]s of what the cluster says of its hosts.
 pub(super) async fn unknown(cluster: &Cluster, transport: &Transport) -> Result<Unknown, Vec<Failure>> {
-    let mut scans = Vec::new();
-    for target in in_order(targets(cluster, |_| true, transport.surroundings())?) {
+    let targets = in_order(targets(cluster, |_| true, transport.surroundings())?);
+    let scans = at_once(targets, PATIENCE, |target| async move {
         // Behind a bastion that is not known nobody is asked: that comes after the bastion.
-        let Ok(scan) = Scan::of(&target, &Deadlines::default(), transport).await else { continue };
-        if scan.is_new() {
-            scans.push((target.name.clone(), scan));
-        }
-    }
-    Ok(Unknown { scans })
+        let scan = Scan::of(&target, &Deadlines::default(), transport).await.ok()?;
+        scan.is_new().then(|| (target.name.clone(), scan))
+    });
+    Ok(Unknown { scans: scans.await.into_iter().flatten().collect() })
+}
+
+/// Asks all of them, many at a time, and waits for none longer than this. The answers are in the order of what was asked.
+async fn at_once<T, A, F>(all: Vec<T>, patience: Duration, ask: impl Fn(T) -> F) -> Vec<Option<A>>
+where
+    F: Future<Output = Option<A>>,
+{
+    let asked = all.into_iter().map(|one| {
+        let asked = ask(one);
+        async move { timeout(patience, asked).await.ok().flatten() }
+    });
+    // All are made before the first is awaited: none borrows what makes them.
+    stream::iter(asked.collect::<Vec<_>>()).buffered(AT_ONCE).collect().await
 }
 
 /// The host keys of one cluster: the ConfigMap, and a file of it for the connections.
@@ -85,8 +103,9 @@ impl KnownHosts {
     /// Those of a Cluster, with the file in this folder.
     pub(super) fn of(client: Client, cluster: &DynamicObject, key: &ClusterKey, home: &str, folder: &Path) -> Result<Self, Failure> {
         let operator = cluster.data.pointer("/spec/operator").cloned().unwrap_or_default();
-        let reference = Reference::of(&operator, "knownHostsRef");
-        let reference = reference.unwrap_or_else(|| Reference { namespace: home.to_owned(), name: format!("{}-known-hosts", key.name) });
+        let reference = Reference::of(&operator, "knownHostsRef").map(|reference| reference.or_in(home));
+        let reference =
+            reference.unwrap_or_else(|| Reference { namespace: home.to_owned(), name: key.group.object_name(&key.name, "known-hosts") });
         if reference.namespace != home {
             let failure = Failure::new(Kind::Input, "`knownHostsRef` is in another namespace").at(format!("Cluster {}", key.name));
             return Err(failure.hint(format!("put the ConfigMap into the namespace {home}")));
@@ -100,9 +119,16 @@ impl KnownHosts {
     /// # Errors
     /// Those of the API and of the system.
     pub(super) async fn fetch(&self) -> Result<(), String> {
+        self.fetched().await.map(drop)
+    }
+
+    /// The same, and the version of the ConfigMap; nothing if there is none.
+    async fn fetched(&self) -> Result<Option<String>, String> {
         let found = self.api.get_opt(&self.name).await.map_err(|error| error.to_string())?;
+        let version = found.as_ref().and_then(|map| map.metadata.resource_version.clone());
         let text = found.and_then(|map| map.data?.remove(KNOWN_HOSTS)).unwrap_or_default();
-        self.write(&text).map_err(|error| format!("{}: {error}", self.path.display()))
+        self.write(&text).map_err(|error| format!("{}: {error}", self.path.display()))?;
+        Ok(version)
     }
 
     fn write(&self, text: &str) -> io::Result<()> {
@@ -114,23 +140,99 @@ impl KnownHosts {
         fs::rename(&new, &self.path)
     }
 
-    /// Keeps what the file has in the ConfigMap.
+    /// Takes these keys for known from now on, in the ConfigMap and in the file. What others write into the ConfigMap at the same moment stays there.
     ///
     /// # Errors
     /// Those of the API and of the system.
-    pub(super) async fn keep(&self) -> Result<(), String> {
-        let text = fs::read_to_string(&self.path).map_err(|error| format!("{}: {error}", self.path.display()))?;
-        let patch = Patch::Merge(json!({"data": {KNOWN_HOSTS: text}}));
-        match self.api.patch(&self.name, &PatchParams::apply(MANAGER), &patch).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => {
-                let mut map = ConfigMap::default();
-                map.metadata.name = Some(self.name.clone());
-                map.metadata.labels = Some([("app.kubernetes.io/managed-by".to_owned(), MANAGER.to_owned())].into());
-                map.data = Some([(KNOWN_HOSTS.to_owned(), text)].into());
-                self.api.create(&PostParams::default(), &map).await.map(drop).map_err(|error| error.to_string())
+    pub(super) async fn trust(&self, unknown: &Unknown) -> Result<(), String> {
+        self.change(|| unknown.trust()).await
+    }
+
+    /// Has something changed in the file, and then keeps what the file has; all of it again where somebody else was quicker.
+    async fn change(&self, change: impl Fn() -> io::Result<()>) -> Result<(), String> {
+        let in_file = |error: io::Error| format!("{}: {error}", self.path.display());
+        let mut tried = 1;
+        loop {
+            let version = self.fetched().await?;
+            change().map_err(in_file)?;
+            let text = fs::read_to_string(&self.path).map_err(in_file)?;
+            match self.keep(version, text).await {
+                Ok(()) => return Ok(()),
+                Err(kube::Error::Api(status)) if tried < TRIES && (status.code == 409 || status.is_not_found()) => tried += 1,
+                Err(error) => return Err(error.to_string()),
             }
-            Err(error) => Err(error.to_string()),
         }
+    }
+
+    /// Keeps a text in the ConfigMap if that has this version, or if there is none and is to be none.
+    async fn keep(&self, version: Option<String>, text: String) -> kube::Result<()> {
+        if let Some(version) = version {
+            let patch = Patch::Merge(json!({"metadata": {"resourceVersion": version}, "data": {KNOWN_HOSTS: text}}));
+            return self.api.patch(&self.name, &PatchParams::apply(MANAGER), &patch).await.map(drop);
+        }
+        let mut map = ConfigMap::default();
+        map.metadata.name = Some(self.name.clone());
+        map.metadata.labels = Some([("app.kubernetes.io/managed-by".to_owned(), MANAGER.to_owned())].into());
+        map.data = Some([(KNOWN_HOSTS.to_owned(), text)].into());
+        self.api.create(&PostParams::default(), &map).await.map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
+
+    use super::super::fake_api::FakeApi;
+    use super::super::group::Group;
+    use super::*;
+
+    const PATH: &str = "/api/v1/namespaces/n/configmaps/berlin-known-hosts";
+
+    fn kept(text: &str) -> Value {
+        json!({"metadata": {"name": "berlin-known-hosts", "resourceVersion": text}, "data": {KNOWN_HOSTS: text, "other": "stays"}})
+    }
+
+    async fn with_ours(server: &FakeApi) -> Result<String, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let cluster: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "berlin"}, "spec": {}})).unwrap();
+        let key = ClusterKey { group: Group::KubeOnKube, name: "berlin".to_owned() };
+        let known = KnownHosts::of(server.client.clone(), &cluster, &key, "n", folder.path()).unwrap();
+        known.change(|| io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(&known.path)?, b"ours\n")).await?;
+        let in_file = fs::read_to_string(&known.path).unwrap();
+        let in_map = server.object(PATH).unwrap()["data"][KNOWN_HOSTS].as_str().unwrap().to_owned();
+        assert_eq!(in_file, in_map);
+        Ok(in_map)
+    }
+
+    #[tokio::test]
+    async fn keys_that_another_one_writes_at_the_same_moment_stay() {
+        for before in [vec![], vec![(PATH, kept("first\n"))]] {
+            let server = FakeApi::start(&before).await;
+            server.meanwhile(|objects| drop(objects.insert(PATH.to_owned(), kept("first\ntheirs\n"))));
+            assert_eq!(with_ours(&server).await.unwrap(), "first\ntheirs\nours\n");
+            assert_eq!(server.object(PATH).unwrap()["data"]["other"], "stays");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_map_is_made_where_there_is_none() {
+        let server = FakeApi::start(&[]).await;
+        assert_eq!(with_ours(&server).await.unwrap(), "ours\n");
+    }
+
+    /// Two of them never answer.
+    #[tokio::test(start_paused = true)]
+    async fn all_hosts_are_asked_at_once_and_none_is_waited_for_too_long() {
+        let began = tokio::time::Instant::now();
+        let silent = |number: usize| async move {
+            if number == 3 || number == 7 {
+                return std::future::pending().await;
+            }
+            Some(number)
+        };
+        let answers = at_once((0..AT_ONCE).collect(), PATIENCE, silent).await;
+        let took = began.elapsed();
+        assert!(took >= PATIENCE && took < PATIENCE + Duration::from_secs(1), "{took:?}");
+        assert_eq!((answers[2], answers[3], answers[7], answers[8], answers.len()), (Some(2), None, None, Some(8), AT_ONCE));
     }
 }

@@ -38,8 +38,7 @@ impl Life {
                 was_told = true;
                 let Some(()) = self.compared(&found, (cluster, snapshot), known).await? else { continue };
             }
-            found.trust().map_err(|error| unkept("the host keys can't be kept", error.to_string()))?;
-            self.tried("the host keys can't be kept", || known.keep()).await?;
+            self.tried("the host keys can't be kept", || known.trust(&found)).await?;
             self.teller.tell(Told::normal("HostKeysTrusted", format!("of {}: {}", kok_crds::count(found.count(), "host"), found.digest())));
         }
         Err(unkept("there are new host keys again and again", "hosts offer another key each time".to_owned()))
@@ -92,10 +91,10 @@ impl Life {
 
     async fn told_unknown(&self, found: &Unknown, digest: &str) {
         let message = format!(
-            "the keys of {} are not known: compare them, then `kubectl annotate {} {} --overwrite {TRUSTED_HOST_KEYS}={digest}`",
+            "`kubectl annotate clusters.{} {} --overwrite {TRUSTED_HOST_KEYS}={digest}` trusts the keys of {}, which are not known: compare them before",
+            self.at.key.group.name(),
+            self.at.key.name,
             kok_crds::count(found.count(), "host"),
-            format_args!("clusters.{}", self.at.key.group.name()),
-            self.at.key.name
         );
         let phase = if self.is_open { Phase::Pending } else { Phase::Resuming };
         self.writer.change(|status| {
