@@ -93,7 +93,8 @@ fn document(plan: &Plan, cluster: &Cluster, given: &Given) -> PlanDocument {
         hosts: None,
         prune: given.prune,
     };
-    PlanDocument::new(plan, inputs, &cluster.concealed)
+    // What it was made from may stand in Secrets, and who may read it is not who may read those.
+    PlanDocument::new(plan, inputs, &cluster.concealed).redacted()
 }
 
 #[cfg(test)]

@@ -2,18 +2,19 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::core::v1::Secret;
 use kok_tasks::plan::{Difference, PlanDocument};
 use kube::Api;
-use kube::api::{Patch, PatchParams};
 
-use super::super::object::{APPROVED_PLAN, Condition, MANAGER};
+use super::super::object::{APPROVED_PLAN, Condition};
 use super::super::outputs::{Told, owner};
+use super::super::owned::{Put, put, taken};
 use super::{End, Life, Phase};
 
 /// How often it is looked whether somebody has approved it.
 const LOOK: Duration = Duration::from_secs(3);
-/// A ConfigMap has 1 MiB at the most.
+/// A Secret has 1 MiB at the most.
 const MOST_BYTES: usize = 768 << 10;
 /// Differences that are named.
 const MOST_DIFFERENCES: usize = 12;
@@ -23,16 +24,18 @@ impl Life {
     pub(super) async fn show(&mut self, plan: &PlanDocument) -> Result<(), End> {
         let digest = plan.digest().to_owned();
         let text = serde_json::to_string_pretty(plan).unwrap_or_default();
-        let name = format!("{}-plan", self.at.operation);
+        let name = self.name_of("plan");
         let place = if text.len() > MOST_BYTES { None } else { Some(format!("{}/{name}", self.home)) };
         if place.is_some() {
-            let mut map = ConfigMap::default();
-            map.metadata.name = Some(name.clone());
-            map.metadata.owner_references = Some(vec![owner(&self.found.operation, false)]);
-            map.data = Some([("plan.json".to_owned(), text)].into());
-            let api: Api<ConfigMap> = Api::namespaced(self.at.shared.client.clone(), &self.home);
-            let params = PatchParams::apply(MANAGER).force();
-            self.answered(|| async { api.patch(&name, &params, &Patch::Apply(&map)).await }).await?;
+            // It tells what is in files of hosts, and more people may read ConfigMaps than those.
+            let mut secret = Secret { type_: Some("kokctl.io/plan".to_owned()), ..Secret::default() };
+            secret.metadata.name = Some(name.clone());
+            secret.metadata.owner_references = Some(vec![owner(&self.found.operation, false)]);
+            secret.data = Some([("plan.json".to_owned(), ByteString(text.into_bytes()))].into());
+            let api: Api<Secret> = Api::namespaced(self.at.shared.client.clone(), &self.home);
+            if self.answered(|| async { put(&api, &secret).await }).await? == Put::Taken {
+                return Err(End::failed("NameTaken", taken("secret", &self.home, &name)));
+            }
         }
         self.writer.change(|status| status.shown = Some((digest, place)));
         Ok(())
@@ -43,11 +46,11 @@ impl Life {
         self.show(plan).await?;
         let digest = plan.digest().to_owned();
         let differences = before.map(|before| before.compare(plan)).unwrap_or_default();
-        let mut message = format!("to approve: `kubectl annotate --overwrite {} {APPROVED_PLAN}={digest}`", self.at.operation_words());
+        let mut message = format!("`kubectl annotate {} --overwrite {APPROVED_PLAN}={digest}` approves it", self.at.operation_words());
         let reason = if differences.is_empty() { "AwaitingApproval" } else { "PlanChanged" };
         if !differences.is_empty() {
             let named: Vec<String> = differences.iter().take(MOST_DIFFERENCES).map(Difference::to_string).collect();
-            message = format!("it is another plan than before: {}; {message}", named.join("; "));
+            message = format!("{message}; it is another plan than before: {}", named.join("; "));
         }
         self.teller.tell(Told::normal(reason, message.clone()));
         self.writer.change(|status| {
