@@ -20,10 +20,16 @@ impl ObjectFiles {
         format!("sha256:{}", sha256(sums.collect::<String>().as_bytes()))
     }
 
-    /// What this key holds.
+    /// What the key of this path holds.
     pub(super) fn get(&self, path: &str) -> Option<&[u8]> {
-        self.0.get(path.strip_prefix("./").unwrap_or(path)).map(Vec::as_slice)
+        self.0.get(&key_of(path)).map(Vec::as_slice)
     }
+}
+
+/// The key that stands for a path. A key has no `/`, which `__` stands for; what leads nowhere else, as `./` and the first `/`, is left out.
+fn key_of(path: &str) -> String {
+    let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
+    parts.join("__")
 }
 
 impl Files for ObjectFiles {
@@ -34,7 +40,7 @@ impl Files for ObjectFiles {
     fn read(&self, _: &Position, path: &str, most: u64) -> Result<Contents, Unread> {
         let missing = || Unread {
             cause: UnreadCause::Missing,
-            because: "neither `spec.operator.filesRef` nor `spec.operator.secretFilesRef` has such a key".to_owned(),
+            because: format!("neither `spec.operator.filesRef` nor `spec.operator.secretFilesRef` has a key `{}`", key_of(path)),
         };
         let bytes = self.get(path).ok_or_else(missing)?;
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
@@ -56,5 +62,19 @@ impl Files for ObjectFiles {
     fn kept(&self, _: &str, file: &EscrowFile) -> Result<Option<Kept>, Problem> {
         let problem = Problem::new("the operator keeps no keys in a file").at(&file.origin);
         Err(problem.because("the file would be one of the machine that it runs on").hint("leave `escrow` out, or `kokctl apply` with it"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_a_key_without_slashes() {
+        let keys = ["a.yaml", "./a.yaml", "addons/a.yaml", "./addons//a.yaml", "/etc/pki/ca.crt", "../a.yaml"].map(key_of);
+        assert_eq!(keys, ["a.yaml", "a.yaml", "addons__a.yaml", "addons__a.yaml", "etc__pki__ca.crt", "..__a.yaml"]);
+        let files = ObjectFiles([("addons__a.yaml".to_owned(), b"text".to_vec())].into());
+        assert_eq!(files.get("addons/a.yaml"), Some(b"text".as_slice()));
+        assert_eq!(files.get("a.yaml"), None);
     }
 }

@@ -41,7 +41,7 @@ pub(in super::super) async fn gather(
     home: &str,
 ) -> Result<Snapshot, Unready> {
     let mut texts = Vec::new();
-    for (reference, key) in texts_of(cluster, operation) {
+    for (reference, key) in texts_of(cluster, operation, home) {
         is_at_home(&reference, home).map_err(Unready::Wrong)?;
         let api: Api<ConfigMap> = Api::namespaced(client.clone(), &reference.namespace);
         let missing = || Unready::Missing(format!("ConfigMap {}/{}", reference.namespace, reference.name));
@@ -74,9 +74,9 @@ fn spec(object: &DynamicObject) -> &Value {
     object.data.get("spec").unwrap_or(&Value::Null)
 }
 
-fn texts_of(cluster: &DynamicObject, operation: &DynamicObject) -> BTreeSet<(Reference, &'static str)> {
+fn texts_of(cluster: &DynamicObject, operation: &DynamicObject, home: &str) -> BTreeSet<(Reference, &'static str)> {
     let of = |object: &DynamicObject| {
-        let found = TEXTS.iter().filter_map(|(field, key)| Some((Reference::of(spec(object), field)?, *key)));
+        let found = TEXTS.iter().filter_map(|(field, key)| Some((Reference::of(spec(object), field)?.or_in(home), *key)));
         found.collect::<Vec<_>>()
     };
     of(cluster).into_iter().chain(of(operation)).collect()
@@ -96,6 +96,7 @@ fn is_at_home(reference: &Reference, home: &str) -> Result<(), Failure> {
 pub(in super::super) async fn key(client: &Client, snapshot: &Snapshot, operation: &Value, home: &str) -> Result<Option<Key>, Unready> {
     let of = |object: &Value| Reference::of(object.get("spec")?, "sshAuthRef");
     let Some(reference) = of(operation).or_else(|| of(&snapshot.cluster)) else { return Ok(None) };
+    let reference = reference.or_in(home);
     is_at_home(&reference, home).map_err(Unready::Wrong)?;
     let api: Api<Secret> = Api::namespaced(client.clone(), &reference.namespace);
     let missing = || Unready::Missing(format!("Secret {}/{}", reference.namespace, reference.name));
@@ -111,7 +112,7 @@ pub(in super::super) async fn key(client: &Client, snapshot: &Snapshot, operatio
 pub(in super::super) async fn named_files(client: &Client, cluster: &DynamicObject, home: &str) -> Result<ObjectFiles, Unready> {
     let operator = spec(cluster).get("operator").cloned().unwrap_or_default();
     let mut files = BTreeMap::new();
-    if let Some(reference) = Reference::of(&operator, "filesRef") {
+    if let Some(reference) = Reference::of(&operator, "filesRef").map(|reference| reference.or_in(home)) {
         is_at_home(&reference, home).map_err(Unready::Wrong)?;
         let api: Api<ConfigMap> = Api::namespaced(client.clone(), &reference.namespace);
         let missing = || Unready::Missing(format!("ConfigMap {}/{}", reference.namespace, reference.name));
@@ -119,7 +120,7 @@ pub(in super::super) async fn named_files(client: &Client, cluster: &DynamicObje
         files.extend(found.data.unwrap_or_default().into_iter().map(|(name, text)| (name, text.into_bytes())));
         files.extend(found.binary_data.unwrap_or_default().into_iter().map(|(name, bytes)| (name, bytes.0)));
     }
-    if let Some(reference) = Reference::of(&operator, "secretFilesRef") {
+    if let Some(reference) = Reference::of(&operator, "secretFilesRef").map(|reference| reference.or_in(home)) {
         is_at_home(&reference, home).map_err(Unready::Wrong)?;
         let api: Api<Secret> = Api::namespaced(client.clone(), &reference.namespace);
         let missing = || Unready::Missing(format!("Secret {}/{}", reference.namespace, reference.name));
@@ -127,4 +128,53 @@ pub(in super::super) async fn named_files(client: &Client, cluster: &DynamicObje
         files.extend(found.data.unwrap_or_default().into_iter().map(|(name, bytes)| (name, bytes.0)));
     }
     Ok(ObjectFiles(files))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use serde_json::json;
+
+    use super::super::super::fake_api::FakeApi;
+    use super::*;
+
+    fn object(kind: &str, spec: Value) -> DynamicObject {
+        let metadata = json!({"name": "berlin", "generation": 3});
+        let object = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec});
+        serde_json::from_value(object).unwrap()
+    }
+
+    async fn server() -> FakeApi {
+        let map = |data: Value| json!({"metadata": {"name": "it"}, "data": data});
+        FakeApi::start(&[
+            ("/api/v1/namespaces/home/configmaps/hosts", map(json!({"hosts.yml": "all:"}))),
+            ("/api/v1/namespaces/home/configmaps/files", map(json!({"a__b.yaml": "file"}))),
+            ("/api/v1/namespaces/other/configmaps/hosts", map(json!({"hosts.yml": "of others"}))),
+            ("/api/v1/namespaces/home/secrets/key", map(json!({"ssh-privatekey": "a2V5"}))),
+        ])
+        .await
+    }
+
+    #[tokio::test]
+    async fn a_reference_without_a_namespace_is_in_that_of_the_cluster() {
+        let server = server().await;
+        let spec = json!({"hostsConfRef": {"name": "hosts"}, "sshAuthRef": {"name": "key"}, "operator": {"filesRef": {"name": "files"}}});
+        let (cluster, operation) = (object("Cluster", spec), object("ClusterOperation", json!({"cluster": "berlin"})));
+        let Ok(snapshot) = gather(&server.client, &cluster, &operation, "home").await else { unreachable!("it is there") };
+        let texts: Vec<(&str, &str)> = snapshot.texts.iter().map(|held| (held.namespace.as_str(), held.text.as_str())).collect();
+        assert_eq!(texts, [("home", "all:")]);
+        let Ok(Some(key)) = key(&server.client, &snapshot, &json!({"spec": {}}), "home").await else { unreachable!("it is there") };
+        assert_eq!((key.reference.namespace.as_str(), key.bytes.as_slice()), ("home", b"key".as_slice()));
+        let Ok(files) = named_files(&server.client, &cluster, "home").await else { unreachable!("they are there") };
+        assert_eq!(files.get("a/b.yaml"), Some(b"file".as_slice()));
+    }
+
+    #[tokio::test]
+    async fn a_reference_into_another_namespace_is_refused() {
+        let server = server().await;
+        let cluster = object("Cluster", json!({"hostsConfRef": {"name": "hosts", "namespace": "other"}}));
+        let refused = gather(&server.client, &cluster, &object("ClusterOperation", json!({})), "home").await;
+        assert!(matches!(refused, Err(Unready::Wrong(failure)) if failure.what == "other/hosts is in another namespace"));
+    }
 }
