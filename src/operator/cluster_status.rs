@@ -6,7 +6,7 @@ use kube::Api;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
 use serde_json::{Map, Value, json};
 
-use super::object::{CLUSTER_NAME, Condition, MANAGER, condition, only_this};
+use super::object::{CLUSTER_NAME, Condition, MANAGER, MOST_BYTES, condition, only_this, shortened};
 use super::status::OperationStatus;
 use crate::clock::Clock;
 
@@ -65,6 +65,23 @@ fn conditions(before: &Value, said: &[Condition], generation: i64, now: &str) ->
     old.iter().filter(|old| !is_said(old)).cloned().chain(new).collect()
 }
 
+/// Shortens what is said until the whole status is short enough, with what stays of the one before: first the list of hosts, then that of operations,
+/// of which the oldest go. Other programs read that one, so that it says nothing of those.
+fn fit(before: &Value, fields: &mut Map<String, Value>) {
+    let mut whole = before.get("status").and_then(Value::as_object).cloned().unwrap_or_default();
+    whole.extend(fields.clone());
+    for (name, least) in [("hosts", 0), ("conditions", 1)] {
+        let Some(all) = whole.get(name).and_then(Value::as_array).cloned() else { continue };
+        let mut most = all.len();
+        while most > least && Value::Object(whole.clone()).to_string().len() > MOST_BYTES {
+            most = (most / 2).max(least);
+            let short = if name == "hosts" { shortened(&all, most) } else { all.iter().take(most).cloned().collect() };
+            whole.insert(name.to_owned(), short.clone().into());
+            fields.insert(name.to_owned(), short.into());
+        }
+    }
+}
+
 /// Writes what is said about a Cluster, with the operation under way in its list.
 ///
 /// # Errors
@@ -100,6 +117,7 @@ fn patch(before: &DynamicObject, (operation, status): (&str, &OperationStatus), 
     let all = conditions(&before.data, &said.conditions, generation, &Clock::rfc3339());
     fields.insert("clusterConditions".to_owned(), all.into());
     fields.insert("observedGeneration".to_owned(), json!(generation));
+    fit(&before.data, &mut fields);
     json!({"metadata": only_this(&before.metadata), "status": fields})
 }
 
@@ -155,5 +173,26 @@ mod tests {
         let other = fake.put(path, cluster());
         write((&apis.0, &apis.1), &first, ("make", &status), said()).await.unwrap();
         assert_eq!(fake.get(path).unwrap(), other);
+    }
+
+    #[test]
+    fn a_status_of_many_hosts_and_operations_is_short() {
+        let long = "é".repeat(240);
+        let hosts: Vec<Value> = (0..100).map(|number| json!({"name": format!("host-{number}"), "offeredHostKey": long})).collect();
+        let operations: Vec<Value> =
+            (0..200).map(|number| json!({"clusterOps": format!("{number}-{long}"), "status": "Succeeded"})).collect();
+        // The hosts stand there already, and nothing is said of them now.
+        let before = json!({"status": {"hosts": hosts, "phase": "Ready"}});
+        let mut fields = Map::from_iter([("conditions".to_owned(), Value::from(operations))]);
+        fit(&before, &mut fields);
+        let mut whole = before["status"].as_object().cloned().unwrap_or_default();
+        whole.extend(fields.clone());
+        assert!(Value::Object(whole).to_string().len() <= MOST_BYTES);
+        assert_eq!(fields["conditions"][0]["clusterOps"], format!("0-{long}"), "the newest stay");
+        let more = fields["hosts"].as_array().and_then(|all| all.last()).map(|last| last["name"].clone());
+        assert!(more.is_some_and(|name| name.as_str().is_some_and(|name| name.starts_with("and ") && name.ends_with(" more"))));
+        let mut short = Map::from_iter([("phase".to_owned(), json!("Ready"))]);
+        fit(&json!({"status": {"hosts": [{"name": "a"}]}}), &mut short);
+        assert_eq!(short, Map::from_iter([("phase".to_owned(), json!("Ready"))]), "what is short stays as it is");
     }
 }

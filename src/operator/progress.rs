@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use super::object::{MOST_MESSAGE, fitted};
+use super::object::{MOST_MESSAGE, fitted, shortened};
 use crate::event::{Event, EventKind};
 
 /// Steps at work that are named.
@@ -21,8 +21,10 @@ pub(super) struct Progress {
     pub(super) total: usize,
     now: BTreeSet<String>,
     hosts: BTreeMap<String, HostProgress>,
-    /// The host of each step that was planned and has not ended.
+    /// The host of each step that was planned and is not done.
     planned: BTreeMap<String, String>,
+    /// The hosts that the last plan changes.
+    changing: BTreeSet<String>,
     /// Steps and changes of the last plan.
     pub(super) plan: Option<(usize, usize)>,
 }
@@ -66,17 +68,11 @@ impl Progress {
     /// Takes what happened. Whether there is anything new to show.
     pub(super) fn take(&mut self, event: &Event) -> bool {
         match &event.kind {
-            EventKind::PlanMade { steps, changes } => {
-                // What comes after a stage that was done comes on top of it.
-                self.plan = Some((*steps, *changes));
-                self.total = self.done + changes;
-                self.failed = 0;
-                self.blocked = 0;
-                self.planned.clear();
-                self.now.clear();
-            }
+            EventKind::RunStarted { .. } => self.begun(),
+            EventKind::PlanMade { steps, changes } => self.plan_made(*steps, *changes),
             EventKind::StepPlanned { step, host, .. } => {
                 self.planned.insert(step.clone(), host.clone());
+                self.changing.insert(host.clone());
                 self.host(host).total += 1;
             }
             EventKind::StepStarted { step, host, .. } => self.started(step, host),
@@ -99,22 +95,42 @@ impl Progress {
         self.hosts.entry(host.to_owned()).or_default()
     }
 
+    /// What was wrong in the run before this one is seen again, or it is mended.
+    fn begun(&mut self) {
+        self.now.clear();
+        for of in self.hosts.values_mut() {
+            let state = if of.total > 0 && of.done >= of.total { State::Done } else { State::Waiting };
+            (of.now, of.state, of.message) = (None, state, String::new());
+        }
+    }
+
+    /// What comes after a stage that was done comes on top of it; what of the plan before this one is not done is planned anew, or is no part of it.
+    fn plan_made(&mut self, steps: usize, changes: usize) {
+        for host in std::mem::take(&mut self.planned).into_values() {
+            let of = self.host(&host);
+            of.total = of.total.saturating_sub(1);
+        }
+        self.changing.clear();
+        self.plan = Some((steps, changes));
+        (self.total, self.failed, self.blocked) = (self.done + changes, 0, 0);
+        self.now.clear();
+    }
+
     fn started(&mut self, step: &str, host: &str) {
         self.now.insert(step.to_owned());
         let of = self.host(host);
         (of.now, of.state) = (Some(step.to_owned()), State::Running);
     }
 
-    fn ended(&mut self, step: &str) {
-        self.now.remove(step);
-        self.planned.remove(step);
-    }
-
     fn done(&mut self, step: &str, host: &str) {
-        self.ended(step);
+        self.now.remove(step);
+        // What nobody has planned, or is done once more, was to be done all the same.
+        let more = usize::from(self.planned.remove(step).is_none());
         self.done += 1;
+        self.total += more;
         let of = self.host(host);
         of.done += 1;
+        of.total += more;
         of.now = of.now.take().filter(|now| now != step);
         if of.done >= of.total && of.state == State::Running {
             of.state = State::Done;
@@ -122,7 +138,7 @@ impl Progress {
     }
 
     fn step_failed(&mut self, step: &str, host: &str, error: &str) {
-        self.ended(step);
+        self.now.remove(step);
         self.failed += 1;
         let of = self.host(host);
         of.now = None;
@@ -136,18 +152,18 @@ impl Progress {
         of.message = fitted(because, MOST_MESSAGE);
     }
 
-    /// Of a hundred; of a plan that changes nothing all is done.
-    fn percent(&self) -> usize {
-        (self.done * 100).checked_div(self.total).unwrap_or(100).min(100)
+    /// Of a hundred, which it has when all is over: after what was planned there may be another stage.
+    fn percent(&self, is_over: bool) -> usize {
+        if is_over { 100 } else { (self.done * 100).checked_div(self.total).unwrap_or_default().min(99) }
     }
 
-    /// As part of a status; nothing before there is a plan.
-    pub(super) fn json(&self) -> Value {
+    /// As part of a status; nothing before there is a plan. `is_over` says that all is done, and nothing more will be planned.
+    pub(super) fn json(&self, is_over: bool) -> Value {
         if self.plan.is_none() {
             return Value::Null;
         }
         let now: Vec<&str> = self.now.iter().map(String::as_str).take(MOST_NOW).collect();
-        let percent = self.percent();
+        let percent = self.percent(is_over);
         let text = format!("{percent} %");
         let Self { done, failed, blocked, total, .. } = self;
         json!({"done": done, "failed": failed, "blocked": blocked, "total": total, "percent": percent, "text": text, "now": now})
@@ -156,7 +172,7 @@ impl Progress {
     /// The last plan as part of a status.
     pub(super) fn plan_json(&self) -> Value {
         let Some((steps, changes)) = self.plan else { return Value::Null };
-        let hosts = self.hosts.values().filter(|host| host.total > 0).count();
+        let hosts = self.changing.len();
         let text = format!("{} on {}", kok_crds::count(changes, "change"), kok_crds::count(hosts, "host"));
         json!({"steps": steps, "changes": changes, "hosts": hosts, "text": text})
     }
@@ -175,7 +191,7 @@ impl Progress {
             }
             json
         };
-        hosts.into_iter().take(most.min(MOST_HOSTS)).map(json).collect()
+        shortened(&hosts.into_iter().map(json).collect::<Vec<_>>(), most.min(MOST_HOSTS))
     }
 
     /// How many hosts there were, how many of them failed, and how many could not be reached.
@@ -186,59 +202,4 @@ impl Progress {
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::indexing_slicing, reason = "these are tests")]
-
-    use super::*;
-    use crate::event::Lane;
-
-    fn told(progress: &mut Progress, kind: EventKind) -> bool {
-        progress.take(&Event { sequence: 0, milliseconds: 0, kind })
-    }
-
-    fn planned(step: &str, host: &str) -> EventKind {
-        let (task, title, summary) = (String::new(), String::new(), String::new());
-        EventKind::StepPlanned { step: step.to_owned(), host: host.to_owned(), task, title, summary, lane: Lane::Script, needs: Vec::new() }
-    }
-
-    fn started(step: &str, host: &str) -> EventKind {
-        EventKind::StepStarted { step: step.to_owned(), host: host.to_owned(), title: String::new(), summary: String::new() }
-    }
-
-    fn done(step: &str, host: &str) -> EventKind {
-        EventKind::StepDone { step: step.to_owned(), host: host.to_owned(), took_milliseconds: 1 }
-    }
-
-    #[test]
-    fn a_run_is_told_step_by_step() {
-        let mut progress = Progress::default();
-        assert_eq!(progress.json(), Value::Null);
-        told(&mut progress, EventKind::PlanMade { steps: 9, changes: 3 });
-        for (step, host) in [("a/x", "a"), ("a/y", "a"), ("b/x", "b")] {
-            told(&mut progress, planned(step, host));
-        }
-        told(&mut progress, started("a/x", "a"));
-        assert_eq!(progress.json()["now"], json!(["a/x"]));
-        told(&mut progress, done("a/x", "a"));
-        told(&mut progress, started("b/x", "b"));
-        let failed = EventKind::StepFailed { step: "b/x".to_owned(), host: "b".to_owned(), error: "no".to_owned(), unknown: false };
-        told(&mut progress, failed);
-        let json = progress.json();
-        assert_eq!((&json["done"], &json["failed"], &json["text"], &json["now"]), (&json!(1), &json!(1), &json!("33 %"), &json!([])));
-        assert_eq!(progress.plan_json()["text"], "3 changes on 2 hosts");
-        let hosts = progress.hosts_json(9);
-        assert_eq!((&hosts[0]["name"], &hosts[0]["state"], &hosts[0]["message"]), (&json!("b"), &json!("Failed"), &json!("b/x: no")));
-        assert_eq!(progress.host_counts(), (2, 1, 0));
-    }
-
-    #[test]
-    fn a_second_stage_comes_on_top_of_the_first() {
-        let mut progress = Progress::default();
-        told(&mut progress, EventKind::PlanMade { steps: 1, changes: 1 });
-        told(&mut progress, planned("a/x", "a"));
-        told(&mut progress, done("a/x", "a"));
-        told(&mut progress, EventKind::PlanMade { steps: 4, changes: 3 });
-        assert_eq!((progress.done, progress.total, progress.percent()), (1, 4, 25));
-        assert!(!told(&mut progress, EventKind::SecretsReady { made: 1 }));
-    }
-}
+mod tests;

@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::object::{Condition, MOST_MESSAGE, fitted};
+use super::object::{Condition, MOST_BYTES, MOST_MESSAGE, fitted};
 use super::progress::Progress;
 use crate::failure::{Failure, Kind};
 
-/// Bytes of a whole status.
-const MOST_BYTES: usize = 32 << 10;
 /// The API gets so long for one answer.
 pub(super) const ANSWER: Duration = Duration::from_secs(20);
 
@@ -108,7 +106,7 @@ impl OperationStatus {
             "digest": self.digest, "hasModified": false, "observedGeneration": self.generation, "run": self.run, "attempt": self.attempt,
             "replica": self.replica, "invocationsDone": self.invocations_done,
             "fruitlessAttempts": self.fruitless,
-            "plan": self.plan(), "progress": self.progress.json(), "hosts": self.progress.hosts_json(usize::MAX),
+            "plan": self.plan(), "progress": self.progress.json(self.phase == Phase::Succeeded), "hosts": self.progress.hosts_json(usize::MAX),
             "inputs": self.inputs, "lastError": self.error.as_ref().map(error_json), "conditions": conditions,
         });
         fit(&mut status, |most| self.progress.hosts_json(most));
@@ -121,7 +119,7 @@ fn fit(status: &mut Value, hosts: impl Fn(usize) -> Vec<Value>) {
     let mut most = usize::MAX;
     while status.to_string().len() > MOST_BYTES && most > 0 {
         let named = status.get("hosts").and_then(Value::as_array).map(Vec::len).unwrap_or_default();
-        most = named / 2;
+        most = most.min(named) / 2;
         if let Some(list) = status.get_mut("hosts") {
             *list = hosts(most).into();
         }
