@@ -1,5 +1,6 @@
 //! Finding the meta-cluster, and what it has to have.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use super::group::Group;
+use super::lasting;
 use super::metrics::Metrics;
 use super::object::MANAGER;
 use super::shared::{Settings, Shared};
@@ -48,6 +50,7 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         meta: meta.metadata.uid.unwrap_or_default(),
         permits: Arc::new(Semaphore::new(settings.runs)),
         limits: Arc::new(Limits::default()),
+        fleeting: told_fleeting(settings.state.path()),
         client,
         settings,
         namespaces,
@@ -57,6 +60,16 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         metrics,
     };
     Ok((shared, first_start))
+}
+
+/// Says in the log why the state folder may be lost, if something tells so.
+fn told_fleeting(folder: &Path) -> Option<&'static str> {
+    let why = lasting::fleeting(folder)?;
+    tracing::warn!(
+        folder = %folder.display(),
+        "the state folder {why}: journals, and the snapshots of etcd that `reset.yml` takes, are lost with it; name a volume by --state"
+    );
+    Some(why)
 }
 
 /// The operator's own namespace, and all of which objects are read. `default` is that of the pod, or of the kubeconfig.

@@ -22,6 +22,7 @@ mod group;
 mod history;
 mod http;
 mod inputs;
+mod lasting;
 mod lease;
 mod life;
 mod metrics;

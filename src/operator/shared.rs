@@ -1,7 +1,7 @@
 //! What all operations under way have in common.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -60,6 +60,8 @@ pub(super) struct Shared {
     pub(super) namespaces: Vec<String>,
     /// The operator's own namespace: nothing that it relies on stands where those of clusters may write.
     pub(super) own: String,
+    /// Why what the state folder keeps may be lost, if something tells so.
+    pub(super) fleeting: Option<&'static str>,
     /// Tells this process from every other one, also from the one before it.
     pub(super) identity: String,
     /// The same for all replicas of this meta-cluster.
@@ -106,6 +108,22 @@ impl Shared {
 
     /// The folder of a group's state.
     pub(super) fn state(&self, group: Group) -> StateFolder {
-        StateFolder::at(self.settings.state.path().join(group.label()))
+        state_of(self.settings.state.path(), group)
+    }
+}
+
+/// Where the command line finds it that has the folder of the group as `XDG_STATE_HOME`.
+fn state_of(folder: &Path, group: Group) -> StateFolder {
+    StateFolder::at(folder.join(group.label()).join("kokctl"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_finds_the_runs_of_a_group() {
+        let folders = Group::ALL.map(|group| state_of(Path::new("/state"), group).path().display().to_string());
+        assert_eq!(folders, ["/state/kubeonkube/kokctl", "/state/kubean/kokctl"]);
     }
 }

@@ -15,7 +15,7 @@ use super::super::attend::Wish;
 use super::super::carry_out::{Means, carry_out};
 use super::super::cluster_status::Said;
 use super::super::inputs::{Snapshot, Task};
-use super::super::object::{HELD, MANAGER, TAKE_OVER};
+use super::super::object::{Condition, HELD, MANAGER, TAKE_OVER};
 use super::super::outputs::{EventsSink, Told, fetch_kubeconfig, keep_kubeconfig, kubeconfig_name, owner};
 use super::super::owned::{Put, taken};
 use super::super::retry::{Class, Next, RETRIES, Tries};
@@ -65,6 +65,9 @@ impl Life {
         if is_changing(task.verb) && attempts.mode != Mode::DryRun {
             self.say(|said| said.field("phase", json!("Provisioning"))).await;
         }
+        if task.verb == Verb::Reset && attempts.mode != Mode::DryRun {
+            self.told_fleeting();
+        }
         loop {
             if *self.wish.borrow() != Wish::None {
                 return Err(End::Stopped);
@@ -87,6 +90,15 @@ impl Life {
                 (Err(error), _) => self.failed(error, &mut attempts).await?,
             }
         }
+    }
+
+    /// What is taken down is left in a snapshot, which is to outlast the operator.
+    fn told_fleeting(&self) {
+        let Some(why) = self.at.shared.fleeting else { return };
+        let folder = self.at.shared.state(self.at.key.group).path().display().to_string();
+        let message = format!("copy the snapshot of etcd out of {folder} before the operator ends: the folder {why}");
+        self.teller.tell(Told::warning("StateNotKept", message.clone()));
+        self.writer.change(|status| status.set(Condition { kind: "StateKept", is: false, reason: "StateNotKept", message }));
     }
 
     /// Returns when it is to be tried again.

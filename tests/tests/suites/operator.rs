@@ -134,7 +134,7 @@ fn no_step_was_done_twice(kokctl: &Kokctl<'_>) {
 }
 
 fn runs(kokctl: &Kokctl<'_>) -> String {
-    let runs = fs::read_dir(kokctl.folder().join("state/kokctl/kubeonkube/runs")).unwrap();
+    let runs = fs::read_dir(kokctl.folder().join("state/kokctl/kubeonkube/kokctl/runs")).unwrap();
     runs.map(|run| fs::read_to_string(run.unwrap().path().join("events.jsonl")).unwrap()).collect()
 }
 
@@ -189,7 +189,8 @@ fn plans_are_shown_and_approved(server: &ApiServer, lab: &Lab, operator: &Operat
     operate_with(server, lab, "shown", json!({"action": "reset.yml", "operator": {"dryRun": true}}));
     let shown = succeeds(server, operator, "shown", MADE)["plan"].clone();
     assert!(shown["changes"].as_u64() > Some(0) && shown["ref"] == format!("{NAMESPACE}/shown-plan"), "{shown:#}");
-    let plan: Value = serde_json::from_str(object(server, "configmap", "shown-plan")["data"]["plan.json"].as_str().unwrap()).unwrap();
+    let read = ["get", "secret", "shown-plan", "-n", NAMESPACE, "-o", "go-template={{index .data \"plan.json\" | base64decode}}"];
+    let plan: Value = serde_json::from_str(&server.ok(&read, "")).unwrap();
     assert_eq!(plan["digest"], shown["digest"]);
     assert_eq!(object(server, "kok", lab.name())["status"]["phase"], "Ready");
     let cordon = json!({"action": "cordon", "extraArgs": "-e node=cp1", "operator": {"approval": "Manual"}});
