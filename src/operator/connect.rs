@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::events::{Recorder, Reporter};
@@ -13,7 +12,7 @@ use kube::{Api, Client, Config};
 use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
-use super::group::Group;
+use super::definitions;
 use super::lasting;
 use super::metrics::Metrics;
 use super::object::MANAGER;
@@ -37,7 +36,7 @@ const CONNECT: Duration = Duration::from_secs(10);
 pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Metrics>) -> Result<(Shared, i64), Failure> {
     let client = client(&settings).await?;
     for group in &settings.groups {
-        is_defined(&client, *group).await?;
+        definitions::are_there(&client, *group).await?;
     }
     let (own, namespaces) = namespaces(&settings, client.default_namespace());
     let first_start = first_start(&client, &own).await?;
@@ -53,9 +52,9 @@ pub(super) async fn connect(settings: Settings, engine: Handle, metrics: Arc<Met
         fleeting: told_fleeting(settings.state.path()),
         client,
         settings,
+        own,
         namespaces,
         identity,
-        own,
         engine,
         metrics,
     };
@@ -97,55 +96,82 @@ async fn client(settings: &Settings) -> Result<Client, Failure> {
     Client::try_from(config).map_err(|error| wrong(error.to_string()))
 }
 
-fn refused(what: &str, error: &kube::Error) -> Failure {
+pub(super) fn refused(what: &str, error: &kube::Error) -> Failure {
     let failure = Failure::new(Kind::Input, what.to_owned()).because(error.to_string());
-    failure.hint("see that the meta-cluster answers, and give the operator the roles of deploy/manifests")
+    failure.hint("`kubectl apply -f deploy/manifests/rbac.yaml` gives the operator its roles; and see that the meta-cluster answers")
 }
 
-/// Whether a group's definitions are those of this version.
-async fn is_defined(client: &Client, group: Group) -> Result<(), Failure> {
-    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let folder = if group == Group::Kubean { "kubean/" } else { "" };
-    for plural in ["clusters", "clusteroperations"] {
-        let name = format!("{plural}.{}", group.name());
-        let file = format!("deploy/crds/{folder}{name}.yaml");
-        let found = api.get_opt(&name).await.map_err(|error| refused("the definitions of the meta-cluster can't be read", &error))?;
-        let knows = |definition: &CustomResourceDefinition| {
-            let schemas = definition.spec.versions.iter().filter_map(|version| version.schema.as_ref()?.open_api_v3_schema.as_ref());
-            let mut specs = schemas.filter_map(|schema| schema.properties.as_ref()?.get("spec")?.properties.as_ref());
-            specs.any(|fields| fields.contains_key("operator"))
-        };
-        if !found.as_ref().is_some_and(knows) {
-            let what = if found.is_some() { "is of another version" } else { "is not there" };
-            let failure = Failure::new(Kind::Input, format!("the definition {name} {what}"));
-            return Err(failure.hint(format!("kubectl apply --server-side -f {file}")));
-        }
-    }
-    Ok(())
-}
-
-/// When an operator first ran here. Operations that are older are nobody's to begin.
+/// When an operator first ran here, as it was written down then. Operations that are older are nobody's to begin. It is a time of the API server, as those
+/// are at which objects are made; and one that is written down, since whoever brings the objects back from a backup makes them anew.
 async fn first_start(client: &Client, namespace: &str) -> Result<i64, Failure> {
     let api: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
     let failure = |error: kube::Error| refused(&format!("{namespace}/{REMEMBERED} can't be read or made"), &error);
-    let now = Clock::rfc3339();
-    let map = ConfigMap {
-        metadata: ObjectMeta { name: Some(REMEMBERED.to_owned()), ..ObjectMeta::default() },
-        data: Some([(FIRST_START.to_owned(), now)].into()),
-        ..ConfigMap::default()
-    };
     let found = match api.get_opt(REMEMBERED).await.map_err(failure)? {
         Some(found) => found,
-        None => match api.create(&PostParams::default(), &map).await {
-            // Another replica was quicker.
-            Err(kube::Error::Api(status)) if status.is_already_exists() => api.get(REMEMBERED).await.map_err(failure)?,
-            made => made.map_err(failure)?,
-        },
+        None => {
+            let now = now(&api).await.map_err(failure)?;
+            match api.create(&PostParams::default(), &remembered(now)).await {
+                // Another replica was quicker.
+                Err(kube::Error::Api(status)) if status.is_already_exists() => api.get(REMEMBERED).await.map_err(failure)?,
+                made => made.map_err(failure)?,
+            }
+        }
     };
     let text = found.data.and_then(|mut data| data.remove(FIRST_START)).unwrap_or_default();
     let time: Result<jiff::Timestamp, _> = text.parse();
     time.map(jiff::Timestamp::as_second).map_err(|error| {
         let failure = Failure::new(Kind::Input, format!("{namespace}/{REMEMBERED} does not say when an operator first ran here"));
-        failure.because(error.to_string()).hint(format!("write a time such as 2026-01-31T12:00:00Z as `{FIRST_START}`"))
+        let patch = format!("{{\"data\":{{\"{FIRST_START}\":\"2026-01-31T12:00:00Z\"}}}}");
+        let command = format!("`kubectl patch configmap -n {namespace} {REMEMBERED} --type=merge -p '{patch}'`");
+        failure.because(error.to_string()).hint(format!("{command}, with the time before which no operation is to be begun"))
     })
+}
+
+/// The time by the clock of the API server: that of an object which it would make now.
+async fn now(api: &Api<ConfigMap>) -> kube::Result<String> {
+    let dry = PostParams { dry_run: true, ..PostParams::default() };
+    let made = api.create(&dry, &remembered(String::new())).await?;
+    Ok(made.metadata.creation_timestamp.map_or_else(Clock::rfc3339, |time| time.0.to_string()))
+}
+
+fn remembered(first_start: String) -> ConfigMap {
+    ConfigMap {
+        metadata: ObjectMeta { name: Some(REMEMBERED.to_owned()), ..ObjectMeta::default() },
+        data: Some([(FIRST_START.to_owned(), first_start)].into()),
+        ..ConfigMap::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "these are tests")]
+
+    use serde_json::json;
+
+    use super::super::fake_api::FakeApi;
+    use super::*;
+
+    const PATH: &str = "/api/v1/namespaces/own/configmaps/kokctl-operator";
+
+    fn at(text: &str) -> i64 {
+        text.parse::<jiff::Timestamp>().unwrap().as_second()
+    }
+
+    /// The clock of this machine counts for nothing: operations are made by that of the API server.
+    #[tokio::test]
+    async fn the_first_start_is_a_time_of_the_api_server() {
+        let server = FakeApi::start(&[]).await;
+        assert_eq!(first_start(&server.client, "own").await.unwrap(), at("2026-01-31T12:00:00Z"));
+        assert_eq!(server.object(PATH).unwrap().pointer("/data/firstStart"), Some(&json!("2026-01-31T12:00:00Z")));
+    }
+
+    #[tokio::test]
+    async fn what_was_written_down_counts_and_not_when_the_map_was_made() {
+        let map = json!({"metadata": {"name": REMEMBERED, "creationTimestamp": "2026-05-05T05:05:05Z"}, "data": {FIRST_START: "2026-02-02T02:02:02Z"}});
+        let server = FakeApi::start(&[(PATH, map)]).await;
+        assert_eq!(first_start(&server.client, "own").await.unwrap(), at("2026-02-02T02:02:02Z"));
+        let server = FakeApi::start(&[(PATH, json!({"metadata": {"name": REMEMBERED}}))]).await;
+        let hint = first_start(&server.client, "own").await.unwrap_err().hint.unwrap_or_default();
+        assert!(hint.starts_with("`kubectl patch configmap -n own kokctl-operator "), "{hint}");
+    }
 }

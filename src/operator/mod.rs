@@ -13,6 +13,7 @@ mod carry_out;
 mod cluster_status;
 mod connect;
 mod decide;
+mod definitions;
 #[cfg(test)]
 mod fake;
 #[cfg(test)]
