@@ -39,7 +39,7 @@ pub(super) fn of(intent: &Intent, shared: &Arc<Shared>, key: &ClusterKey, stores
         Intent::Label { operation } => write(operation, What::Metadata(json!({"labels": {COMPLETED: "done"}}))),
         Intent::Prune { operation } => write(operation, What::Delete),
         Intent::Refuse { operation, because } => {
-            let accepted = Condition { kind: "Accepted", is: false, reason: because.reason(), message: words(*because, key) };
+            let accepted = Condition { kind: "Accepted", is: false, reason: because.reason(), message: words(*because, key, operation) };
             status(operation, json!({"phase": "Pending"}), vec![accepted])
         }
         Intent::Queue { operation, behind } => {
@@ -78,12 +78,22 @@ fn with(mut object: Value, more: Value) -> Value {
     object
 }
 
-fn words(because: Refused, key: &ClusterKey) -> String {
+fn words(because: Refused, key: &ClusterKey, operation: &str) -> String {
+    let group = key.group.name();
     match because {
         Refused::ClusterNotFound => format!("there is no Cluster {}", key.name),
-        Refused::FoundAtTakeOver => format!("it is older than the operator; to begin it: the annotation {TAKE_OVER}"),
+        Refused::FoundAtTakeOver => {
+            let command = format!("kubectl annotate clusteroperations.{group} {operation} --overwrite {TAKE_OVER}=true");
+            format!("`{command}` begins it, which is older than the operator")
+        }
         Refused::HandledByAnotherOperator => "another operator has made a Job for it".to_owned(),
-        Refused::Suspended => format!("`spec.operator.suspend` of the Cluster {} is true", key.name),
+        Refused::Suspended => {
+            let command = format!(
+                "kubectl patch clusters.{group} {} --type=merge -p '{{\"spec\":{{\"operator\":{{\"suspend\":false}}}}}}'",
+                key.name
+            );
+            format!("`{command}` lets it begin; until then `spec.operator.suspend` of its Cluster is true")
+        }
     }
 }
 
@@ -116,5 +126,26 @@ impl Write {
             }
             Err(_) => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::indexing_slicing, reason = "these are tests")]
+
+    use super::super::group::Group;
+    use super::*;
+
+    /// A message of a status is cut off at its end. Kinds have short names in one group only.
+    #[test]
+    fn what_can_be_run_comes_first_in_a_message() {
+        let key = ClusterKey { group: Group::Kubean, name: "berlin".to_owned() };
+        let all = [Refused::FoundAtTakeOver, Refused::Suspended].map(|because| words(because, &key, "make"));
+        assert!(
+            all[0].starts_with("`kubectl annotate clusteroperations.kubean.io make --overwrite kokctl.io/take-over=true` "),
+            "{}",
+            all[0]
+        );
+        assert!(all[1].starts_with("`kubectl patch clusters.kubean.io berlin "), "{}", all[1]);
     }
 }

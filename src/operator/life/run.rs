@@ -5,6 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use kok_tasks::plan::{Plan, PlanDocument};
+use kok_tasks::shell::quote;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
@@ -154,7 +155,8 @@ impl Life {
         if holder.is_none() && !self.is_held {
             return;
         }
-        let is_said = self.say(|said| held_by(said, holder)).await;
+        let operation = self.at.operation_words();
+        let is_said = self.say(|said| held_by(said, holder, &operation)).await;
         self.is_held = holder.is_some() || !is_said;
     }
 
@@ -242,14 +244,17 @@ impl Life {
 }
 
 /// Whether another run holds the hosts.
-fn held_by(said: Said, holder: Option<&str>) -> Said {
+fn held_by(said: Said, holder: Option<&str>, operation: &str) -> Said {
     match holder {
-        Some(by) => said.condition(
-            HELD,
-            true,
-            "Held",
-            format!("by {by:?}; to take them, set the annotation {TAKE_OVER} of the operation to these words"),
-        ),
+        Some(by) => {
+            let annotation = quote(&format!("{TAKE_OVER}={by}"));
+            said.condition(
+                HELD,
+                true,
+                "Held",
+                format!("`kubectl annotate {operation} --overwrite {annotation}` takes the hosts; they are held by {by}"),
+            )
+        }
         None => said.condition(HELD, false, "Free", ""),
     }
 }

@@ -33,7 +33,10 @@ impl Life {
                 // What it refuses it refuses again.
                 Ok(Err(kube::Error::Api(status))) if status.is_forbidden() || status.is_invalid() => {
                     let failure = Failure::new(Kind::Internal, "the API server refuses the operator").because(status.message.clone());
-                    return Err(End::failed("Refused", failure.hint("apply the roles of deploy/manifests again")));
+                    return Err(End::failed(
+                        "Refused",
+                        failure.hint("`kubectl apply -f deploy/manifests/rbac.yaml` gives it its roles again"),
+                    ));
                 }
                 Ok(Err(error)) => tracing::warn!(cluster = %self.at.key, %error, "the API server can't be asked"),
                 Err(_) => {}
