@@ -1,0 +1,45 @@
+//! Strings in quotes, as JSON and what logs have of it.
+
+use std::ops::Range;
+
+/// A string with its quotes, and what it says.
+pub(super) struct Quoted {
+    pub(super) place: Range<usize>,
+    said: String,
+}
+
+/// What stands in double quotes on a line. A quote after a backslash begins none, and of what is no JSON nobody can tell what it says.
+pub(super) fn of(text: &str) -> Vec<Quoted> {
+    let (mut found, mut begun, mut escaped) = (Vec::new(), None, false);
+    for (at, byte) in text.bytes().enumerate() {
+        match (byte, begun) {
+            (b'\n', _) => begun = None,
+            (b'"', None) if !escaped => begun = Some(at),
+            (b'"', Some(from)) if !escaped => {
+                let place = from..at + 1;
+                let said = text.get(place.clone()).and_then(|string| serde_json::from_str::<String>(string).ok());
+                found.extend(said.map(|said| Quoted { place, said }));
+                begun = None;
+            }
+            _ => {}
+        }
+        escaped = byte == b'\\' && !escaped;
+    }
+    found
+}
+
+/// A text in which each string says what `change` makes of it.
+pub(super) fn each(text: &str, change: impl Fn(&str) -> String) -> String {
+    let (mut changed, mut done) = (String::with_capacity(text.len()), 0);
+    for Quoted { place, said } in of(text) {
+        let becomes = change(&said);
+        if becomes == said {
+            continue;
+        }
+        changed.push_str(text.get(done..place.start).unwrap_or_default());
+        changed.push_str(&serde_json::Value::String(becomes).to_string());
+        done = place.end;
+    }
+    changed.push_str(text.get(done..).unwrap_or_default());
+    changed
+}
