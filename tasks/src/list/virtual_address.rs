@@ -14,8 +14,9 @@ use super::{Task, certificates, control_plane, kubeadm_configuration};
 use crate::identity;
 use crate::observe::{Look, PathState};
 use crate::operations::{
-    EndpointReady, NoVirtualRouter, Operation, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER,
-    VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter, VirtualRouterReady,
+    EndpointReady, NoVirtualRouter, Operation, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CHECK_UNIT, VIRTUAL_ROUTER_CONFIGURATION,
+    VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter,
+    VirtualRouterReady,
 };
 use crate::plan::{Draft, HostView, Reason, Refusal, Seen, StepId, StepName};
 use crate::resources::{Directory, File, Resource, Unit, UnitGoal, User};
@@ -35,9 +36,7 @@ const ABLE: StepName<'static> = StepName::new(NAME, "able");
 /// As whom it asks the API server whether that is ready.
 pub(crate) const CHECKER: &str = "kokctl-vip";
 
-/// The unit that does; [`VIRTUAL_ROUTER_UNIT`] begins and ends it.
-const CHECK_UNIT: &str = "kokctl-keepalived-check.service";
-/// What it asks by.
+/// What [`VIRTUAL_ROUTER_CHECK_UNIT`] asks by.
 const CHECK: &str = "/etc/kubernetes/keepalived/ready.sh";
 /// What takes the address away that keepalived left behind.
 const RELEASE: &str = "/etc/kubernetes/keepalived/release.sh";
@@ -100,7 +99,7 @@ impl Service {
             state: VIRTUAL_ROUTER_STATE,
             user: CHECKER,
             check: CHECK,
-            check_unit: CHECK_UNIT,
+            check_unit: VIRTUAL_ROUTER_CHECK_UNIT,
             release: RELEASE,
         }
     }

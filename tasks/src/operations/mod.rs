@@ -93,8 +93,8 @@ pub use uncordon::UncordonNodes;
 pub(crate) use upload::{CONTROL_PLANES_ANNOTATION, founded, names};
 pub use upload::{FOUNDED, UploadConfiguration};
 pub use virtual_router::{
-    NoVirtualRouter, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ,
-    VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter, VirtualRouterReady,
+    NoVirtualRouter, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CHECK_UNIT, VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER,
+    VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE, VirtualRouter, VirtualRouterReady,
 };
 
 use std::time::Duration;

@@ -11,7 +11,9 @@ use crate::shell::quote;
 pub const VIRTUAL_ROUTER_UNIT: &str = "kokctl-keepalived.service";
 /// File of that unit.
 pub const VIRTUAL_ROUTER_UNIT_FILE: &str = "/etc/systemd/system/kokctl-keepalived.service";
-/// File of the unit that looks whether the host's API server is ready. It comes and goes with the other one.
+/// The unit that looks whether the host's API server is ready; [`VIRTUAL_ROUTER_UNIT`] begins and ends it.
+pub const VIRTUAL_ROUTER_CHECK_UNIT: &str = "kokctl-keepalived-check.service";
+/// File of that unit. It comes and goes with the other one.
 pub const VIRTUAL_ROUTER_CHECK_FILE: &str = "/etc/systemd/system/kokctl-keepalived-check.service";
 /// Where its configuration is.
 pub const VIRTUAL_ROUTER_FOLDER: &str = "/etc/kubernetes/keepalived";
@@ -60,24 +62,35 @@ impl VirtualRouter {
     }
 }
 
-/// keepalived runs and lets the host have the address, for its API server is ready and shows a certificate that has it.
+/// keepalived runs and lets the host have the address, for its API server is ready and shows a certificate that has it. What stands in the file that says
+/// so outlives who wrote it, so systemd is asked whether both run still.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VirtualRouterReady;
 
 impl VirtualRouterReady {
     pub(super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Path(VIRTUAL_ROUTER_STATE.to_owned()), Look::Content(VIRTUAL_ROUTER_STATE.to_owned())]
+        let units = [VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_CHECK_UNIT].map(|unit| Look::Unit(unit.to_owned()));
+        units.into_iter().chain([Look::Path(VIRTUAL_ROUTER_STATE.to_owned()), Look::Content(VIRTUAL_ROUTER_STATE.to_owned())]).collect()
     }
 
     pub(super) fn diff(&self, seen: &Observations) -> Verdict {
+        for unit in [VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_CHECK_UNIT] {
+            let is = seen!(seen.units.get(unit));
+            if is.active != "active" {
+                let state = if is.load == "loaded" { &is.active } else { &is.load };
+                return Verdict::differs(ChangeKind::Wait, format!("{unit} does not run: it is {state}"));
+            }
+        }
         if *seen!(seen.paths.get(VIRTUAL_ROUTER_STATE)) == PathState::Missing {
-            return Verdict::differs(ChangeKind::Wait, format!("{VIRTUAL_ROUTER_UNIT} does not run"));
+            return Verdict::differs(ChangeKind::Wait, format!("{VIRTUAL_ROUTER_UNIT} has not said yet that it runs"));
         }
         match seen.contents.get(VIRTUAL_ROUTER_STATE) {
             Some(state) if state.trim_ascii() == b"0" => Verdict::Same,
             _ => Verdict::differs(
                 ChangeKind::Wait,
-                "kokctl-keepalived-check.service has not found yet that its API server is ready and shows a certificate with the address",
+                format!(
+                    "{VIRTUAL_ROUTER_CHECK_UNIT} has not found yet that its API server is ready and shows a certificate with the address"
+                ),
             ),
         }
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use kok_tasks::change::Verdict;
-use kok_tasks::observe::{Observations, PathState};
+use kok_tasks::observe::{Look, Observations, PathState, UnitState};
 use kok_tasks::operations::{Operation, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VirtualRouterReady};
 
 use crate::support::cluster_of;
@@ -105,21 +105,39 @@ fn its_units_come_back_for_ever_and_nothing_is_taken_for_ready_without_the_check
 }
 
 #[test]
-fn a_host_is_able_when_its_check_says_so() {
+fn a_host_is_able_when_its_check_says_so_and_runs() {
+    const UNITS: [&str; 2] = ["kokctl-keepalived.service", "kokctl-keepalived-check.service"];
     let operation = Operation::VirtualRouterReady(VirtualRouterReady);
-    let with = |state: Option<&str>| {
+    let there = world().look("cp1", [Look::Path(VIRTUAL_ROUTER_READ.to_owned())].into_iter());
+    let with = |state: Option<&str>, active: [&str; 2]| {
         let mut seen = Observations::default();
         let path = VIRTUAL_ROUTER_STATE.to_owned();
+        let unit = |active: &str| UnitState { load: "loaded".into(), active: active.to_owned(), ..UnitState::default() };
+        seen.units.extend(UNITS.iter().map(|name| (*name).to_owned()).zip(active.map(unit)));
         seen.paths.insert(path.clone(), PathState::Missing);
         if let Some(state) = state {
-            let there = world().look("cp1", [kok_tasks::observe::Look::Path(VIRTUAL_ROUTER_READ.to_owned())].into_iter());
             seen.paths.insert(path.clone(), there.paths[VIRTUAL_ROUTER_READ].clone());
             seen.contents.insert(path, state.as_bytes().to_vec());
         }
         operation.diff(&seen)
     };
-    assert_eq!(with(Some("0\n")), Verdict::Same);
-    assert!(matches!(with(Some("1\n")), Verdict::Differs(change) if change.because.contains("certificate with the address")));
-    assert!(matches!(with(None), Verdict::Differs(change) if change.because.contains("does not run")));
+    let waits_for = |verdict: Verdict, what: &str| {
+        assert!(matches!(&verdict, Verdict::Differs(change) if change.because.contains(what)), "{verdict:?}")
+    };
+    let both = ["active", "active"];
+    assert_eq!(with(Some("0\n"), both), Verdict::Same);
+    waits_for(with(Some("1\n"), both), "certificate with the address");
+    waits_for(with(None, both), "has not said yet");
+    // What it has said outlives it, where it was killed with all that would have cleaned up.
+    waits_for(with(Some("0\n"), ["failed", "active"]), "kokctl-keepalived.service does not run: it is failed");
+    waits_for(with(Some("0\n"), ["activating", "active"]), "it is activating");
+    waits_for(with(Some("0\n"), ["active", "inactive"]), "kokctl-keepalived-check.service does not run: it is inactive");
+    let mut gone = Observations::default();
+    gone.units.extend(
+        UNITS.map(|name| (name.to_owned(), UnitState { load: "not-found".into(), active: "inactive".into(), ..UnitState::default() })),
+    );
+    waits_for(operation.diff(&gone), "it is not-found");
     assert_eq!(operation.diff(&Observations::default()), Verdict::Unseen);
+    let asked: Vec<Look> = operation.looks().into_iter().filter(|look| matches!(look, Look::Unit(_))).collect();
+    assert_eq!(asked, UNITS.map(|unit| Look::Unit(unit.to_owned())));
 }

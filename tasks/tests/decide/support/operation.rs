@@ -7,8 +7,9 @@ use kok_tasks::drain::{Cordon, judge};
 use kok_tasks::given::without_value;
 use kok_tasks::observe::{NodeState, PodNetwork};
 use kok_tasks::operations::{
-    KeepOut, LetIn, NetworkCheck, Operation, Stage, TOKEN_VALIDITY, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CONFIGURATION,
-    VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_UNIT_FILE,
+    KeepOut, LetIn, NetworkCheck, Operation, Stage, TOKEN_VALIDITY, VIRTUAL_ROUTER_CHECK_FILE, VIRTUAL_ROUTER_CHECK_UNIT,
+    VIRTUAL_ROUTER_CONFIGURATION, VIRTUAL_ROUTER_FOLDER, VIRTUAL_ROUTER_READ, VIRTUAL_ROUTER_STATE, VIRTUAL_ROUTER_UNIT,
+    VIRTUAL_ROUTER_UNIT_FILE,
 };
 
 use kok_tasks::secret_name::SecretName;
@@ -149,7 +150,7 @@ impl World {
             }
             Operation::NoVirtualRouter(_) => {
                 let host = self.host(host);
-                host.units.remove(VIRTUAL_ROUTER_UNIT);
+                [VIRTUAL_ROUTER_UNIT, VIRTUAL_ROUTER_CHECK_UNIT].iter().for_each(|unit| drop(host.units.remove(*unit)));
                 host.paths.retain(|path, _| {
                     !path.starts_with(VIRTUAL_ROUTER_FOLDER)
                         && !path.starts_with("/run/kokctl-keepalived")

@@ -372,6 +372,7 @@ fn start(host: &mut Host, unit: &Unit, change: &Change, api: &Api) {
         "kokctl-keepalived.service" => {
             host.uses("/etc/kubernetes/keepalived/ready.sh");
             assert!(host.users.contains("kokctl-vip"), "{}: keepalived starts before there is the user of its check", host.name);
+            host.start("kokctl-keepalived-check.service");
         }
         // What it reads is there, as for each.
         "chrony.service" | "kokctl-pod-network.service" => {}
