@@ -2,6 +2,7 @@
 
 mod apply;
 mod bundle;
+mod certs;
 mod changing;
 mod check;
 mod common;
@@ -76,6 +77,7 @@ struct Cli {
 enum Verb {
     Apply(apply::Arguments),
     Bundle(bundle::Arguments),
+    Certs(certs::Arguments),
     Check(check::Arguments),
     Plan(plan::Arguments),
     Validate(validate::Arguments),
@@ -123,6 +125,7 @@ pub fn main() -> ExitCode {
             match cli.verb {
                 Verb::Apply(arguments) => apply::run(&arguments).await,
                 Verb::Bundle(arguments) => bundle::run(&arguments).await,
+                Verb::Certs(arguments) => certs::run(&arguments).await,
                 Verb::Check(arguments) => check::run(&arguments).await,
                 Verb::Plan(arguments) => plan::run(&arguments).await,
                 Verb::Validate(arguments) => validate::run(&arguments),

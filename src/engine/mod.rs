@@ -6,6 +6,7 @@
 mod apply;
 mod architectures;
 mod aside;
+mod certificates;
 mod check;
 mod context;
 mod converge;
@@ -27,6 +28,7 @@ mod support;
 pub use apply::{Applied, ApplyRequest, apply};
 pub use architectures::architectures;
 pub use aside::aside;
+pub use certificates::{EndUrgency, HeldCertificate, RunningProcess, certificates};
 pub use check::{CheckFinding, CheckReport, CheckResult, CheckStatus, check};
 pub use context::{Approve, Begins, Context, Options, Verdict};
 pub use converge::{Planned, Survey, Tolerance, survey};

@@ -14,7 +14,7 @@ use super::target::{Deadlines, Target};
 use super::transport::Transport;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::AsyncRead;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{OnceCell, Semaphore, mpsc};
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, debug, debug_span, info, info_span};
@@ -110,6 +110,14 @@ impl Connection {
     #[must_use]
     pub fn is_lost(&self) -> bool {
         self.inner.session.is_lost()
+    }
+
+    /// Bytes to and from a port that the host reaches, as `ssh -W` has it; or why there is no way to it.
+    ///
+    /// # Errors
+    /// In words: nobody answers there, or sshd does not forward.
+    pub async fn forward(&self, address: &str, port: u16, after: Duration) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<>, String> {
+        self.inner.session.forward(address, port, after).await
     }
 
     /// Runs a script as root and waits for its end, at most `deadline` (counted from now, waiting for a free channel included).

@@ -30,6 +30,7 @@ pub mod gate;
 pub mod given;
 pub mod holder;
 pub mod identity;
+pub mod in_use;
 pub mod issued;
 pub mod list;
 pub mod membership;
@@ -63,6 +64,9 @@ pub const ETCD_CLIENT_PORT: u16 = 2379;
 
 /// Port at which etcd's members talk to each other.
 pub const ETCD_PEER_PORT: u16 = 2380;
+
+/// Port at which the API server asks a kubelet.
+pub const KUBELET_PORT: u16 = 10250;
 
 /// Port at which a host's load balancer says whether it is well (Kubespray's default for `loadbalancer_apiserver_healthcheck_port`).
 pub const LOAD_BALANCER_HEALTH_PORT: u16 = 8081;

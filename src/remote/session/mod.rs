@@ -119,12 +119,33 @@ impl Session {
 
     /// A way through this server to another one.
     pub(super) async fn tunnel(&self, target: &Target, after: Duration) -> Result<Socket, ConnectFault> {
-        // The origin is for the bastion's log only; OpenSSH's client names the same for its `-W`.
-        let opening = self.handle.channel_open_direct_tcpip(target.address.as_str(), u32::from(target.port), "127.0.0.1", 0);
+        self.way_to(&target.address, target.port, after).await.map_err(|fault| match fault {
+            NoWay::Late => ConnectFault::TimedOut { phase: Phase::Connecting, after },
+            NoWay::Refused(reason) => no_tunnel(reason),
+            NoWay::Lost(reason) => ConnectFault::NoTunnel { reason },
+        })
+    }
+
+    /// A way through this server to a port that it reaches, and why there is none.
+    pub(super) async fn forward(&self, address: &str, port: u16, after: Duration) -> Result<Socket, String> {
+        self.way_to(address, port, after).await.map_err(|fault| match fault {
+            NoWay::Late => format!("it did not answer within {} s", after.as_secs()),
+            NoWay::Refused(ChannelOpenFailure::ConnectFailed) => "nobody answers there".to_owned(),
+            NoWay::Refused(ChannelOpenFailure::AdministrativelyProhibited) => {
+                "sshd of the host does not forward connections (AllowTcpForwarding)".to_owned()
+            }
+            NoWay::Refused(other) => format!("sshd of the host opened no channel ({other:?})"),
+            NoWay::Lost(reason) => reason,
+        })
+    }
+
+    async fn way_to(&self, address: &str, port: u16, after: Duration) -> Result<Socket, NoWay> {
+        // The origin is for the server's log only; OpenSSH's client names the same for its `-W`.
+        let opening = self.handle.channel_open_direct_tcpip(address, u32::from(port), "127.0.0.1", 0);
         let channel = match tokio::time::timeout(after, opening).await {
-            Err(_) => return Err(ConnectFault::TimedOut { phase: Phase::Connecting, after }),
-            Ok(Err(russh::Error::ChannelOpenFailure(reason))) => return Err(no_tunnel(reason)),
-            Ok(Err(_)) => return Err(ConnectFault::NoTunnel { reason: self.lost_reason() }),
+            Err(_) => return Err(NoWay::Late),
+            Ok(Err(russh::Error::ChannelOpenFailure(reason))) => return Err(NoWay::Refused(reason)),
+            Ok(Err(_)) => return Err(NoWay::Lost(self.lost_reason())),
             Ok(Ok(channel)) => channel,
         };
         let (mut reader, writer) = channel.split();
@@ -197,6 +218,13 @@ pub(super) enum StartFault {
     Full,
     /// Anything else.
     Failed(String),
+}
+
+/// Why a server leads nowhere.
+enum NoWay {
+    Late,
+    Refused(ChannelOpenFailure),
+    Lost(String),
 }
 
 fn no_tunnel(reason: ChannelOpenFailure) -> ConnectFault {

@@ -26,6 +26,24 @@ pub(super) fn push(script: &mut String, paths: &BTreeSet<String>) {
     }
 }
 
+/// Asks for certificates, and for nothing else of files that have keys, too.
+pub(super) fn push_certificates(script: &mut String, paths: &BTreeSet<String>) {
+    for path in paths {
+        let path = quote(path);
+        let _ = writeln!(
+            script,
+            "[ -f {path} ] && {{ mark certificate {path}; sed -n '/^-----BEGIN CERTIFICATE-----$/,/^-----END CERTIFICATE-----$/p' <{path} | head -c {LIMIT}; }}"
+        );
+    }
+}
+
+/// The certificates that were asked for; none for a file that is not there.
+pub(super) fn certificates(sections: &[Section<'_>], asked: &BTreeSet<String>) -> BTreeMap<String, Option<String>> {
+    let found = |path: &String| sections.iter().find(|section| section.name == "certificate" && section.argument == path);
+    let text = |section: &Section<'_>| String::from_utf8_lossy(section.body).into_owned();
+    asked.iter().map(|path| (path.clone(), found(path).map(text))).collect()
+}
+
 pub(super) fn read(sections: &[Section<'_>]) -> BTreeMap<String, Option<String>> {
     let asked = sections.iter().filter(|section| section.name == "kubeconfig");
     asked.map(|section| (section.argument.to_owned(), certificate(&String::from_utf8_lossy(section.body)))).collect()
@@ -62,6 +80,13 @@ mod tests {
         assert_eq!(certificate("!\n"), Some(String::new()));
         let both = "server: \"https://192.0.2.1:6443\"\nLS0tCg==\n";
         assert_eq!((certificate(both), server(both)), (Some("---\n".to_owned()), Some("https://192.0.2.1:6443".to_owned())));
+    }
+
+    #[test]
+    fn of_a_file_with_a_key_the_certificate_alone_is_asked_for() {
+        let mut script = String::new();
+        push_certificates(&mut script, &["/var/lib/kubelet/pki/kubelet-client-current.pem".to_owned()].into());
+        assert!(script.contains("sed -n '/^-----BEGIN CERTIFICATE-----$/,") && !script.contains("KEY") && !script.contains("cat "), "{script}");
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub enum Look {
     Content(String),
     /// The client's certificate inside a kubeconfig. It is public; the key beside it never leaves the host.
     KubeconfigCertificate(String),
+    /// The first certificate of a file in which its key may stand, too. The key never leaves the host.
+    Certificate(String),
     /// When API server, controller manager and scheduler of this control plane were started that run.
     Programs,
     /// Which versions run of kubelet, containerd, etcd and the programs of the control plane, and which would run after their next start.
@@ -104,6 +106,7 @@ pub struct Looks {
     pub(super) large: BTreeSet<String>,
     pub(super) contents: BTreeSet<String>,
     pub(super) kubeconfigs: BTreeSet<String>,
+    pub(super) certificates: BTreeSet<String>,
     pub(super) programs: bool,
     pub(super) versions: bool,
     pub(super) units: BTreeSet<String>,
@@ -152,6 +155,7 @@ impl Looks {
             }
             Look::Content(path) => drop(self.contents.insert(path)),
             Look::KubeconfigCertificate(path) => drop(self.kubeconfigs.insert(path)),
+            Look::Certificate(path) => drop(self.certificates.insert(path)),
             Look::Programs => self.programs = true,
             Look::Versions => self.versions = true,
             Look::Unit(name) => drop(self.units.insert(name)),
@@ -220,6 +224,7 @@ impl Looks {
         let large = self.large.iter().cloned().map(Look::LargeFile);
         let contents = self.contents.iter().cloned().map(Look::Content);
         let contents = contents.chain(self.kubeconfigs.iter().cloned().map(Look::KubeconfigCertificate));
+        let contents = contents.chain(self.certificates.iter().cloned().map(Look::Certificate));
         let units = self.units.iter().cloned().map(Look::Unit);
         let kernel = self.sysctls.iter().cloned().map(Look::Sysctl).chain(self.modules.iter().cloned().map(Look::KernelModule));
         let cluster = asked(self.api_server, Look::ApiServer).chain(asked(self.kubernetes, Look::Kubernetes));

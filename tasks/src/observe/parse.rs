@@ -93,6 +93,7 @@ pub fn parse(nonce: &Nonce, looks: &Looks, answer: &[u8]) -> Result<Observations
     }
     seen.kubeconfigs = super::kubeconfig::read(&sections);
     seen.kubeconfig_servers = super::kubeconfig::servers(&sections);
+    seen.certificates = super::kubeconfig::certificates(&sections, &looks.certificates);
     if looks.programs {
         seen.programs = Some(super::programs::read(body("programs")?, body("clock")?, seen.clock_nanoseconds)?);
     }

@@ -31,6 +31,8 @@ pub struct Observations {
     /// Certificates of clients inside kubeconfigs, as PEM; none where it stands in a file of its own, and no entry for a kubeconfig that is
     /// not there.
     pub kubeconfigs: BTreeMap<String, Option<String>>,
+    /// Certificates that stand beside their keys, as PEM; none for a file that is not there.
+    pub certificates: BTreeMap<String, Option<String>>,
     /// Where these kubeconfigs lead to: URLs of the API.
     pub kubeconfig_servers: BTreeMap<String, String>,
     /// When programs of the control plane were started that run, in nanoseconds since 1970 by the clock that the host has now.
@@ -221,6 +223,7 @@ impl Observations {
             paths: BTreeMap::new(),
             contents: BTreeMap::new(),
             kubeconfigs: BTreeMap::new(),
+            certificates: BTreeMap::new(),
             kubeconfig_servers: BTreeMap::new(),
             programs: None,
             versions: None,
@@ -267,6 +270,7 @@ impl Observations {
         self.paths.extend(later.paths);
         self.contents.extend(later.contents);
         self.kubeconfigs.extend(later.kubeconfigs);
+        self.certificates.extend(later.certificates);
         self.kubeconfig_servers.extend(later.kubeconfig_servers);
         self.programs = later.programs.or(self.programs.take());
         self.versions = later.versions.or(self.versions.take());

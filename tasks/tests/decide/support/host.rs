@@ -232,6 +232,13 @@ impl Host {
                 let lines = entry.content.lines().filter_map(|line| line.trim().strip_prefix("client-certificate-data: "));
                 (path.clone(), kubeconfig_certificate(&lines.collect::<Vec<_>>().join("\n")))
             })),
+            Look::Certificate(path) => {
+                let text = self.paths.get(path).map(|entry| {
+                    let begin = entry.content.find("-----BEGIN CERTIFICATE-----").unwrap_or(entry.content.len());
+                    entry.content[begin..].to_owned()
+                });
+                seen.certificates.insert(path.clone(), text);
+            }
             Look::Programs => {
                 let started = |at: &u64| i128::from(BOOT + at) * 1_000_000_000;
                 seen.programs = Some(self.programs.iter().map(|(name, at)| (name.clone(), started(at))).collect());

@@ -1,0 +1,26 @@
+//! `kokctl certs`
+
+mod status;
+mod text;
+
+use clap::{Args, Subcommand};
+
+use crate::failure::Failure;
+
+/// See when certificates end and whether what runs has them, and make them anew
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Status(status::Arguments),
+}
+
+pub(super) async fn run(arguments: &Arguments) -> Result<(), Vec<Failure>> {
+    match &arguments.verb {
+        Verb::Status(arguments) => status::run(arguments).await,
+    }
+}
