@@ -1,5 +1,6 @@
 //! Objects that the operator makes beside those of its users, in their namespaces: one of the same name that is not its own stays as it is.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Resource, ResourceExt as _};
 use serde::Serialize;
@@ -52,9 +53,7 @@ where
     let Some(found) = api.get_opt(&name).await? else {
         return api.create(&PostParams::default(), wanted).await.map(|_| Put::Done);
     };
-    let owners = |object: &K| -> Vec<String> { object.owner_references().iter().map(|owner| owner.uid.clone()).collect() };
-    let ours = owners(wanted);
-    if !owners(&found).iter().any(|uid| ours.contains(uid)) {
+    if !found.owner_references().iter().any(|owner| wanted.owner_references().iter().any(|ours| is_same(owner, ours))) {
         return Ok(Put::Taken);
     }
     // Whoever makes another one of it meanwhile, or changes it, is not overwritten.
@@ -63,6 +62,12 @@ where
         metadata.insert("resourceVersion".to_owned(), json!(found.resource_version()));
     }
     api.patch(&name, &PatchParams::apply(MANAGER), &Patch::Merge(&patch)).await.map(|_| Put::Done)
+}
+
+/// Whether two references are to the same, or to one of the same name that there was before it: what went with that one is removed a while after it, and
+/// who makes it anew does not wait for that.
+fn is_same(one: &OwnerReference, other: &OwnerReference) -> bool {
+    one.uid == other.uid || (&one.api_version, &one.kind, &one.name) == (&other.api_version, &other.kind, &other.name)
 }
 
 /// That the name of an object is taken. `kind` is how kubectl calls it.
@@ -86,7 +91,11 @@ mod tests {
     const PATH: &str = "/api/v1/namespaces/n/configmaps/made";
 
     fn made(uid: &str, text: &str) -> ConfigMap {
-        let owner = json!({"apiVersion": "kubeonkube.clay.io/v1alpha1", "kind": "Cluster", "name": "berlin", "uid": uid});
+        made_for(("kubeonkube.clay.io/v1alpha1", "berlin"), uid, text)
+    }
+
+    fn made_for((version, cluster): (&str, &str), uid: &str, text: &str) -> ConfigMap {
+        let owner = json!({"apiVersion": version, "kind": "Cluster", "name": cluster, "uid": uid});
         let metadata = json!({"name": "made", "ownerReferences": [owner]});
         serde_json::from_value(json!({"metadata": metadata, "data": {"key": text}})).unwrap()
     }
@@ -110,10 +119,21 @@ mod tests {
         }
     }
 
+    /// The one before is gone, and what went with it not yet.
+    #[tokio::test]
+    async fn who_is_made_anew_has_what_the_one_before_had() {
+        let server = FakeApi::start(&[(PATH, stored(&made("0", "old")))]).await;
+        assert_eq!(put_there(&server, &made("1", "new")).await, Put::Done);
+        let object = server.object(PATH).unwrap();
+        assert_eq!((&object["data"]["key"], &object["metadata"]["ownerReferences"][0]["uid"]), (&json!("new"), &json!("1")));
+    }
+
     #[tokio::test]
     async fn what_others_have_made_stays() {
         let of_nobody = json!({"metadata": {"name": "made", "resourceVersion": "v0"}, "data": {"key": "theirs"}});
-        for before in [of_nobody, stored(&made("2", "theirs"))] {
+        let of_another = made_for(("kubeonkube.clay.io/v1alpha1", "oslo"), "2", "theirs");
+        let of_another_group = made_for(("kubean.io/v1alpha1", "berlin"), "2", "theirs");
+        for before in [of_nobody, stored(&of_another), stored(&of_another_group)] {
             let server = FakeApi::start(&[(PATH, before.clone())]).await;
             assert_eq!(put_there(&server, &made("1", "ours")).await, Put::Taken);
             assert_eq!(server.object(PATH), Some(before));
