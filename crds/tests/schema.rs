@@ -34,6 +34,21 @@ fn every_field_is_described() {
     }
 }
 
+/// What the operator takes for the namespace of a cluster, the API server keeps as it is. That it does shows a real one (tests/tests/suites/api_server.rs).
+#[test]
+fn the_namespace_of_a_cluster_stays() {
+    let clusters = definitions().into_iter().filter(|definition| definition.name.starts_with("clusters."));
+    let mut found = 0;
+    for definition in clusters {
+        let object: Value = serde_saphyr::from_str(&definition.yaml).unwrap();
+        let spec = &object["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let rules = spec["x-kubernetes-validations"].as_array().unwrap().iter().map(|rule| rule["rule"].as_str().unwrap());
+        found +=
+            rules.filter(|rule| rule.contains("oldSelf.hostsConfRef.namespace") && rule.contains("oldSelf.sshAuthRef.namespace")).count();
+    }
+    assert_eq!(found, 2);
+}
+
 fn described(schema: &Value, path: &str, fields: &mut usize) {
     for (name, property) in schema["properties"].as_object().into_iter().flatten() {
         let about = property["description"].as_str().unwrap_or_default();

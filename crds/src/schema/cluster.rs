@@ -60,7 +60,27 @@ fn rules() -> Vec<Value> {
             &format!("`hostsConfRef` excludes {}: they stand in the inventory and its variables", others.join(", ")),
         ),
         rule("!has(self.hosts) || !has(self.varsConfRef)", "`hosts` excludes `varsConfRef`: write `vars`"),
+        rule(
+            &format!("{} == '' || {} == '' || {0} == {1}", namespace("self", "hostsConfRef"), namespace("self", "sshAuthRef")),
+            "`hostsConfRef` and `sshAuthRef` are of one namespace, in which everything of the cluster is",
+        ),
+        rule(
+            &format!("{} == '' || {} == {0}", home("oldSelf"), home("self")),
+            "the namespace of `hostsConfRef` and `sshAuthRef` can't be changed: make another Cluster",
+        ),
     ]
+}
+
+/// The namespace of a reference, in CEL; an empty text if it says none, or is none.
+fn namespace(of: &str, field: &str) -> String {
+    let reference = format!("{of}.{field}");
+    format!("(has({reference}) && has({reference}.namespace) && {reference}.name != '' ? {reference}.namespace : '')")
+}
+
+/// The namespace of everything of a cluster, in CEL; an empty text if no reference says one. It is worked out as the operator does it.
+fn home(of: &str) -> String {
+    let [first, second] = ["hostsConfRef", "sshAuthRef"].map(|field| namespace(of, field));
+    format!("({first} != '' ? {first} : {second})")
 }
 
 fn inline() -> Vec<Property> {

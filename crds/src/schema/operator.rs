@@ -13,7 +13,10 @@ pub(super) fn of_cluster() -> Property {
     let properties = vec![
         property("suspend", "Whether nothing is begun; a run that is under way ends.", json!({"type": "boolean"})),
         reference("knownHostsRef", "ConfigMap with the hosts' keys under `known_hosts`; by default NAME-known-hosts."),
-        reference("filesRef", "ConfigMap with files that the cluster names, such as manifests of addons: a path is a key of it."),
+        reference(
+            "filesRef",
+            "ConfigMap with files that the cluster names, such as manifests of addons: a path is a key of it, with `__` for each `/`.",
+        ),
         reference("secretFilesRef", "Secret with such files, for those that are secret."),
     ];
     let names = ["suspend", "knownHostsRef", "filesRef", "secretFilesRef"];
@@ -38,7 +41,7 @@ pub(super) fn of_operation() -> Property {
 pub(super) fn cluster_status() -> (Vec<&'static str>, Vec<Property>) {
     let names = vec!["clusterConditions", "phase", "observedGeneration", "hostSummary", "hosts", "hostKeys", "certificates", "lastError"];
     let properties = vec![
-        conditions("clusterConditions", "How it is: Ready, Progressing, InputsReady, HostKeysTrusted, HeldByAnother."),
+        conditions("clusterConditions", "How it is: Ready, Progressing, InputsReady, HostKeysTrusted, HeldByAnother, KubeconfigKept."),
         word("phase", "How far it is.", &["Pending", "Provisioning", "Ready", "Degraded"]),
         count("observedGeneration", "Version of the spec that this is about."),
         property("hostSummary", "Its hosts in the last run that changed something.", host_summary()),
@@ -89,7 +92,7 @@ pub(super) fn operation_status() -> (Vec<&'static str>, Vec<Property>) {
     let of_run = vec![count("done", "Steps done."), count("total", "Steps to be done."), text("now", "The step at work.")];
     let host = map(&["name", "done", "total", "now", "state", "message"], &["name"], of_host(of_run));
     let properties = vec![
-        conditions("conditions", "How it is: Accepted, Approved, Reconciling, Stalled, Ready."),
+        conditions("conditions", "How it is: Accepted, Approved, Reconciling, StateKept, Stalled, Ready."),
         word("phase", "How far it is.", &PHASES),
         count("observedGeneration", "Version of the spec that this is about."),
         text("run", "Name of the run, in the operator's journals."),
@@ -112,7 +115,7 @@ fn plan() -> Value {
     let texts = [
         text("text", "The same in short."),
         text("digest", "Of a plan that was only shown: what it is approved by, with the annotation kokctl.io/approved-plan."),
-        text("ref", "ConfigMap with such a plan under `plan.json`."),
+        text("ref", "Secret with such a plan under `plan.json`."),
     ];
     map(&["steps", "changes", "hosts", "text", "digest", "ref"], &[], numbers.into_iter().chain(texts).collect())
 }

@@ -29,6 +29,7 @@ fn an_api_server_keeps_what_is_right() {
     columns_say_what_matters(&server);
     bad_objects_are_refused(&server);
     begun_operations_stay(&server);
+    a_cluster_stays_in_its_namespace(&server);
 }
 
 fn definitions_are_clean(server: &ApiServer) {
@@ -116,6 +117,10 @@ fn bad_objects() -> Vec<(Value, &'static str)> {
         (cluster("no-version", json!({"hosts": hosts})), "`kubernetesVersion` is missing"),
         (cluster("half-a-version", json!({"kubernetesVersion": "1.37", "hosts": hosts})), "spec.kubernetesVersion"),
         (cluster("twice", json!({"kubernetesVersion": "1.37.1", "hosts": [hosts[0], hosts[0]]})), "Duplicate value"),
+        (
+            cluster("two-namespaces", json!({"hostsConfRef": reference, "sshAuthRef": {"name": "key", "namespace": "other"}})),
+            "are of one namespace",
+        ),
         (cluster("no-name", json!({"hostsConfRef": {"namespace": "n"}})), "spec.hostsConfRef.name"),
         (
             cluster("role", json!({"kubernetesVersion": "1.37.1", "hosts": [{"name": "a", "address": "b", "roles": ["master"]}]})),
@@ -173,4 +178,24 @@ fn begun_operations_stay(server: &ApiServer) {
     assert!(!said.success && said.stderr.contains("an operation that has begun can't be changed"), "{}", said.stderr);
     assert!(patch("spec", &json!({"metadata": {"labels": {"a": "b"}}})).success, "labels are no part of it");
     assert!(patch("status", &json!({"status": {"status": "Succeeded"}})).success);
+}
+
+/// Whoever may change a Cluster can't have the operator look for its login, or leave its kubeconfig, in another namespace by that.
+fn a_cluster_stays_in_its_namespace(server: &ApiServer) {
+    let reference = |namespace: &str| json!({"name": "hosts", "namespace": namespace});
+    let patch = |patch: Value| {
+        let patch = json!({"spec": patch}).to_string();
+        server.kubectl(&["patch", "clusters.kubeonkube.clay.io", "stays", "--type=merge", "-p", &patch], "")
+    };
+    server.ok(&["create", "-f", "-"], &object("Cluster", "stays", &json!({"hostsConfRef": {"name": "hosts"}})).to_string());
+    assert!(patch(json!({"hostsConfRef": reference("n"), "sshAuthRef": {"name": "", "namespace": ""}})).success, "none was said");
+    for moved in [
+        json!({"hostsConfRef": reference("other")}),
+        json!({"hostsConfRef": {"name": "hosts", "namespace": null}, "sshAuthRef": reference("other")}),
+        json!({"hostsConfRef": {"name": "", "namespace": "n"}}),
+    ] {
+        let said = patch(moved);
+        assert!(!said.success && said.stderr.contains("can't be changed: make another Cluster"), "{}", said.stderr);
+    }
+    assert!(patch(json!({"hostsConfRef": {"name": "others"}, "sshAuthRef": reference("n")})).success, "it is the same namespace");
 }
