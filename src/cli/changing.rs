@@ -15,7 +15,7 @@ use super::who::who;
 use crate::clock::Clock;
 use crate::engine::{Context, Error, FolderStore, Lock, Options, Store as _, Verdict};
 use crate::event::{Events, Sink};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::randomness::random_bytes;
 use crate::remote::Transport;
 use crate::run::Stop;

@@ -41,8 +41,8 @@ type Answer = (StatusCode, String);
 /// Where the Cluster `c` and its operation `make` are.
 pub(super) const CLUSTER: &str = "/apis/kubeonkube.clay.io/v1alpha1/clusters/c";
 pub(super) const OPERATION: &str = "/apis/kubeonkube.clay.io/v1alpha1/clusteroperations/make";
-/// Where the Lease of the Cluster is.
-pub(super) const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kok/leases/kokctl-kubeonkube-c";
+/// Where the Lease of the Cluster is: its name is of the uid of the object that was put there first.
+pub(super) const LEASE: &str = "/apis/coordination.k8s.io/v1/namespaces/kok/leases/kokctl-uid-1";
 
 /// The Cluster and its operation are there, and this replica, `a`, attends to it, with so many places for runs.
 pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
@@ -55,6 +55,7 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         kubeconfig: None,
         context: None,
         namespaces: vec!["kok".to_owned()],
+        own_namespace: None,
         groups: vec![Group::KubeOnKube],
         bundle: None,
         state: StateFolder::at("/nonexistent"),
@@ -75,6 +76,8 @@ pub(super) fn attendant(fake: &Fake, client: Client, runs: usize) -> Attendant {
         client,
         settings,
         namespaces: vec!["kok".to_owned()],
+        own: "kok".to_owned(),
+        fleeting: None,
         identity: "a".to_owned(),
         engine: tokio::runtime::Handle::current(),
         metrics: Arc::default(),
