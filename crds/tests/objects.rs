@@ -101,7 +101,8 @@ fn a_key_of_a_secret_is_given_to_hosts_that_leave_too() {
         [control-plane]}\n    - {name: w1, address: 10.0.0.2, roles: [worker]}\n";
     let objects = read(&format!("{cluster}---\n{secret}")).unwrap_or_else(|problems| panic!("{}", rendered(&problems)));
     let ClusterForm::Inline { cluster, .. } = &objects.clusters[0].form else { panic!("referenced") };
-    let has_key = |hosts: &[kok_crds::model::Host]| hosts.iter().map(|host| (host.name.clone(), host.ssh.private_key.is_some())).collect::<Vec<_>>();
+    let has_key =
+        |hosts: &[kok_crds::model::Host]| hosts.iter().map(|host| (host.name.clone(), host.ssh.private_key.is_some())).collect::<Vec<_>>();
     assert_eq!((has_key(&cluster.hosts), has_key(&cluster.leaving)), (vec![("cp1".to_owned(), true)], vec![("w1".to_owned(), true)]));
 }
 

@@ -115,7 +115,9 @@ async fn take_down(arguments: &Arguments, cluster: &Cluster, request: ResetReque
 /// What is left of hosts that were to be gone and did not answer.
 fn uncleaned_words(dead: &BTreeSet<String>) -> String {
     let (names, they) = (listed(dead.iter().map(String::as_str)), if dead.len() == 1 { "it" } else { "they" });
-    format!("{names} did not answer, and nothing was done there; when {they} can be reached again, `kokctl reset` with this file cleans {names}")
+    format!(
+        "{names} did not answer, and nothing was done there; when {they} can be reached again, `kokctl reset` with this file cleans {names}"
+    )
 }
 
 /// Where a snapshot of etcd is, and what it is good for.

@@ -232,7 +232,9 @@ mod tests {
     async fn whose_it_is_says_the_api_server() {
         let (fake, client) = Fake::start().await;
         let key = ClusterKey { group: super::super::group::Group::KubeOnKube, name: "c".to_owned() };
-        let of = |identity: &str| ClusterLease::new(client.clone(), "kok", &key, identity, OwnerReference { uid: "u".to_owned(), ..OwnerReference::default() });
+        let of = |identity: &str| {
+            ClusterLease::new(client.clone(), "kok", &key, identity, OwnerReference { uid: "u".to_owned(), ..OwnerReference::default() })
+        };
         let (first, second) = (of("a"), of("b"));
         assert!(first.is_ours().await.unwrap(), "nobody else has it");
         assert!(matches!(first.claim(None).await.unwrap(), Claimed::Ours));

@@ -116,7 +116,12 @@ impl Connection {
     ///
     /// # Errors
     /// In words: nobody answers there, or sshd does not forward.
-    pub async fn forward(&self, address: &str, port: u16, after: Duration) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<>, String> {
+    pub async fn forward(
+        &self,
+        address: &str,
+        port: u16,
+        after: Duration,
+    ) -> Result<impl AsyncRead + AsyncWrite + Send + Unpin + use<>, String> {
         self.inner.session.forward(address, port, after).await
     }
 

@@ -74,9 +74,8 @@ fn behind(certificates: &[HeldCertificate]) -> Option<Failure> {
     let why = |it: &&HeldCertificate| format!("{} of {}: {}", it.name, it.host, it.running.because.clone().unwrap_or_default());
     let because = which.iter().map(why).collect::<Vec<_>>().join("; ");
     let what = counted(which.len(), "certificate is not what runs", "certificates are not what runs");
-    (!which.is_empty()).then(|| {
-        Failure::new(Kind::Host, what).because(because).hint("`kokctl certs renew FILE` starts anew what has not read its file")
-    })
+    (!which.is_empty())
+        .then(|| Failure::new(Kind::Host, what).because(because).hint("`kokctl certs renew FILE` starts anew what has not read its file"))
 }
 
 #[cfg(test)]

@@ -86,7 +86,10 @@ mod tests {
     fn of_a_file_with_a_key_the_certificate_alone_is_asked_for() {
         let mut script = String::new();
         push_certificates(&mut script, &["/var/lib/kubelet/pki/kubelet-client-current.pem".to_owned()].into());
-        assert!(script.contains("sed -n '/^-----BEGIN CERTIFICATE-----$/,") && !script.contains("KEY") && !script.contains("cat "), "{script}");
+        assert!(
+            script.contains("sed -n '/^-----BEGIN CERTIFICATE-----$/,") && !script.contains("KEY") && !script.contains("cat "),
+            "{script}"
+        );
     }
 
     #[test]

@@ -47,11 +47,8 @@ fn of_every_certificate_it_is_known_who_has_signed_it() {
 fn no_key_is_asked_for() {
     let world = World::converged();
     for host in &world.cluster.hosts {
-        let script = kok_tasks::observe::probe_script(
-            &kok_tasks::observe::Nonce::new([7; 16]),
-            &in_use::looks(&world.cluster, host),
-            false,
-        );
+        let script =
+            kok_tasks::observe::probe_script(&kok_tasks::observe::Nonce::new([7; 16]), &in_use::looks(&world.cluster, host), false);
         assert!(!script.contains(".key") && !script.contains("sa.pub") && !script.contains("cat /etc/kubernetes"), "{script}");
     }
 }
@@ -87,7 +84,8 @@ fn what_is_shown_at_a_port_is_compared_with_the_file() {
 fn it_is_urgent_by_days_and_by_the_life_that_is_left() {
     let world = World::converged();
     let leaf = one(&world, "cp1", "apiserver");
-    let end = inspect_certificate(&world.hosts["cp1"].paths["/etc/kubernetes/pki/apiserver.crt"].content).unwrap().not_after.unix_timestamp();
+    let end =
+        inspect_certificate(&world.hosts["cp1"].paths["/etc/kubernetes/pki/apiserver.crt"].content).unwrap().not_after.unix_timestamp();
     assert_eq!(leaf.urgency(NOW), Urgency::None);
     for (left, urgency) in [
         (61 * DAY, Urgency::None),

@@ -6,8 +6,8 @@ use kok_crds::model::Cluster;
 use kok_tasks::drain::DrainSettings;
 use kok_tasks::gate::{Disruption, Removal};
 use kok_tasks::observe::Look;
-use kok_tasks::plan::{Leaving, Making, Plan, Refusal, Seen, leave, reset_looks};
 use kok_tasks::operations::MEMBER_DATA;
+use kok_tasks::plan::{Leaving, Making, Plan, Refusal, Seen, leave, reset_looks};
 use kok_tasks::preconditions::{ETCD_STARTED, check, check_beside};
 use kok_tasks::present::{looks_at_leaving, present};
 
