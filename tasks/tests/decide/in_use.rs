@@ -69,7 +69,9 @@ fn a_program_that_has_not_read_the_file_is_found() {
 
 #[test]
 fn what_is_shown_at_a_port_is_compared_with_the_file() {
-    let world = World::converged();
+    let mut world = World::converged();
+    let now = world.host("cp1").now;
+    world.host("cp1").programs.insert("etcd".to_owned(), now);
     let of = world.cluster.host("cp1").unwrap();
     let seen = world.look("cp1", in_use::looks(&world.cluster, of).iter());
     let (own, other) = (one(&world, "cp1", "etcd/server"), one(&world, "cp1", "etcd/peer"));
