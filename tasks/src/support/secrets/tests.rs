@@ -1,4 +1,5 @@
 //! What is passed on, and what is not.
+#![allow(clippy::panic, clippy::unwrap_used, reason = "these are tests")]
 
 use serde_json::{Value, json};
 
