@@ -1,3 +1,5 @@
+#![allow(clippy::panic, reason = "these are tests")]
+
 use super::*;
 use crate::clock::DAY;
 use crate::engine::RunningProcess;
