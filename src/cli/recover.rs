@@ -43,7 +43,8 @@ pub(super) struct Arguments {
     /// The host whose data are taken, or on which the snapshot is restored; by default the one that has most
     #[arg(long, value_name = "HOST")]
     member: Option<String>,
-    /// Hosts that are gone for good, with commas between them: what they had and no other one has is lost, and they are kept out
+    /// Hosts that are gone for good, with commas between them: what they had and no other one has is lost, and they are kept out. A member of etcd that
+    /// the file does not have is given up by its name
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
     lost: Vec<String>,
     /// Go on with the recovery that has begun
@@ -109,7 +110,9 @@ fn wanted(arguments: &Arguments) -> Result<Wanted, Vec<Failure>> {
         return Err(vec![failure.hint("restore it by hand: docs/apply.md says how")]);
     }
     let lost = if arguments.lost.is_empty() { asked.hosts.clone() } else { arguments.lost.clone() };
-    let named = lost.iter().map(|host| ("--lost", host)).chain(arguments.member.iter().map(|host| ("--member", host)));
+    // A member that the file does not have may be given up; whether there is one the others say.
+    let lost_of_file = lost.iter().filter(|name| cluster.host(name).is_some());
+    let named = lost_of_file.map(|host| ("--lost", host)).chain(arguments.member.iter().map(|host| ("--member", host)));
     let is_member = |name: &str| cluster.host(name).is_some_and(|host| host.roles.etcd);
     if let Some((option, host)) = named.into_iter().find(|(_, host)| !is_member(host)) {
         let known = cluster.etcd_hosts().map(|host| host.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -153,7 +156,9 @@ async fn begin(
     };
     let origin = snapshot.map_or(Origin::Member, |snapshot| Origin::Snapshot { sha256: snapshot.sha256.clone() });
     let id = format!("{}-{}", Clock::compact(), hex::encode(random_bytes::<2>().map_err(|failure| vec![failure])?));
-    let recovery = Recovery { id, host: chosen, origin, lost: lost.iter().cloned().collect() };
+    let revision = candidates.iter().find(|candidate| candidate.host == chosen).and_then(|candidate| candidate.revision);
+    let least = revision.filter(|_| origin == Origin::Member).unwrap_or_default();
+    let recovery = Recovery { id, host: chosen, origin, least, lost: lost.iter().cloned().collect() };
     let mut refusals = check_chosen(&recovery, &candidates);
     refusals.extend(snapshot.and_then(|snapshot| snapshot::room(snapshot, &recovery.host, &candidates)));
     if !refusals.is_empty() {

@@ -51,7 +51,7 @@ pub use own_authorities::kind as authority_kind;
 pub use owner::{check_reset, check_strangers, keeper};
 pub(crate) use programs::{OTHER_CLOCKS, missing as missing_programs, unknown_distribution};
 pub use recovering::etcd_works;
-pub use recovering::{check_best, check_chosen, check_recovery, recovery_of, room};
+pub use recovering::{check_best, check_chosen, check_goes_on, check_recovery, check_source, recovery_of, room};
 pub(crate) use running::endpoint as uploaded_endpoint;
 pub use versions::is_mixed as has_mixed_versions;
 pub(crate) use versions::kubelets_of_another_patch;

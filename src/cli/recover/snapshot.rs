@@ -13,8 +13,8 @@ use kok_tasks::snapshot::{Damage, Decoder, Form};
 
 use crate::failure::{Failure, Kind};
 
-/// What a new etcd has besides what stands in the snapshot: two files of its log.
-const LOGS: u64 = 2 * 64_000_000;
+/// What an etcd has besides what stands in the snapshot, two files of its log; and there are two of them, one that is looked at and the new one.
+const LOGS: u64 = 4 * 64_000_000;
 
 /// Reads the snapshot once and compares it with the digest that etcd has put at its end: a damaged one is refused before anything stands still.
 ///
@@ -56,10 +56,10 @@ fn read(path: &Path) -> Result<(u64, String), Trouble> {
     Ok((size, hex::encode(whole.finish())))
 }
 
-/// What keeps the snapshot from being restored on a host for want of room: it is there twice for a while.
+/// What keeps the snapshot from being restored on a host for want of room: it is there three times for a while.
 pub(super) fn room(snapshot: &Artifact, host: &str, candidates: &[Candidate]) -> Option<Refusal> {
     let free = candidates.iter().find(|candidate| candidate.host == host)?.free;
-    preconditions::room(host, free, 2 * snapshot.size + LOGS)
+    preconditions::room(host, free, 3 * snapshot.size + LOGS)
 }
 
 #[cfg(test)]

@@ -116,7 +116,10 @@ async fn members<'a>(
     let mut wrong: Vec<Failure> = links.keys().filter(|host| lost.contains(host)).map(|host| answers(host)).collect();
     observed.look_first(links).await?;
     let begun = preconditions::recovery_of(cluster, &observed.seen);
-    let begun = begun.map_err(|refusal| refused(Kind::Host)(vec![refusal]))?.map(|recovery| with(recovery, lost));
+    let begun = begun.map_err(|refusal| refused(Kind::Host)(vec![refusal]))?;
+    let is_strange = |name: &&String| cluster.host(name).is_none() && begun.as_ref().is_some_and(|begun| !begun.lost.contains(*name));
+    wrong.extend(lost.iter().filter(is_strange).map(|name| strange(name)));
+    let begun = begun.map(|recovery| with(recovery, lost));
     let is_given_up = |host: &String| lost.contains(host) || begun.as_ref().is_some_and(|begun| begun.lost.contains(host));
     for (host, failure) in silent {
         if failure.is_doubt() || !is_given_up(&host) {
@@ -132,6 +135,13 @@ async fn members<'a>(
 fn with(mut recovery: Recovery, lost: &[String]) -> Recovery {
     recovery.lost.extend(lost.iter().cloned());
     recovery
+}
+
+/// Which members there were nobody says any more once they stand still.
+fn strange(name: &str) -> Failure {
+    let failure = Failure::new(Kind::Host, format!("{name} is no host of the file")).at("--lost");
+    let failure = failure.because("the recovery has begun, and the file and what the hosts say of it are all that is known of members");
+    failure.hint("look at how it is written")
 }
 
 fn answers(host: &str) -> Failure {

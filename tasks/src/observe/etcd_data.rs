@@ -3,10 +3,11 @@
 use super::parse::{ParseError, Section, text_of};
 
 /// A member that runs has its database locked, and says its revision itself; of one that does not, etcd's own program reads it, out of the image that
-/// the member ran by.
+/// the member ran by. Without its database or its log, what is left of them is nothing that a recovery could start from: a member that runs still may
+/// have both of them open, and nobody else ever will.
 pub(super) const SCRIPT: &str = r#"mark etcd-data
 if [ -d /var/lib/etcd ]; then echo "free $(df -k --output=avail -- /var/lib/etcd | tail -n 1)"; fi
-if [ -d /var/lib/etcd/member/wal ]; then
+if [ -f /var/lib/etcd/member/snap/db ] && ls /var/lib/etcd/member/wal/*.wal >/dev/null 2>&1; then
   echo "bytes $(du -sk -- /var/lib/etcd/member | cut -f 1)"
   echo "last $(stat -c %Y -- /var/lib/etcd/member/snap/db /var/lib/etcd/member/wal/*.wal 2>/dev/null | sort -n | tail -n 1)"
   image=$(sed -n 's/^ *image: *//p' /etc/kubernetes/manifests/etcd.yaml 2>/dev/null | head -n 1)
@@ -18,7 +19,7 @@ $running
 " in *"
 $one
 "*) image=;; esac; done
-  if [ -n "$image" ] && [ -f /var/lib/etcd/member/snap/db ]; then
+  if [ -n "$image" ]; then
     name="kokctl-look-$$"
     echo "status $(timeout 30 /usr/local/bin/ctr -n k8s.io run --rm --mount type=bind,src=/var/lib/etcd/member/snap,dst=/snap,options=rbind:ro \
       "$image" "$name" /usr/local/bin/etcdutl snapshot status /snap/db --write-out=json </dev/null 2>/dev/null)"

@@ -23,7 +23,7 @@ use crate::operations::{
     TakeBack, TakeSnapshot,
 };
 use crate::preconditions;
-use crate::recovery::{ASIDE, MARKER, Origin, Recovery, STARTED};
+use crate::recovery::{Course, MARKER, Origin, Recovery};
 use crate::resources::{File, Resource};
 
 const TASK: &str = "recovery";
@@ -60,8 +60,8 @@ pub struct Recovering<'a> {
 pub fn recovery_looks(host: &Host) -> Looks {
     let mut looks = Looks::default();
     if host.roles.etcd {
-        looks.extend([Look::Etcd, Look::EtcdData, Look::Content(STARTED.to_owned()), Look::Content(ASIDE.to_owned())]);
-        looks.extend([MEMBER_DATA, STARTED, ASIDE].map(|path| Look::Path(path.to_owned())));
+        looks.extend([Look::Etcd, Look::EtcdData, Look::Path(MEMBER_DATA.to_owned())]);
+        looks.extend(Course::looks());
     }
     if host.roles.control_plane {
         looks.add(Look::ApiServer);
@@ -75,15 +75,9 @@ fn parties<'a>(cluster: &'a Cluster, recovery: &Recovery, seen: &Seen) -> Vec<&'
     cluster.etcd_hosts().filter(is_ours).filter(|host| !recovery.lost.contains(&host.name)).collect()
 }
 
-/// Whether the new etcd of this recovery was started on its host.
-fn is_started(recovery: &Recovery, seen: &Seen) -> bool {
-    let text = seen.observations(&recovery.host).contents.get(STARTED);
-    text.is_some_and(|text| text.trim_ascii() == recovery.id.as_bytes())
-}
-
-/// Whether this recovery has come to its end on its host.
-fn has_ended(recovery: &Recovery, seen: &Seen) -> bool {
-    seen.facts(&recovery.host).is_some_and(|facts| facts.recovery.is_none()) && preconditions::etcd_works(&recovery.host, seen)
+/// How far it has come on the host of the new etcd, which is what all of it goes by. One that does not answer has begun it at least.
+fn course(recovery: &Recovery, seen: &Seen) -> Course {
+    Course::of(recovery, &recovery.host, seen).unwrap_or(Course::Begun)
 }
 
 /// The plan for a stage.
@@ -95,6 +89,11 @@ pub fn recover(inputs: &Inputs<'_>, wanted: Recovering<'_>, stage: RecoveryStage
     let mut refusals = preconditions::check_strangers(cluster, seen);
     refusals.extend(no_host(cluster, recovery, seen));
     refusals.extend(no_snapshot(wanted, seen));
+    refusals.extend(preconditions::check_goes_on(cluster, recovery, seen));
+    if let Some(looks) = source_unseen(recovery, seen) {
+        return if refusals.is_empty() { Ok(looks) } else { Err(refusals) };
+    }
+    refusals.extend(preconditions::check_source(recovery, seen));
     if !refusals.is_empty() {
         return Err(refusals);
     }
@@ -113,7 +112,7 @@ pub fn recover(inputs: &Inputs<'_>, wanted: Recovering<'_>, stage: RecoveryStage
 pub fn take_back(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Result<Making, Vec<Refusal>> {
     let mut refusals = preconditions::check_strangers(cluster, seen);
     refusals.extend(no_host(cluster, recovery, seen).filter(|_| !recovery.lost.contains(&recovery.host)));
-    if is_started(recovery, seen) || has_ended(recovery, seen) {
+    if course(recovery, seen) >= Course::Started {
         let refusal = Refusal::new("this recovery can't be taken back any more").at(format!("host {}", recovery.host));
         let refusal = refusal.because("the new etcd was started, and may have been written to; what was there before would undo that");
         refusals.push(refusal.hint("go on with it: `kokctl recover --continue`"));
@@ -122,14 +121,26 @@ pub fn take_back(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Result<
         return Err(refusals);
     }
     let is_marked = |host: &&Host| seen.facts(&host.name).is_some_and(|facts| facts.recovery.is_some());
+    let taken_back = |host: &Host| StepId::new(&host.name, TASK, "taken-back");
+    let marked: Vec<&Host> = cluster.etcd_hosts().filter(is_marked).collect();
     let mut drafts = Vec::new();
-    for host in cluster.etcd_hosts().filter(is_marked) {
+    for host in &marked {
         let mut draft = Draft::new(&host.name, TASK);
-        draft.add("taken-back", Operation::TakeBack(TakeBack { recovery: recovery.clone() }));
+        let back = draft.add("taken-back", Operation::TakeBack(TakeBack { recovery: recovery.clone() }));
         draft.within(STILL);
+        for other in marked.iter().filter(|other| host.name == recovery.host && other.name != host.name) {
+            draft.needs(&back, &taken_back(other), Reason::Because("as long as any host says so, this one knows how far it has come"));
+        }
         drafts.push(draft);
     }
     made(drafts, seen)
+}
+
+/// What has to be looked at to tell whether there is still what the new etcd is made from.
+fn source_unseen(recovery: &Recovery, seen: &Seen) -> Option<Making> {
+    let path = recovery.kept_log();
+    let is_known = seen.facts(&recovery.host).is_none() || seen.observations(&recovery.host).paths.contains_key(&path);
+    (!is_known).then(|| Making::LookFirst([(recovery.host.clone(), [Look::Path(path)].into_iter().collect())].into()))
 }
 
 fn made(drafts: Vec<Draft<'_>>, seen: &Seen) -> Result<Making, Vec<Refusal>> {
@@ -163,8 +174,7 @@ fn no_host(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Option<Refusa
 fn no_snapshot(wanted: Recovering<'_>, seen: &Seen) -> Option<Refusal> {
     let Recovering { recovery, snapshot } = wanted;
     let Origin::Snapshot { sha256 } = &recovery.origin else { return None };
-    let is_made = is_started(recovery, seen) || has_ended(recovery, seen);
-    if is_made || snapshot.is_some_and(|snapshot| snapshot.sha256 == *sha256) {
+    if course(recovery, seen) >= Course::Made || snapshot.is_some_and(|snapshot| snapshot.sha256 == *sha256) {
         return None;
     }
     let what = if snapshot.is_some() {
@@ -181,14 +191,14 @@ fn aside<'a>(recovery: &Recovery, parties: &[&'a Host], seen: &Seen) -> Vec<Draf
     let begun = |host: &Host| StepId::new(&host.name, TASK, "begun");
     let still = |host: &Host| StepId::new(&host.name, TASK, "still");
     // Once the new etcd was started, it is what runs on its host, and where nothing says any more that this is under way, nothing is left to do.
-    let was_started = is_started(recovery, seen) || has_ended(recovery, seen);
+    let was_started = course(recovery, seen) >= Course::Started;
     let is_marked = |host: &Host| seen.facts(&host.name).is_some_and(|facts| facts.recovery.is_some());
     let stays = |host: &&&Host| was_started && (host.name == recovery.host || !is_marked(host));
     let hosts: Vec<&Host> = parties.iter().filter(|host| !stays(host)).copied().collect();
     let draft = |host: &&'a Host| {
         let mut draft = Draft::new(&host.name, TASK);
         draft.add("begun", Resource::File(File::text(MARKER, recovery.text())));
-        let stands = draft.add("still", Operation::StandStill(StandStill));
+        let stands = draft.add("still", Operation::StandStill(StandStill { recovery: recovery.clone() }));
         draft.within(STILL);
         for other in &hosts {
             draft.needs(&stands, &begun(other), Reason::Because("whatever becomes of it, all hosts say what is under way"));
@@ -208,24 +218,27 @@ fn anew<'a>(inputs: &Inputs<'_>, wanted: Recovering<'_>, parties: &[&'a Host], s
     let (own, others): (Vec<&Host>, Vec<&Host>) = parties.iter().copied().partition(|host| host.name == recovery.host);
     let mut drafts = Vec::new();
     let mut ready = None;
-    for host in own.into_iter().filter(|_| !has_ended(recovery, seen)) {
+    for host in own.into_iter().filter(|_| course(recovery, seen) < Course::Ended) {
         let mut draft = Draft::new(&host.name, TASK);
-        let works = of_new_etcd(&mut draft, inputs, wanted, host, seen)?;
-        let last = draft.add("ended", Operation::EndRecovery(EndRecovery));
-        draft.needs(&last, &works, Reason::Because("until then it can't be done without"));
+        let is_to_work = course(recovery, seen) < Course::Works;
+        let works = is_to_work.then(|| of_new_etcd(&mut draft, inputs, wanted, host, seen)).transpose()?;
+        let last = draft.add("ended", Operation::EndRecovery(EndRecovery { recovery: recovery.clone() }));
         for other in &others {
             draft.needs(&last, &ended(other), Reason::Because("as long as any host says so, this one knows how far it has come"));
         }
+        if let Some(works) = &works {
+            draft.needs(&last, works, Reason::Because("until then it can't be done without"));
+        }
         for lost in &recovery.lost {
-            let gone = fenced(&mut draft, lost, &works);
+            let gone = fenced(&mut draft, lost, works.as_ref());
             draft.needs(&last, &gone, Reason::Because("what is lost must not come back as it was"));
         }
-        ready = Some(works);
+        ready = works;
         drafts.push(draft);
     }
     for host in others {
         let mut draft = Draft::new(&host.name, TASK);
-        let last = draft.add("ended", Operation::EndRecovery(EndRecovery));
+        let last = draft.add("ended", Operation::EndRecovery(EndRecovery { recovery: recovery.clone() }));
         if let Some(ready) = &ready {
             draft.needs(&last, ready, Reason::Because("until then all of it can be taken back"));
         }
@@ -240,7 +253,8 @@ fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_
     let made = draft.add("new-etcd", Operation::NewEtcd(NewEtcd { recovery: recovery.clone(), peer_url: peer_url(host) }));
     draft.within(MADE);
     if let Some(snapshot) = snapshot {
-        let taken = draft.add("snapshot", Operation::TakeSnapshot(TakeSnapshot { path: recovery.sent(), artifact: snapshot.clone() }));
+        let taken = TakeSnapshot { path: recovery.sent(), artifact: snapshot.clone(), recovery: recovery.clone() };
+        let taken = draft.add("snapshot", Operation::TakeSnapshot(taken));
         draft.within(STILL + Duration::from_secs(snapshot.size / BYTES_PER_SECOND));
         draft.needs(&made, &taken, Reason::Reads);
     }
@@ -260,9 +274,11 @@ fn of_new_etcd(draft: &mut Draft<'_>, inputs: &Inputs<'_>, wanted: Recovering<'_
 }
 
 /// A host that is given up makes its node no more: as one that was removed as dead. The last of the steps.
-fn fenced(draft: &mut Draft<'_>, lost: &str, works: &StepId) -> StepId {
+fn fenced(draft: &mut Draft<'_>, lost: &str, works: Option<&StepId>) -> StepId {
     let kept_out = draft.add(&*format!("{lost}-kept-out"), Operation::KeepOut(KeepOut { node: lost.to_owned() }));
-    draft.needs(&kept_out, works, Reason::TalksTo);
+    if let Some(works) = works {
+        draft.needs(&kept_out, works, Reason::TalksTo);
+    }
     let gone = draft.add(&*format!("{lost}-gone"), Operation::RemoveNode(RemoveNode { node: lost.to_owned() }));
     draft.needs(&gone, &kept_out, Reason::Because("its kubelet, should it start again, would make it anew"));
     gone

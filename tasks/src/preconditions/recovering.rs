@@ -6,9 +6,11 @@ use kok_crds::model::{Cluster, Host};
 use super::{Findings, Scope};
 use crate::facts::HostFacts;
 use crate::gate::member_url;
+use crate::membership::{answering, peer_url};
 use crate::observe::{ETCD_HEALTHY, EtcdMember, EtcdState};
+use crate::operations::MEMBER_DATA;
 use crate::plan::{Refusal, Seen};
-use crate::recovery::{Candidate, Origin, Recovery, best};
+use crate::recovery::{Candidate, Course, Origin, Recovery, best};
 
 /// Files of etcd's logs have this length from the beginning on, and a new etcd makes two of them.
 const LOGS: u64 = 2 * 64_000_000;
@@ -83,7 +85,77 @@ pub fn check_recovery(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Re
         refusals.extend(half(cluster, seen));
     }
     refusals.extend(lost.iter().filter_map(|name| still_there(cluster, name, seen)));
+    refusals.extend(unknown_members(cluster, lost, seen));
     refusals
+}
+
+/// Members that those of the file know of, and that the file does not have: nobody asks them, nor ends them, and they may have what nobody else has. One that
+/// was never started has nothing.
+fn unknown_members(cluster: &Cluster, lost: &[String], seen: &Seen) -> Vec<Refusal> {
+    let is_known = |url: &str| cluster.etcd_hosts().any(|host| peer_url(host) == url);
+    let mut members: Vec<(&str, &str, &str)> = Vec::new();
+    for (host, member) in answering(cluster, seen) {
+        let started = member.members.iter().filter(|peer| !peer.name.is_empty() && !is_known(&peer.peer_url));
+        members.extend(started.map(|peer| (peer.name.as_str(), peer.peer_url.as_str(), host.name.as_str())));
+    }
+    members.sort_unstable();
+    members.dedup_by_key(|(name, url, _)| (*name, *url));
+    let is_named = |name: &str| lost.iter().any(|lost| lost == name);
+    let strange = |name: &&String| cluster.host(name).is_none() && !members.iter().any(|(member, ..)| member == *name);
+    let mut refusals: Vec<Refusal> = lost.iter().filter(strange).map(|name| nobody(name)).collect();
+    for (name, url, by) in members.iter().filter(|(name, ..)| !is_named(name)) {
+        let refusal = Refusal::new(format!("etcd has a member {name} that the file does not have")).at(format!("host {by}"));
+        let refusal =
+            refusal.because(format!("the member of {by} knows it, at {url}; what it has, nobody can ask, and nobody would end it"));
+        refusals.push(refusal.hint(format!(
+            "write its host into the file as it was; or, if it is gone for good, give it up with --lost {name}: what it has and no other member has is lost then"
+        )));
+    }
+    refusals
+}
+
+fn nobody(name: &str) -> Refusal {
+    let refusal = Refusal::new(format!("{name} is no member of this etcd")).at("--lost");
+    refusal.because("the file has no such host, and no member that runs knows one of this name").hint("look at how it is written")
+}
+
+/// What keeps a recovery from going on that has begun and has started nothing yet: that etcd works meanwhile, as after a recovery that was taken back in
+/// part. What was written there since would be lost.
+#[must_use]
+pub fn check_goes_on(cluster: &Cluster, recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
+    if Course::of(recovery, &recovery.host, seen)? >= Course::Started {
+        return None;
+    }
+    let host = cluster.etcd_hosts().find(|host| etcd_works(&host.name, seen))?;
+    let refusal =
+        Refusal::new("etcd works, and the recovery that has begun would put it aside").at(format!("host {} ({})", host.name, host.address));
+    let refusal =
+        refusal.because("its member has a leader: more than half of the members answer each other, by the data that they had before");
+    Some(refusal.hint("take the recovery back: `kokctl recover -f FILE --undo`"))
+}
+
+/// What keeps a new etcd from being made: that what it was to be made from is gone.
+#[must_use]
+pub fn check_source(recovery: &Recovery, seen: &Seen) -> Option<Refusal> {
+    let course = Course::of(recovery, &recovery.host, seen)?;
+    if recovery.origin != Origin::Member || course >= Course::Made {
+        return None;
+    }
+    let observed = seen.observations(&recovery.host);
+    let has = |path: &str| observed.paths.get(path).is_some_and(|path| path.present().is_some());
+    let kept = recovery.kept_log();
+    if has(&kept) || (course < Course::Aside && has(MEMBER_DATA)) {
+        return None;
+    }
+    let place = if course < Course::Aside { MEMBER_DATA } else { &kept };
+    let refusal = Refusal::new(format!("what {} had of etcd is gone", recovery.host)).at(format!("host {}", recovery.host));
+    let refusal = refusal.because(format!("{place} is not there, and the new etcd was to be made from it"));
+    let hint = if course == Course::Untouched {
+        "begin once more: `kokctl recover` shows what each has, and takes another one"
+    } else {
+        "take the recovery back with --undo, and begin once more: that shows what each has, and takes another one"
+    };
+    Some(refusal.hint(hint))
 }
 
 fn units() -> Refusal {
@@ -140,18 +212,37 @@ pub fn check_chosen(recovery: &Recovery, candidates: &[Candidate]) -> Vec<Refusa
         let names = listed(candidates.iter().map(|candidate| candidate.host.as_str()));
         return vec![refusal.because(format!("those that do are {names}")).hint("name one of these")];
     };
-    let needed = match (&recovery.origin, chosen.bytes) {
-        (Origin::Member, None) => {
-            let refusal = Refusal::new(format!("{host} has no data of etcd")).at("--member");
-            return vec![
-                refusal.because("/var/lib/etcd/member/wal is not there").hint("name a host that has some; or give a snapshot with --from"),
-            ];
+    // What is sent is counted by whoever sends it.
+    let Origin::Member = recovery.origin else { return room(host, chosen.free, LOGS).into_iter().collect() };
+    let Some(bytes) = chosen.bytes.filter(|_| chosen.has_data()) else { return vec![wiped(chosen, candidates)] };
+    let mut refusals: Vec<Refusal> = room(host, chosen.free, 3 * bytes + LOGS).into_iter().collect();
+    if let Some(revision) = chosen.revision.filter(|revision| *revision < recovery.least) {
+        let refusal = Refusal::new(format!("{host} has less than it had")).at(format!("host {host}"));
+        let refusal = refusal.because(format!("its data end with revision {revision}, and had {} when this was agreed to", recovery.least));
+        refusals.push(refusal.hint("look at what has become of /var/lib/etcd there, and begin once more: that shows what each has"));
+    }
+    refusals
+}
+
+/// What of a member's data is missing, and who has some.
+fn wiped(chosen: &Candidate, candidates: &[Candidate]) -> Refusal {
+    let because = match (chosen.bytes, chosen.revision) {
+        (Some(_), _) => "nothing was ever written to them, as after /var/lib/etcd was wiped".to_owned(),
+        (None, Some(revision)) if chosen.runs => {
+            format!("its member runs and speaks of revision {revision}, and /var/lib/etcd/member has no database or no log of it any more")
         }
-        // What is sent is counted by whoever sends it.
-        (Origin::Member, Some(bytes)) => 3 * bytes + LOGS,
-        (Origin::Snapshot { .. }, _) => LOGS,
+        _ => "/var/lib/etcd/member has no database or no log of it".to_owned(),
     };
-    room(host, chosen.free, needed).into_iter().collect()
+    let others = || candidates.iter().filter(|other| other.host != chosen.host && other.has_data());
+    let other = others().max_by_key(|other| (other.revision, other.index));
+    let hint = match other {
+        Some(other) => match other.revision {
+            Some(revision) => format!("take what {} has, up to revision {revision}: --member {}", other.host, other.host),
+            None => format!("take what {} has: --member {}", other.host, other.host),
+        },
+        None => "give a snapshot with --from".to_owned(),
+    };
+    Refusal::new(format!("{} has no data of etcd", chosen.host)).at("--member").because(because).hint(hint)
 }
 
 /// What keeps a snapshot of so many bytes from being restored on a host with so many free ones.
@@ -172,8 +263,9 @@ pub fn room(host: &str, free: u64, needed: u64) -> Option<Refusal> {
 /// [`Refusal`] where none has any, and where it can't be told who has most.
 pub fn check_best(candidates: &[Candidate]) -> Result<&Candidate, Refusal> {
     best(candidates).ok_or_else(|| {
-        if candidates.iter().all(|candidate| candidate.bytes.is_none()) {
-            let refusal = Refusal::new("no host that answers has data of etcd").because("/var/lib/etcd/member/wal is on none of them");
+        if !candidates.iter().any(Candidate::has_data) {
+            let refusal = Refusal::new("no host that answers has data of etcd")
+                .because("/var/lib/etcd/member has a database and its log on none of them, or was never written to");
             return refusal.hint(
                 "give a snapshot with --from; `reset` and `remove` have left some in kokctl's folder of the cluster, if they were used",
             );

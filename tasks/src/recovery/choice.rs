@@ -28,6 +28,14 @@ pub struct Candidate {
     pub free: u64,
 }
 
+impl Candidate {
+    /// Whether it has data of which something can be made. One that has never been written to is what a member begins with whose data were wiped.
+    #[must_use]
+    pub fn has_data(&self) -> bool {
+        self.bytes.is_some() && self.revision.is_none_or(|revision| revision > 1)
+    }
+}
+
 /// The hosts that belong to the cluster and are to have a member, in the order of the file, as far as they were looked at.
 #[must_use]
 pub fn candidates(cluster: &Cluster, seen: &Seen) -> Vec<Candidate> {
@@ -57,7 +65,7 @@ fn candidate(host: &Host, seen: &Seen) -> Candidate {
 /// revision the one that has applied more, and then the one that was written to last. None where nobody knows what a member has that may have more.
 #[must_use]
 pub fn best(candidates: &[Candidate]) -> Option<&Candidate> {
-    let with_data = || candidates.iter().filter(|candidate| candidate.bytes.is_some());
+    let with_data = || candidates.iter().filter(|candidate| candidate.has_data());
     let ids = || with_data().filter_map(|candidate| candidate.cluster_id.as_deref());
     let is_one_etcd = ids().all(|id| Some(id) == ids().next());
     let is_known = with_data().count() == 1 || with_data().all(|candidate| candidate.revision.is_some());

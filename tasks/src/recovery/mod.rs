@@ -4,10 +4,12 @@
 //! member is made, with ids of its own and revisions far beyond those that anybody has seen; the other members join that by `apply`.
 
 mod choice;
+mod course;
 
 use std::collections::BTreeSet;
 
 pub use choice::{Candidate, best, candidates};
+pub use course::Course;
 
 /// Says on a host that a recovery has begun, and which.
 pub const MARKER: &str = "/var/lib/kokctl/recover";
@@ -15,11 +17,23 @@ pub const MARKER: &str = "/var/lib/kokctl/recover";
 /// What a recovery keeps on a host besides: the manifests of its control plane, and how far it has come.
 pub const FOLDER: &str = "/var/lib/kokctl/recovery";
 
+/// Says of which recovery the rest of that is: what an earlier one has left is none of it.
+pub const OF: &str = "/var/lib/kokctl/recovery/of";
+
+/// Manifests that are aside.
+pub const MANIFESTS: &str = "/var/lib/kokctl/recovery/manifests";
+
 /// Says that the member's data are aside.
 pub const ASIDE: &str = "/var/lib/kokctl/recovery/aside";
 
+/// Says that the data of the new etcd are in their place, whole and on the disk. Data without it are none of its.
+pub const MADE: &str = "/var/lib/kokctl/recovery/made";
+
 /// Says that the new etcd was started: from then on it may have been written to.
 pub const STARTED: &str = "/var/lib/kokctl/recovery/started";
+
+/// Recoveries that have come to their end on a host, a line each. One that was taken back is none of them.
+pub const ENDED: &str = "/var/lib/kokctl/recovered";
 
 /// No host's word is longer.
 const MOST_BYTES: usize = 4096;
@@ -45,6 +59,8 @@ pub struct Recovery {
     pub host: String,
     /// What that is made from.
     pub origin: Origin,
+    /// The revision that the data of a member have at least, as they were shown to whoever agreed; 0 where nobody could tell.
+    pub least: u64,
     /// Hosts that are given up.
     pub lost: BTreeSet<String>,
 }
@@ -58,7 +74,7 @@ impl Recovery {
             Origin::Snapshot { sha256 } => format!("snapshot {sha256}"),
         };
         let lost: String = self.lost.iter().map(|name| format!("lost {name}\n")).collect();
-        format!("id {}\nhost {}\nfrom {from}\n{lost}", self.id, self.host)
+        format!("id {}\nhost {}\nfrom {from}\nrevision {}\n{lost}", self.id, self.host, self.least)
     }
 
     /// What a host says; nothing where that is no order of ours.
@@ -79,14 +95,21 @@ impl Recovery {
             _ => return None,
         };
         let (id, host) = (one("id").filter(is_name)?.to_owned(), one("host").filter(is_name)?.to_owned());
+        let least = one("revision")?.parse().ok()?;
         let lost = values("lost");
-        lost.iter().all(is_name).then(|| Self { id, host, origin, lost: lost.into_iter().map(str::to_owned).collect() })
+        lost.iter().all(is_name).then(|| Self { id, host, origin, least, lost: lost.into_iter().map(str::to_owned).collect() })
     }
 
     /// Where the host's data of before are, beside those of the new etcd: on one file system with them, whatever is mounted there.
     #[must_use]
     pub fn kept(&self) -> String {
         format!("/var/lib/etcd/before-{}", self.id)
+    }
+
+    /// What is there of the host's member, if it had one.
+    #[must_use]
+    pub fn kept_log(&self) -> String {
+        format!("{}/member/wal", self.kept())
     }
 
     /// Where a snapshot is that was sent.

@@ -41,6 +41,8 @@ mod present;
 mod probe;
 mod reboot;
 mod recovery;
+mod recovery_course;
+mod recovery_scripts;
 mod reset;
 mod reset_part;
 mod resources;

@@ -13,17 +13,18 @@ use crate::bootstrap::{bare, told};
 use crate::support::world::World;
 use crate::support::{inputs, step_id};
 
-fn order(host: &str, lost: &[&str]) -> Recovery {
+pub(crate) fn order(host: &str, lost: &[&str]) -> Recovery {
     Recovery {
         id: "r-1".to_owned(),
         host: host.to_owned(),
         origin: Origin::Member,
+        least: 7,
         lost: lost.iter().map(|host| (*host).to_owned()).collect(),
     }
 }
 
 /// What the members say that answer.
-fn seen(world: &World, silent: &BTreeSet<String>) -> Seen {
+pub(crate) fn seen(world: &World, silent: &BTreeSet<String>) -> Seen {
     let mut seen = world.seen_but(silent);
     for host in world.cluster.etcd_hosts().filter(|host| !silent.contains(&host.name)) {
         seen.add_observations(&host.name, world.look(&host.name, recovery_looks(host).iter()));
@@ -44,17 +45,17 @@ fn planned(world: &World, silent: &BTreeSet<String>, make: impl Fn(&Seen) -> Res
     }
 }
 
-fn stage(world: &World, recovery: &Recovery, stage: RecoveryStage, snapshot: Option<&Artifact>) -> Result<Plan, Vec<Refusal>> {
+pub(crate) fn stage(world: &World, recovery: &Recovery, stage: RecoveryStage, snapshot: Option<&Artifact>) -> Result<Plan, Vec<Refusal>> {
     let wanted = Recovering { recovery, snapshot };
     planned(world, &recovery.lost, |seen| recover(&inputs(&world.cluster, &world.bundle), wanted, stage, seen))
 }
 
-fn undo(world: &World, recovery: &Recovery) -> Result<Plan, Vec<Refusal>> {
+pub(crate) fn undo(world: &World, recovery: &Recovery) -> Result<Plan, Vec<Refusal>> {
     planned(world, &recovery.lost, |seen| take_back(&world.cluster, recovery, seen))
 }
 
 /// Both stages, up to a new etcd of one member.
-fn made_anew(world: &mut World, recovery: &Recovery, snapshot: Option<&Artifact>) {
+pub(crate) fn made_anew(world: &mut World, recovery: &Recovery, snapshot: Option<&Artifact>) {
     for part in [RecoveryStage::Aside, RecoveryStage::Anew] {
         let plan = stage(world, recovery, part, snapshot).unwrap();
         world.carry_out_all(&plan);
@@ -62,7 +63,7 @@ fn made_anew(world: &mut World, recovery: &Recovery, snapshot: Option<&Artifact>
 }
 
 /// Three control planes, of which two have lost their data, and with them the third its API server.
-fn without_quorum() -> World {
+pub(crate) fn without_quorum() -> World {
     let mut world = bare().converge();
     for host in ["cp1", "cp2"] {
         world.host(host).paths.retain(|path, _| !path.starts_with("/var/lib/etcd/member"));
@@ -244,7 +245,7 @@ fn nothing_is_recovered_that_works_or_may_work_again() {
     assert!(!refused(&apart, &[]).contains("cp1 is not lost"));
 }
 
-fn candidate(host: &str, revision: Option<u64>, index: u64, last: i64) -> Candidate {
+pub(crate) fn candidate(host: &str, revision: Option<u64>, index: u64, last: i64) -> Candidate {
     Candidate {
         host: host.to_owned(),
         runs: true,
@@ -299,6 +300,8 @@ fn an_order_is_read_as_it_was_written_and_nothing_else_is_one() {
         ("from member", "from elsewhere"),
         ("from member", "from snapshot 12"),
         ("lost cp1", "lost $(id)"),
+        ("revision 7", "revision 7; reboot"),
+        ("revision 7\n", ""),
     ] {
         assert_eq!(Recovery::parse(&text.replace(from, to)), None, "{to}");
     }

@@ -1,13 +1,24 @@
 //! The data of a new etcd with one member, made from those of a member or from a snapshot.
 
+use super::{begin, file_looks, is_of};
 use crate::artifact::Artifact;
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
-use crate::operations::MEMBER_DATA;
-use crate::recovery::{ASIDE, Origin, Recovery};
+use crate::recovery::{MADE, Origin, Recovery, STARTED};
 use crate::resources::Act;
 use crate::script::{Content, Fragment};
 use crate::shell::quote;
+
+/// What says whether the new etcd's data are there.
+fn made_looks() -> Vec<Look> {
+    [MADE, STARTED].into_iter().flat_map(file_looks).collect()
+}
+
+/// Whether they are, or were before it was started.
+fn is_made(recovery: &Recovery, seen: &Observations) -> Option<bool> {
+    let says = |path: &str| seen.paths.contains_key(path).then(|| is_of(path, &recovery.id, seen));
+    Some(says(MADE)? || says(STARTED)?)
+}
 
 /// A snapshot is beside the data that are kept, unless what is made from it is there already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +27,8 @@ pub struct TakeSnapshot {
     pub path: String,
     /// The snapshot on the machine that sends it.
     pub artifact: Artifact,
+    /// The recovery.
+    pub recovery: Recovery,
 }
 
 /// It holds every secret of the cluster, so nobody else ever may read it. As with programs, the shell lives on when the connection breaks.
@@ -33,11 +46,11 @@ mv -fT "$temporary" "$target"
 
 impl TakeSnapshot {
     pub(in super::super) fn looks(&self) -> Vec<Look> {
-        vec![Look::LargeFile(self.path.clone()), Look::Path(MEMBER_DATA.to_owned())]
+        [Look::LargeFile(self.path.clone())].into_iter().chain(made_looks()).collect()
     }
 
     pub(in super::super) fn diff(&self, seen: &Observations) -> Verdict {
-        if *seen!(seen.paths.get(MEMBER_DATA)) != PathState::Missing {
+        if seen!(is_made(&self.recovery, seen)) {
             return Verdict::Same;
         }
         match seen!(seen.paths.get(&self.path)) {
@@ -70,9 +83,12 @@ pub struct NewEtcd {
     pub peer_url: String,
 }
 
-/// The programs are those of etcd's own image, in containers without a network but their own loopback.
-const BEGIN: &str = r#"[ ! -d /var/lib/etcd/member/wal ] || exit 0
-[ "$(cat "$aside")" = "$id" ] || { echo 'what it has is not kept yet' >&2; exit 1; }
+/// The programs are those of etcd's own image, in containers without a network but their own loopback. What is in the place of the data is what an earlier
+/// attempt has left, or an etcd that was started meanwhile by mistake: what the host had is aside, and that is looked at.
+const BEGIN: &str = r#"if says "$started" || says "$made"; then exit 0; fi
+says "$aside" || { echo 'what it has is not kept yet' >&2; exit 1; }
+is_there "$kept/member" || [ -e "$kept/none" ] || { echo "$kept has nothing of what was put aside" >&2; exit 1; }
+[ ! -e /etc/kubernetes/manifests/etcd.yaml ] || { echo 'the manifest of etcd is in its place, so that it may write to these data' >&2; exit 1; }
 image=$(sed -n 's/^ *image: *//p' /var/lib/kokctl/recovery/manifests/etcd.yaml | head -n 1)
 [ -n "$image" ] || { echo 'the manifest of etcd names no image' >&2; exit 1; }
 ctr() { /usr/local/bin/ctr -n k8s.io "$@"; }
@@ -87,64 +103,89 @@ end
 work="$kept/work"
 rm -rf "$work" /var/lib/etcd/member
 mkdir -m 700 "$work"
+restore() {
+  snapshot=$1
+  shift
+  ctr run --rm --mount "type=bind,src=$kept,dst=/kept,options=rbind:rw" "$image" kokctl-recover-restore /usr/local/bin/etcdutl \
+    snapshot restore "/kept/$snapshot" --data-dir=/kept/work/restored "--name=$member" "--initial-cluster=$member=$url" \
+    "--initial-advertise-peer-urls=$url" "--initial-cluster-token=$token" "$@" >"$work/said" 2>&1 ||
+    { tail -n 3 "$work/said" >&2; exit 1; }
+}
 "#;
 
-/// Entries that stand in the member's log alone count too: an etcd of its own takes them for decided. It is started on a copy.
-const FROM_MEMBER: &str = r#"cp -a "$kept/member" "$work/member"
-ctr run -d --mount "type=bind,src=$work,dst=/new,options=rbind:rw" "$image" kokctl-recover-etcd /usr/local/bin/etcd --data-dir=/new \
+/// A copy, of what a link leads to as well: what was put aside is never written to.
+const FROM_MEMBER: &str = r#"[ -f "$kept/member/snap/db" ] || { echo "$kept/member has no database of etcd any more" >&2; exit 1; }
+mkdir -m 700 "$work/member"
+cp -aL -- "$kept/member/snap" "$kept/member/wal" "$work/member/"
+"#;
+
+/// As a member has it, so that both go on alike.
+const FROM_SNAPSHOT: &str = r#"restore snapshot.db
+mv -T "$work/restored/member" "$work/member"
+rm -rf "$work/restored"
+"#;
+
+/// Entries that stand in the member's log alone count too: an etcd of its own takes them for decided. It is started on a copy. What was full stays so in a
+/// snapshot, and an etcd that takes nothing is of no use: what nobody can read any more is thrown away, and it is said that there is room.
+const ALONE: &str = r#"ctr run -d --mount "type=bind,src=$work,dst=/new,options=rbind:rw" "$image" kokctl-recover-etcd /usr/local/bin/etcd --data-dir=/new \
   "--name=$member" --force-new-cluster --listen-client-urls=http://127.0.0.1:2379 --advertise-client-urls=http://127.0.0.1:2379 \
-  --listen-peer-urls=http://127.0.0.1:2380 --log-level=error
-tries=0
-until ctr tasks exec --exec-id "health-$tries" kokctl-recover-etcd /usr/local/bin/etcdctl --endpoints=http://127.0.0.1:2379 \
-  endpoint health >"$work/said" 2>&1; do
-  tries=$((tries + 1))
+  --listen-peer-urls=http://127.0.0.1:2380 --quota-backend-bytes=17179869184 --log-level=error
+asked=0
+ask() {
+  asked=$((asked + 1))
+  within=$1
+  shift
+  ctr tasks exec --exec-id "ask-$asked" kokctl-recover-etcd /usr/local/bin/etcdctl --endpoints=http://127.0.0.1:2379 "--command-timeout=$within" "$@" >"$work/said" 2>&1
+}
+must() { ask 600s "$@" || { cat "$work/said" >&2; exit 1; }; }
+until ask 5s get kokctl --limit=1; do
   ctr tasks ls 2>/dev/null | grep -q '^kokctl-recover-etcd .*RUNNING' || { cat "$work/said" >&2; echo 'etcd does not start on a copy of these data' >&2; exit 1; }
-  [ "$tries" -lt 240 ] || { cat "$work/said" >&2; echo 'etcd does not get ready on a copy of these data' >&2; exit 1; }
+  [ "$asked" -lt 240 ] || { cat "$work/said" >&2; echo 'etcd does not get ready on a copy of these data' >&2; exit 1; }
   sleep 0.5
 done
-ctr tasks exec --exec-id snapshot kokctl-recover-etcd /usr/local/bin/etcdctl --endpoints=http://127.0.0.1:2379 \
-  snapshot save /new/snapshot.db >"$work/said" 2>&1 || { cat "$work/said" >&2; exit 1; }
+must endpoint status --write-out=json
+revision=$(sed -n 's/.*"revision":\([0-9][0-9]*\).*/\1/p' "$work/said" | head -n 1)
+[ "${revision:-0}" -ge "$least" ] || { echo "these data end with revision ${revision:-0}, and had $least when the recovery began" >&2; exit 1; }
+must alarm list
+if grep -q NOSPACE "$work/said"; then
+  ask 600s compaction --physical "$revision" || grep -q 'has been compacted' "$work/said" || { cat "$work/said" >&2; exit 1; }
+  must defrag
+  must alarm disarm
+  must alarm list
+fi
+! grep 'alarm:' "$work/said" >&2 || { echo 'etcd complains of these data' >&2; exit 1; }
+must snapshot save /new/snapshot.db
 end
 rm -rf "$work/member"
-snapshot=work/snapshot.db
 "#;
 
-const FROM_SNAPSHOT: &str = "snapshot=snapshot.db\n";
-
 /// A revision that no cluster comes to: ten years of a thousand writes a second are 3 × 10^11, and nobody who watches is so far behind that a billion
-/// is not enough (etcd, "Restoring with revision bump"). What is there under the member's name is there whole.
-const RESTORE: &str = r#"ctr run --rm --mount "type=bind,src=$kept,dst=/kept,options=rbind:rw" "$image" kokctl-recover-restore /usr/local/bin/etcdutl \
-  snapshot restore "/kept/$snapshot" --data-dir=/kept/work/restored "--name=$member" "--initial-cluster=$member=$url" \
-  "--initial-advertise-peer-urls=$url" "--initial-cluster-token=$token" --bump-revision=1000000000 --mark-compacted >"$work/said" 2>&1 ||
-  { tail -n 3 "$work/said" >&2; exit 1; }
+/// is not enough (etcd, "Restoring with revision bump"). What is there under the member's name is there whole, and on the disk before anything says so.
+const RESTORE: &str = r#"restore work/snapshot.db --bump-revision=1000000000 --mark-compacted
 ln -sfn /etc/kubernetes/pki/etcd/ca.crt "$work/restored/member/kokctl-ca.crt"
-sync "$work/restored/member/snap/db" "$work"/restored/member/wal/*.wal "$work/restored/member"
+sync "$work/restored/member/snap/db" "$work"/restored/member/wal/*.wal
+sync -f "$work/restored/member"
 mv -T "$work/restored/member" /var/lib/etcd/member
 sync /var/lib/etcd
+say "$made"
 rm -rf "$work" "$kept/snapshot.db"
 "#;
 
 impl NewEtcd {
     pub(in super::super) fn looks(&self) -> Vec<Look> {
-        vec![Look::Path(MEMBER_DATA.to_owned())]
+        made_looks()
     }
 
     pub(in super::super) fn diff(&self, seen: &Observations) -> Verdict {
-        match seen!(seen.paths.get(MEMBER_DATA)) {
-            PathState::Missing => Verdict::differs(ChangeKind::Create, "it has none yet"),
-            PathState::Present(_) => Verdict::Same,
-        }
+        if seen!(is_made(&self.recovery, seen)) { Verdict::Same } else { Verdict::differs(ChangeKind::Create, "it has none yet") }
     }
 
     pub(in super::super) fn act(&self, _: &Change) -> Act {
-        let Recovery { id, host, origin, .. } = &self.recovery;
-        let (kept, url, token) = (quote(&self.recovery.kept()), quote(&self.peer_url), quote(&format!("kokctl-{id}")));
+        let Recovery { id, host, origin, least, .. } = &self.recovery;
+        let (url, token) = (quote(&self.peer_url), quote(&format!("kokctl-{id}")));
         let from = if *origin == Origin::Member { FROM_MEMBER } else { FROM_SNAPSHOT };
-        let script = format!(
-            "id={}\naside={ASIDE}\nkept={kept}\nmember={}\nurl={url}\ntoken={token}\n{BEGIN}{from}{RESTORE}",
-            quote(id),
-            quote(host)
-        );
+        let variables = format!("member={}\nurl={url}\ntoken={token}\nleast={least}\n", quote(host));
+        let script = format!("{}{variables}{BEGIN}{from}{ALONE}{RESTORE}", begin(&self.recovery));
         let mut fragment = Fragment::default();
         fragment.feed(Content::Bytes(script.as_bytes()), "job new-etcd");
         Act::Script(fragment)

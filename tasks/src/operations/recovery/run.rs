@@ -1,12 +1,11 @@
 //! The start of the control plane beside the new etcd.
 
-use super::{is_of, manifest};
+use super::{MANIFESTS_BACK, PROGRAMS, begin, file_looks, is_of, manifest, manifest_aside};
 use crate::change::{Change, ChangeKind, Verdict, seen};
 use crate::observe::{Look, Observations, PathState};
 use crate::recovery::{Recovery, STARTED};
 use crate::resources::Act;
 use crate::script::Fragment;
-use crate::shell::quote;
 
 /// The manifests are back, by which the kubelet starts etcd on its new data and the control plane beside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,25 +14,20 @@ pub struct StartAnew {
     pub recovery: Recovery,
 }
 
-/// From its first line on the new etcd may have been written to, so that comes first, and is on the disk.
-const SCRIPT: &str = r#"printf '%s\n' "$id" >"$started.part"
-sync "$started.part"
-mv -f "$started.part" "$started"
-sync /var/lib/kokctl/recovery
-for manifest in /var/lib/kokctl/recovery/manifests/*.yaml; do
-  name=${manifest##*/}
-  [ -f "$manifest" ] && [ ! -e "/etc/kubernetes/manifests/$name" ] || continue
-  cp -p -- "$manifest" "/etc/kubernetes/manifests/.kokctl-$name"
-  sync "/etc/kubernetes/manifests/.kokctl-$name"
-  mv -f -- "/etc/kubernetes/manifests/.kokctl-$name" "/etc/kubernetes/manifests/$name"
-done
+/// From the moment on in which that is on the disk the new etcd may have been written to, so it comes first; and without its data, never.
+const SCRIPT: &str = r#"if ! says "$started"; then
+  says "$made" || { echo 'the data of the new etcd are not in their place' >&2; exit 1; }
+  say "$started"
+fi
+rm -rf "$kept/work" "$kept/snapshot.db" "$kept/snapshot.db.part"
+manifests_back
 systemctl is-active --quiet kubelet.service || systemctl start kubelet.service
 "#;
 
 impl StartAnew {
     pub(in super::super) fn looks(&self) -> Vec<Look> {
-        let paths = ["etcd", "kube-apiserver"].map(|program| Look::Path(manifest(program)));
-        paths.into_iter().chain([Look::Path(STARTED.to_owned()), Look::Content(STARTED.to_owned())]).collect()
+        let paths = PROGRAMS.iter().flat_map(|program| [manifest(program), manifest_aside(program)]).map(Look::Path);
+        paths.chain(file_looks(STARTED)).collect()
     }
 
     pub(in super::super) fn diff(&self, seen: &Observations) -> Verdict {
@@ -41,8 +35,10 @@ impl StartAnew {
         if !is_of(STARTED, &self.recovery.id, seen) {
             return Verdict::differs(ChangeKind::Start, "it stands still");
         }
-        for program in ["etcd", "kube-apiserver"] {
-            if *seen!(seen.paths.get(&manifest(program))) == PathState::Missing {
+        for program in PROGRAMS {
+            let is_aside = *seen!(seen.paths.get(&manifest_aside(program))) != PathState::Missing;
+            let is_needed = is_aside || matches!(program, "etcd" | "kube-apiserver");
+            if *seen!(seen.paths.get(&manifest(program))) == PathState::Missing && is_needed {
                 return Verdict::differs(ChangeKind::Start, format!("the manifest of {program} is aside still"));
             }
         }
@@ -50,7 +46,7 @@ impl StartAnew {
     }
 
     pub(in super::super) fn act(&self, _: &Change) -> Act {
-        Act::Script(Fragment::text(format!("id={}\nstarted={STARTED}\n{SCRIPT}", quote(&self.recovery.id))))
+        Act::Script(Fragment::text(format!("{}{MANIFESTS_BACK}{SCRIPT}", begin(&self.recovery))))
     }
 
     pub(in super::super) fn title(&self) -> String {

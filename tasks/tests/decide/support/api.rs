@@ -236,7 +236,7 @@ pub(crate) fn etcd(api: &Api, host: &Host, hosts: &BTreeMap<String, Host>) -> Et
     let version = image.map_or("3.7.0", |(_, tag)| tag.split('-').next().unwrap()).to_owned();
     let leader = api.members.iter().find(|name| runs_etcd(&hosts[*name])).filter(|_| has_leader).map_or(0, |name| member_id(name));
     let cluster_id = if host.has(FOREIGN_DATA) { "8" } else { "7" }.to_owned();
-    EtcdState::Ready(EtcdMember { cluster_id, id, leader, version, has_leader, members, ..EtcdMember::default() })
+    EtcdState::Ready(EtcdMember { cluster_id, id, leader, version, has_leader, members, revision: 7, ..EtcdMember::default() })
 }
 
 /// What a member with data says of another one's URL.

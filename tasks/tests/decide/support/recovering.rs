@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use kok_tasks::observe::Kind;
 use kok_tasks::operations::{FOUNDERS_LINK, MEMBER_DATA, Operation};
-use kok_tasks::recovery::{ASIDE, FOLDER, MARKER, Origin, Recovery, STARTED};
+use kok_tasks::recovery::{ASIDE, ENDED, FOLDER, MADE, MARKER, OF, Origin, Recovery, STARTED};
 
 use super::api::MANIFESTS;
 use super::host::{Entry, Host};
@@ -33,7 +33,7 @@ fn remove(host: &mut Host, path: &str) {
 impl World {
     pub(super) fn recovering(&mut self, host: &str, operation: &Operation) {
         match operation {
-            Operation::StandStill(_) => self.stand_still(host),
+            Operation::StandStill(still) => self.stand_still(host, &still.recovery),
             Operation::KeepData(keep) => self.keep_data(host, &keep.recovery),
             Operation::TakeSnapshot(taken) => {
                 let sum = taken.artifact.sha256.clone();
@@ -41,8 +41,9 @@ impl World {
             }
             Operation::NewEtcd(new) => self.new_etcd(host, &new.recovery),
             Operation::StartAnew(start) => self.start_anew(host, &start.recovery),
-            Operation::EndRecovery(_) => {
+            Operation::EndRecovery(end) => {
                 let host = self.host(host);
+                host.write(ENDED, 0o600, &format!("{}\n", end.recovery.id));
                 host.paths.remove(MARKER);
                 remove(host, FOLDER);
             }
@@ -51,10 +52,11 @@ impl World {
         }
     }
 
-    fn stand_still(&mut self, host: &str) {
+    fn stand_still(&mut self, host: &str, recovery: &Recovery) {
         let host = self.host(host);
         host.uses(MARKER);
         host.folder(&format!("{FOLDER}/manifests"), 0o700);
+        host.write(OF, 0o600, &format!("{}\n", recovery.id));
         for (there, aside) in MANIFESTS.map(manifest) {
             if host.has(&there) {
                 rename(host, &there, &aside);
@@ -77,12 +79,15 @@ impl World {
     /// Of the members of before none takes part.
     fn new_etcd(&mut self, host: &str, recovery: &Recovery) {
         let it = self.host(host);
-        assert!(it.text(ASIDE).trim() == recovery.id && !it.has(MEMBER_DATA), "what {host} has is not kept");
+        assert!(it.text(ASIDE).trim() == recovery.id, "what {host} has is not kept");
+        // Whatever is there was begun by mistake.
+        remove(it, DATA);
         match &recovery.origin {
             Origin::Member => it.uses(&format!("{}/member/wal", recovery.kept())),
             Origin::Snapshot { .. } => it.uses(&recovery.sent()),
         }
         it.folder("/var/lib/etcd/member/wal", 0o700);
+        it.write(MADE, 0o600, &format!("{}\n", recovery.id));
         it.paths.insert(
             FOUNDERS_LINK.to_owned(),
             Entry { kind: Kind::Symlink, mode: 0o777, content: String::new(), sum: String::new(), changed: it.now },
@@ -95,6 +100,7 @@ impl World {
     fn start_anew(&mut self, host: &str, recovery: &Recovery) {
         let it = self.host(host);
         it.uses(MEMBER_DATA);
+        it.uses(MADE);
         it.write(STARTED, 0o600, &format!("{}\n", recovery.id));
         for (there, aside) in MANIFESTS.map(manifest) {
             if let Some(entry) = it.paths.get(&aside).cloned() {
