@@ -16,7 +16,10 @@ const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 fn world() -> World {
     let mut world = bare().converge();
     let names: Vec<String> = world.cluster.hosts.iter().map(|host| host.name.clone()).collect();
-    names.iter().for_each(|name| world.host(name).write(BOOT_ID, 0o444, "first"));
+    for name in &names {
+        world.host(name).folder("/proc/sys/kernel/random", 0o555);
+        world.host(name).write(BOOT_ID, 0o444, "first");
+    }
     world
 }
 
