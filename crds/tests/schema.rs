@@ -43,8 +43,9 @@ fn the_namespace_of_a_cluster_stays() {
         let object: Value = serde_saphyr::from_str(&definition.yaml).unwrap();
         let spec = &object["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
         let rules = spec["x-kubernetes-validations"].as_array().unwrap().iter().map(|rule| rule["rule"].as_str().unwrap());
-        found +=
-            rules.filter(|rule| rule.contains("oldSelf.hostsConfRef.namespace") && rule.contains("oldSelf.sshAuthRef.namespace")).count();
+        found += rules
+            .filter(|rule| rule.contains("oldSelf.hostsConfRef.__namespace__") && rule.contains("oldSelf.sshAuthRef.__namespace__"))
+            .count();
     }
     assert_eq!(found, 2);
 }

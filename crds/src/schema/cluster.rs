@@ -61,26 +61,35 @@ fn rules() -> Vec<Value> {
         ),
         rule("!has(self.hosts) || !has(self.varsConfRef)", "`hosts` excludes `varsConfRef`: write `vars`"),
         rule(
-            &format!("{} == '' || {} == '' || {0} == {1}", namespace("self", "hostsConfRef"), namespace("self", "sshAuthRef")),
+            &format!("{} || {} || self.{HOSTS}.{SPACE} == self.{LOGIN}.{SPACE}", says_none("self", HOSTS), says_none("self", LOGIN)),
             "`hostsConfRef` and `sshAuthRef` are of one namespace, in which everything of the cluster is",
         ),
         rule(
-            &format!("{} == '' || {} == {0}", home("oldSelf"), home("self")),
+            &[HOSTS, LOGIN].map(stays).join(" && "),
             "the namespace of `hostsConfRef` and `sshAuthRef` can't be changed: make another Cluster",
         ),
     ]
 }
 
-/// The namespace of a reference, in CEL; an empty text if it says none, or is none.
-fn namespace(of: &str, field: &str) -> String {
-    let reference = format!("{of}.{field}");
-    format!("(has({reference}) && has({reference}.namespace) && {reference}.name != '' ? {reference}.namespace : '')")
+/// The references that say in which namespace everything of a cluster is.
+const HOSTS: &str = "hostsConfRef";
+const LOGIN: &str = "sshAuthRef";
+/// Their field `namespace`: that is a word of CEL, and an API server knows a field of this name, and how long it may be, by this spelling (KEP-2876).
+const SPACE: &str = "__namespace__";
+
+/// Whether a reference says no namespace, or is none, in CEL. Fields are compared, and nothing that is worked out: of that an API server knows no length, and
+/// refuses a rule that could take long.
+fn says_none(of: &str, field: &str) -> String {
+    format!("!has({of}.{field}) || !has({of}.{field}.{SPACE}) || {of}.{field}.name == '' || {of}.{field}.{SPACE} == ''")
 }
 
-/// The namespace of everything of a cluster, in CEL; an empty text if no reference says one. It is worked out as the operator does it.
-fn home(of: &str) -> String {
-    let [first, second] = ["hostsConfRef", "sshAuthRef"].map(|field| namespace(of, field));
-    format!("({first} != '' ? {first} : {second})")
+/// Whether the namespace that a reference said is that of one of the two still, in CEL.
+fn stays(before: &str) -> String {
+    let is_of = |field: &str| {
+        let new = format!("self.{field}");
+        format!("(has({new}) && has({new}.{SPACE}) && {new}.name != '' && {new}.{SPACE} == oldSelf.{before}.{SPACE})")
+    };
+    format!("({} || {} || {})", says_none("oldSelf", before), is_of(HOSTS), is_of(LOGIN))
 }
 
 fn inline() -> Vec<Property> {
@@ -122,7 +131,11 @@ fn references() -> Vec<Property> {
 }
 
 pub(super) fn reference(name: &'static str, about: &str) -> Property {
-    let properties = vec![text("namespace", "Namespace of the object."), text("name", "Name of the object. An empty one is no reference.")];
+    // What rules compare has a length, or an API server takes them for too dear (KEP-2876, "resource constraints").
+    let properties = vec![
+        text("namespace", "Namespace of the object.").with("maxLength", 63),
+        text("name", "Name of the object. An empty one is no reference.").with("maxLength", 253),
+    ];
     property(name, about, map(&fields(&DATA_REF), &["name"], properties))
 }
 
