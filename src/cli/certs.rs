@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
 
-/// See when certificates end and whether what runs has them, and make them anew
+/// See when certificates end, and whether what runs has them
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(subcommand)]
