@@ -148,7 +148,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::fake_api::FakeApi;
+    use super::super::fake::Fake;
     use super::*;
 
     const PATH: &str = "/api/v1/namespaces/own/configmaps/kokctl-operator";
@@ -160,18 +160,18 @@ mod tests {
     /// The clock of this machine counts for nothing: operations are made by that of the API server.
     #[tokio::test]
     async fn the_first_start_is_a_time_of_the_api_server() {
-        let server = FakeApi::start(&[]).await;
-        assert_eq!(first_start(&server.client, "own").await.unwrap(), at("2026-01-31T12:00:00Z"));
-        assert_eq!(server.object(PATH).unwrap().pointer("/data/firstStart"), Some(&json!("2026-01-31T12:00:00Z")));
+        let (server, client) = Fake::start().await;
+        assert_eq!(first_start(&client, "own").await.unwrap(), at("2026-01-31T12:00:00Z"));
+        assert_eq!(server.get(PATH).unwrap().pointer("/data/firstStart"), Some(&json!("2026-01-31T12:00:00Z")));
     }
 
     #[tokio::test]
     async fn what_was_written_down_counts_and_not_when_the_map_was_made() {
         let map = json!({"metadata": {"name": REMEMBERED, "creationTimestamp": "2026-05-05T05:05:05Z"}, "data": {FIRST_START: "2026-02-02T02:02:02Z"}});
-        let server = FakeApi::start(&[(PATH, map)]).await;
-        assert_eq!(first_start(&server.client, "own").await.unwrap(), at("2026-02-02T02:02:02Z"));
-        let server = FakeApi::start(&[(PATH, json!({"metadata": {"name": REMEMBERED}}))]).await;
-        let hint = first_start(&server.client, "own").await.unwrap_err().hint.unwrap_or_default();
+        let (_, client) = Fake::with(&[(PATH, map)]).await;
+        assert_eq!(first_start(&client, "own").await.unwrap(), at("2026-02-02T02:02:02Z"));
+        let (_, client) = Fake::with(&[(PATH, json!({"metadata": {"name": REMEMBERED}}))]).await;
+        let hint = first_start(&client, "own").await.unwrap_err().hint.unwrap_or_default();
         assert!(hint.starts_with("`kubectl patch configmap -n own kokctl-operator "), "{hint}");
     }
 }

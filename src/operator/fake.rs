@@ -28,15 +28,23 @@ pub(super) struct Fake(Mutex<Held>);
 
 #[derive(Default)]
 struct Held {
-    objects: BTreeMap<String, Value>,
+    objects: Objects,
     version: u64,
     /// So many requests are not answered as they should be.
     failing: usize,
     /// Methods and paths of all that were asked.
     asked: Vec<String>,
+    meanwhile: Option<Meanwhile>,
 }
 
+/// Objects by their paths.
+pub(super) type Objects = BTreeMap<String, Value>;
+type Meanwhile = Box<dyn FnOnce(&mut Objects) + Send>;
+
 type Answer = (StatusCode, String);
+
+/// When all objects are made, by the clock of the server.
+const MADE: &str = "2026-01-31T12:00:00Z";
 
 /// Where the Cluster `c` and its operation `make` are.
 pub(super) const CLUSTER: &str = "/apis/kubeonkube.clay.io/v1alpha1/clusters/c";
@@ -105,7 +113,13 @@ pub(super) async fn life(holder: &str) -> (Arc<Fake>, Life) {
 impl Fake {
     /// Starts it, with a client of it.
     pub(super) async fn start() -> (Arc<Self>, Client) {
-        let fake = Arc::new(Self::default());
+        Self::with(&[]).await
+    }
+
+    /// The same, with exactly these objects.
+    pub(super) async fn with(objects: &[(&str, Value)]) -> (Arc<Self>, Client) {
+        let objects = objects.iter().map(|(path, object)| ((*path).to_owned(), object.clone())).collect();
+        let fake = Arc::new(Self(Mutex::new(Held { objects, ..Held::default() })));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let answers =
@@ -131,6 +145,16 @@ impl Fake {
         self.0.lock().unwrap().objects.remove(path);
     }
 
+    /// What somebody else does after the next object was read, and before anything is written.
+    pub(super) fn meanwhile(&self, does: impl FnOnce(&mut Objects) + Send + 'static) {
+        self.0.lock().unwrap().meanwhile = Some(Box::new(does));
+    }
+
+    /// The paths of all objects.
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.0.lock().unwrap().objects.keys().cloned().collect()
+    }
+
     /// Has so many requests fail that come next.
     pub(super) fn fail(&self, count: usize) {
         self.0.lock().unwrap().failing = count;
@@ -148,13 +172,17 @@ impl Fake {
             held.failing -= 1;
             return refusal(StatusCode::INTERNAL_SERVER_ERROR, "InternalError");
         }
+        if let Some(meanwhile) = held.meanwhile.take_if(|_| method != Method::GET) {
+            meanwhile(&mut held.objects);
+        }
+        let is_dry = uri.query().unwrap_or_default().contains("dryRun=All");
         let path = uri.path().trim_end_matches("/status").to_owned();
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let known = held.objects.get(&path).cloned();
         match (method.as_str(), known) {
             ("GET", Some(object)) => (StatusCode::OK, object.to_string()),
             ("GET", None) if is_list(&path) => held.list(&path),
-            ("POST", _) => held.create(&path, body),
+            ("POST", _) => held.create(&path, body, is_dry),
             ("PATCH", Some(mut object)) => {
                 if is_of_another(&body, &object) {
                     return refusal(StatusCode::CONFLICT, "Conflict");
@@ -184,11 +212,15 @@ impl Held {
         object
     }
 
-    fn create(&mut self, path: &str, body: Value) -> Answer {
+    fn create(&mut self, path: &str, mut body: Value, is_dry: bool) -> Answer {
         let name = body.pointer("/metadata/name").and_then(Value::as_str).unwrap_or("event").to_owned();
         let path = format!("{path}/{name}");
         if self.objects.contains_key(&path) {
             return refusal(StatusCode::CONFLICT, "AlreadyExists");
+        }
+        merge(&mut body, &json!({"metadata": {"creationTimestamp": MADE}}));
+        if is_dry {
+            return (StatusCode::CREATED, body.to_string());
         }
         (StatusCode::CREATED, self.put(&path, body).to_string())
     }

@@ -187,7 +187,6 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
     use super::super::fake::Fake;
-    use super::super::fake_api::FakeApi;
     use super::super::group::Group;
     use super::*;
 
@@ -249,16 +248,16 @@ mod tests {
     /// Clusters of two groups may have one name.
     #[tokio::test]
     async fn each_cluster_has_a_lease_where_only_the_operator_writes() {
-        let server = FakeApi::start(&[]).await;
+        let (server, client) = Fake::start().await;
         for (group, uid) in [(Group::KubeOnKube, "1"), (Group::Kubean, "2")] {
             let key = ClusterKey { group, name: "berlin".to_owned() };
             let owner = OwnerReference { uid: uid.to_owned(), ..OwnerReference::default() };
-            let lease = ClusterLease::new(server.client.clone(), "own", &key, "a", owner);
+            let lease = ClusterLease::new(client.clone(), "own", &key, "a", owner);
             assert!(matches!(lease.claim(None).await, Ok(Claimed::Ours)));
         }
         let paths = ["1", "2"].map(|uid| format!("/apis/coordination.k8s.io/v1/namespaces/own/leases/kokctl-{uid}"));
         assert_eq!(server.paths(), paths);
-        let named = server.object(&paths[1]).unwrap().pointer("/metadata/annotations/kokctl.io~1cluster").cloned();
+        let named = server.get(&paths[1]).unwrap().pointer("/metadata/annotations/kokctl.io~1cluster").cloned();
         assert_eq!(named.unwrap(), "berlin.kubean.io");
     }
 }

@@ -16,9 +16,6 @@ mod decide;
 mod definitions;
 #[cfg(test)]
 mod fake;
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
-mod fake_api;
 mod group;
 mod history;
 mod http;

@@ -83,9 +83,10 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
     use k8s_openapi::api::core::v1::ConfigMap;
+    use kube::Client;
     use serde_json::json;
 
-    use super::super::fake_api::FakeApi;
+    use super::super::fake::Fake;
     use super::*;
 
     const PATH: &str = "/api/v1/namespaces/n/configmaps/made";
@@ -106,25 +107,25 @@ mod tests {
         object
     }
 
-    async fn put_there(server: &FakeApi, wanted: &ConfigMap) -> Put {
-        put(&Api::namespaced(server.client.clone(), "n"), wanted).await.unwrap()
+    async fn put_there(client: &Client, wanted: &ConfigMap) -> Put {
+        put(&Api::namespaced(client.clone(), "n"), wanted).await.unwrap()
     }
 
     #[tokio::test]
     async fn what_the_operator_has_made_is_changed() {
-        let server = FakeApi::start(&[]).await;
+        let (server, client) = Fake::start().await;
         for text in ["a", "b"] {
-            assert_eq!(put_there(&server, &made("1", text)).await, Put::Done);
-            assert_eq!(server.object(PATH).unwrap()["data"]["key"], text);
+            assert_eq!(put_there(&client, &made("1", text)).await, Put::Done);
+            assert_eq!(server.get(PATH).unwrap()["data"]["key"], text);
         }
     }
 
     /// The one before is gone, and what went with it not yet.
     #[tokio::test]
     async fn who_is_made_anew_has_what_the_one_before_had() {
-        let server = FakeApi::start(&[(PATH, stored(&made("0", "old")))]).await;
-        assert_eq!(put_there(&server, &made("1", "new")).await, Put::Done);
-        let object = server.object(PATH).unwrap();
+        let (server, client) = Fake::with(&[(PATH, stored(&made("0", "old")))]).await;
+        assert_eq!(put_there(&client, &made("1", "new")).await, Put::Done);
+        let object = server.get(PATH).unwrap();
         assert_eq!((&object["data"]["key"], &object["metadata"]["ownerReferences"][0]["uid"]), (&json!("new"), &json!("1")));
     }
 
@@ -134,9 +135,9 @@ mod tests {
         let of_another = made_for(("kubeonkube.clay.io/v1alpha1", "oslo"), "2", "theirs");
         let of_another_group = made_for(("kubean.io/v1alpha1", "berlin"), "2", "theirs");
         for before in [of_nobody, stored(&of_another), stored(&of_another_group)] {
-            let server = FakeApi::start(&[(PATH, before.clone())]).await;
-            assert_eq!(put_there(&server, &made("1", "ours")).await, Put::Taken);
-            assert_eq!(server.object(PATH), Some(before));
+            let (server, client) = Fake::with(&[(PATH, before.clone())]).await;
+            assert_eq!(put_there(&client, &made("1", "ours")).await, Put::Taken);
+            assert_eq!(server.get(PATH), Some(before));
         }
     }
 
@@ -145,11 +146,11 @@ mod tests {
     async fn what_others_make_meanwhile_stays_too() {
         let theirs = json!({"metadata": {"name": "made", "resourceVersion": "other"}, "data": {"key": "theirs"}});
         for before in [vec![], vec![(PATH, stored(&made("1", "old")))]] {
-            let server = FakeApi::start(&before).await;
+            let (server, client) = Fake::with(&before).await;
             let meant = theirs.clone();
             server.meanwhile(|objects| drop(objects.insert(PATH.to_owned(), meant)));
-            assert_eq!(put_there(&server, &made("1", "ours")).await, Put::Taken);
-            assert_eq!(server.object(PATH), Some(theirs.clone()));
+            assert_eq!(put_there(&client, &made("1", "ours")).await, Put::Taken);
+            assert_eq!(server.get(PATH), Some(theirs.clone()));
         }
     }
 }

@@ -182,7 +182,9 @@ impl KnownHosts {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "these are tests")]
 
-    use super::super::fake_api::FakeApi;
+    use std::sync::Arc;
+
+    use super::super::fake::Fake;
     use super::super::group::Group;
     use super::*;
 
@@ -192,14 +194,14 @@ mod tests {
         json!({"metadata": {"name": "berlin-known-hosts", "resourceVersion": text}, "data": {KNOWN_HOSTS: text, "other": "stays"}})
     }
 
-    async fn with_ours(server: &FakeApi) -> Result<String, String> {
+    async fn with_ours((server, client): &(Arc<Fake>, Client)) -> Result<String, String> {
         let folder = tempfile::tempdir().unwrap();
         let cluster: DynamicObject = serde_json::from_value(json!({"metadata": {"name": "berlin"}, "spec": {}})).unwrap();
         let key = ClusterKey { group: Group::KubeOnKube, name: "berlin".to_owned() };
-        let known = KnownHosts::of(server.client.clone(), &cluster, &key, "n", folder.path()).unwrap();
+        let known = KnownHosts::of(client.clone(), &cluster, &key, "n", folder.path()).unwrap();
         known.change(|| io::Write::write_all(&mut fs::OpenOptions::new().append(true).open(&known.path)?, b"ours\n")).await?;
         let in_file = fs::read_to_string(&known.path).unwrap();
-        let in_map = server.object(PATH).unwrap()["data"][KNOWN_HOSTS].as_str().unwrap().to_owned();
+        let in_map = server.get(PATH).unwrap()["data"][KNOWN_HOSTS].as_str().unwrap().to_owned();
         assert_eq!(in_file, in_map);
         Ok(in_map)
     }
@@ -207,16 +209,16 @@ mod tests {
     #[tokio::test]
     async fn keys_that_another_one_writes_at_the_same_moment_stay() {
         for before in [vec![], vec![(PATH, kept("first\n"))]] {
-            let server = FakeApi::start(&before).await;
-            server.meanwhile(|objects| drop(objects.insert(PATH.to_owned(), kept("first\ntheirs\n"))));
+            let server = Fake::with(&before).await;
+            server.0.meanwhile(|objects| drop(objects.insert(PATH.to_owned(), kept("first\ntheirs\n"))));
             assert_eq!(with_ours(&server).await.unwrap(), "first\ntheirs\nours\n");
-            assert_eq!(server.object(PATH).unwrap()["data"]["other"], "stays");
+            assert_eq!(server.0.get(PATH).unwrap()["data"]["other"], "stays");
         }
     }
 
     #[tokio::test]
     async fn a_map_is_made_where_there_is_none() {
-        let server = FakeApi::start(&[]).await;
+        let server = Fake::start().await;
         assert_eq!(with_ours(&server).await.unwrap(), "ours\n");
     }
 

@@ -136,7 +136,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::super::fake_api::FakeApi;
+    use super::super::super::fake::Fake;
     use super::*;
 
     fn object(kind: &str, spec: Value) -> DynamicObject {
@@ -145,36 +145,37 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
-    async fn server() -> FakeApi {
+    async fn client() -> Client {
         let map = |data: Value| json!({"metadata": {"name": "it"}, "data": data});
-        FakeApi::start(&[
+        let (_, client) = Fake::with(&[
             ("/api/v1/namespaces/home/configmaps/hosts", map(json!({"hosts.yml": "all:"}))),
             ("/api/v1/namespaces/home/configmaps/files", map(json!({"a__b.yaml": "file"}))),
             ("/api/v1/namespaces/other/configmaps/hosts", map(json!({"hosts.yml": "of others"}))),
             ("/api/v1/namespaces/home/secrets/key", map(json!({"ssh-privatekey": "a2V5"}))),
         ])
-        .await
+        .await;
+        client
     }
 
     #[tokio::test]
     async fn a_reference_without_a_namespace_is_in_that_of_the_cluster() {
-        let server = server().await;
+        let client = client().await;
         let spec = json!({"hostsConfRef": {"name": "hosts"}, "sshAuthRef": {"name": "key"}, "operator": {"filesRef": {"name": "files"}}});
         let (cluster, operation) = (object("Cluster", spec), object("ClusterOperation", json!({"cluster": "berlin"})));
-        let Ok(snapshot) = gather(&server.client, &cluster, &operation, "home").await else { unreachable!("it is there") };
+        let Ok(snapshot) = gather(&client, &cluster, &operation, "home").await else { unreachable!("it is there") };
         let texts: Vec<(&str, &str)> = snapshot.texts.iter().map(|held| (held.namespace.as_str(), held.text.as_str())).collect();
         assert_eq!(texts, [("home", "all:")]);
-        let Ok(Some(key)) = key(&server.client, &snapshot, &json!({"spec": {}}), "home").await else { unreachable!("it is there") };
+        let Ok(Some(key)) = key(&client, &snapshot, &json!({"spec": {}}), "home").await else { unreachable!("it is there") };
         assert_eq!((key.reference.namespace.as_str(), key.bytes.as_slice()), ("home", b"key".as_slice()));
-        let Ok(files) = named_files(&server.client, &cluster, "home").await else { unreachable!("they are there") };
+        let Ok(files) = named_files(&client, &cluster, "home").await else { unreachable!("they are there") };
         assert_eq!(files.get("a/b.yaml"), Some(b"file".as_slice()));
     }
 
     #[tokio::test]
     async fn a_reference_into_another_namespace_is_refused() {
-        let server = server().await;
+        let client = client().await;
         let cluster = object("Cluster", json!({"hostsConfRef": {"name": "hosts", "namespace": "other"}}));
-        let refused = gather(&server.client, &cluster, &object("ClusterOperation", json!({})), "home").await;
+        let refused = gather(&client, &cluster, &object("ClusterOperation", json!({})), "home").await;
         assert!(matches!(refused, Err(Unready::Wrong(failure)) if failure.what == "other/hosts is in another namespace"));
     }
 }
