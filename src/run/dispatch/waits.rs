@@ -182,7 +182,8 @@ impl<H: Hosts> Dispatcher<'_, H> {
             Err(failure) => (failure.clone(), true),
         };
         let waited = self.began.get(&step.id).map(Instant::elapsed).unwrap_or_default();
-        let asks_why = seen.is_ok() && !asked_words && waited > PATIENCE;
+        let has_words = || step.looks().into_iter().collect::<Looks>().have_last_words();
+        let asks_why = looked && seen.is_ok() && !asked_words && waited > PATIENCE && has_words();
         if waited >= step.deadline && !asks_why {
             let last_words = seen.as_ref().map(|seen| last_words(step, seen)).unwrap_or_default();
             let separator = if last_words.is_empty() { "" } else { "; " };
