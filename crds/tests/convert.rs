@@ -111,6 +111,17 @@ fn the_pieces_of_these_tests_are_good() {
     assert!(input.cluster.is_some(), "{}", problems.join("\n"));
 }
 
+#[test]
+fn numbers_in_octal_stay_what_they_are() {
+    let hosts = [Host { lines: HOST_LINES.to_vec(), is_worker: true }];
+    let group_vars = "kube_network_plugin: flannel\nkube_version: 1.37.1\nadditional_sysctl: [{name: kernel.pid_max, value: 04}, {name: vm.x, value: 0644}]\n\
+                      kubelet_config_extra_args: {maxPods: 0200}\n";
+    let files = files(inventory(&hosts), group_vars.to_owned());
+    let cluster = read_input(&files).cluster.unwrap();
+    assert_eq!(cluster.settings.host.additional_sysctl.values().collect::<Vec<_>>(), ["4", "420"]);
+    check(&files).unwrap();
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 

@@ -47,9 +47,13 @@ fn sysctl(decoder: &mut Decoder, item: &Field<'_>) -> Option<(String, String)> {
         None
     });
     let value = decoder.required(&fields, "value").and_then(|field| {
-        // A number is as good as text here: the kernel gets its digits.
+        // A number is as good as text here: the kernel gets its digits. In YAML 1.1 `04` is 4, and Ansible passes that on.
+        let number;
         let text = match &field.node.value {
-            Value::Integer(_) => field.node.spelling.as_str(),
+            Value::Integer(value) => {
+                number = value.to_string();
+                number.as_str()
+            }
             _ => decoder.text(&field)?,
         };
         decoder.place(&field);

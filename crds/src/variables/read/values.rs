@@ -142,7 +142,9 @@ pub(crate) fn scalar(decoder: &mut Decoder, field: &Field<'_>) -> Option<String>
     decoder.place(field);
     let text = match &field.node.value {
         Value::Bool(value) => value.to_string(),
-        Value::Integer(_) | Value::Float => field.node.spelling.clone(),
+        // In YAML 1.1 `0644` is 420, and Ansible passes that on.
+        Value::Integer(value) => value.to_string(),
+        Value::Float => field.node.spelling.clone(),
         _ => decoder.text(field)?.trim().to_owned(),
     };
     if text.chars().any(char::is_control) {
