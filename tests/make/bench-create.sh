@@ -7,7 +7,7 @@
 . "$(dirname -- "$0")/common.sh"
 
 build() {
-    cargo build --locked --workspace --bins
+    compile
     cargo build --locked --release --bin kokctl
 }
 

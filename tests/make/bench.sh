@@ -9,7 +9,7 @@
 release=$CARGO_TARGET_DIR/release
 
 build() {
-    cargo build --locked --workspace --bins
+    compile
     cargo build --locked --release --bin kokctl
     cargo build --locked --release -p kok-tests --example floor --bin upstream
 }

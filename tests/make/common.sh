@@ -55,6 +55,9 @@ print_times() {
     say "$(printf '%-28s %10s' total "$(seconds $(($(now) - began)))")"
 }
 
+# What stories, demo and benches run. With an example, for then all of it has the features that the unit tests have (tests/Cargo.toml), and is compiled once.
+compile() { cargo build --locked --workspace --bins --example two_clusters; }
+
 # What a script has to clean up when it ends; it may define its own.
 cleanup() { :; }
 

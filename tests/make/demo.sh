@@ -8,8 +8,6 @@ demo=$cache/demo
 cluster=$demo/cluster.yaml
 in_lab() { "$programs/lab" run --name "$name" -- "$@"; }
 
-compile() { cargo build --locked --workspace --bins; }
-
 # The folder's programs are links, so that `. env` finds exactly what the demo used.
 bundle() {
     mkdir -p "$demo/bin"

@@ -10,7 +10,6 @@ stories() { sed '/^ *#/d;/^ *$/d' tests/make/stories.txt; }
 
 # The program with all suites, as cargo says where it is, and what a suite runs beside itself.
 find_suites() {
-    cargo build --locked -p kok-tests --example two_clusters
     suites=$(cargo test --locked -p kok-tests --test suites --no-run 2>&1 | sed -n 's/^ *Executable .*(\(.*\))$/\1/p')
     [ -n "$suites" ] || fail 'cargo did not say where the tests are' 'cargo test -p kok-tests --test suites --no-run' '' 'run that and see'
     case $suites in /*) ;; *) suites=$project/$suites ;; esac

@@ -89,7 +89,7 @@ bundle_with_calico() {
 
 # What the stories are told with.
 programs() {
-    part 'kokctl, lab and release' cargo build --locked --workspace --bins
+    part 'kokctl, lab and release' compile
     part 'the stories' find_suites
     check_stories
     part 'bundle' bundle
