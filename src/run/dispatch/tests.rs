@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use kok_tasks::observe::{ApiServerState, EtcdState};
+use kok_tasks::observe::{ApiServerState, EtcdState, UnitState};
 
 use super::super::schedule::Lane;
 use super::waits::last_words;
@@ -134,8 +134,10 @@ fn what_programs_say_last_is_told_after_a_while_and_then_less_and_less_often() {
 fn a_slow_host_is_asked_what_its_programs_complain_of_before_its_step_fails() {
     let plan = World::bare().plan();
     let step = plan.step(&step_id("cp1", "control-plane", "api-server")).unwrap();
+    let kubelet = UnitState { active: "active".to_owned(), ..UnitState::default() };
     let seen = |words: Option<&str>| Observations {
         api_server: Some(ApiServerState::NotReady("refused".to_owned())),
+        units: BTreeMap::from([("kubelet.service".to_owned(), kubelet.clone())]),
         last_words: words.map(|words| BTreeMap::from([("kube-apiserver".to_owned(), words.to_owned())])),
         ..Observations::default()
     };
